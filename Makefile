@@ -57,11 +57,11 @@ lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
                 sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/policy_box base/policy_core \
-                base/policy_curve base/sandbox base/units facts/answers facts/audit facts/chunks facts/foresight \
-                facts/geometry facts/moves facts/runtime facts/settings facts/settings_change facts/settings_shown \
-                facts/snapshot facts/stats facts/storage facts/store facts/waste judge/attention judge/checks_memory \
-                judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/guard \
-                judge/held judge/observer judge/predict judge/prospect judge/rules judge/starving judge/verdict \
+                base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/foresight \
+                facts/geometry facts/moves facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
+                facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
+                judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
+                judge/observer judge/predict judge/prospect judge/recent judge/rules judge/size_plan judge/starving judge/verdict \
                 judge/view judge/why judge/worth wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread

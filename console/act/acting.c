@@ -248,7 +248,8 @@ static int push_begin(lua_State *L, const struct call *call) {
     set_integer(L, "minutes", call->terms->minutes);
     set_integer(L, "evictions_pct", call->terms->evictions_pct);
     set_integer(L, "hit_points", call->terms->hit_points);
-    return 5;
+    brain_push_curves(L, call->model);
+    return 6;
 }
 
 bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan, const struct trial_terms *terms,

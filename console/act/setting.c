@@ -171,3 +171,28 @@ void setting_step(const struct tunable *row, const char *value, int by, char out
     struct stepping stepping = {.row = row, .value = from, .by = by, .out = out};
     act_call(step, &stepping, why, sizeof why);
 }
+
+/* ---- what a value does ---- */
+
+struct wording {
+    const char *name, *value;
+    char *out;
+};
+
+/* (wording) -> nothing */
+static int find_words(lua_State *L) {
+    const struct wording *wording = lua_touserdata(L, 1);
+    act_push_function(L, MODULE, "value_words");
+    lua_pushstring(L, wording->name);
+    lua_pushstring(L, wording->value);
+    lua_call(L, 2, 1);
+    snprintf(wording->out, SETTING_WORDS_BYTES, "%s", luaL_checkstring(L, -1));
+    return 0;
+}
+
+void setting_value_words(const char *name, const char *value, char out[SETTING_WORDS_BYTES]) {
+    char why[NOTE_BYTES];
+    struct wording wording = {name, value, out};
+    out[0] = '\0';
+    act_call(find_words, &wording, why, sizeof why);
+}

@@ -44,6 +44,10 @@ bool settings_find(const struct snapshot *now, const struct answers *answers, co
 void setting_step(const struct tunable *row, const char *value, int step,
                   char out[SETTING_VALUE_BYTES]);
 
+/* What a value does, in words; "" where there is nothing to say. */
+enum { SETTING_WORDS_BYTES = 100 };
+void setting_value_words(const char *name, const char *value, char out[SETTING_WORDS_BYTES]);
+
 /* "automove mode", "chunk sizes": the label of a row; the name itself when there is none. */
 const char *setting_label(const char *name);
 

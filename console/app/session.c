@@ -148,14 +148,13 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
 
 /* Events for what begins and ends: what the overview says only while it lasts. */
 static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
-    int worst = brain_worst_class(brain_of(session->model));
-    const struct held *held = brain_held(brain_of(session->model));
-    if (alarm_turns(&session->starvation, worst >= 0, now_ms)) {
-        if (worst >= 0) {
-            model_note(session->model, EVENT_ALARM, wall,
-                       "class %d starves: it evicts while another class has room", worst);
-        } else {
-            model_note(session->model, EVENT_ALARM, wall, "no class starves any more");
+    const struct brain *brain = brain_of(session->model);
+    const struct held *held = brain_held(brain);
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        bool starves = brain_class(brain, id)->state == CLASS_STARVING;
+        if (alarm_turns(&session->starvation[id], starves, now_ms)) {
+            model_note(session->model, EVENT_ALARM, wall, starves
+                       ? "class %u starves: it evicts while another class has room" : "class %u starves no more", id);
         }
     }
     if (alarm_turns(&session->overrun, held->is_much, now_ms)) {

@@ -33,7 +33,8 @@ struct session {
     char record_name[200];
     unsigned bad_lines; /* of the recording that is replayed */
     struct watch watch;
-    struct alarm starvation, overrun; /* a class starves; more memory is held than the limit allows */
+    struct alarm starvation[CLASS_LIMIT]; /* the class starves */
+    struct alarm overrun;                 /* more memory is held than the limit allows */
     bool has_news;   /* something to draw; whoever draws clears it */
     bool has_sample; /* a snapshot was completed; whoever wants to know clears it */
 };

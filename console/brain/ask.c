@@ -1,6 +1,7 @@
 #include "brain/ask.h"
 
 #include "brain/inside.h"
+#include "brain/observer.h"
 #include "brain/own_rules.h"
 
 #include <lauxlib.h>
@@ -71,7 +72,7 @@ static void push_change(lua_State *L, const struct asked_change *change) {
 
 /* A class's sampled curve as far as the server was asked for it: points of bytes and hit ratio, none where it has seen too
  * few reads. */
-static void set_curves(lua_State *L, const struct details *details) {
+static void push_known_curves(lua_State *L, const struct details *details) {
     lua_newtable(L);
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         const struct curve *curve = &details->class_curves[id];
@@ -90,15 +91,21 @@ static void set_curves(lua_State *L, const struct details *details) {
         }
         lua_seti(L, -2, id);
     }
-    lua_setfield(L, -2, "curves");
 }
 
-/* Into the table on top, unless nobody asks for them. */
-static void push_curves(lua_State *L, const struct model *model) {
+void brain_push_curves(lua_State *L, const struct model *model) {
     const struct details *details = model_details(model);
     if (details != NULL && model_answers(model)->of[INQUIRY_CLASS_CURVES].state != ANSWER_REFUSED) {
-        set_curves(L, details);
+        push_known_curves(L, details);
+    } else {
+        lua_pushnil(L);
     }
+}
+
+/* Into the table on top. */
+static void set_curves(lua_State *L, const struct model *model) {
+    brain_push_curves(L, model);
+    lua_setfield(L, -2, "curves");
 }
 
 static void push_asked(lua_State *L, const struct asking *asking) {
@@ -121,7 +128,7 @@ static void push_asked(lua_State *L, const struct asking *asking) {
         set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
-        push_curves(L, asking->model);
+        set_curves(L, asking->model);
     }
 }
 
@@ -241,7 +248,7 @@ static int find_worths(lua_State *L) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(model)->observer);
     lua_createtable(L, 0, 2);
     set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
-    push_curves(L, model);
+    set_curves(L, model);
     lua_call(L, 2, 1);
     lua_Integer count = luaL_len(L, -1);
     for (worths->count = 0; worths->count < CLASS_LIMIT && worths->count < count; worths->count++) {

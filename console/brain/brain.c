@@ -30,6 +30,7 @@ static void forget(struct brain *brain) {
         brain->classes[id] = (struct class_verdict){CLASS_EMPTY, NAN, NAN};
     }
     brain->held = (struct held){0};
+    brain->automove[0] = '\0';
 }
 
 /* Takes the error on top of the stack as the reason why nothing is judged any more. */
@@ -96,6 +97,13 @@ static void read_held(struct brain *brain) {
     lua_pop(L, 1);
 }
 
+static void read_automove(struct brain *brain) {
+    lua_getfield(brain->lua, -1, "automove");
+    const char *text = lua_tostring(brain->lua, -1);
+    snprintf(brain->automove, sizeof brain->automove, "%s", text != NULL ? text : "");
+    lua_pop(brain->lua, 1);
+}
+
 /* ---- calls in which Lua may raise errors ---- */
 
 /* () -> observer */
@@ -119,6 +127,7 @@ static int look(lua_State *L) {
     forget(brain);
     read_rows(brain);
     read_held(brain);
+    read_automove(brain);
     return 0;
 }
 
@@ -203,6 +212,7 @@ void brain_destroy(struct brain **brain) {
         free((*brain)->findings);
         free((*brain)->own);
         free((*brain)->worths);
+        free((*brain)->sizes);
         free(*brain);
         *brain = NULL;
     }
@@ -308,6 +318,10 @@ void brain_push_observer(lua_State *L, const struct brain *brain) {
 
 const struct held *brain_held(const struct brain *brain) {
     return &brain->held;
+}
+
+const char *brain_automove(const struct brain *brain) {
+    return brain->automove;
 }
 
 const char *brain_failure(const struct brain *brain) {

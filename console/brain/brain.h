@@ -88,6 +88,10 @@ struct waste brain_waste(const struct brain *brain);
 
 const struct held *brain_held(const struct brain *brain);
 
+/* "1 (ratio): a page a second at most, ...": who moves pages; "" when the server does not say. */
+enum { AUTOMOVE_TOLD_BYTES = 120 };
+const char *brain_automove(const struct brain *brain);
+
 /* Why nothing is judged any more, in a sentence; NULL as long as all is well. */
 const char *brain_failure(const struct brain *brain);
 

@@ -1,7 +1,6 @@
 #include "brain/health.h"
 
 #include "brain/ask.h"
-#include "facts/automove.h"
 #include "facts/format.h"
 
 #include <math.h>
@@ -121,21 +120,19 @@ static void report_hits(struct report *report, const struct model *model) {
     }
 }
 
-static void report_rest(struct report *report, const struct snapshot *now) {
+static void report_rest(struct report *report, const struct model *model) {
+    const struct snapshot *now = model_now(model);
     double open = stat_number(now->general[GENERAL_curr_connections]);
     double most = stat_number(now->general[GENERAL_max_connections]);
-    uint64_t mode = now->setting[SETTING_slab_automove];
+    const char *automove = brain_automove(brain_of(model));
     if (isnan(most)) {
         most = stat_number(now->setting[SETTING_maxconns]);
     }
     if (!isnan(open) && !isnan(most)) {
         say(report, SEVERITY_OK, "%.0f of %.0f connections", open, most);
     }
-    if (mode < AUTOMOVE_MODES) {
-        say(report, SEVERITY_OK, "automove %s (%s)", automove_mode_word((unsigned)mode),
-            automove_mode_name((unsigned)mode));
-    } else if (now->automove[0] != '\0') {
-        say(report, SEVERITY_OK, "automove %s", now->automove);
+    if (automove[0] != '\0') {
+        say(report, SEVERITY_OK, "automove %s", automove);
     }
     if (now->reply_ms > SLOW_REPLY_MS) {
         say(report, SEVERITY_WARN, "the server took %.0f ms to answer", now->reply_ms);
@@ -173,7 +170,7 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
             report_evictions(&report, model);
             report_hits(&report, model);
         }
-        report_rest(&report, now);
+        report_rest(&report, model);
     }
     sort_lines(out, report.count);
     if (report.count == 0) {

@@ -16,6 +16,7 @@ struct findings {
 
 struct own_values; /* ask.c */
 struct worths;     /* likewise */
+struct size_plans; /* sizes.c */
 
 struct brain {
     struct judge judge; /* first: what the model knows of it */
@@ -23,9 +24,11 @@ struct brain {
     int observer; /* of slate.judge.observer, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
     struct held held;
+    char automove[AUTOMOVE_TOLD_BYTES];
     struct findings *findings; /* NULL: nobody asked yet */
     struct own_values *own;    /* likewise */
     struct worths *worths;     /* likewise */
+    struct size_plans *sizes;  /* likewise */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 

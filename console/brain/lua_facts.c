@@ -91,8 +91,15 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_
 
 /* memcached calls the first modes of automove by number. */
 static void push_settings(lua_State *L, const struct snapshot *snapshot) {
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 8);
     set_stat(L, "maxconns", snapshot->setting[SETTING_maxconns]);
+    set_stat(L, "chunk_size", snapshot->setting[SETTING_chunk_size]);
+    set_stat(L, "slab_chunk_max", snapshot->setting[SETTING_slab_chunk_max]);
+    set_stat(L, "item_size_max", snapshot->setting[SETTING_item_size_max]);
+    if (snapshot->setting[SETTING_growth_factor] != STAT_ABSENT) {
+        lua_pushnumber(L, (lua_Number)snapshot->setting[SETTING_growth_factor] / 1000);
+        lua_setfield(L, -2, "growth_factor");
+    }
     if (snapshot->setting[SETTING_slab_reassign] != STAT_ABSENT) {
         lua_pushboolean(L, snapshot->setting[SETTING_slab_reassign] != 0);
         lua_setfield(L, -2, "slab_reassign");

@@ -257,3 +257,19 @@ void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_byte
         sizes->items = sum;
     }
 }
+
+void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now) {
+    memset(sizes, 0, sizeof *sizes);
+    sizes->item_bytes = sizes->taken_bytes = sizes->sampled_pages = NAN;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        const struct class_stats *stats = &now->classes[id];
+        double items = stat_number(stats->value[CLASS_number]);
+        double mean = stat_number(stats->value[CLASS_mem_requested]) / items;
+        double chunk = stat_number(stats->value[CLASS_chunk_size]);
+        if (items > 0 && chunk > 0) { /* chunked items are booked in one class and stored in several */
+            double bytes = mean > 0 && mean <= chunk ? mean : chunk;
+            sizes->bins[size_bin_of(bytes)] += items;
+            sizes->items += items;
+        }
+    }
+}

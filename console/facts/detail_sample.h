@@ -5,6 +5,8 @@
  * Pure functions. */
 #ifndef CONSOLE_FACTS_DETAIL_SAMPLE_H
 #define CONSOLE_FACTS_DETAIL_SAMPLE_H
+#include "facts/stats.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,6 +65,8 @@ struct size_bins {
     double bins[SIZE_BINS];
 };
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes);
+/* Items made up from each class's mean, for servers that do not tell sizes: a rough picture. */
+void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now);
 /* Share of the memory that the items take which they do not fill, as the server counts it, ends of pages included; NAN
  * when it does not tell. */
 double size_bins_waste(const struct size_bins *sizes);

@@ -32,7 +32,7 @@ enum inquiry_server {
     X(EVICTIONS, "stats evictions", OF_SLATED, false)           \
     X(PAGES, "", OF_SLATED, false)      /* in parts */          \
     X(SIZEHIST, "stats sizehist", OF_SLATED, false)             \
-    X(STOCK_SIZES, "stats sizes", OF_TRACKED, false)            \
+    X(STOCK_SIZES, "stats sizes", OF_TRACKED, true)             \
     X(GEOMETRY, "stats geometry", OF_SLATED, true)              \
     X(CURVE, "stats curve", OF_SLATED, true)                    \
     X(CLASS_CURVES, "", OF_SLATED, false) /* some classes a refresh, in turn */ \

@@ -104,7 +104,7 @@ static void parse_class(struct snapshot *snapshot, struct span name, struct span
     }
 }
 
-const char *const automove_words[AUTOMOVE_MODES] = {"off", "ratio", "eviction", "random",
+static const char *const automove_words[AUTOMOVE_MODES] = {"off", "ratio", "eviction", "random",
                                                     "lra", "lrc",   "utility"};
 
 static uint64_t parse_automove(struct span value) {

@@ -56,10 +56,9 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
 
 /* Modes of automove: memcached has the first three and calls them by number; slated knows all by name. */
 enum { AUTOMOVE_STOCK_MODES = 3, AUTOMOVE_MODES = 7 };
-extern const char *const automove_words[AUTOMOVE_MODES];
 
 /* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts as its place in
- * automove_words, and one that is not there as absent. */
+ * that order, and one that is not there as absent. */
 #define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
     X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max) \
     X(ext_item_size) X(ext_max_frag) X(ext_drop_unread) X(ext_compact_under) X(proxy_enabled)

@@ -1,6 +1,5 @@
 /* The review of a plan: what will be sent word for word, to which server, what it should bring, what
  * it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
-#include "facts/automove.h"
 #include "views/view.h"
 
 #include "act/forecast.h"
@@ -243,10 +242,11 @@ static void value_note(const struct action *action, const struct model *model, c
     if (strcmp(action->name, "class_policy") == 0 && blank != NULL) {
         sscanf(blank, "%u", &class_id);
     }
-    unsigned mode = strcmp(action->name, "slab_automove") == 0 ? automove_mode_of(action->value) : AUTOMOVE_MODES;
+    char words[SETTING_WORDS_BYTES];
+    setting_value_words(action->name, action->value, words);
     bool is_known = settings_find(model_now(model), model_answers(model), action->name, class_id, &row);
-    snprintf(out, out_bytes, "%s%snow %.60s", mode < AUTOMOVE_MODES ? automove_mode_name(mode) : "",
-             mode < AUTOMOVE_MODES ? "; " : "", is_known && row.now[0] != '\0' ? row.now : "-");
+    snprintf(out, out_bytes, "now %.60s%s%s", is_known && row.now[0] != '\0' ? row.now : "-",
+             words[0] != '\0' ? "; then " : "", words);
 }
 
 static void draw_one_field(struct sheet *sheet, const struct review *review, const struct model *model,

@@ -3,7 +3,7 @@
 #include "views/view.h"
 
 #include "brain/brain.h"
-#include "brain/size_plan.h"
+#include "brain/sizes.h"
 #include "facts/format.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static enum origin find_sizes(const struct frame *frame, struct size_bins *sizes
     if (now == NULL || (now->is_slated && !frame->is_past)) {
         return ORIGIN_NONE;
     }
-    size_bins_by_class(now, sizes);
+    size_bins_by_class(sizes, now);
     return ORIGIN_CLASSES;
 }
 
@@ -85,11 +85,11 @@ static void draw_bars(const struct size_bins *sizes, const struct axis *axis, st
 }
 
 /* A mark at each size; a digit where several fall together. */
-static void draw_limits(const struct size_plan *plan, const struct axis *axis, struct cells *cells,
+static void draw_limits(const struct size_list *list, const struct axis *axis, struct cells *cells,
                         int y, const char *label, uint32_t glyph, uint8_t style) {
     unsigned at[1000] = {0};
-    for (unsigned i = 0; i < plan->count; i++) {
-        int column = column_of(axis, plan->bytes[i]);
+    for (unsigned i = 0; i < list->count; i++) {
+        int column = column_of(axis, list->bytes[i]);
         if (column >= 0 && column < 1000) {
             at[column]++;
         }
@@ -167,9 +167,10 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         detail_ready(frame, INQUIRY_SIZEHIST, cells, area);
         return;
     }
-    struct size_plan plan, best = {0};
-    size_plan_now(frame->model, &plan);
-    const char *best_name = origin != ORIGIN_CLASSES ? size_choices_best(frame, &sizes, &best) : "";
+    const struct size_plan *plan = brain_sizes(frame->model);
+    if (plan == NULL) {
+        return; /* the health lines say why nothing is judged */
+    }
     char title[120], text[FORMAT_BYTES];
     snprintf(title, sizeof title, "%s items by size, header included: %s",
              format_count(text, sizes.items), origin_words[origin]);
@@ -185,11 +186,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct axis axis = make_axis(&sizes, AXIS_WIDTH, area.width - AXIS_WIDTH);
     draw_bars(&sizes, &axis, cells, (struct rect){area.y + 1, 0, graph, area.width});
     int y = area.y + 1 + graph;
-    draw_limits(&plan, &axis, cells, y++, "now", 0x2502, STYLE_STRONG);
-    if (best.count > 0) {
-        char label[AXIS_WIDTH + 1];
-        snprintf(label, sizeof label, "x%.4s", strchr(best_name, ' ') + 1);
-        draw_limits(&best, &axis, cells, y, label, 0xa6, STYLE_DIM);
+    draw_limits(&plan->now, &axis, cells, y++, "now", 0x2502, STYLE_STRONG);
+    if (plan->best.count > 0) {
+        draw_limits(&plan->best, &axis, cells, y, "best", 0xa6, STYLE_DIM);
     }
     draw_scale(&axis, cells, y + 1);
     y += 2;
@@ -199,7 +198,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     if (origin == ORIGIN_CLASSES) {
         draw_waste_now(frame, cells, y, area.width);
     } else {
-        size_choices_draw(frame, ui, &sizes, &plan, cells, (struct rect){y, 0, table, area.width});
+        size_choices_draw(frame, ui, &sizes, plan, cells, (struct rect){y, 0, table, area.width});
     }
     draw_geometry(frame, cells, y + table, area.width);
 }

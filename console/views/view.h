@@ -6,7 +6,7 @@
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
 #include "act/acting.h"
-#include "brain/size_plan.h"
+#include "brain/sizes.h"
 #include "draw/cells.h"
 #include "draw/class_table.h"
 #include "draw/explain.h"
@@ -210,15 +210,12 @@ int class_hint(const struct frame *frame, unsigned class_id, char *out, size_t o
 /* "under_16s" as "under 16s". */
 void stat_name_words(char *out, size_t out_bytes, const char *name);
 
-/* The table of other chunk sizes, and what each would bring: on slated as it predicts itself, else
- * reckoned from the sizes given, and said to be. The best that there is goes to `best`, count 0: none
- * is worth it; returns its name. */
+/* The table of other chunk sizes, and what each would bring: on slated as it predicts itself, else reckoned from the
+ * sizes that the server tracks, and said to be. */
 enum { SIZE_CHOICES_ROWS = 9 };
 #define SIZES_NEED_SLABS "chunk sizes need --store=slab; this server has %s"
-const char *size_choices_best(const struct frame *frame, const struct size_bins *sizes,
-                              struct size_plan *best);
 void size_choices_draw(const struct frame *frame, const struct ui *ui, const struct size_bins *sizes,
-                       const struct size_plan *plan_now, struct cells *cells, struct rect area);
+                       const struct size_plan *plan, struct cells *cells, struct rect area);
 struct intent size_choices_command(const struct frame *frame, struct ui *ui, enum command command);
 void size_choices_wants(struct wants *wants);
 

@@ -350,6 +350,43 @@ describe("undo in slatetop", function()
     end)
 end)
 
+describe("the outcome of a move from slatetop", function()
+    local CURVES <const> = { [4] = { { 63 << 20, 0.9 }, { 64 << 20, 0.9 } },
+        [12] = { { 1 << 20, 0.5 }, { 2 << 20, 0.8 } } }
+
+    -- A server whose class 12 evicts, and a console that has seen it for so many seconds and moved a page since.
+    local function moved(curves)
+        local console = new_console(new_server(), SLATED)
+        for _ = 1, 15 do console.second(1000, 700, 300) end
+        console.observer.now.slated = SLATED.slated
+        for i, class in ipairs(console.observer.now.classes) do
+            class.get_hits, class.cmd_set, class.evicted = 3500 * i, 5000, i == 2 and 900 or 0
+        end
+        local ok = console.acting:begin("change", { { from = 4, to = 12, pages = 1 } }, SLATED, true, NO_TRIAL, curves)
+        assert.is_true(ok)
+        console.run(20)
+        for _ = 1, 5 do console.second(1000, 800, 100, 7) end
+        return console
+    end
+
+    it("is on record with what was predicted and with the items that it cost, also when slatetop is left", function()
+        local console = moved(CURVES)
+        console.acting:leave()
+        local outcome = entries(console)[2]
+        assert.same({ "outcome", 1 }, { outcome.what, outcome.of })
+        assert.is_true(outcome.predicted_change > 0.01 and outcome.predicted_band > 0, console.text)
+        assert.is_true(outcome.items_lost >= 28, console.text)
+        assert.equal(1, audit.accuracy(audit.entries(console.text)).predictions)
+    end)
+
+    it("has no prediction where the curves had not come", function()
+        local console = moved({})
+        console.acting:leave()
+        assert.is_nil(entries(console)[2].predicted_change)
+        assert.equal(0, audit.accuracy(audit.entries(console.text)).predictions)
+    end)
+end)
+
 describe("a trial in slatetop", function()
     local function begin(terms)
         local server = new_server()

@@ -83,12 +83,12 @@ describe("the review of a move of pages", function()
 
     it("predicts the hits that it brings, in the figure and the words of slatectl move", function()
         local one, change = read(12), { from = 3, to = 5, pages = 1 }
-        local made = assert(predict.move(one.earlier, one.now, 3, 5, 1))
+        local made = assert(predict.move(one, 3, 5, 1))
         assert.is_true(made.hit_ratio_change ~= 0)
         assert.equal(predict.words(made), told(one, change, "expects"))
         assert.equal("fewer than 1000 reads were seen: too few for a prediction",
             told(read(0), change, "expects") or told(watched({}, 400), change, "expects"))
-        assert.is_true(predict.move(one.earlier, one.now, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
+        assert.is_true(predict.move(one, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
     end)
 
     it("waits for the curves that a slated is being asked for, and goes by them", function()
@@ -101,10 +101,37 @@ describe("the review of a move of pages", function()
         assert.truthy(told(one, change, "expects"):find("points of hits"), "nobody asks for curves")
     end)
 
-    it("predicts from the last ten to twenty seconds", function()
-        for seconds, from_s in pairs({ [3] = 0, [10] = 0, [19] = 0, [20] = 10, [29] = 10, [55] = 40 }) do
-            assert.equal(1000 + from_s, read(seconds).earlier.time_s, seconds)
+    it("predicts from the last ten seconds, and says so where it has seen less", function()
+        for seconds, from_s in pairs({ [3] = 0, [10] = 0, [19] = 9, [20] = 10, [55] = 45 }) do
+            local one, change = read(seconds), { from = 3, to = 5, pages = 1 }
+            assert.equal(1000 + from_s, one.recent:begin().time_s, seconds)
+            assert.equal(seconds < 8, told(one, change, "expects"):find("; of 3s of traffic only", 1, true) ~= nil)
         end
+    end)
+
+    it("is the same for who looks each second and for who looked twice, ten seconds apart", function()
+        local often, twice = read(30), observer.new()
+        for _, i in ipairs({ 20, 30 }) do
+            twice:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
+                [5] = snapshots.class({ age = 10, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
+                { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 }))
+        end
+        assert.same(predict.move(often, 3, 5, 1), (predict.move(twice, 3, 5, 1)))
+    end)
+
+    it("promises a gain only where the band leaves no doubt of it, and warns of a loss", function()
+        local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
+        local function curves(giver, getter)
+            return { curves = { [3] = { { 3 << 20, 1 - giver }, { 4 << 20, 1 } },
+                [5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.4 + getter } } } }
+        end
+        assert.equal("+14.0 points of hits, +-10.5", told(one, change, "expects", curves(0, 0.2)))
+        assert.equal("+0.7 points of hits, +-0.8: a gain is not certain", told(one, change, "expects", curves(0, 0.01)))
+        assert.equal("+0.0 points of hits, +-0.8: a gain is not certain", told(one, change, "expects",
+            curves(0.0001, 0)))
+        assert.equal("-9.0 points of hits, +-6.8: it costs hits", told(one, change, "expects", curves(0.3, 0)))
+        assert.equal("it is predicted to cost more hits than it brings", told(read(12, "0.1.0"),
+            { from = 3, to = 5, pages = 1 }, "WARNING", curves(0.3, 0)))
     end)
 end)
 

@@ -26,8 +26,8 @@ for _, kind in ipairs(server.all()) do
         it("writes valid JSON with a documented schema for every command", function()
             for _, arguments in ipairs({ "top --interval 50ms", "classes --interval 50ms", "classes --interval 0",
                 "stats", "stats slabs", "stats items", "stats settings", "stats conns", "stats sizes", "stats reset",
-                "settings", "automove", "move 12 5 --dry-run", "record -o j.jsonl --count 2 --interval 20ms",
-                "chart pages j.jsonl", "version", "version --caps", "help" }) do
+                "settings", "automove", "move 12 5 --dry-run --interval 20ms",
+                "record -o j.jsonl --count 2 --interval 20ms", "chart pages j.jsonl", "version", "version --caps", "help" }) do
                 document((ctl.succeed(arguments .. " --json")))
                 os.remove(arguments:find("^chart") and ctl.folder .. "/j.jsonl" or "")
             end
@@ -134,7 +134,7 @@ for _, kind in ipairs(server.all()) do
 
         it("explains a move without sending it", function()
             local before = fill.pages_of(client, 12)
-            local out, err = ctl.succeed("move 12 5 2 --dry-run --trace")
+            local out, err = ctl.succeed("move 12 5 2 --dry-run --interval 20ms --trace")
             assert.truthy(out:find("slabs reassign 12 5", 1, true))
             assert.truthy(out:find(("class 12: %d -> %d pages"):format(before, before - 2), 1, true))
             assert.truthy(out:find("nothing was sent", 1, true))

@@ -42,6 +42,20 @@ describe("the verdict", function()
         assert.equal("evictions as before", words(5, function(second) return nil, second < 0 and 100 or 105 end))
     end)
 
+    it("does not credit a change with hits that rose, or fell, before it already", function()
+        assert.equal("hits 65.5% -> 75.5%, but they rose before it already", words(10, function(second)
+            return 710 + 10 * second
+        end))
+        assert.equal("hits 66.5% -> 56.5%, but they fell before it already", words(10, function(second)
+            return 610 - 10 * second
+        end))
+        assert.equal("hits 65.5% -> 57.0%", words(10, function(second) -- against the way that it went
+            return second < 0 and 710 + 10 * second or 570
+        end))
+        local one = seen(10, function(second) return 710 + 10 * second end)
+        assert.equal(1, one:outcome(1000, 1000).drift)
+    end)
+
     it("tells evictions that begin or end, or grow to more than twice as many, as figures", function()
         assert.equal("evictions 0 -> 50/s", words(5, function(second) return nil, second < 0 and 0 or 50 end))
         assert.equal("evictions 50 -> 0/s", words(5, function(second) return nil, second < 0 and 50 or 0 end))
@@ -89,6 +103,7 @@ describe("the accuracy of predictions", function()
         for i = 1, 10 do
             entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0, predicted_band = 0.03 }
         end
+        entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose by themselves
         assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3 }, audit.accuracy(entries))
     end)
 end)
@@ -105,20 +120,28 @@ describe("a predicted move", function()
             { cmd_get = 11000 * i, get_hits = 6000 * i, get_misses = 5000 * i })
     end
 
+    -- What an observer that saw both predicts.
+    local function move(before, after, ...)
+        local one = observer.new()
+        one:look(before)
+        one:look(after)
+        return predict.move(one, ...)
+    end
+
     it("brings the getter hits, and costs the giver's where it has no free page", function()
-        local free = assert(predict.move(at(0, 1000), at(1, 1000), 3, 5, 1))
+        local free = assert(move(at(0, 1000), at(1, 1000), 3, 5, 1))
         assert.equal(0, free.lost_per_s)
         assert.is_true(free.hit_ratio_change > 0.001 and free.hit_ratio_change < 0.12, free.hit_ratio_change)
-        local dear = assert(predict.move(at(0, 0), at(1, 0), 3, 5, 1))
+        local dear = assert(move(at(0, 0), at(1, 0), 3, 5, 1))
         assert.near(25, dear.lost_per_s, 1)
         assert.is_true(dear.hit_ratio_change < free.hit_ratio_change and dear.band > 0)
-        assert.is_true(predict.move(at(0, 0), at(1, 0), 0, 5, 1).hit_ratio_change > dear.hit_ratio_change)
+        assert.is_true(move(at(0, 0), at(1, 0), 0, 5, 1).hit_ratio_change > dear.hit_ratio_change)
     end)
 
     it("is none after too few reads, nor of a class that is not there", function()
         local before, after = at(0, 0), at(1, 0)
-        assert.is_nil(predict.move(before, after, 3, 9, 1))
+        assert.is_nil(move(before, after, 3, 9, 1))
         after.general.cmd_get = 900
-        assert.is_nil(predict.move(before, after, 3, 5, 1))
+        assert.is_nil(move(before, after, 3, 5, 1))
     end)
 end)

@@ -33,7 +33,7 @@ describe("what a page is worth", function()
         assert.near(0.2 * 700, list[1].loss, 1e-9)
         assert.same({ 0.75, 0.5 }, { list[1].read_share, list[1].hit_ratio })
         assert.same({ 0, 0 }, { math.floor(list[2].gain), math.floor(list[2].loss) }, "its free page costs nothing")
-        local move = assert(predict.move(one.earlier, one.now, 3, 5, 1, CURVES))
+        local move = assert(predict.move(one, 3, 5, 1, CURVES))
         assert.near(list[1].gain - list[2].loss, move.hits_per_s, 1e-9)
     end)
 

@@ -142,7 +142,9 @@ for _, kind in ipairs(server.all()) do
 
         it("plans moves and settings, applies them, and takes the moves back too", function()
             local five, twelve = fill.pages_of(client, 5), fill.pages_of(client, 12)
-            ctl.succeed("plan --move 12:5:2 --set lru_crawler_sleep=150 -o plan.json")
+            local _, said = ctl.succeed("plan --move 12:5:2 --set lru_crawler_sleep=150 --interval 50ms -o plan.json")
+            assert.truthy(said:find("move 2 pages from class 12 to class 5; fewer than 1000 reads were seen", 1, true),
+                said)
             assert.equal(twelve, fill.pages_of(client, 12))
             assert.truthy(ctl.succeed("apply plan.json --dry-run"):find("nothing was sent", 1, true))
             local done = assert(dkjson.decode((ctl.succeed("apply plan.json --json"))))

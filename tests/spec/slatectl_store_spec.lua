@@ -49,7 +49,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
         it("refuses what needs pages that move", function()
             for _, arguments in ipairs({ "policy run burst --once --interval 20ms",
                 "policy run burst --apply --once --interval 20ms", "plan --policy burst", "plan --move 1:2",
-                "move 1 2", "move 1 2 --dry-run", "advise automove --interval 20ms", "automove ratio",
+                "move 1 2", "move 1 2 --dry-run --interval 20ms", "advise automove --interval 20ms", "automove ratio",
                 "set slab_automove=1" }) do
                 refuses(arguments)
             end

@@ -7,6 +7,7 @@
 local audit = require "slate.facts.audit"
 local clock = require "slate.base.clock"
 local guard = require "slate.judge.guard"
+local prospect = require "slate.judge.prospect"
 local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
@@ -54,6 +55,7 @@ function Acting:end_outcome()
     local one = self.outcome
     self.outcome = nil
     if one and one.found then
+        one.found.predicted = one.predicted
         self:note("you", ("%s: %s"):format(one.title, one.found.words))
         audit.note_outcome(self:context(), one.id, one.found)
     end
@@ -179,7 +181,7 @@ function Acting:end_run()
     end
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
-            ended_s = clock.steady_s(), id = run.done[#run.done].id }
+            ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted }
     end
     self.news = text
     if #run.steps > 1 or run.kind == "trial" then
@@ -201,8 +203,9 @@ end
 
 --- Begins a plan, changes (of slate.act.shown) that were found sound, or takes back or does again what was proposed
 -- last. kind: "change", "undo" or "redo". who: of the server; is_up: whether there is a connection. terms: minutes,
--- evictions_pct and hit_points of a trial, minutes 0 for none. True; or nil and a message, and nothing is sent.
-function Acting:begin(kind, changes, who, is_up, terms)
+-- evictions_pct and hit_points of a trial, minutes 0 for none. curves: for what a move is predicted to bring, as
+-- slate.judge.prospect takes them. True; or nil and a message, and nothing is sent.
+function Acting:begin(kind, changes, who, is_up, terms, curves)
     if self.run then
         return nil, "one change at a time: the last one is still under way"
     elseif not is_up then
@@ -221,6 +224,8 @@ function Acting:begin(kind, changes, who, is_up, terms)
     end
     local before = self.observer.past:since(clock.steady_s() - guard.WINDOW_S)
     local run = self:start(kind, list, taken and taken.of, shown.title(list))
+    run.predicted = #list == 1 and list[1].kind == "move" and self.observer.now
+        and prospect.prediction(self.observer, curves, shown.change(list[1])) or nil
     if terms.minutes > 0 then
         run.guards, run.minutes = guard.of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
         run.before = before
@@ -372,6 +377,7 @@ end
 -- to be done.
 function Acting:leave()
     local run = self.run
+    self:end_outcome()
     if run and (run.kind == "change" or run.kind == "redo") then
         run.stops = true
         if not run.guards then

@@ -33,11 +33,12 @@ end
 -- and its words; nil and why where too little was seen. client: asked for the curves of the classes, of a slated.
 function M.predict(client, witness, src, dst, pages)
     local predict, curves = require "slate.judge.predict", {}
-    for _, id in ipairs(witness.last.slated and { src, dst } or {}) do
+    local one = witness.observer
+    for _, id in ipairs(one.now.slated and { src, dst } or {}) do
         local curve = id > 0 and require("slate.facts.foresight").curve(client, id)
         curves[id] = curve and curve.points or nil
     end
-    local made, why = predict.move(witness.first, witness.last, src, dst, pages, curves)
+    local made, why = predict.move(one, src, dst, pages, curves)
     witness.predicted = made
     return made, made and "expected: " .. predict.words(made) or why
 end
@@ -59,33 +60,24 @@ local function watch(context, client, one, for_s)
     end
 end
 
---- Looks at the server twice, for_s apart. Returns a witness for `predict`; or nil, message, code.
+--- Looks at the server for for_s seconds. Returns a witness for `predict`; or nil, message, code.
 function M.glance(context, client, for_s)
-    local one, first = observer.new(), nil
-    local ok, message, code = watch(context, client, one, 0)
-    if ok then
-        first = one.now
-        clock.sleep(for_s)
-        ok, message, code = watch(context, client, one, 0)
-    end
+    local one = observer.new()
+    local ok, message, code = watch(context, client, one, for_s)
     if not ok then
         return nil, message, code
     end
-    return { observer = one, first = first, last = one.now }
+    return { observer = one }
 end
 
 --- Watches before the change. Returns a witness for `after`; or nil, message, code.
 function M.before(context, client, for_s)
-    local one, first = observer.new(), nil
-    local ok, message, code = watch(context, client, one, 0)
-    if ok then
-        first = one.now
-        ok, message, code = watch(context, client, one, for_s)
-    end
+    local one = observer.new()
+    local ok, message, code = watch(context, client, one, for_s)
     if not ok then
         return nil, message, code
     end
-    return { observer = one, for_s = for_s, began_s = one.now.time_s, first = first, last = one.now }
+    return { observer = one, for_s = for_s, began_s = one.now.time_s }
 end
 
 --- Watches after the change, puts what came of it on record for the change of this id (nil: none is on record), and

@@ -33,8 +33,8 @@ function M.declare(command)
             end
             return nil, ("'%s' is not a share in per cent"):format(text)
         end)
-    command:option("--interval", "Time between the two samples that give the rates. Default: 1s"):argname("TIME")
-        :convert(units.parse_duration)
+    command:option("--interval", "How long to look for rates. Default: 1s; with pages 10s, as every prediction")
+        :argname("TIME"):convert(units.parse_duration)
 end
 
 local function list_subjects(context)

@@ -1,29 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl automove [MODE]: shows or sets how the server moves pages by itself.
+local automove = require "slate.facts.automove"
+
 local M = {}
-
--- Names, and the number by which every server knows the mode; those without one are slated's alone.
-local MODES <const> = {
-    { name = "off", number = 0, help = "pages stay where they are" },
-    { name = "ratio", number = 1, help = "a page goes to the class whose items die youngest, by a ratio of ages" },
-    { name = "eviction", number = 2, help = "a page goes to a class at every eviction" },
-    { name = "random", help = "a class in need gets any page of another class" },
-    { name = "lra", help = "a class in need gets the page that was longest not accessed" },
-    { name = "lrc", help = "a class in need gets the page that its class has had for longest" },
-    { name = "utility", help = "pages go where they promise most hits" },
-    { name = "lua:", help = "a policy in Lua decides" },
-}
-
-local function mode_of(word)
-    for _, mode in ipairs(MODES) do
-        if mode.name:sub(-1) == ":" and #word > #mode.name and word:sub(1, #mode.name) == mode.name then
-            return { name = word, help = mode.help }
-        elseif word == mode.name or word == tostring(mode.number) then
-            return mode
-        end
-    end
-    return nil
-end
 
 function M.declare(command)
     command:argument("mode", "0 or off, 1 or ratio, 2 or eviction; slated also has random, lra, "
@@ -53,11 +32,11 @@ local function read_state(context, client)
     if settings.slab_automove == nil then
         return nil, "this server does not report an automove mode", "unsupported"
     end
-    local mode = mode_of(tostring(settings.slab_automove))
+    local mode = automove.of(settings.slab_automove)
     local moves = require "slate.facts.moves"
     local failed = now.slated and moves.failed((moves.read(client))) or nil
     return {
-        server = now.server, mode = settings.slab_automove, name = mode and mode.name, help = mode and mode.help,
+        server = now.server, mode = settings.slab_automove, name = mode and mode.name, help = mode and mode.words,
         ratio = settings.slab_automove_ratio, window_s = settings.slab_automove_window,
         failed = failed, free_ratio = settings.slab_automove_freeratio, reassign = settings.slab_reassign,
         pages_moved = now.general.slabs_moved, free_pool_pages = now.general.slab_global_page_pool,
@@ -75,8 +54,7 @@ local function out_state(context, state)
             rows[#rows + 1] = { name, tostring(value) }
         end
     end
-    local name = state.name and state.name ~= state.mode and (" (%s)"):format(state.name) or ""
-    add("mode", tostring(state.mode) .. name .. (state.help and ": " .. state.help or ""))
+    add("mode", automove.told(state.mode))
     add("failed", state.failed)
     add("ratio", state.ratio)
     add("window", state.window_s and ("%d"):format(state.window_s))
@@ -89,7 +67,7 @@ end
 -- The modes of a server, when its refusal does not list them.
 local function known_modes(who)
     local names = {}
-    for _, mode in ipairs(MODES) do
+    for _, mode in ipairs(automove.MODES) do
         names[#names + 1] = (mode.number or who.slated) and mode.name:gsub(":$", ":NAME") or nil
     end
     return table.concat(names, ", ", 1, #names - 1) .. " and " .. names[#names] .. " are known"
@@ -98,7 +76,7 @@ end
 -- Sets the mode; a word that is not known here is the server's to judge.
 -- Returns the mode, or nil, message, code.
 local function set_mode(client, who, word)
-    local mode = mode_of(word) or { name = word }
+    local mode = automove.of(word) or { name = word }
     local line, message, code = client:command("slabs automove " .. (mode.number or mode.name))
     if not line then
         return nil, message, code

@@ -51,6 +51,16 @@ local function performance(server, figures)
     return table.concat(parts, " ")
 end
 
+-- What is wrong with a figure, in words: "starving=2 (classes 14, 7)".
+local function words_of(figure)
+    if figure.state == "unknown" then
+        return figure.name .. " is unknown"
+    end
+    local ids = figure.classes or {}
+    return ("%s=%s%s%s"):format(figure.name, number(figure.value), figure.unit, #ids == 0 and ""
+        or (#ids == 1 and " (class %s)" or " (classes %s)"):format(table.concat(ids, ", ")))
+end
+
 -- Adds what an operator's own rules find: critical and warning count as the states of these names.
 local function judge_by(own, member, result)
     for _, finding in ipairs(own:findings(member)) do
@@ -71,8 +81,7 @@ local function judge(member, given, own)
     result.figures = thresholds.judge(member, given)
     for _, figure in ipairs(result.figures) do
         if figure.state ~= "ok" then
-            result.words[#result.words + 1] = figure.state == "unknown" and figure.name .. " is unknown"
-                or ("%s=%s%s"):format(figure.name, number(figure.value), figure.unit)
+            result.words[#result.words + 1] = words_of(figure)
             if RANK[figure.state] > RANK[result.state] then
                 result.state = figure.state
             end
@@ -128,6 +137,9 @@ function M.run(context, parsed)
         for _, one in ipairs(results) do
             json.array(one.words)
             json.array(one.figures)
+            for _, figure in ipairs(one.figures) do
+                figure.classes = figure.classes and json.array(figure.classes)
+            end
         end
         context:out_json("slate/check/1", { time_s = require("slate.base.clock").time_s(), state = state,
             servers = results })

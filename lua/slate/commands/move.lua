@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl move SRC DST [PAGES]: see slate.act.move for what it checks and how it verifies.
 local move = require "slate.act.move"
+local recent = require "slate.judge.recent"
 local units = require "slate.base.units"
 local witness = require "slate.act.witness"
 
@@ -25,8 +26,8 @@ function M.declare(command)
         return units.parse_whole(text, 1)
     end)
     command:flag("--dry-run", "Check and explain the move, and tell what it will bring; send nothing.")
-    command:option("--interval", "With --dry-run: time between the two samples for that. Default: 1s"):argname("TIME")
-        :convert(units.parse_duration)
+    command:option("--interval", "With --dry-run: how long to look for that. Default: 10s, as every prediction")
+        :argname("TIME"):convert(units.parse_duration)
     command:flag("--wait", "Wait until the pages have moved, and verify it by the page counts.")
     witness.declare(command)
     command:option("--limit", "Give up after this long. Default: 60s"):argname("TIME"):convert(units.parse_duration)
@@ -117,7 +118,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     if parsed.dry_run then
-        return rehearse(context, client, plan, math.max(parsed.interval or 1, 0.01))
+        return rehearse(context, client, plan, math.max(parsed.interval or recent.SPAN_S, 0.01))
     end
     local sofar = { pages_wanted = plan.pages, pages_accepted = 0, busy_retries = 0 }
     context.summary = function()

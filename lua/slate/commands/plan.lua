@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl plan: writes what to change into a file, checked against the server; slatectl apply carries it out.
+local recent = require "slate.judge.recent"
 local steps = require "slate.act.steps"
 
 local M = {}
@@ -23,12 +24,23 @@ function M.declare(command)
             local pair, problem = require("slate.commands.set").parse_pair(text)
             return pair and { kind = "set", name = pair.name, value = pair.value }, problem
         end)
-    command:option("--interval", "Time between the two samples that the policy sees. Default: 1s"):argname("TIME")
+    command:option("--interval", "How long the policy and predictions of moves look at the server. "
+        .. "Default: 10s, as every prediction"):argname("TIME")
         :convert(units.parse_duration)
     command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")
 end
 
--- What a policy would move now, as steps; or nil, message, code. why: its reason to move nothing.
+-- What the server did in the time that policies and predictions go by: an earlier snapshot and the observer that saw
+-- it; or nil, message, code.
+local function watch(context, client, parsed)
+    local now, before, rates, _, _, one = context:pair(client, math.max(parsed.interval or recent.SPAN_S, 0.01))
+    if not now then
+        return nil, before, rates
+    end
+    return before, one
+end
+
+-- What a policy would move now, as steps, the reason to move nothing, and the observer; or nil, message, code.
 local function decided(context, client, parsed)
     local one, message, code = require("slate.policy.file").open(parsed.policy)
     if not one then
@@ -43,11 +55,12 @@ local function decided(context, client, parsed)
     if not running then
         return nil, problem, "no"
     end
-    local now, before, rates = context:pair(client, math.max(parsed.interval or 1, 0.01))
-    if not now then
-        return nil, before, rates
+    local before, seen
+    before, seen, code = watch(context, client, parsed)
+    if not before then
+        return nil, seen, code
     end
-    local moves, why = running:decide(before, now)
+    local moves, why = running:decide(before, seen.now)
     if not moves then
         return nil, ("policy %s: %s"):format(parsed.policy, why), "no"
     end
@@ -56,16 +69,16 @@ local function decided(context, client, parsed)
         list[i] = { kind = "move", src = one_move.from, dst = one_move.to, pages = one_move.pages,
             reason = one_move.reason }
     end
-    return list, why
+    return list, why, seen
 end
 
+-- The steps, and the observer where a policy was asked; or nil, message, code.
 local function gather(context, client, parsed)
-    local list, why = {}, nil
+    local list, why, seen = {}, nil, nil
     if parsed.policy then
-        local code
-        list, why, code = decided(context, client, parsed)
+        list, why, seen = decided(context, client, parsed)
         if not list then
-            return nil, why, code
+            return nil, why, seen
         end
     end
     table.move(parsed.move, 1, #parsed.move, #list + 1, list)
@@ -74,7 +87,27 @@ local function gather(context, client, parsed)
         return nil, parsed.policy and ("the policy moves nothing: %s"):format(why or "it gave no reason")
             or "nothing to plan: give --policy, --move or --set", parsed.policy and "no" or "usage"
     end
-    return list
+    return list, seen
+end
+
+-- Adds to each step of the list that moves pages what it would bring by itself. True; or nil, message, code.
+local function predict_moves(context, client, parsed, list, seen)
+    for _, step in ipairs(list) do
+        if step.kind == "move" and not seen then
+            local before, code
+            before, seen, code = watch(context, client, parsed)
+            if not before then
+                return nil, seen, code
+            end
+        end
+        if step.kind == "move" then
+            local made, words = require("slate.act.witness").predict(client, { observer = seen }, step.src, step.dst,
+                step.pages)
+            step.predicted, step.predicted_change = words, made and made.hit_ratio_change
+            step.predicted_band = made and made.band
+        end
+    end
+    return true
 end
 
 function M.run(context, parsed)
@@ -82,10 +115,10 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    local list
-    list, message, code = gather(context, client, parsed)
+    local list, seen
+    list, seen, code = gather(context, client, parsed)
     if not list then
-        return nil, message, code
+        return nil, seen, code
     end
     for _, step in ipairs(list) do
         local prepared
@@ -94,6 +127,11 @@ function M.run(context, parsed)
             return nil, ("%s: %s"):format(steps.words(step), message), code
         end
         step.was = step.kind == "set" and prepared.was or nil
+    end
+    local ok
+    ok, message, code = predict_moves(context, client, parsed, list, seen)
+    if not ok then
+        return nil, message, code
     end
     client:close()
     local text = require("slate.base.json").encode({ schema = M.SCHEMA, server = context.server.name,
@@ -104,12 +142,12 @@ function M.run(context, parsed)
         return 0
     end
     local file, problem = io.open(parsed.output, "w")
-    local ok = file and file:write(text)
+    ok = file and file:write(text)
     if not (ok and file:close()) then
         return nil, "cannot write " .. (problem or parsed.output), "output"
     end
     for _, step in ipairs(list) do
-        context:say(steps.words(step))
+        context:say(steps.words(step) .. (step.predicted and "; " .. step.predicted or ""))
     end
     context:say(("%s written to %s; slatectl apply carries it out"):format(
         require("slate.base.units").plural(#list, "step"), parsed.output))

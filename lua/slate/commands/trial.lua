@@ -112,8 +112,8 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    local interval_s = math.max(parsed.interval or 1, 0.01)
-    local now, before, rates = context:pair(client, interval_s)
+    -- What the trial is held against: as long a time as guards judge it by.
+    local now, before, rates = context:pair(client, math.min(guard.WINDOW_S, parsed.for_s or DEFAULT_FOR_S))
     if not now then
         return nil, before, rates
     end

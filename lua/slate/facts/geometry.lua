@@ -20,12 +20,12 @@ function M.parse(lines)
 end
 
 -- What sizes fitted anew must hold more, in per cent, to be worth a word; slated refuses an order for less.
-local GAIN_LEAST_PCT <const> = 2
+M.GAIN_LEAST_PCT = 2
 
 --- What other sizes would bring, in words: a sentence; nil while a change is under way, and when they bring little.
 function M.advice(change)
     local gain_pct = change.state == "steady" and change.auto_gain or 0
-    if gain_pct < GAIN_LEAST_PCT then
+    if gain_pct < M.GAIN_LEAST_PCT then
         return nil
     end
     return ("chunk sizes fitted to the items of now would hold %.1f %% more of them"):format(gain_pct)

@@ -88,6 +88,12 @@ end
 
 local ORDERS <const> = "auto|factor 1.08|factor 1.15|factor 1.25|pause|resume|revert"
 
+--- What a value of a setting does, in words; "" where there is nothing to say.
+function M.value_words(name, shown)
+    local mode = name == "slab_automove" and require("slate.facts.automove").of(shown)
+    return mode and mode.words or ""
+end
+
 local function next_choice(choices, is_automove, shown, by)
     local list, at = {}, nil
     for choice in choices:gmatch("[^|]+") do

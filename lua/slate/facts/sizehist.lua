@@ -50,11 +50,8 @@ local function eighth_of_doubling(bytes)
     return math.max(8, doubling // 8)
 end
 
-local function from_sizehist(client)
-    local lines, message, code = client:stats("sizehist")
-    if not lines then
-        return nil, code == "unsupported" and "stats sizehist needs slated" or message, code
-    end
+--- The histogram of the lines of `stats sizehist`. Pure.
+function M.of_sizehist(lines)
     local sizes, totals = M.parse(lines)
     local exact = totals.item_bytes
     local histogram = finish({ source = "sizehist", sizes = sizes, why = (totals.sampled_pages or 1) <= 1
@@ -63,19 +60,41 @@ local function from_sizehist(client)
     return histogram
 end
 
-local function from_sizes(client)
+--- The histogram of the lines of `stats sizes`; nil where the server does not keep track. now: a snapshot, for what the
+-- items need as exactly as the server tells it; may be nil. Pure.
+function M.of_sizes(lines, now)
+    local sizes, totals = M.parse(lines)
+    if totals.sizes_status == "disabled" then
+        return nil
+    end
+    local histogram = finish({ source = "sizes", sizes = sizes, why = "every item, in steps of 32 bytes" }, function()
+        return 32
+    end)
+    local waste = require "slate.facts.waste"
+    local needed = now and waste.total(now, waste.classes(now)).requested_bytes
+    histogram.item_bytes = needed and needed <= histogram.bytes and needed or nil
+    return histogram
+end
+
+local function from_sizehist(client)
+    local lines, message, code = client:stats("sizehist")
+    if not lines then
+        return nil, code == "unsupported" and "stats sizehist needs slated" or message, code
+    end
+    return M.of_sizehist(lines)
+end
+
+local function from_sizes(client, now)
     local lines, message, code = client:stats("sizes")
     if not lines then
         return nil, message, code
     end
-    local sizes, totals = M.parse(lines)
-    if totals.sizes_status == "disabled" then
+    local histogram = M.of_sizes(lines, now)
+    if not histogram then
         return nil, "this server does not keep track of sizes: start it with -o track_sizes, "
             .. "or sample its keys with --from metadump", "unsupported"
     end
-    return finish({ source = "sizes", sizes = sizes, why = "every item, in steps of 32 bytes" }, function()
-        return 32
-    end)
+    return histogram
 end
 
 local function from_metadump(client)
@@ -103,15 +122,15 @@ end
 
 local READERS <const> = { sizehist = from_sizehist, sizes = from_sizes, metadump = from_metadump }
 
---- Asks a server for its histogram. source: one of SOURCES, or nil for the best that answers without a dump.
--- Returns it, or nil, message, code. A dump closes the client.
-function M.read(client, source)
+--- Asks a server for its histogram. source: one of SOURCES, or nil for the best that answers without a dump. now: a
+-- snapshot of it, may be nil. Returns it, or nil, message, code. A dump closes the client.
+function M.read(client, source, now)
     if source then
-        return READERS[source](client)
+        return READERS[source](client, now)
     end
     local histogram, message, code = from_sizehist(client)
     if not histogram and code == "unsupported" then
-        histogram, message, code = from_sizes(client)
+        histogram, message, code = from_sizes(client, now)
     end
     return histogram, message, code
 end

@@ -72,16 +72,11 @@ end
 
 -- A histogram with what its items need as exactly as the server tells it.
 local function histogram_of(client, now, source)
-    local histogram, message, code = require("slate.facts.sizehist").read(client, source)
+    local histogram, message, code = require("slate.facts.sizehist").read(client, source, now)
     if not histogram then
         return nil, message, code
     elseif histogram.items == 0 then
         return nil, "this server holds no item to judge by", "no"
-    end
-    if histogram.source == "sizes" then
-        local waste = require "slate.facts.waste"
-        local needed = waste.total(now, waste.classes(now)).requested_bytes
-        histogram.item_bytes = needed and needed <= histogram.bytes and needed or nil
     end
     return histogram
 end

@@ -3,6 +3,7 @@
 --- and what a page is worth to each class.
 local foresight = require "slate.facts.foresight"
 local predict = require "slate.judge.predict"
+local recent = require "slate.judge.recent"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local worth = require "slate.judge.worth"
@@ -34,19 +35,33 @@ local function worth_table(list)
         rows = cells }
 end
 
+-- What so many pages from the giver would bring, as a sentence. made: of slate.judge.predict; nil, and why, where it
+-- cannot be told.
+local function promise_in_words(pages, made, why)
+    local what = units.plural(pages, "page") .. " from there"
+    if not made then
+        return ("What %s would bring is not known: %s:"):format(what, why)
+    elseif predict.promise(made) == "gain" then
+        return ("%s should bring %s:"):format(what, predict.words(made))
+    elseif predict.promise(made) == "loss" then
+        return ("But %s would cost more hits than they bring: %s. Leave them where they are"):format(what,
+            (predict.words(made):gsub(": it costs hits", "")))
+    end
+    return ("What %s would bring: %s:"):format(what, predict.words(made))
+end
+
 -- What to do for the class that starves most: the same move that doctor and slatetop name.
 local function help_starving(advice, one, worst, curves)
     local giver, free_pages, keeps_s, pages = one:giver_for(worst.id)
-    local made, why = predict.move(one.earlier, one.now, giver, worst.id, pages, curves)
+    local made, why = predict.move(one, giver, worst.id, pages, curves)
     local move = ("slatectl move %d %d %d"):format(giver, worst.id, pages)
     advice.src, advice.dst, advice.pages = giver, worst.id, pages
     advice.predicted_change, advice.predicted_band = made and made.hit_ratio_change, made and made.band
-    advice.text = ("class %d starves: it evicts %s items a second, which live %s, while class %d %s. %s from there "
-        .. "should bring %s:"):format(worst.id, units.rate(worst.mean_evicted_per_s), units.age(worst.life_s), giver,
+    advice.text = ("class %d starves: it evicts %s items a second, which live %s, while class %d %s. %s"):format(
+        worst.id, units.rate(worst.mean_evicted_per_s), units.age(worst.life_s), giver,
         starving.has_spare(free_pages) and "has " .. units.plural(free_pages // 1, "free page")
-            or "keeps its own " .. units.age(keeps_s), units.plural(pages, "page"),
-        made and predict.words(made) or "hits, but " .. why)
-    advice.commands = { move .. " --dry-run", move .. " --verdict" }
+            or "keeps its own " .. units.age(keeps_s), promise_in_words(pages, made, why))
+    advice.commands = made and predict.promise(made) == "loss" and {} or { move .. " --dry-run", move .. " --verdict" }
 end
 
 --- What `slatectl advise pages` says: which class should get pages, from which, and what that brings. Arguments and
@@ -56,7 +71,7 @@ function M.advise(context, client, options)
     if not ok then
         return nil, message, code
     end
-    local now, before, rates, _, _, one = context:pair(client, options.interval or 1)
+    local now, before, rates, _, _, one = context:pair(client, options.interval or recent.SPAN_S)
     if not now then
         return nil, before, rates
     end

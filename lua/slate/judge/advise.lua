@@ -28,21 +28,31 @@ local function parts_of(histogram)
     return parts
 end
 
---- What items take in chunks of these sizes. sizes: ascending; histogram: of slate.facts.sizehist. Returns the bytes
--- taken and the items too large for any.
-function M.taken(histogram, sizes)
-    local taken, chained, class = 0, 0, 1
+-- The items as they lie in chunks of these sizes: items (by class, in the order of the sizes), taken (bytes), needed
+-- (bytes, at most), chained (items too large for any chunk) and chained_bytes. sizes: ascending; histogram: of
+-- slate.facts.sizehist.
+local function lay(histogram, sizes)
+    local laid, class = { items = {}, taken = 0, needed = 0, chained = 0, chained_bytes = 0 }, 1
     for _, part in ipairs(parts_of(histogram)) do
         while sizes[class] and sizes[class] < part.bytes do
             class = class + 1
         end
         if sizes[class] then
-            taken = taken + part.items * fit.cost(sizes[class])
+            laid.items[class] = (laid.items[class] or 0) + part.items
+            laid.taken = laid.taken + part.items * fit.cost(sizes[class])
+            laid.needed = laid.needed + part.items * part.bytes
         else
-            chained = chained + part.items
+            laid.chained = laid.chained + part.items
+            laid.chained_bytes = laid.chained_bytes + part.items * part.bytes
         end
     end
-    return taken, chained
+    return laid
+end
+
+--- What items take in chunks of these sizes: the bytes taken, and the items too large for any.
+function M.taken(histogram, sizes)
+    local laid = lay(histogram, sizes)
+    return laid.taken, laid.chained
 end
 
 --- The chunk sizes that waste least, by slate.judge.fit, for a memcached of so much memory.
@@ -86,16 +96,52 @@ function M.whole(sizes, chunk_max_bytes)
     return list
 end
 
---- How much is wasted with these sizes: { waste_ratio, taken_bytes, classes }.
+--- How much is wasted with these sizes by the items that fit a chunk: { waste_ratio, taken_bytes, classes }. Those that
+-- need a chain take as much with any sizes.
 -- item_bytes: what the items need, when that is known better than by the steps of the histogram.
 function M.judge(histogram, sizes, chunk_max_bytes)
     local all = M.whole(sizes, chunk_max_bytes)
-    local taken = M.taken(histogram, all)
-    local needed = histogram.item_bytes or histogram.bytes
+    local laid = lay(histogram, all)
+    local needed = histogram.item_bytes and histogram.item_bytes - laid.chained_bytes or laid.needed
+    needed = math.max(0, math.min(needed, laid.needed))
     return {
-        classes = #all, taken_bytes = math.floor(taken),
-        waste_ratio = taken > 0 and math.max(0, 1 - needed / taken) or 0,
+        classes = #all, taken_bytes = math.floor(laid.taken),
+        waste_ratio = laid.taken > 0 and math.max(0, 1 - needed / laid.taken) or 0,
     }
+end
+
+-- Pages for so many times the items, each class by itself: the first page of one that has any is whole.
+local function pages_for(per_class, times)
+    local pages = 0
+    for _, need in ipairs(per_class) do
+        pages = pages + math.max(1, need * times)
+    end
+    return pages
+end
+
+--- How many such items so many pages hold, where each class that has any takes one page at least: what one more class
+-- costs. nil without items or pages.
+function M.items_held(histogram, sizes, pages)
+    local per_class, all = {}, 0
+    for class, items in pairs(lay(histogram, sizes).items) do
+        per_class[#per_class + 1], all = items * fit.cost(sizes[class]) / chunks.PAGE_BYTES, all + items
+    end
+    if all == 0 or not pages or pages <= 0 then
+        return nil
+    end
+    local low, high = 0, 1 -- in multiples of the items there are
+    while pages_for(per_class, high) < pages do
+        high = high * 2
+    end
+    for _ = 1, 40 do
+        local middle = (low + high) / 2
+        if pages_for(per_class, middle) < pages then
+            low = middle
+        else
+            high = middle
+        end
+    end
+    return low * all
 end
 
 --- The growth factor of those from 1.02 to 2 that wastes least with a smallest room (option -n) of room_bytes and no

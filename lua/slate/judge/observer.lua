@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
 --- no I/O. slatetop runs an observer for each server that it watches, slatectl one for as long as a command looks.
+local automove = require "slate.facts.automove"
 local course = require "slate.judge.course"
 local held = require "slate.judge.held"
+local recent = require "slate.judge.recent"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
 local verdict = require "slate.judge.verdict"
@@ -10,27 +12,17 @@ local view = require "slate.judge.view"
 
 local M = {}
 
-local EARLIER_S <const> = 10 -- predictions are made from what happened in so long, or up to twice that
-
 local Observer = {}
 Observer.__index = Observer
 Observer.__name = "slate.judge.observer"
 
 --- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
 -- slate.judge.view.classes), over (of slate.judge.held.over; may be nil), judge (of slate.judge.starving), past (of
--- slate.judge.verdict), course (of slate.judge.course) and earlier (a snapshot of ten to twenty seconds ago, or the
--- first).
+-- slate.judge.verdict), course (of slate.judge.course), recent (of slate.judge.recent) and automove (who moves pages,
+-- in words; "" when the server does not say).
 function M.new()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
-        course = course.new() }, Observer)
-end
-
-local function keep_earlier(self, now, is_reset)
-    if is_reset or not self.earlier then
-        self.earlier, self.next_earlier = now, now
-    elseif now.time_s - self.next_earlier.time_s >= EARLIER_S then
-        self.earlier, self.next_earlier = self.next_earlier, now
-    end
+        course = course.new(), recent = recent.new() }, Observer)
 end
 
 --- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
@@ -38,14 +30,15 @@ function Observer:look(now)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
     if rates and rates.reset then
-        self.judge, self.past = starving.judge(), verdict.past()
+        self.judge, self.past, self.recent = starving.judge(), verdict.past(), recent.new()
     end
     self.past:add(now)
     self.course:add(now)
-    keep_earlier(self, now, rates and rates.reset)
+    self.recent:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = view.classes(now, before, rates, self.judge)
     self.over = held.over(now, before)
+    self.automove = automove.told((now.settings or {}).slab_automove)
 end
 
 --- The best giver for the class of this id (see slate.judge.starving.giver_for): its id, its free pages, for how long

@@ -1,18 +1,22 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a page move will bring: hits of the class that gets pages, but for those of the class that gives them. Pure.
 --
--- Each class's misses over its pages are those of slate.base.policy_curve's page_gain: of its sampled curve where the
--- class has one, else fitted to what it did between two snapshots. `make bench-moves` holds predictions against what
--- came.
+-- Everything that predicts asks here, of an observer: it rests on the last ten seconds (slate.judge.recent), so that
+-- two answers to one question are one. Each class's misses over its pages are those of slate.base.policy_curve's
+-- page_gain: of its sampled curve where the class has one, else fitted to what it did. `make bench-moves` holds
+-- predictions against what came.
 local core = require "slate.base.policy_core"
 local policy_curve = require "slate.base.policy_curve"
+local recent = require "slate.judge.recent"
+local units = require "slate.base.units"
 
 local M = {}
 
 -- Nine of ten predictions by sampled curves were no further off, of 35 moves in the three loads of `make bench-moves`.
 local BAND_RATIO <const> = 0.75 -- of what is won and lost
 local BAND_LEAST_RATIO <const> = 0.008 -- of the reads
-local READS_LEAST <const> = 1000 -- between the snapshots; what fewer tell is chance
+local READS_LEAST <const> = 1000 -- in the time seen; what fewer tell is chance
+local SHORT_S <const> = recent.SPAN_S * 0.8 -- what rests on less says so
 
 --- The hits a second that a class wins by pages more. class: of M.seen.
 function M.gain(class, pages)
@@ -25,12 +29,13 @@ function M.cost(class, pages)
     return -policy_curve.page_gain(class, -math.max(0, pages - free))
 end
 
---- What the classes did between two snapshots: the later one as slate.base.policy_core has it, and the reads a second
--- of the server; or nil and why nothing can be told. curves: sampled ones by class id, as lists of
--- { bytes, hit_ratio }; may be nil.
-function M.seen(before, after, curves)
-    local seconds = after.time_s - before.time_s
-    local was, now = before.general.cmd_get, after.general.cmd_get
+--- What the classes of a server did in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
+-- reads a second of the server, and the seconds seen; or nil and why nothing can be told. one: of slate.judge.observer;
+-- curves: sampled ones by class id, as lists of { bytes, hit_ratio }; may be nil.
+function M.seen(one, curves)
+    local before, after = one.recent:begin(), one.now
+    local seconds = before and after.time_s - before.time_s or 0
+    local was, now = before and before.general.cmd_get, after and after.general.cmd_get
     if not (was and now and seconds > 0) or now - was < READS_LEAST then
         return nil, ("fewer than %d reads were seen: too few for a prediction"):format(READS_LEAST)
     end
@@ -40,14 +45,13 @@ function M.seen(before, after, curves)
             seen.by_id[id].curve = curve
         end
     end
-    return seen, (now - was) / seconds
+    return seen, (now - was) / seconds, seconds
 end
 
---- What moving pages from class src to class dst (0: the pool) would bring, by two snapshots some seconds apart.
--- curves: as for M.seen. Returns { hit_ratio_change, band (both of the hit ratio), hits_per_s, lost_per_s }; or nil and
--- why it cannot be told.
-function M.move(before, after, src, dst, pages, curves)
-    local seen, reads_per_s = M.seen(before, after, curves)
+--- What moving pages from class src to class dst (0: the pool) would bring. one, curves: as for M.seen. Returns
+-- { hit_ratio_change, band (both of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why it cannot be told.
+function M.move(one, src, dst, pages, curves)
+    local seen, reads_per_s, seen_s = M.seen(one, curves)
     if not seen then
         return nil, reads_per_s
     end
@@ -57,14 +61,29 @@ function M.move(before, after, src, dst, pages, curves)
     end
     local won, lost = getter and M.gain(getter, pages) or 0, giver and M.cost(giver, pages) or 0
     return {
-        hit_ratio_change = (won - lost) / reads_per_s, hits_per_s = won - lost, lost_per_s = lost,
+        hit_ratio_change = (won - lost) / reads_per_s, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
         band = math.max(BAND_LEAST_RATIO, BAND_RATIO * (won + lost) / reads_per_s),
     }
 end
 
+--- What a prediction promises: "gain" or "loss" where its band leaves no doubt of that, else "unsure".
+function M.promise(made)
+    return made.hit_ratio_change > made.band and "gain" or made.hit_ratio_change < -made.band and "loss" or "unsure"
+end
+
+local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": a gain is not certain" }
+
+-- A change in points; what rounds to nothing has no sign.
+local function points(ratio)
+    local text = ("%+.1f"):format(ratio * 100)
+    return text == "-0.0" and "+0.0" or text
+end
+
 --- A prediction in words.
 function M.words(made)
-    return ("%+.1f points of hits, +-%.1f"):format(made.hit_ratio_change * 100, made.band * 100)
+    return ("%s points of hits, +-%.1f%s%s"):format(points(made.hit_ratio_change), made.band * 100,
+        DOUBTS[M.promise(made)], made.seen_s < SHORT_S and ("; of %s of traffic only"):format(units.age(made.seen_s))
+            or "")
 end
 
 return M

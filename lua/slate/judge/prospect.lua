@@ -69,22 +69,28 @@ function M.caution(one, change)
     return from and against_giving(from, row_of(one, change.to), change.pages)
 end
 
--- asked.curves: sampled curves by class id; a slated that is being asked has not told one that is absent.
-local function expected(one, asked, change)
-    for _, id in ipairs(one.now.slated and asked.curves and { change.from, change.to } or {}) do
-        if id > 0 and not asked.curves[id] then
-            return "asking the server for the curves of the classes"
+--- What a move is predicted to bring (slate.judge.predict), or nil and why that is not known. curves: sampled ones by
+-- class id, nil where nobody asks for them; a slated that is being asked has not told one that is absent.
+function M.prediction(one, curves, change)
+    for _, id in ipairs(one.now.slated and curves and { change.from, change.to } or {}) do
+        if id > 0 and not curves[id] then
+            return nil, "asking the server for the curves of the classes"
         end
     end
-    local made, why = predict.move(one.earlier, one.now, change.from, change.to, change.pages, asked.curves)
-    return made and predict.words(made) or why
+    return predict.move(one, change.from, change.to, change.pages, curves)
+end
+
+local function expected(one, asked, change)
+    local made, why = M.prediction(one, asked.curves, change)
+    return made and predict.words(made) or why, made and predict.promise(made) == "loss"
 end
 
 local function of_move(add, one, asked, change)
-    add("WARNING", M.caution(one, change), "bad")
+    local words, is_loss = expected(one, asked, change)
+    add("WARNING", M.caution(one, change) or is_loss and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
     add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
-    add("expects", expected(one, asked, change))
+    add("expects", words)
     add("may lose", losses(one, change))
     add("undo", "u moves the pages back, but not the items that were lost")
 end

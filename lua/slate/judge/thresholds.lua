@@ -7,14 +7,32 @@ local view = require "slate.judge.view"
 
 local M = {}
 
+-- The ids of the classes with a flag (of slate.judge.view), of those that evict most first.
+local function classes_with(about, flag)
+    local rows, ids = {}, {}
+    for _, row in ipairs(about.rows) do
+        rows[#rows + 1] = (" " .. table.concat(row.flags, " ") .. " "):find(" " .. flag .. " ", 1, true) and row or nil
+    end
+    table.sort(rows, function(a, b)
+        local x, y = a.mean_evicted_per_s or 0, b.mean_evicted_per_s or 0
+        return x > y or x == y and a.id < b.id
+    end)
+    for i, row in ipairs(rows) do
+        ids[i] = row.id
+    end
+    return ids
+end
+
 --- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general,
--- settings, per_s }, whether a low value is the bad one, its unit in performance data, and the thresholds when none
--- are given, which hold unless is_expected(the same) says that such a value is meant to be.
+-- settings, per_s }, whether a low value is the bad one, its unit in performance data, the ids of the classes that it
+-- is about, and the thresholds when none are given, which hold unless is_expected(the same) says that such a value is
+-- meant to be.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
         get = function(a) return a.overview.item_loss_per_s end },
     { name = "oom", what = "stores refused a second for lack of memory", crit = 0,
+        classes = function(a) return classes_with(a, "out_of_memory") end,
         get = function(a) return a.overview.out_of_memory_per_s end },
     { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
         get = function(a)
@@ -38,13 +56,9 @@ M.FIGURES = {
         get = function(a)
             return a.overview.evictions_per_s and (starving.spread(a.rows) or 1)
         end },
-    { name = "starving", what = "classes that starve", warn = 0, get = function(a)
-        local count = a.overview.evictions_per_s and 0
-        for _, row in ipairs(count and a.rows or {}) do
-            count = count + (table.concat(row.flags, " "):find("starving", 1, true) and 1 or 0)
-        end
-        return count
-    end },
+    { name = "starving", what = "classes that starve", warn = 0,
+        classes = function(a) return classes_with(a, "starving") end,
+        get = function(a) return a.overview.evictions_per_s and #classes_with(a, "starving") end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
     end },
@@ -84,7 +98,8 @@ end
 
 --- The figures of one member (slate.fleet.members) against thresholds by name.
 -- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
--- crit, unit, state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a figure that was asked for.
+-- crit, unit, classes (ids, of some figures), state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a
+-- figure that was asked for.
 function M.judge(member, given)
     local about = {
         now = member.now, automove = member.automove, over = held.over(member.now, member.before),
@@ -103,6 +118,7 @@ function M.judge(member, given)
         end
         list[i] = {
             name = figure.name, what = figure.what, value = value, warn = warn, crit = crit, unit = figure.unit or "",
+            classes = figure.classes and value and figure.classes(about) or nil,
             state = value == nil and (asked and "unknown" or "ok") or crosses(figure, value, crit) and "critical"
                 or crosses(figure, value, warn) and "warning" or "ok",
         }

@@ -13,6 +13,7 @@ local LEAST_S <const> = 2 -- after the change, before anything is told
 local KEPT_S <const> = M.LASTS_S + 2 * WINDOW_S
 local ERRORS_APART <const> = 2 -- hit ratios that lie no further apart may differ by chance
 local EVICTIONS_APART_RATIO <const> = 0.1
+local HALF_LEAST_S <const> = 1 -- of the time before, in which a hit ratio that moves by itself shows
 
 local Past = {}
 Past.__index = Past
@@ -73,10 +74,26 @@ local function first_from(past, time_s)
     end
 end
 
+-- Whether the hit ratio rose (1) or fell (-1) by itself between two samples, by its halves; nil where it stood still or
+-- too little was seen.
+local function drift_of(past, first, turn)
+    local middle = last_until(past, (first.time_s + turn.time_s) / 2)
+    if middle.time_s - first.time_s < HALF_LEAST_S or turn.time_s - middle.time_s < HALF_LEAST_S then
+        return nil
+    end
+    local a, b = between(first, middle), between(middle, turn)
+    if not (a.hit_ratio and b.hit_ratio) then
+        return nil
+    end
+    local change = b.hit_ratio - a.hit_ratio
+    local is_sure = math.abs(change) > ERRORS_APART * math.sqrt(a.error ^ 2 + b.error ^ 2)
+    return is_sure and (change > 0 and 1 or -1) or nil
+end
+
 --- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
--- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), items_lost
--- (by page moves, since it began; nil when the server does not tell), for_s (since it ended) }; or nil when too little
--- was seen.
+-- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (1
+-- where hits rose before the change already, -1 where they fell; else nil), items_lost (by page moves, since it began;
+-- nil when the server does not tell), for_s (since it ended) }; or nil when too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
     local first = first_from(self, began_s - WINDOW_S)
@@ -86,7 +103,8 @@ function Past:outcome(began_s, ended_s)
     local start = first_from(self, math.max(ended_s, last.time_s - WINDOW_S))
     return {
         before = between(first, turn), after = start ~= last and between(start, last) or {},
-        items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
+        drift = drift_of(self, first, turn), items_lost = increase(turn, last, "lost"),
+        for_s = last.time_s - ended_s,
     }
 end
 
@@ -97,7 +115,8 @@ function Past:since(time_s)
     return start and start ~= last and between(start, last) or {}
 end
 
-local function hits_in_words(before, after)
+-- What moved before the change already, and goes on the same way, is not the change's doing.
+local function hits_in_words(before, after, drift)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil
     end
@@ -106,7 +125,10 @@ local function hits_in_words(before, after)
     if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= chance then
         return ("hits %s, as before"):format(is)
     end
-    return ("hits %s -> %s"):format(was, is)
+    local change = after.hit_ratio - before.hit_ratio
+    local why = drift and drift * change > 0 and (drift > 0 and ", but they rose before it already"
+        or ", but they fell before it already") or ""
+    return ("hits %s -> %s%s"):format(was, is, why)
 end
 
 local function evictions_in_words(before, after)
@@ -128,7 +150,7 @@ end
 -- is known.
 function M.words(outcome)
     local parts = {}
-    parts[#parts + 1] = hits_in_words(outcome.before, outcome.after)
+    parts[#parts + 1] = hits_in_words(outcome.before, outcome.after, outcome.drift)
     parts[#parts + 1] = evictions_in_words(outcome.before, outcome.after)
     if (outcome.items_lost or 0) > 0 then
         parts[#parts + 1] = units.plural(outcome.items_lost, "item") .. " lost by moves"

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What an operator looks at, computed from one or two snapshots: an overview and one row for each class.
 -- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
+local automove = require "slate.facts.automove"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
 
@@ -85,13 +86,12 @@ local function victim_age_s(row, class)
     return last_s and math.min(last_s, row.age_s or last_s) or row.age_s
 end
 
-local MODES_BY_NUMBER <const> = { [0] = "off", [1] = "ratio", [2] = "eviction" }
-
 --- The mode of automove by its name, which memcached shows as a number, and slated too where memcached has it; nil when
 -- the server does not say.
 function M.automove_mode(now)
-    local mode = (now.settings or {}).slab_automove
-    return MODES_BY_NUMBER[mode] or mode
+    local told = (now.settings or {}).slab_automove
+    local mode = told ~= nil and automove.of(told)
+    return mode and mode.name or told
 end
 
 --- True where pages go to where they bring most hits (slated's utility): ages of classes are not meant to be alike

@@ -38,7 +38,7 @@ end
 -- text) and curves (by class id, each a list of { bytes, hit_ratio } with its sampled reads), as far as they are known.
 function M.classes(one, asked)
     local curves, list = asked.curves or {}, {}
-    local seen, reads_per_s = predict.seen(one.earlier, one.now, curves)
+    local seen, reads_per_s = predict.seen(one, curves)
     if not seen then
         return list
     end

@@ -1,7 +1,7 @@
 /* What only some views want: its parsers, and what is reckoned from it. */
 #include "fixture.h"
 #include "facts/page_summary.h"
-#include "brain/size_plan.h"
+#include "brain/sizes.h"
 #include "facts/stat_line.h"
 #include "tap.h"
 #include "brain/ask.h"
@@ -138,37 +138,43 @@ static void test_a_page_is_worth_what_was_measured_or_what_the_curves_promise(vo
     model_destroy(&model);
 }
 
-static void test_sizes_by_factor_are_memcacheds(void) {
+/* The rule is tested in tests/spec/lua_size_plan_spec.lua; here it is what the bridge hands over and takes. */
+static void test_other_sizes_are_those_that_lua_names(void) {
     struct model *model = slated_model(0);
-    struct size_plan now, by_factor;
-    size_plan_now(model, &now);
-    size_plan_by_factor(size_plan_first(model_now(model)), 1.25, size_plan_most(model_now(model)),
-                        &by_factor);
-    is(now.count, 39, "slated lists its sizes");
-    bool same = now.count == by_factor.count;
-    for (unsigned i = 0; same && i < now.count; i++) {
-        same = now.bytes[i] == by_factor.bytes[i];
-    }
-    ok(same, "and they are the ones reckoned from the growth factor");
-    struct size_bins sizes = model_details(model)->sizes;
-    double waste = size_plan_waste(&now, &sizes), said = 1 - sizes.item_bytes / sizes.taken_bytes;
-    ok(fabs(waste - said) < 0.03, "waste %.3f reckoned from the histogram, %.3f as slated says", waste,
-       said);
-    size_plan_by_factor(96, 1, 1 << 19, &by_factor);
-    is(by_factor.count, 0, "a factor of 1 makes no classes");
+    const struct size_plan *plan = brain_sizes(model);
+    is(plan->now.count, 39, "slated lists its sizes");
+    is(plan->count, 7, "and is asked about seven orders");
+    ok(!plan->of[0].is_known && strcmp(plan->of[0].order, "factor 1.04") == 0, "of which nothing is known yet");
+    struct outlook_list *outlooks = &((struct details *)model_details(model))->outlooks;
+    static const char answer[] = "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, "
+                                 "and waste 6.2 % of their memory instead of 12.8 %\r\n";
+    char line[OUTLOOK_ORDER_BYTES + 24];
+    outlook_want(outlooks, (const char[1][OUTLOOK_ORDER_BYTES]){"factor 1.04"}, 1);
+    outlook_next(outlooks, 1, line);
+    outlook_take(outlooks, outlooks->of[0].ticket, answer, sizeof answer - 1, 5000);
+    plan = brain_sizes(model);
+    const struct size_choice *choice = &plan->of[0];
+    ok(choice->is_known && choice->is_worth_it && choice->is_best && near(choice->classes, 61) &&
+           near(choice->items_change, 0.093) && near(choice->waste_ratio, 0.062),
+       "an answer that comes is taken in at once");
+    ok(plan->best.count > plan->now.count, "the sizes of the best are there to be drawn");
+    char orders[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES];
+    is(brain_size_orders(orders), plan->count, "the server is asked about those that are shown");
+    is_str(orders[6], "auto", "the last of which is its own choice");
     model_destroy(&model);
     model = fixture_model("memcached-1.6.18");
-    size_plan_now(model, &now);
+    plan = brain_sizes(model);
+    is(plan->count, 0, "a stock server that does not track sizes has none to choose from");
     const struct snapshot *snapshot = model_now(model);
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         double chunk = stat_number(snapshot->classes[id].value[CLASS_chunk_size]);
         bool is_there = isnan(chunk);
-        for (unsigned i = 0; i < now.count; i++) {
-            is_there = is_there || now.bytes[i] == chunk;
+        for (unsigned i = 0; i < plan->now.count; i++) {
+            is_there = is_there || plan->now.bytes[i] == chunk;
         }
         ok(is_there, "class %u of a stock server is among the sizes", id);
     }
-    is(now.count, 39, "which are those of memcached's defaults, and no more");
+    is(plan->now.count, 39, "which are those of memcached's defaults, and no more");
     model_destroy(&model);
 }
 
@@ -220,19 +226,6 @@ static void test_outlooks_are_the_servers(void) {
     is_str(outlook->words, "CLIENT_ERROR slab reassignment disabled", "that the server is busy is no answer");
     ok(outlook->known_ms == 2000, "what is known is as old as it was");
     ok(outlook_next(&list, 1001 + 2 * OUTLOOK_EVERY_MS, line) == outlook, "and the question is asked again");
-}
-
-static void test_a_class_costs_a_page(void) {
-    struct size_plan few = {.count = 2, .bytes = {1024, 65536}}, many = {.count = 4, .bytes = {512, 1024, 32768, 65536}};
-    struct size_bins sizes = {.items = 1001};
-    sizes.bins[size_bin_of(1000)] = 1000;
-    sizes.bins[size_bin_of(60000)] = 1;
-    ok(near(size_plan_waste(&few, &sizes), size_plan_waste(&many, &sizes)), "classes without items waste nothing");
-    sizes.bins[size_bin_of(30000)] = 1;
-    ok(size_plan_waste(&many, &sizes) < size_plan_waste(&few, &sizes), "of their chunks, the many waste less");
-    ok(size_plan_items(&many, &sizes, 3) < size_plan_items(&few, &sizes, 3),
-       "but in three pages the few hold more: each class takes one");
-    ok(isnan(size_plan_items(&few, &sizes, 0)), "no pages, no figure");
 }
 
 static void test_a_refusal_keeps_the_servers_words(void) {
@@ -302,10 +295,9 @@ int main(void) {
     test_the_page_list_comes_in_parts();
     test_curves_are_read_between_their_points();
     test_a_page_is_worth_what_was_measured_or_what_the_curves_promise();
-    test_sizes_by_factor_are_memcacheds();
+    test_other_sizes_are_those_that_lua_names();
     test_bins_are_an_eighth_of_an_octave();
     test_outlooks_are_the_servers();
-    test_a_class_costs_a_page();
     test_a_refusal_keeps_the_servers_words();
     test_lines_are_words_and_numbers();
     test_random_lines_break_nothing();

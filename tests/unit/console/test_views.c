@@ -97,7 +97,7 @@ static void test_automove_goes_through_the_same_review(void) {
     struct intent intent = propose_automove(&frame);
     review_open(&ui.review, &intent.plan, NULL);
     draw(&frame, 80, 24, false);
-    ok(shows("slabs automove 1") && shows("by age, gently; now 0"), "the command, and the value now");
+    ok(shows("slabs automove 1") && shows("now 0; then a page a second at most"), "the command, and the value now");
     review_command(&ui.review, model, COMMAND_LESS);
     draw(&frame, 80, 24, false);
     ok(shows("automove mode is 0 already"), "what changes nothing is refused");

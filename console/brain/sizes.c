@@ -1,0 +1,200 @@
+#include "brain/sizes.h"
+
+#include "brain/inside.h"
+#include "brain/lua_state.h"
+
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct size_plans {
+    uint64_t snapshot_ms, replies_ms;
+    struct size_plan plan;
+};
+
+static void set_number(lua_State *L, const char *name, double value) {
+    if (!isnan(value)) {
+        lua_pushnumber(L, value);
+        lua_setfield(L, -2, name);
+    }
+}
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+    if (text != NULL) {
+        lua_pushstring(L, text);
+        lua_setfield(L, -2, name);
+    }
+}
+
+static double number_of(lua_State *L, const char *name) {
+    lua_getfield(L, -1, name);
+    double value = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
+    lua_pop(L, 1);
+    return value;
+}
+
+static bool is_true(lua_State *L, const char *name) {
+    lua_getfield(L, -1, name);
+    bool value = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+static void text_of(lua_State *L, const char *name, char *out, size_t out_bytes) {
+    lua_getfield(L, -1, name);
+    const char *text = lua_tostring(L, -1);
+    snprintf(out, out_bytes, "%s", text != NULL ? text : "");
+    lua_pop(L, 1);
+}
+
+static void sizes_of(lua_State *L, const char *name, struct size_list *list) {
+    list->count = 0;
+    if (lua_getfield(L, -1, name) == LUA_TTABLE) {
+        lua_Integer count = luaL_len(L, -1);
+        for (; list->count < SIZES_MOST && list->count < count; list->count++) {
+            lua_geti(L, -1, list->count + 1);
+            list->bytes[list->count] = lua_tonumber(L, -1);
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static void push_outlooks(lua_State *L, const struct outlook_list *list) {
+    lua_createtable(L, 0, (int)list->count);
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct outlook *outlook = &list->of[i];
+        if (!outlook->is_known) {
+            continue;
+        }
+        lua_createtable(L, 0, 5);
+        set_number(L, "classes", outlook->classes);
+        set_number(L, "waste_pct", outlook->waste_pct);
+        set_number(L, "items_pct", outlook->items_pct);
+        lua_pushboolean(L, outlook->would_be_made);
+        lua_setfield(L, -2, "would_be_made");
+        set_text(L, "words", outlook->words);
+        lua_setfield(L, -2, outlook->order);
+    }
+}
+
+static void push_asked(lua_State *L, const struct model *model) {
+    const struct details *details = model_details(model);
+    const struct answers *answers = model_answers(model);
+    lua_createtable(L, 0, 3);
+    set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
+    set_text(L, "sizes", answer_text(answers, INQUIRY_STOCK_SIZES));
+    if (details != NULL) {
+        push_outlooks(L, &details->outlooks);
+        lua_setfield(L, -2, "outlooks");
+    }
+}
+
+static void push_function(lua_State *L, const char *name) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "slate.judge.size_plan");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+}
+
+/* The choice on top of the stack. */
+static void take_choice(lua_State *L, struct size_plan *plan) {
+    struct size_choice *choice = &plan->of[plan->count++];
+    text_of(L, "order", choice->order, sizeof choice->order);
+    text_of(L, "words", choice->words, sizeof choice->words);
+    choice->is_known = is_true(L, "is_known");
+    choice->is_worth_it = is_true(L, "is_worth_it");
+    choice->is_best = is_true(L, "is_best");
+    choice->classes = number_of(L, "classes");
+    choice->waste_ratio = number_of(L, "waste_ratio");
+    choice->items_change = number_of(L, "items_change");
+    if (choice->is_best) {
+        sizes_of(L, "sizes", &plan->best);
+    }
+}
+
+/* (model, plan), both as light userdata -> nothing */
+static int find_sizes(lua_State *L) {
+    const struct model *model = lua_touserdata(L, 1);
+    struct size_plan *plan = lua_touserdata(L, 2);
+    push_function(L, "choices");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(model)->observer);
+    push_asked(L, model);
+    lua_call(L, 2, 1);
+    sizes_of(L, "now", &plan->now);
+    plan->waste_ratio = number_of(L, "waste_ratio");
+    lua_Integer count = luaL_len(L, -1);
+    while (plan->count < SIZE_CHOICES_MOST && plan->count < count) {
+        lua_geti(L, -1, plan->count + 1);
+        take_choice(L, plan);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+/* The times of what the plan rests on, summed up: any that comes changes it. */
+static uint64_t replies_ms(const struct model *model) {
+    const struct details *details = model_details(model);
+    const struct answers *answers = model_answers(model);
+    uint64_t sum = answers->of[INQUIRY_GEOMETRY].at_ms + answers->of[INQUIRY_STOCK_SIZES].at_ms;
+    for (unsigned i = 0; details != NULL && i < details->outlooks.count; i++) {
+        sum += details->outlooks.of[i].known_ms;
+    }
+    return sum;
+}
+
+const struct size_plan *brain_sizes(const struct model *model) {
+    struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
+    const struct snapshot *now = model_now(model);
+    if (brain->sizes == NULL) {
+        brain->sizes = calloc(1, sizeof *brain->sizes);
+    }
+    struct size_plans *kept = brain->sizes;
+    if (kept == NULL || now == NULL || brain_failure(brain) != NULL) {
+        return NULL;
+    }
+    uint64_t came_ms = replies_ms(model);
+    if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
+        *kept = (struct size_plans){.snapshot_ms = now->at_ms, .replies_ms = came_ms, .plan.waste_ratio = NAN};
+        lua_pushcfunction(brain->lua, find_sizes);
+        lua_pushlightuserdata(brain->lua, (void *)model);
+        lua_pushlightuserdata(brain->lua, &kept->plan);
+        lua_pcall(brain->lua, 2, 0, 0);
+        lua_settop(brain->lua, 0);
+    }
+    return &kept->plan;
+}
+
+/* (list of orders as light userdata) -> how many */
+static int find_orders(lua_State *L) {
+    char(*out)[OUTLOOK_ORDER_BYTES] = lua_touserdata(L, 1);
+    push_function(L, "orders");
+    lua_call(L, 0, 1);
+    lua_Integer count = luaL_len(L, -1), taken = 0;
+    for (; taken < count && taken < SIZE_CHOICES_MOST; taken++) {
+        lua_geti(L, -1, taken + 1);
+        snprintf(out[taken], OUTLOOK_ORDER_BYTES, "%s", lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+    lua_pushinteger(L, taken);
+    return 1;
+}
+
+unsigned brain_size_orders(char out[SIZE_CHOICES_MOST][OUTLOOK_ORDER_BYTES]) {
+    unsigned count = 0;
+    lua_State *L = lua_state_take();
+    if (L == NULL) {
+        return 0;
+    }
+    lua_pushcfunction(L, find_orders);
+    lua_pushlightuserdata(L, out);
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
+        count = (unsigned)lua_tointeger(L, -1);
+    }
+    lua_settop(L, 0);
+    lua_state_give_back();
+    return count;
+}

@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The modes of automove: what each is called, by name and by number, and what it does. Pure.
+local M = {}
+
+--- In the order in which they are told. number: by which every server knows the mode; those without one are slated's
+-- alone. A name that ends with ":" has the name of a policy behind it.
+M.MODES = {
+    { name = "off", number = 0, words = "pages stay where they are" },
+    { name = "ratio", number = 1, words = "a page a second at most, to the class whose items die youngest" },
+    { name = "eviction", number = 2, words = "a page goes to a class at every eviction" },
+    { name = "random", words = "a class in need gets any page of another class" },
+    { name = "lra", words = "a class in need gets the page that was longest not accessed" },
+    { name = "lrc", words = "a class in need gets the page that its class has had for longest" },
+    { name = "utility", words = "pages go where they promise most hits" },
+    { name = "lua:", words = "a policy in Lua decides" },
+}
+
+--- A mode by its name or number, given as a text or a number: { name, number (of some), words }; nil of another one.
+function M.of(word)
+    word = tostring(word)
+    for _, mode in ipairs(M.MODES) do
+        if mode.name:sub(-1) == ":" and #word > #mode.name and word:sub(1, #mode.name) == mode.name then
+            return { name = word, words = mode.words }
+        elseif word == mode.name or word == tostring(mode.number) then
+            return mode
+        end
+    end
+    return nil
+end
+
+--- The mode as a server spells it, its name and what it does: "1 (ratio): a page ..."; "" when there is none.
+function M.told(word)
+    local mode = word ~= nil and M.of(word)
+    if not mode then
+        return word ~= nil and tostring(word) or ""
+    end
+    local spelled = tostring(word)
+    return ("%s%s: %s"):format(spelled, mode.name ~= spelled and (" (%s)"):format(mode.name) or "", mode.words)
+end
+
+return M
