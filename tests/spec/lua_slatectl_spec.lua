@@ -27,7 +27,8 @@ for _, kind in ipairs(server.all()) do
             for _, arguments in ipairs({ "top --interval 50ms", "classes --interval 50ms", "classes --interval 0",
                 "stats", "stats slabs", "stats items", "stats settings", "stats conns", "stats sizes", "stats reset",
                 "settings", "automove", "move 12 5 --dry-run --interval 20ms",
-                "record -o j.jsonl --count 2 --interval 20ms", "chart pages j.jsonl", "version", "version --caps", "help" }) do
+                "record -o j.jsonl --count 2 --interval 20ms", "chart pages j.jsonl", "version", "version --caps",
+                "help" }) do
                 document((ctl.succeed(arguments .. " --json")))
                 os.remove(arguments:find("^chart") and ctl.folder .. "/j.jsonl" or "")
             end
