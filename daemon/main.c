@@ -392,6 +392,10 @@ int main(int argc, char **argv) {
     if (probe_is_wanted(argc, argv)) {
         return probe_run(argc, argv, stdout);
     }
+    if ((argv = process_words(argc, argv)) == NULL) {
+        fprintf(stderr, "slated: out of memory\n");
+        return EX_OSERR;
+    }
     const char *more = getenv(ENVIRONMENT_OPTIONS);
     if (more && (argv = environment_arguments(more, &argc, argv, why)) == NULL) {
         fprintf(stderr, "slated: %s\n", why);

@@ -20,6 +20,28 @@
 
 static int ready_fd = -1; /* where the parent waits */
 
+/* --- the command line --- */
+
+static char **own_words; /* and behind them their bytes */
+
+char **process_words(int argc, char **argv) {
+    size_t list_bytes = ((size_t)argc + 1) * sizeof *argv, bytes = list_bytes;
+    for (int i = 0; i < argc; i++) {
+        bytes += strlen(argv[i]) + 1;
+    }
+    own_words = malloc(bytes);
+    if (own_words == NULL) {
+        return NULL;
+    }
+    char *to = (char *)own_words + list_bytes;
+    for (int i = 0; i < argc; i++) {
+        own_words[i] = to;
+        to = stpcpy(to, argv[i]) + 1;
+    }
+    own_words[argc] = NULL;
+    return own_words;
+}
+
 /* --- stdio --- */
 
 int process_stdio(void) {

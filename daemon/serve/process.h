@@ -11,6 +11,10 @@
 
 #include "serve/config/settings.h"
 
+/* A copy of the command line, which is cut up when it is read: so ps shows it as it was given. Lives
+ * as long as the process. NULL: out of memory. */
+char **process_words(int argc, char **argv);
+
 /* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets
  * its number. Says nothing. */
 int process_stdio(void);
@@ -29,10 +33,11 @@ const char *process_policy_dir(const struct settings *, char *to, size_t room);
  * once the child is ready or has failed, with *parent true and the status to exit with. */
 int process_background(const struct settings *, bool *parent);
 
-/* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
- * may refuse. */
 /* Bytes of memory that the machine has; 0: not known. */
 size_t process_machine_memory(void);
+
+/* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
+ * may refuse. */
 void process_lock_memory(const struct settings *);
 
 /* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing

@@ -115,6 +115,13 @@ describe("slated", function()
         assert.equal(0, status())
     end)
 
+    it("shows its command line as it was given", function()
+        start("-o slab_automove=0,no_lru_crawler,hot_lru_pct=10")
+        local file <close> = assert(io.open(("/proc/%d/cmdline"):format(pid)))
+        local words = file:read("a"):gsub("%z", " ")
+        assert.truthy(words:find(" -o slab_automove=0,no_lru_crawler,hot_lru_pct=10 -s ", 1, true), words)
+    end)
+
     it("ends on the shutdown command only when started with -A", function()
         start()
         local client = connect()
