@@ -133,7 +133,8 @@ end)
 
 describe("make", function()
   local function dry(words)
-    local _, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -n -W console/main.c build/bin/slatetop " .. words)
+    local _, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -n -W console/main.c build/bin/slatetop "
+      .. words)
     return text
   end
 

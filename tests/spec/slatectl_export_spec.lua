@@ -124,6 +124,95 @@ for _, kind in ipairs(server.all()) do
             end)
         end)
 
+        it("also has the names and labels of memcached_exporter", function()
+            local text = ctl.succeed("export prometheus")
+            local families = parse(text)
+            for name, wanted in pairs({ memcached_up = "gauge", memcached_version = "gauge",
+                memcached_commands_total = "counter", memcached_items_evicted_total = "counter",
+                memcached_current_bytes = "gauge", memcached_limit_bytes = "gauge", memcached_current_items = "gauge",
+                memcached_max_connections = "gauge", memcached_process_user_cpu_seconds_total = "counter",
+                memcached_slab_current_pages = "gauge", memcached_slab_chunk_size_bytes = "gauge",
+                memcached_slab_items_evicted_total = "counter", memcached_slab_commands_total = "counter",
+                memcached_slab_lru_hits_total = "counter", memcached_lru_crawler_starts_total = "counter" }) do
+                assert.equal(wanted, families[name] and families[name].kind, name)
+            end
+            assert.truthy(text:find('\nmemcached_commands_total{command="set",status="hit"} 3\n', 1, true), text)
+            assert.equal(3, families.memcached_slab_chunk_size_bytes.samples)
+            assert.truthy(text:find('\nmemcached_slab_current_items{slab="%d+"} 1\n'))
+        end)
+
+        it("exports what promtool has no remark on", function()
+            if not os.execute("command -v promtool >/dev/null") then
+                pending("there is no promtool")
+                return
+            end
+            local code, out, err = ctl.shell("slatectl export prometheus >metrics && promtool check metrics <metrics")
+            assert.same({ 0, "", "" }, { code, out, err })
+        end)
+
+        it("exports OpenMetrics, which ends as it must, with no family twice", function()
+            local seen, last, name = {}, nil, nil
+            for line in ctl.succeed("export openmetrics"):gmatch("([^\n]*)\n") do
+                assert.not_equal("# EOF", last)
+                local typed, what = line:match("^# TYPE (%S+) (%l+)$")
+                if typed then
+                    assert.is_nil(seen[typed], typed .. " comes twice")
+                    seen[typed], name = what, typed
+                elseif line:sub(1, 1) ~= "#" then
+                    local metric = line:match("^[%w_]+")
+                    assert.equal(seen[name] == "counter" and name .. "_total" or name, metric)
+                end
+                last = line
+            end
+            assert.equal("# EOF", last)
+            assert.equal("counter", seen.memcached_commands)
+        end)
+
+        it("answers for several servers, each by its name, and for one that a scraper names", function()
+            local other = server.start({ binary = kind.binary, args = { "-m", "32" }, transport = "tcp" })
+            finally(function() other:stop() end)
+            local code, out, err = ctl.run(("-s %s,%s export prometheus"):format(one.address, other.address))
+            assert.equal(0, code, err)
+            assert.equal(2, parse(out).memcached_up.samples)
+            assert.truthy(out:find(('\nmemcached_up{server="%s"} 1\n'):format(other.address), 1, true), out)
+            code, out, err = ctl.run(("-s %s,./nobody export prometheus"):format(one.address))
+            assert.equal(1, code)
+            assert.truthy(out:find('\nmemcached_up{server="./nobody"} 0\n', 1, true), out)
+            assert.truthy(err:find("nobody", 1, true), err)
+            with_exporter(function(port)
+                local text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(
+                    other.address:gsub(":", "%%3A")))
+                assert.truthy(text:find("\nmemcached_up 1\n", 1, true), text)
+                assert.truthy(text:find("\nmemcached_current_items 0\n", 1, true), text)
+                text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(one.address))
+                assert.truthy(text:find("\nmemcached_current_items 3\n", 1, true), text)
+                for target, status in pairs({ [""] = 400, ["/etc/passwd"] = 400, ["a%20b"] = 400 }) do
+                    text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(target))
+                    assert.equal(status, tonumber(text:match("^HTTP/1.1 (%d+)")), target)
+                end
+                text = ask(port, "GET /scrape?target=127.0.0.1:1 HTTP/1.1\r\n\r\n")
+                assert.truthy(text:find("\nmemcached_up 0\n", 1, true), text)
+                text = ask(port, "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n")
+                assert.truthy(text:find("Content-Type: application/openmetrics-text; version=1.0.0", 1, true), text)
+                assert.truthy(text:find("\n# EOF\n$"), text)
+            end)
+        end)
+
+        it("tells from scrape to scrape which classes starve, and of slated what would be", function()
+            with_exporter(function(port)
+                local text
+                for _ = 1, 3 do
+                    text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n")
+                    socket.sleep(0.01)
+                end
+                assert.truthy(text:find('\nslate_class_starving{class="%d+"} 0\n'), text)
+                for _, metric in ipairs({ "slate_moves_pages_moved_total", "slate_policy",
+                    "slate_memory_resident_bytes" }) do
+                    assert.equal(kind.name == "slated", text:find("\n" .. metric .. "[ {]") ~= nil, metric)
+                end
+            end)
+        end)
+
         it("says slate_up 0 for a server that does not answer", function()
             with_exporter(function(port)
                 assert.truthy(ask(port, "GET /metrics HTTP/1.1\r\n\r\n"):find("\nslate_up 0\n", 1, true))

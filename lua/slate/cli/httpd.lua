@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A web server for one page of text: one request at a time, each bounded in bytes and time.
+--- A web server for a few pages of text: one request at a time, each bounded in bytes and time.
 local clock = require "slate.base.clock"
 
 local M = {}
@@ -68,7 +68,27 @@ local function drain(peer)
     end
 end
 
-local function serve(peer, path, kind, body)
+-- What stands behind the %XX and + of a part of an address.
+local function decoded(text)
+    return (text:gsub("+", " "):gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
+local function query_of(text)
+    local values = {}
+    for name, value in text:gmatch("([^&=]+)=([^&]*)") do
+        values[decoded(name)] = decoded(value)
+    end
+    return values
+end
+
+-- A request as a handler sees it: path, query (values by their names) and accept, which kinds of answers are liked.
+local function parsed(text, target)
+    local path, query = target:match("^([^?]*)%??(.*)$")
+    local accept = text:match("\n[Aa][Cc][Cc][Ee][Pp][Tt]:%s*([^\r\n]*)")
+    return { path = path, query = query_of(query), accept = accept or "" }
+end
+
+local function serve(peer, handler)
     local request, status = read_request(peer)
     if not request then
         if status then
@@ -77,25 +97,26 @@ local function serve(peer, path, kind, body)
         end
         return
     end
-    local method, wanted = request:match("^(%u+) ([^%s?]+)[^%s]* HTTP/1%.%d\r?\n")
+    local method, target = request:match("^(%u+) (%S+) HTTP/1%.%d\r?\n")
     if not method then
         answer(peer, 400, "text/plain", "a request of HTTP/1 is wanted\n")
     elseif method ~= "GET" and method ~= "HEAD" then
         answer(peer, 405, "text/plain", "GET is wanted\n")
-    elseif wanted ~= path then
-        answer(peer, 404, "text/plain", path .. " is all there is\n")
     else
-        answer(peer, 200, kind, body(), method == "HEAD")
+        local kind, body
+        status, kind, body = handler(parsed(request, target))
+        answer(peer, status, kind, body, method == "HEAD")
     end
 end
 
---- Answers requests for `path` with what body() returns, until it is interrupted.
-function M.run(socket, path, kind, body)
+--- Answers requests until it is interrupted: handler({ path =, query =, accept = }) returns a status of those above, a
+-- kind and a body.
+function M.run(socket, handler)
     socket:settimeout(ACCEPT_S)
     while true do
         local peer = socket:accept()
         if peer then
-            serve(peer, path, kind, body)
+            serve(peer, handler)
             peer:close()
         end
     end

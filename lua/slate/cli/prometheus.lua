@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A snapshot in Prometheus' text format: names, types, units and help come from `stats describe` of slated, else
--- from what the library knows of memcached's statistics. Pure.
+--- What a server tells as metrics: names, types, units and help come from `stats describe` of slated, else from what
+-- the library knows of memcached's statistics. Pure.
 --
 -- A statistic NAME is slate_NAME, one of a class slate_class_NAME{class="ID"}. A counter ends in _total; seconds and
--- bytes stand in the name, and microseconds are seconds. Values that are no numbers are left out.
+-- bytes stand in the name, microseconds are seconds, and _count at the end is left out, since only histograms have it.
+-- Values that are no numbers are left out. The same figures follow by the names of memcached_exporter.
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -62,32 +63,9 @@ local function metric_of(prefix, name, known)
     if known.kind == "counter" then
         metric = metric:gsub("_total$", "") .. "_total"
     else
-        metric = metric:gsub("_total$", "")
+        metric = metric:gsub("_total$", ""):gsub("_count$", "")
     end
     return (prefix .. metric):gsub("[^%w_]", "_"), factor
-end
-
-local function escaped(text, quotes)
-    text = text:gsub("\\", "\\\\"):gsub("\n", "\\n")
-    return quotes and text:gsub('"', '\\"') or text
-end
-
-local function number(value)
-    if math.type(value) == "integer" then
-        return tostring(value)
-    end
-    return ("%.17g"):format(value)
-end
-
--- Families in the order of their first sample.
-local function add(families, metric, kind, help, labels, value)
-    local family = families[metric]
-    if not family then
-        family = { metric = metric, kind = kind, help = help }
-        families[metric] = family
-        families[#families + 1] = family
-    end
-    family[#family + 1] = metric .. labels .. " " .. number(value)
 end
 
 local function sorted(values)
@@ -115,16 +93,23 @@ local function chosen_classes(now, most)
     return list
 end
 
--- How the server moves pages: a series whose label is the mode, and whether a mode failed (where a slated tells).
-local function add_automove(families, now, automove)
+-- How the server moves pages: a series whose label is the mode; what moved so far, and whether a mode failed (where a
+-- slated tells).
+local function add_automove(families, now, moves)
     local mode = require("slate.judge.view").automove_mode(now)
-    if mode then
-        add(families, "slate_automove_mode", "gauge", "how the server moves pages by itself, in the label",
-            ('{mode="%s"}'):format(escaped(tostring(mode), true)), 1)
+    families:add("slate_automove_mode", "gauge", "how the server moves pages by itself, in the label",
+        { { "mode", mode } }, mode and 1)
+    if not moves then
+        return
     end
-    if automove then
-        add(families, "slate_automove_failed", "gauge", "1: a mode of automove failed since one was set", "",
-            require("slate.facts.moves").failed(automove) and 1 or 0)
+    families:add("slate_automove_failed", "gauge", "1: a mode of automove failed since one was set", nil,
+        require("slate.facts.moves").failed(moves) and 1 or 0)
+    families:add("slate_moves_running", "gauge", "pages that are on their way", nil, moves.running)
+    for _, row in ipairs({ { "pages_moved", "pages that changed their class" },
+        { "rescues", "items that moved with their page" }, { "chunk_rescues", "pieces of large items that did" },
+        { "evicted", "items that were lost for a page" }, { "given_up", "moves that were given up" },
+        { "steals", "pages that a store took at once" } }) do
+        families:add("slate_moves_" .. row[1] .. "_total", "counter", row[2], nil, moves[row[1]])
     end
 end
 
@@ -132,48 +117,80 @@ end
 local function add_process(families, process, descriptions)
     for _, name in ipairs(sorted(process or {})) do
         local known = about(name, { "memory" }, descriptions)
-        add(families, metric_of("slate_memory_", name, known), known.kind == "counter" and "counter" or "gauge",
-            known.help, "", process[name])
+        families:add(metric_of("slate_memory_", name, known), known.kind == "counter" and "counter" or "gauge",
+            known.help, nil, process[name])
     end
 end
 
---- The text for a snapshot. options: automove (totals of slate.facts.moves, of a slated), process (slate.facts.memory,
--- likewise), descriptions (of `descriptions`), classes (how many at most, those with most pages; nil: all).
-function M.text(now, options)
-    local families, descriptions = {}, options.descriptions or {}
-    add(families, "slate_up", "gauge", "1: the server answered", "", 1)
-    add(families, "slate_info", "gauge", "what the server is, in labels", ('{version="%s",slated="%s"}'):format(
-        escaped(now.version or "", true), escaped(now.slated or "", true)), 1)
-    add_automove(families, now, options.automove)
+-- What would be: the hit ratio of other amounts of memory and of other policies, by sampled keys.
+local function add_forecast(families, curve, policies)
+    for _, point in ipairs(curve and curve.sizes or {}) do
+        families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with so many times the memory",
+            { { "memory", ("%g"):format(point[1]) } }, point[2])
+    end
+    for _, one in ipairs(policies or {}) do
+        families:add("slate_policy_hit_ratio", "gauge", "hit ratio that the policy would have, by its miniature cache",
+            { { "policy", one.policy } }, one.hit_ratio)
+    end
+end
+
+local function add_starving(families, rows, shown)
+    for _, row in ipairs(rows or {}) do
+        if shown[row.id] and row.starves ~= nil then
+            families:add("slate_class_starving", "gauge",
+                "1: what the class evicts has lived much shorter than another's, which has pages to spare",
+                { { "class", row.id } }, row.starves and 1 or 0)
+        end
+    end
+end
+
+--- Adds what a snapshot tells. options: moves (totals of slate.facts.moves, of a slated), process (slate.facts.memory,
+-- likewise), policy, curve, policies and hotkeys (of slate.facts.foresight, likewise), rows (of an observer that saw
+-- several snapshots), descriptions (of `descriptions`), classes (how many at most, those with most pages; nil: all).
+function M.add(families, now, options)
+    local descriptions, shown = options.descriptions or {}, {}
+    local classes = chosen_classes(now, options.classes)
+    families:add("slate_up", "gauge", "1: the server answered", nil, 1)
+    families:add("slate_info", "gauge", "what the server is, in labels",
+        { { "version", now.version or "" }, { "slated", now.slated or "" } }, 1)
+    add_automove(families, now, options.moves)
+    families:add("slate_policy", "gauge", "the eviction policy, in the label", { { "policy", options.policy } },
+        options.policy and 1)
     for _, name in ipairs(sorted(now.general)) do
         if not LEFT_OUT[name] then
             local known = about(name, { "general" }, descriptions)
             local metric, factor = metric_of("slate_", name, known)
-            add(families, metric, known.kind == "counter" and "counter" or "gauge", known.help, "",
+            families:add(metric, known.kind == "counter" and "counter" or "gauge", known.help, nil,
                 factor == 1 and now.general[name] or now.general[name] * factor)
         end
     end
     add_process(families, options.process, descriptions)
-    for _, class in ipairs(chosen_classes(now, options.classes)) do
+    for _, class in ipairs(classes) do
+        shown[class.id] = true
         for _, name in ipairs(sorted(class)) do
             if not CLASS_LEFT_OUT[name] then
                 local known = about(name, { "slabs", "items" }, descriptions)
                 local metric, factor = metric_of("slate_class_", name, known)
-                add(families, metric, known.kind == "counter" and "counter" or "gauge", known.help,
-                    ('{class="%d"}'):format(class.id), factor == 1 and class[name] or class[name] * factor)
+                families:add(metric, known.kind == "counter" and "counter" or "gauge", known.help,
+                    { { "class", class.id } }, factor == 1 and class[name] or class[name] * factor)
             end
         end
     end
-    local lines = {}
-    for _, family in ipairs(families) do
-        lines[#lines + 1] = ("# HELP %s %s"):format(family.metric, escaped(family.help))
-        lines[#lines + 1] = ("# TYPE %s %s"):format(family.metric, family.kind)
-        table.move(family, 1, #family, #lines + 1, lines)
+    add_starving(families, options.rows, shown)
+    add_forecast(families, options.curve, options.policies)
+    for _, one in ipairs(options.hotkeys or {}) do
+        families:add("slate_hotkey_requests", "gauge", "requests for the key, at least", { { "key", one.key } },
+            one.requests - one.error)
     end
-    return table.concat(lines, "\n") .. "\n"
+    require("slate.cli.exporter_names").add(families, now, classes, function(name)
+        return about(name, { "general", "slabs", "items" }, descriptions).help
+    end)
 end
 
---- The text for a server that does not answer.
-M.DOWN = "# HELP slate_up 1: the server answered\n# TYPE slate_up gauge\nslate_up 0\n"
+--- Adds what there is of a server that does not answer.
+function M.add_down(families)
+    families:add("slate_up", "gauge", "1: the server answered", nil, 0)
+    families:add("memcached_up", "gauge", "1: the server answered", nil, 0)
+end
 
 return M

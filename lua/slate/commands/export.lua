@@ -1,25 +1,30 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl export prometheus: the statistics in Prometheus' text format, once, or to whoever scrapes.
+--- slatectl export prometheus|openmetrics: the statistics as metrics, once, or to whoever scrapes.
+local families = require "slate.cli.families"
 local prometheus = require "slate.cli.prometheus"
 local units = require "slate.base.units"
 
 local M = {}
 
-local PATH <const>, KIND <const> = "/metrics", "text/plain; version=0.0.4; charset=utf-8"
-local LOOPBACK <const> = "127.0.0.1"
+local LOOPBACK <const>, PORT <const> = "127.0.0.1", 9150 -- as memcached_exporter has it
+local METRICS <const>, SCRAPE <const> = "/metrics", "/scrape"
+local MOST_OBSERVED <const> = 256 -- servers whose classes are judged from scrape to scrape
+
+local function parse_listen(text)
+    local host, port = text:match("^(.-):(%d*)$")
+    host, port = host or text, math.tointeger(tonumber(port == "" and PORT or port or PORT))
+    host = host:gsub("^%[(.*)%]$", "%1")
+    if not port or port > 65535 or host:find("[%s/]") then
+        return nil, ("'%s' is not HOST, HOST:PORT or :PORT"):format(text)
+    end
+    return { host = host == "" and LOOPBACK or host, port = port }
+end
 
 function M.declare(command)
-    command:argument("format", "prometheus."):choices({ "prometheus" }):argname("FORMAT")
-    command:option("--listen", "Serve /metrics on this address; a port alone, such as :9150, is one of loopback; 0 "
-        .. "is any free port."):argname("[HOST]:PORT"):convert(function(text)
-            local host, port = text:match("^(.-):(%d+)$")
-            port = math.tointeger(tonumber(port))
-            if not port or port > 65535 then
-                return nil, ("'%s' is not HOST:PORT or :PORT"):format(text)
-            end
-            host = host:gsub("^%[(.*)%]$", "%1")
-            return { host = host == "" and LOOPBACK or host, port = port }
-        end)
+    command:argument("format", "prometheus, or openmetrics."):choices({ "prometheus", "openmetrics" }):argname("FORMAT")
+    command:option("--listen", ("Serve /metrics, and /scrape?target=SERVER, on this address: HOST, HOST:PORT or :PORT, "
+        .. "which is one of loopback; 0 is any free port. Default: %s:%d"):format(LOOPBACK, PORT)):args("?")
+        :argname("ADDRESS"):convert(parse_listen)
     command:option("--classes", "Which classes: all, none, or N, those with most pages. Default: all"):argname("WHICH")
         :convert(function(text)
             if text == "all" or text == "none" then
@@ -27,59 +32,177 @@ function M.declare(command)
             end
             return units.parse_whole(text, 1, 255)
         end)
+    command:option("--hotkeys", "Also the N keys asked for most, of slated; their names are labels then."):argname("N")
+        :convert(function(text) return units.parse_whole(text, 1, 128) end)
 end
 
--- The text of one scrape over a connection of its own; or nil, message, code.
-local function scrape(context, parsed)
-    local client, message, code = context:open()
-    if not client then
+-- What only a slated tells.
+local function ask_slated(client, parsed, options)
+    local foresight = require "slate.facts.foresight"
+    options.descriptions = prometheus.descriptions(client:stats("describe") or nil)
+    options.moves = require("slate.facts.moves").read(client) or nil
+    options.process = require("slate.facts.memory").read(client) or nil
+    options.curve = foresight.curve(client) or nil
+    local totals, policies = foresight.whatif(client)
+    options.policy, options.policies = totals and totals.policy, totals and policies or nil
+    if parsed.hotkeys then
+        local requests, keys = foresight.hotkeys(client, parsed.hotkeys)
+        options.hotkeys = requests and keys or nil
+    end
+end
+
+-- The classes as an observer sees them that has seen the scrapes before; nil where nobody scrapes again.
+local function observe(observers, now)
+    if not observers then
+        return nil
+    end
+    if not observers[now.server] then
+        if observers.count == MOST_OBSERVED then
+            return nil
+        end
+        observers[now.server], observers.count = require("slate.judge.observer").new(), observers.count + 1
+    end
+    observers[now.server]:look(now)
+    return observers[now.server].rows
+end
+
+-- Adds what the server behind a client tells. true; or nil, message, code.
+local function add(into, client, parsed, server, observers)
+    local who, message, code = client:identify()
+    if not who then
         return nil, message, code
     end
     local now
-    now, message, code = context:snapshot(client)
+    now, message, code = require("slate.facts.snapshot").take(client,
+        { server = server.name, slated = who.slated, settings = true })
     if not now then
         return nil, message, code
     end
-    local lines = context.who.slated and client:stats("describe")
-    local automove = context.who.slated and require("slate.facts.moves").read(client) or nil
-    local process = context.who.slated and require("slate.facts.memory").read(client) or nil
-    client:close()
-    local most = parsed.classes
-    if most == "none" then
-        most = 0
-    elseif most == "all" then
-        most = nil
+    local options = { classes = parsed.classes, rows = observe(observers, now) }
+    if options.classes == "none" then
+        options.classes = 0
+    elseif options.classes == "all" then
+        options.classes = nil
     end
-    return prometheus.text(now, { descriptions = prometheus.descriptions(lines or nil), automove = automove,
-        process = process, classes = most })
+    if who.slated then
+        ask_slated(client, parsed, options)
+    end
+    prometheus.add(into, now, options)
+    return true
+end
+
+-- One scrape of a server over a connection of its own. true; or nil, message, code.
+local function scrape(into, client, message, code, ...)
+    if not client then
+        return nil, message, code
+    end
+    local ok
+    ok, message, code = add(into, client, ...)
+    client:close()
+    return ok, message, code
+end
+
+-- All servers of the command line. What fails is said to `say`; the first failure is returned too.
+local function scrape_all(context, parsed, into, observers, say)
+    local failed
+    for _, server in ipairs(context.servers) do
+        into.common = #context.servers > 1 and { { "server", server.name } } or {}
+        local client, message, code = context:connect(server)
+        local ok
+        ok, message, code = scrape(into, client, message, code, parsed, server, observers)
+        if not ok then
+            say(message)
+            failed = failed or { message, code }
+            prometheus.add_down(into)
+        end
+    end
+    return failed
+end
+
+-- A server that a scraper names. One of the command line's is as it is there; to another no login is sent, and no file
+-- is opened for it.
+local function connect_target(context, target)
+    for _, server in ipairs(context.servers) do
+        if server.name == target then
+            return server, context:connect(server)
+        end
+    end
+    local server, problem = units.parse_server(target)
+    if not server or server.path then
+        return nil, problem or "a target is HOST:PORT, or a server that the exporter was started with"
+    end
+    local options, message = require("slate.wire.access").options(function(name)
+        return name:find("^SLATE_TLS_CA") and os.getenv(name) or nil
+    end)
+    if not options then
+        return nil, message
+    end
+    options.timeout_s, options.read_only = context.timeout_s, true
+    return server, require("slate.wire.client").connect(server, options)
+end
+
+-- What a web server answers: status, kind, body.
+local function answer(context, parsed, observers, request)
+    local format = request.accept:find("application/openmetrics-text", 1, true) and "openmetrics" or "prometheus"
+    local into = families.new()
+    local function say(message)
+        context:say(message)
+    end
+    if request.path == METRICS then
+        scrape_all(context, parsed, into, observers, say)
+    elseif request.path == SCRAPE then
+        local target = request.query.target
+        if not target or target == "" then
+            return 400, "text/plain", "a target is wanted: /scrape?target=HOST:PORT\n"
+        end
+        local server, client, message, code = connect_target(context, target)
+        if not server then
+            return 400, "text/plain", client .. "\n"
+        end
+        local ok
+        ok, message = scrape(into, client, message, code, parsed, server, observers)
+        if not ok then
+            say(message)
+            prometheus.add_down(into)
+        end
+    else
+        return 404, "text/plain", "/metrics and /scrape?target=HOST:PORT are all there is\n"
+    end
+    return 200, families.KINDS[format], into:text(format)
+end
+
+local function serve(context, parsed)
+    local httpd = require "slate.cli.httpd"
+    local at = parsed.listen[1] or { host = LOOPBACK, port = PORT }
+    local socket, port = httpd.listen(at.host, at.port)
+    if not socket then
+        return nil, port, "connect"
+    end
+    context:say(("serving http://%s:%d%s"):format(at.host:find(":", 1, true) and "[" .. at.host .. "]" or at.host,
+        port, METRICS))
+    local observers = { count = 0 }
+    httpd.run(socket, function(request) return answer(context, parsed, observers, request) end)
+    return 0
 end
 
 function M.run(context, parsed)
     if context.json then
         return nil, "export writes the format that it is named after: it takes no --json, --jsonl or --csv", "usage"
-    elseif not parsed.listen then
-        local text, message, code = scrape(context, parsed)
-        if not text then
-            return nil, message, code
-        end
-        context:out(text)
-        return 0
+    elseif parsed.listen then
+        return serve(context, parsed)
     end
-    local httpd = require "slate.cli.httpd"
-    local socket, port = httpd.listen(parsed.listen.host, parsed.listen.port)
-    if not socket then
-        return nil, port, "connect"
-    end
-    context:say(("serving http://%s:%d%s"):format(parsed.listen.host:find(":", 1, true)
-        and "[" .. parsed.listen.host .. "]" or parsed.listen.host, port, PATH))
-    httpd.run(socket, PATH, KIND, function()
-        local text, message = scrape(context, parsed)
-        if not text then
+    local into = families.new()
+    local many = #context.servers > 1
+    local failed = scrape_all(context, parsed, into, nil, function(message)
+        if many then
             context:say(message)
         end
-        return text or prometheus.DOWN
     end)
-    return 0
+    if failed and not many then
+        return nil, table.unpack(failed)
+    end
+    context:out(into:text(parsed.format))
+    return failed and 1 or 0
 end
 
 return M

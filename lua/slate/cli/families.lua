@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Families of metrics, and how they are written: in Prometheus' text format or in OpenMetrics. Pure.
+local M = {}
+
+--- By format, what a web server calls it.
+M.KINDS = {
+    prometheus = "text/plain; version=0.0.4; charset=utf-8",
+    openmetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+}
+
+local Families = {}
+Families.__index = Families
+Families.__name = "slate.cli.families"
+
+--- No metrics yet. `common`, a list of { label, value }, may be set anew before more are added: each sample gets them.
+function M.new()
+    return setmetatable({ common = {} }, Families)
+end
+
+local function escaped(text, quotes)
+    text = text:gsub("\\", "\\\\"):gsub("\n", "\\n")
+    return quotes and text:gsub('"', '\\"') or text
+end
+
+-- As short as it can be without being another number.
+local function written(value)
+    if math.type(value) == "integer" then
+        return tostring(value)
+    end
+    local short = ("%.15g"):format(value)
+    return tonumber(short) == value and short or ("%.17g"):format(value)
+end
+
+--- Adds a sample, unless the value is none. kind is "counter" or "gauge"; labels a list of
+-- { name, value }. The first help of a family is its help.
+function Families:add(metric, kind, help, labels, value)
+    if not math.type(value) or value ~= value then
+        return
+    end
+    local words = {}
+    for _, list in ipairs({ self.common, labels or {} }) do
+        for _, one in ipairs(list) do
+            words[#words + 1] = ('%s="%s"'):format(one[1], escaped(tostring(one[2]), true))
+        end
+    end
+    local family = self[metric]
+    if not family then
+        family = { metric = metric, kind = kind, help = help }
+        self[metric] = family
+        self[#self + 1] = family
+    end
+    family[#family + 1] = metric .. (#words > 0 and "{" .. table.concat(words, ",") .. "}" or "") .. " "
+        .. written(value)
+end
+
+--- All families as text: "prometheus" or "openmetrics".
+function Families:text(format)
+    local open, lines = format == "openmetrics", {}
+    for _, family in ipairs(self) do
+        -- In OpenMetrics a counter's family has the name without the ending of its samples.
+        local name = open and family.kind == "counter" and family.metric:gsub("_total$", "") or family.metric
+        lines[#lines + 1] = ("# HELP %s %s"):format(name, escaped(family.help, open))
+        lines[#lines + 1] = ("# TYPE %s %s"):format(name, family.kind)
+        table.move(family, 1, #family, #lines + 1, lines)
+    end
+    if open then
+        lines[#lines + 1] = "# EOF"
+    end
+    return table.concat(lines, "\n") .. "\n"
+end
+
+return M
