@@ -77,7 +77,7 @@ SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
 LONGEST := lua_policies_spec.lua bench_memory_spec.lua test_faults_serving proto_spec.lua demo_spec.lua slatetop_spec.lua \
            manual_examples_spec.lua abuse_cost_spec.lua test_geometry test_geometry_predict versions_spec.lua slated_drafts_spec.lua \
-           acting_spec.lua test_isolation slatectl_act_spec.lua slatectl_look_spec.lua run_tests_spec.lua slatectl_alone_spec.lua \
+           install_spec.lua acting_spec.lua test_isolation slatectl_act_spec.lua slatectl_look_spec.lua run_tests_spec.lua slatectl_alone_spec.lua \
            lua_slatectl_spec.lua bootstrap_spec.lua slatectl_judge_spec.lua
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is
@@ -300,10 +300,12 @@ uninstall: ## remove what install put there
 	$Q$(INSTALL) uninstall $B
 dist: ## an archive in build/: of the last commit, or of this folder where it is no git's
 	@scripts/dist $(VERSION)
+test-packages: ## build the Debian packages, and install, run and purge them in a temporary root
+	@scripts/bootstrap packages && scripts/test-packages
 clean: ## remove every build folder
 	rm -rf build build-*
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: bench-large all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test test-clients test-packages units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)
