@@ -303,7 +303,7 @@ describe("drawing", function()
             assert(chart.write(figure, path, { terminal = terminal }))
             assert.is_true(chart.is_whole(path, terminal))
         end
-        assert.truthy(read(folder .. "/a.html"):find("^<!DOCTYPE html>.*<svg.*</svg>%s*</body>"))
+        assert.truthy(read(folder .. "/a.html"):find("^<!DOCTYPE html>.*<svg.*</svg>.*</body>%s*</html>%s*$"))
     end)
 
     it("keeps the sizes that are asked for", function()

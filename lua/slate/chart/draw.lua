@@ -12,8 +12,9 @@
 --     matrix     names, values[from][to], unit
 --     histogram  bars = list of { from, to, count }, limits
 --
--- marks, a list of { x, label }, are lines from top to bottom. Figures are made by the modules of slate.chart.kinds,
--- each with figure(list of snapshots) -> figure, or nil and a message.
+-- marks, a list of { x, label }, are lines from top to bottom; limit = { value, label } of a stack lies across. An axis
+-- of time has start_s (what its 0 stands for) and unit_s. Figures are made by the modules of slate.chart.kinds, each
+-- with figure(list of snapshots) -> figure, or nil and a message.
 local gnuplot = require "slate.chart.gnuplot"
 local shell = require "slate.base.shell"
 
@@ -77,21 +78,13 @@ function M.is_whole(path, terminal)
     return tail:find(ENDINGS[terminal]) ~= nil
 end
 
-local function escaped(text)
-    return (text:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }))
-end
-
--- A page that holds the SVG, complete in itself; the SVG's own head would not be allowed within one.
-local function html_of(figure, svg)
-    return ("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%s</title>\n"
-        .. "<style>body{margin:1em;font-family:sans-serif}svg{max-width:100%%;height:auto}</style></head>\n"
-        .. "<body>\n%s\n</body>\n</html>\n"):format(escaped(figure.title), (svg:gsub("^.-(<svg)", "%1")))
-end
-
 --- Writes a picture of a figure. options: terminal "png", "svg", "html" or "sixel", width and height in pixels, program
 -- (gnuplot). Returns true, or nil, message, code.
 function M.write(figure, path, options)
-    local terminal = options.terminal == "html" and "svg" or options.terminal
+    if options.terminal == "html" then -- gnuplot's SVG knows neither a pointer nor the dark
+        return require("slate.chart.picture").write_file(path, require("slate.chart.html_panels").page(figure))
+    end
+    local terminal = options.terminal
     local ok, message, code = M.run(gnuplot.script(figure, {
         terminal = terminal, output = path, width = options.width, height = options.height,
     }), options.program)
@@ -99,11 +92,6 @@ function M.write(figure, path, options)
         return nil, message, code
     elseif not M.is_whole(path, terminal) then
         return nil, ("cannot write %s: the picture came out cut short; is the disk full?"):format(path), "output"
-    elseif options.terminal == "html" then
-        local file = assert(io.open(path, "rb"))
-        local svg = file:read("a")
-        file:close()
-        return require("slate.chart.picture").write_file(path, html_of(figure, svg))
     end
     return true
 end

@@ -120,6 +120,15 @@ local function longest_label(series)
     return longest
 end
 
+-- A line from side to side, which the axis always reaches.
+local function add_limit(lines, limit)
+    local value = number(limit.value)
+    add(lines, "set arrow from graph 0, first %s to graph 1, first %s nohead front linecolor '%s' dashtype 3 "
+        .. "linewidth 2", value, value, INK)
+    add(lines, "set label %s at graph 0.99, first %s right offset 0,0.6 front", quoted(limit.label), value)
+    add(lines, "set yrange [0:%s<*]", number(limit.value * 1.08))
+end
+
 -- kinds: each adds blocks and returns the parts of the plot command --------------------------------
 
 local kinds = {}
@@ -144,6 +153,9 @@ function kinds.stack(lines, panel, name)
         lower[i] = 0
     end
     add_y_axis(lines, panel.y)
+    if panel.limit then
+        add_limit(lines, panel.limit)
+    end
     for b, band in ipairs(panel.series) do
         local upper = {}
         for i, value in ipairs(band.values) do
@@ -196,16 +208,16 @@ function kinds.bars(lines, panel, name)
 end
 
 function kinds.ranges(lines, panel, name)
-    local rows, most = {}, 10
+    local rows, least, most = {}, math.huge, 0
     add_names(lines, panel.names)
     add(lines, "set grid xtics back linetype 1 linecolor '#e4e4e4' linewidth 1")
     for i, range in ipairs(panel.ranges) do
         -- A range of one value would have no width.
-        most = math.max(most, range[3])
+        least, most = math.min(least, range[1]), math.max(most, range[3])
         rows[i] = ("%s %s %s %d"):format(number(range[1] * 0.98), number(range[2]), number(range[3] * 1.02),
             #panel.names - i + 1)
     end
-    add(lines, "set xrange [0.8:%s]", number(most * 1.3))
+    add(lines, "set xrange [%s:%s]", number(least * 0.8), number(math.max(most * 1.3, least * 4)))
     add_block(lines, name, rows)
     return {
         ("$%s using 2:4:1:3:($4-0.25):($4+0.25) with boxxyerror fillstyle solid 1 noborder linecolor rgb '%s' title %s")
@@ -288,6 +300,7 @@ function kinds.histogram(lines, panel, name)
     for i, bar in ipairs(panel.bars) do
         rows[i] = ("%s %s %s"):format(number(bar[1]), number(bar[2]), number(bar[3]))
     end
+    add(lines, "set format x '%%.0s%%c'\nset format y '%%.3s%%c'")
     add(lines, "set xrange [%s:%s]", number(panel.bars[1][1] / 1.2), number(panel.bars[#panel.bars][2] * 1.2))
     for _, limit in ipairs(panel.limits) do
         if limit >= panel.bars[1][1] / 1.2 and limit <= panel.bars[#panel.bars][2] * 1.2 then

@@ -159,6 +159,15 @@ local function draw_marks(page, plane, panel)
     end
 end
 
+-- A line from side to side, over what is drawn, with its label at the right end above it.
+local function draw_limit(page, plane, limit)
+    local row = math.floor(plane.row_of(limit.value) + 0.5)
+    for column = 0, plane.width - 1 do
+        dot(page, plane, column, row, "-")
+    end
+    page:put(plane.left + plane.width - #limit.label, plane.top + plane.height - 1 - row, limit.label)
+end
+
 -- kinds: each gets a page and the rows from `top` on, `height` of them ---------------------------------
 
 local kinds = {}
@@ -186,7 +195,7 @@ local function sample_at(panel, x)
 end
 
 function kinds.stack(page, panel, top, height)
-    local most = 0
+    local most = panel.limit and panel.limit.value or 0
     for i = 1, #panel.at do
         local sum = 0
         for _, band in ipairs(panel.series) do
@@ -208,6 +217,9 @@ function kinds.stack(page, panel, top, height)
             end
             from = to
         end
+    end
+    if panel.limit then
+        draw_limit(page, plane, panel.limit)
     end
     draw_marks(page, plane, panel)
 end

@@ -53,6 +53,8 @@ M.COMMANDS = {
     { name = "load", summary = "store the items of a file, to warm a server", no_rows = true },
     { name = "chart", summary = "draw recordings, or live servers: pages, moves, hits and more",
         many = true, no_rows = true },
+    { name = "report", summary = "one web page of recordings or live servers: findings, charts, changes",
+        many = true, no_rows = true },
     { name = "simulate", summary = "play a trace to caches of many policies and sizes, without a server" },
     { name = "bench", summary = "load a server with slate-load", no_rows = true },
     { name = "export", summary = "the statistics for Prometheus, once or to whoever scrapes", many = true,

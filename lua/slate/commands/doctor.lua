@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl doctor: what is wrong with the server, in words, the worst first, and what to do.
-local doctor = require "slate.judge.doctor"
+local examined = require "slate.cli.examined"
 local units = require "slate.base.units"
 
 local M = {}
@@ -31,35 +31,6 @@ local function out_text(context, findings, now, rates)
     end
 end
 
--- What a server itself tells, beside its snapshots; what it does not is absent. connect: see slate.facts.expired.
-local function ask(client, connect, known)
-    local totals, moves = require("slate.facts.moves").read(client)
-    known.automove, known.moves = totals, totals and moves
-    if known.now.slated then
-        local foresight = require "slate.facts.foresight"
-        known.geometry, known.curve = require("slate.facts.geometry").read(client), foresight.curve(client)
-        local policies
-        totals, policies = foresight.whatif(client)
-        known.whatif = totals and { totals = totals, policies = policies }
-        known.process = require("slate.facts.memory").read(client)
-    end
-    known.expired_items = require("slate.facts.expired").count(connect, known.now)
-end
-
--- The operator's own rules; nil without any.
-local function own_of(context)
-    return require("slate.judge.rules").own(function(message) context:say(message) end)
-end
-
--- What the doctor finds, and own rules.
-local function with_own(own, known)
-    local findings = doctor.findings(known)
-    for _, finding in ipairs(own and own:findings(known) or {}) do
-        findings[#findings + 1] = finding
-    end
-    return doctor.sort(findings)
-end
-
 -- The worst that was found, as an exit code.
 local function exit_code(findings)
     for _, finding in ipairs(findings) do
@@ -75,8 +46,10 @@ local function over_recording(context, path)
     if not list then
         return nil, skipped, code
     end
-    local own = own_of(context)
-    local episodes = require("slate.judge.chronicle").over(list, function(known) return with_own(own, known) end)
+    local own = examined.own_of(context)
+    local episodes = require("slate.judge.chronicle").over(list, function(known)
+        return examined.findings(own, known)
+    end)
     if context.json then
         context:out_json("slate/chronicle/1", { recording = path, snapshots = #list,
             findings = require("slate.base.json").array(episodes) })
@@ -104,9 +77,9 @@ function M.run(context, parsed)
         return nil, before, rates
     end
     local known = { now = now, before = before, rates = rates, judge = judge, course = course }
-    ask(client, function() return context:connect() end, known)
+    examined.ask(client, function() return context:connect() end, known)
     client:close()
-    local findings = with_own(own_of(context), known)
+    local findings = examined.findings(examined.own_of(context), known)
     if context.json then
         context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
             interval_s = rates and rates.interval_s, findings = require("slate.base.json").array(findings) })

@@ -48,6 +48,12 @@ local function choose_bands(list)
     return bands, function(id) return band_of[id] or own + 1 end
 end
 
+-- As many pages as the memory limit has room for: a server may hold more, for each class keeps one.
+local function limit_of(last)
+    local pages = last.pages_limit
+    return pages and pages > 0 and { value = pages, label = ("limit: %d pages"):format(pages) } or nil
+end
+
 --- The figure, or nil and a message.
 function M.figure(list)
     if #list < 2 then
@@ -78,7 +84,7 @@ function M.figure(list)
     return {
         title = time.title("Slab pages by class", list),
         panels = { { kind = "stack", x = axis, y = { label = "pages" }, at = at, gaps = gaps, series = bands,
-            marks = time.marks(list, at) } },
+            marks = time.marks(list, at), limit = limit_of(list[#list]) } },
     }
 end
 

@@ -27,24 +27,63 @@ local function limits_of(last)
     return limits
 end
 
+-- The least and the largest size that is told of.
+local function reach_of(sizes)
+    local least, most = math.huge, 0
+    for _, size in ipairs(sizes) do
+        if size.items > 0 and size.bytes > 0 then
+            least, most = math.min(least, size.bytes), math.max(most, size.bytes)
+        end
+    end
+    return least, most
+end
+
+-- Edges from the class below the least size to the one that takes the largest. No bin lies in two classes; with sizes
+-- of single items a class has several.
+local function edges_of(limits, least, most, parts_a_doubling)
+    local edges, low = {}, nil
+    for _, limit in ipairs(limits) do
+        if limit >= least and not edges[1] then
+            edges[1] = low or least / 2
+        end
+        if edges[1] and edges[#edges] < most then
+            local from = edges[#edges]
+            local parts = math.max(1, math.floor(math.log(limit / from, 2) * parts_a_doubling + 0.5))
+            for part = 1, parts do
+                edges[#edges + 1] = part == parts and limit or from * (limit / from) ^ (part / parts)
+            end
+        end
+        low = limit
+    end
+    edges[1] = edges[1] or least / 2
+    if edges[#edges] < most then -- larger than any chunk: a value in several
+        edges[#edges + 1] = most
+    end
+    return edges
+end
+
+local function bars_of(sizes, edges)
+    local bars = {}
+    for i = 2, #edges do
+        bars[i - 1] = { edges[i - 1], edges[i], 0 }
+    end
+    for _, size in ipairs(sizes) do
+        local bin = 1
+        while bars[bin + 1] and size.bytes > bars[bin][2] do
+            bin = bin + 1
+        end
+        bars[bin][3] = bars[bin][3] + (size.bytes > 0 and size.items or 0)
+    end
+    return bars
+end
+
 --- The figure, or nil and a message. histogram: of slate.facts.sizehist, or nil: the means of the classes.
 function M.figure(list, histogram)
     local last = list[#list]
-    local sizes = histogram and histogram.sizes or from_classes(last)
-    local bins, first, final = {}, math.huge, -math.huge
-    for _, size in ipairs(sizes) do
-        if size.items > 0 and size.bytes > 0 then
-            local bin = math.floor(math.log(size.bytes, 2) * BINS_A_DOUBLING + 1e-9)
-            bins[bin] = (bins[bin] or 0) + size.items
-            first, final = math.min(first, bin), math.max(final, bin)
-        end
-    end
-    if final < first then
+    local sizes, limits = histogram and histogram.sizes or from_classes(last), limits_of(last)
+    local least, most = reach_of(sizes)
+    if most == 0 then
         return nil, "there are no items, so there is nothing to draw"
-    end
-    local bars = {}
-    for bin = first, final do
-        bars[#bars + 1] = { 2 ^ (bin / BINS_A_DOUBLING), 2 ^ ((bin + 1) / BINS_A_DOUBLING), bins[bin] or 0 }
     end
     return {
         title = time.title("Sizes of items", list),
@@ -52,7 +91,8 @@ function M.figure(list, histogram)
             or "of each class all items at their mean size: a recording has no more")
             .. "; lines: chunk sizes of classes that have pages",
         panels = { { kind = "histogram", x = { label = "bytes of an item, header included", log = true },
-            y = { label = "items" }, bars = bars, limits = limits_of(last) } },
+            y = { label = "items" }, limits = limits,
+            bars = bars_of(sizes, edges_of(limits, least, most, histogram and BINS_A_DOUBLING or 0)) } },
     }
 end
 

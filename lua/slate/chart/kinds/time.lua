@@ -25,8 +25,8 @@ local function usual_interval_s(list)
     return gaps[(#gaps + 1) // 2] or 0
 end
 
---- The axis of a list of snapshots: { label, min, max }, the position of each, and where gaps are: gaps[i] is true when
--- there is one before snapshot i.
+--- The axis of a list of snapshots: { label, min, max, start_s (what 0 stands for), unit_s }, the position of each, and
+-- where gaps are: gaps[i] is true when there is one before snapshot i.
 function M.axis(list)
     local start_s = list[1].time_s
     local unit_s, unit = unit_of(list[#list].time_s - start_s)
@@ -37,7 +37,7 @@ function M.axis(list)
     end
     return {
         label = unit .. " since " .. os.date("!%Y-%m-%d %H:%M:%S UTC", start_s // 1), min = 0,
-        max = math.max(at[#at], 1e-3),
+        max = math.max(at[#at], 1e-3), start_s = start_s, unit_s = unit_s,
     }, at, gaps
 end
 

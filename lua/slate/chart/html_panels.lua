@@ -1,0 +1,507 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A figure (slate.chart.draw tells what that is) as HTML with inline SVG. Pure.
+--
+-- The SVG of a plot is stretched over its box, and all words stand beside it as HTML: so a chart is as wide as its
+-- page, and its letters keep their size. What the script (slate.chart.html_script) tells under the pointer comes as
+-- JSON in the plot, or as words in data-tip.
+local gnuplot = require "slate.chart.gnuplot"
+local html = require "slate.chart.html"
+
+local M = {}
+
+local COLOURS <const> = #gnuplot.PALETTE
+local SIDE <const> = 1000 -- of the square that is stretched over a plot
+local escape <const> = html.escape
+
+local function add(parts, format, ...)
+    parts[#parts + 1] = format:format(...)
+end
+
+local function colour_of(series, i)
+    return series.grey and 0 or ((series.colour or i) - 1) % COLOURS + 1
+end
+
+local SCALES <const> = { "", "K", "M", "G", "T" }
+
+--- A number in at most four figures, in thousands from 10,000 on.
+function M.number(value)
+    local step = 1
+    while math.abs(value) >= 10000 and step < #SCALES do
+        value, step = value / 1000, step + 1
+    end
+    return ("%.4g"):format(value) .. SCALES[step]
+end
+
+-- A number for JSON: no more figures than are told.
+local function short(value)
+    return value and tonumber(("%.5g"):format(value)) or require("slate.base.json").null
+end
+
+-- Where a value stands on an axis, from 0 to 1.
+local function fraction(axis, value)
+    if axis.log then
+        return math.log(math.max(value, axis.min) / axis.min) / math.log(axis.max / axis.min)
+    end
+    local span = axis.max - axis.min
+    return span > 0 and (value - axis.min) / span or 0
+end
+
+local function across(axis, value)
+    return ("%.1f"):format(SIDE * fraction(axis, value))
+end
+
+local function up(axis, value)
+    return ("%.1f"):format(SIDE * (1 - fraction(axis, value)))
+end
+
+-- ticks: lists of { value, text } -----------------------------------------------------------------
+
+local CLOCK_STEPS_S <const> = { 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+    86400, 172800, 604800 }
+local MOST_X_TICKS <const>, MOST_Y_TICKS <const> = 9, 5
+
+local function clock_ticks(axis)
+    local list, span_s = {}, axis.max * axis.unit_s
+    local step_s = CLOCK_STEPS_S[#CLOCK_STEPS_S]
+    for i = #CLOCK_STEPS_S, 1, -1 do
+        step_s = span_s / CLOCK_STEPS_S[i] <= MOST_X_TICKS and CLOCK_STEPS_S[i] or step_s
+    end
+    local form = step_s < 60 and "!%H:%M:%S" or step_s < 86400 and "!%H:%M" or "!%m-%d"
+    for time_s = math.ceil(axis.start_s / step_s) * step_s, axis.start_s + span_s, step_s do
+        list[#list + 1] = { (time_s - axis.start_s) / axis.unit_s, os.date(form, math.floor(time_s)) }
+    end
+    return list
+end
+
+local function even_ticks(axis, most)
+    local list, step = {}, gnuplot.tic_step(math.max(axis.max - axis.min, 1e-9), most)
+    for i = math.ceil(axis.min / step - 1e-9), math.floor(axis.max / step + 1e-9) do
+        list[#list + 1] = { i * step, M.number(i * step) }
+    end
+    return list
+end
+
+-- Powers of ten, or of two where those are too few.
+local function log_ticks(axis)
+    local list = {}
+    local base = axis.max / axis.min >= 100 and 10 or 2
+    for power = math.ceil(math.log(axis.min, base) - 1e-9), math.floor(math.log(axis.max, base) + 1e-9) do
+        list[#list + 1] = { base ^ power, M.number(base ^ power) }
+    end
+    return list
+end
+
+local function x_ticks(axis)
+    return axis.ticks or axis.start_s and clock_ticks(axis) or axis.log and log_ticks(axis)
+        or even_ticks(axis, MOST_X_TICKS)
+end
+
+local function add_x_ticks(parts, axis, class)
+    for i, tick in ipairs(x_ticks(axis)) do
+        local at = fraction(axis, tick[1])
+        if at >= -1e-6 and at <= 1 + 1e-6 then
+            add(parts, '<span class="%s" style="left:%.2f%%">%s</span>', i % 2 == 0 and class .. " odd" or class,
+                100 * at, escape(tick[2]))
+        end
+    end
+end
+
+local function add_y_ticks(parts, axis)
+    for _, tick in ipairs(even_ticks(axis, MOST_Y_TICKS)) do
+        add(parts, '<span class="y" style="bottom:%.2f%%">%s</span>', 100 * fraction(axis, tick[1]), escape(tick[2]))
+    end
+end
+
+local function grid_of(axis)
+    local lines = {}
+    for i, tick in ipairs(even_ticks(axis, MOST_Y_TICKS)) do
+        lines[i] = ("M0 %sH%d"):format(up(axis, tick[1]), SIDE)
+    end
+    return ('<path class="grid" d="%s"/>'):format(table.concat(lines))
+end
+
+local function add_marks(parts, panel)
+    for _, mark in ipairs(panel.marks or {}) do
+        local at = fraction(panel.x, mark.x)
+        if at >= 0 and at <= 1 then
+            add(parts, '<div class="mark%s" style="left:%.2f%%"><span>%s</span></div>', at > 0.8 and " late" or "",
+                100 * at, escape(mark.label))
+        end
+    end
+    if panel.limit then
+        add(parts, '<div class="limit" style="bottom:%.2f%%"><span>%s</span></div>',
+            100 * fraction(panel.y, panel.limit.value), escape(panel.limit.label))
+    end
+end
+
+-- plots: a box with an SVG, ticks and values ------------------------------------------------------------
+
+-- What the script tells; series: list of { label, colour, x = fractions, y = values }.
+local function values_of(panel, series, about)
+    local json = require "slate.base.json"
+    local data = { unit = panel.y.label, series = json.array(), sum = about.sum, nearest = about.nearest }
+    for i, one in ipairs(series) do
+        data.series[i] = { label = one.label and html.clean(one.label), colour = one.colour, x = json.array(one.x),
+            y = json.array(one.y) }
+    end
+    local axis = panel.x
+    if axis.start_s then
+        data.start_s, data.span_s = axis.start_s, axis.max * axis.unit_s
+    else
+        data.label, data.log, data.min, data.max = html.clean(axis.label), axis.log or false, axis.min, axis.max
+    end
+    return ('<script type="application/json" class="values">%s</script>'):format(html.json(data))
+end
+
+-- Two series of the same places share nothing in JSON, but a place is written with few figures.
+local function places_of(axis, at)
+    local list = {}
+    for i, x in ipairs(at) do
+        list[i] = tonumber(("%.4f"):format(fraction(axis, x)))
+    end
+    return list
+end
+
+local function add_legend(parts, series)
+    if #series == 1 and not series[1].label then
+        return
+    end
+    parts[#parts + 1] = '<ul class="legend">'
+    for i, one in ipairs(series) do
+        add(parts, '<li><i class="c%d"></i>%s</li>', colour_of(one, i), escape(one.label or ""))
+    end
+    parts[#parts + 1] = "</ul>\n"
+end
+
+local function plot(panel, figure, shapes, series, about)
+    local parts = {}
+    if panel.y.label ~= "" then
+        add(parts, '<div class="unit">%s</div>\n', escape(panel.y.label))
+    end
+    add(parts, '<div class="plot%s"%s role="img" aria-label="%s">', #figure.panels > 1 and " low" or "",
+        series and ' tabindex="0"' or "", escape(panel.title or figure.title))
+    add(parts, '<svg viewBox="0 0 %d %d" preserveAspectRatio="none" aria-hidden="true">%s%s</svg>', SIDE, SIDE,
+        grid_of(panel.y), table.concat(shapes, "\n"))
+    add_y_ticks(parts, panel.y)
+    add_x_ticks(parts, panel.x, "x")
+    add_marks(parts, panel)
+    if series then
+        parts[#parts + 1] = values_of(panel, series, about)
+    end
+    parts[#parts + 1] = "</div>\n"
+    if not panel.x.start_s and panel.x.label ~= "" then
+        add(parts, '<div class="unit">%s</div>\n', escape(panel.x.label))
+    end
+    return parts
+end
+
+local kinds = {}
+
+-- Up to the next round step, so that the highest value is not at the very top.
+local function with_top(axis, highest)
+    if axis.max then
+        return { label = axis.label, min = axis.min or 0, max = axis.max }
+    end
+    local step = gnuplot.tic_step(math.max(highest, 1e-3) * 1.02, MOST_Y_TICKS)
+    return { label = axis.label, min = axis.min or 0,
+        max = math.ceil(math.max(highest, 1e-3) * 1.02 / step) * step }
+end
+
+-- A band is steps: forth over its top, back over its foot; a gap of the recording ends one and begins another.
+local function band_path(panel, lower, upper)
+    local pieces, forth, back = {}, {}, {}
+    local function close()
+        if #forth > 1 then
+            local reversed = {}
+            for i = #back, 1, -1 do
+                reversed[#reversed + 1] = back[i]
+            end
+            pieces[#pieces + 1] = ("M%sL%sZ"):format(table.concat(forth, "L"), table.concat(reversed, "L"))
+        end
+        forth, back = {}, {}
+    end
+    local function point(x, i)
+        forth[#forth + 1] = across(panel.x, x) .. " " .. up(panel.y, upper[i])
+        back[#back + 1] = across(panel.x, x) .. " " .. up(panel.y, lower[i])
+    end
+    for i, x in ipairs(panel.at) do
+        if panel.gaps[i] then
+            close()
+        elseif i > 1 and (lower[i] ~= lower[i - 1] or upper[i] ~= upper[i - 1]) then
+            point(x, i - 1)
+        end
+        if #forth == 0 or i == #panel.at or panel.gaps[i + 1] or lower[i] ~= lower[i - 1] or upper[i] ~= upper[i - 1]
+        then
+            point(x, i)
+        end
+    end
+    close()
+    return table.concat(pieces)
+end
+
+function kinds.stack(panel, figure)
+    local highest, sums = panel.limit and panel.limit.value or 0, {}
+    for i = 1, #panel.at do
+        sums[i] = 0
+        for _, band in ipairs(panel.series) do
+            sums[i] = sums[i] + (band.values[i] or 0)
+        end
+        highest = math.max(highest, sums[i])
+    end
+    panel.y = with_top(panel.y, highest)
+    local shapes, series, lower = {}, {}, {}
+    local places = places_of(panel.x, panel.at)
+    for i = 1, #panel.at do
+        lower[i] = 0
+    end
+    for b, band in ipairs(panel.series) do
+        local upper, values = {}, {}
+        for i = 1, #panel.at do
+            upper[i], values[i] = lower[i] + (band.values[i] or 0), short(band.values[i] or 0)
+        end
+        add(shapes, '<path class="c%d" d="%s"/>', colour_of(band, b), band_path(panel, lower, upper))
+        series[b] = { label = band.label, colour = colour_of(band, b), x = places, y = values }
+        lower = upper
+    end
+    local parts = plot(panel, figure, shapes, series, { sum = true, nearest = false })
+    add_legend(parts, panel.series)
+    return parts
+end
+
+local function line_path(panel, points)
+    local pieces, is_open = {}, false
+    for _, point in ipairs(points) do
+        if point[2] then
+            pieces[#pieces + 1] = ("%s%s %s"):format(is_open and "L" or "M", across(panel.x, point[1]),
+                up(panel.y, point[2]))
+        end
+        is_open = point[2] and true or false
+    end
+    return table.concat(pieces)
+end
+
+function kinds.lines(panel, figure)
+    local highest = 0
+    for _, one in ipairs(panel.series) do
+        for _, point in ipairs(one.points) do
+            highest = math.max(highest, point[2] or 0)
+        end
+    end
+    panel.y = with_top(panel.y, highest)
+    local shapes, series = {}, {}
+    for s, one in ipairs(panel.series) do
+        local colour, at, values, dots = colour_of(one, s), {}, {}, {}
+        add(shapes, '<path class="line%s l%d" d="%s"/>', one.wide and " bold" or "", colour,
+            line_path(panel, one.points))
+        for i, point in ipairs(one.points) do
+            at[i], values[i] = point[1], short(point[2])
+            if panel.points and point[2] then
+                dots[#dots + 1] = ("M%s %sh0"):format(across(panel.x, point[1]), up(panel.y, point[2]))
+            end
+        end
+        if panel.points then
+            add(shapes, '<path class="dots l%d" d="%s"/>', colour, table.concat(dots))
+        end
+        series[s] = { label = one.label, colour = colour, x = places_of(panel.x, at), y = values }
+    end
+    local parts = plot(panel, figure, shapes, series, { nearest = panel.points or panel.x.ticks ~= nil, sum = false })
+    add_legend(parts, panel.series)
+    return parts
+end
+
+function kinds.histogram(panel, figure)
+    local highest, bars = 0, panel.bars
+    for _, bar in ipairs(bars) do
+        highest = math.max(highest, bar[3])
+    end
+    panel.x = { label = panel.x.label, log = true, min = bars[1][1] / 1.1, max = bars[#bars][2] * 1.1 }
+    panel.y = with_top(panel.y, highest)
+    local shapes, edges = {}, {}
+    for _, bar in ipairs(bars) do
+        local from, to = SIDE * fraction(panel.x, bar[1]), SIDE * fraction(panel.x, bar[2])
+        local height = SIDE * fraction(panel.y, bar[3])
+        add(shapes, '<rect class="c5" x="%.1f" y="%.1f" width="%.1f" height="%.1f" data-tip="%s"/>', from,
+            SIDE - height, math.max(to - from - 2, 1), height, escape(("%s to %s bytes: %s %s"):format(M.number(bar[1]),
+                M.number(bar[2]), M.number(bar[3]), panel.y.label)))
+    end
+    for _, limit in ipairs(panel.limits) do
+        if limit >= panel.x.min and limit <= panel.x.max then
+            edges[#edges + 1] = ("M%s 0V%d"):format(across(panel.x, limit), SIDE)
+        end
+    end
+    add(shapes, '<path class="edge" d="%s"/>', table.concat(edges))
+    local parts = plot(panel, figure, shapes)
+    add_legend(parts, { { label = "items", colour = 5 }, { label = "chunk sizes of the classes", colour = 4 } })
+    return parts
+end
+
+-- rows: a name, a track and what stands at its right ---------------------------------------------------
+
+local function add_row(parts, name, track, right)
+    add(parts, '<span>%s</span><div class="track">%s</div><span class="faint">%s</span>\n', escape(name), track,
+        escape(right or ""))
+end
+
+local function add_axis(parts, axis)
+    parts[#parts + 1] = '<div class="axis">'
+    add_x_ticks(parts, axis, "x")
+    add(parts, '</div>\n</div>\n<div class="unit">%s</div>\n', escape(axis.start_s and "" or axis.label))
+end
+
+function kinds.bars(panel)
+    local most, parts = 0, { '<div class="rows">\n' }
+    for i in ipairs(panel.names) do
+        local sum = 0
+        for _, one in ipairs(panel.series) do
+            sum = sum + (one.values[i] or 0)
+        end
+        most = math.max(most, sum)
+    end
+    local axis = { label = panel.x.label, min = 0, max = math.max(most, 1e-9) }
+    for i, name in ipairs(panel.names) do
+        local track, left = {}, 0
+        for s, one in ipairs(panel.series) do
+            local value = one.values[i] or 0
+            if value > 0 then
+                add(track, '<i class="c%d" style="left:%.2f%%;width:%.2f%%" data-tip="%s"></i>', colour_of(one, s),
+                    100 * left / axis.max, 100 * value / axis.max,
+                    escape(("%s, %s: %s %s"):format(name, one.label, M.number(value), panel.x.label)))
+            end
+            left = left + value
+        end
+        add_row(parts, name, table.concat(track), panel.right and panel.right[i])
+    end
+    add_axis(parts, axis)
+    add_legend(parts, panel.series)
+    return parts
+end
+
+function kinds.ranges(panel)
+    local least, most, parts = math.huge, 0, { '<div class="rows">\n' }
+    for _, range in ipairs(panel.ranges) do
+        least, most = math.min(least, range[1]), math.max(most, range[3])
+    end
+    local axis = { label = panel.x.label, log = true, min = math.max(least, 1e-9) / 1.2,
+        max = math.max(most * 1.2, least * 2) }
+    for i, name in ipairs(panel.names) do
+        local range, track = panel.ranges[i], {}
+        local from, to = 100 * fraction(axis, range[1]), 100 * fraction(axis, range[3])
+        local words = escape(("%s: median %s, middle 80 %% from %s to %s"):format(name, M.number(range[2]),
+            M.number(range[1]), M.number(range[3])))
+        add(track, '<i class="c5" style="left:%.2f%%;width:%.2f%%" data-tip="%s"></i>', from, to - from, words)
+        add(track, '<i class="middle" style="left:%.2f%%" data-tip="%s"></i>', 100 * fraction(axis, range[2]), words)
+        add_row(parts, name, table.concat(track), M.number(range[2]))
+    end
+    add_axis(parts, axis)
+    return parts
+end
+
+-- As viridis, from dark to bright: the steps can be told apart without colour.
+local HEAT <const> = { "#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6dcd59",
+    "#b4de2c", "#fde725" }
+
+local function time_of(axis, x)
+    return axis.start_s and os.date("!%H:%M:%S", math.floor(axis.start_s + x * axis.unit_s)) or M.number(x)
+end
+
+-- Neighbours of the same colour are one box.
+local function heat_row(panel, name, row)
+    local shapes, from, value = {}, nil, nil
+    local function close(to)
+        if value then
+            local left, colour = SIDE * fraction(panel.x, from), math.min(#HEAT, math.floor(value * #HEAT) + 1)
+            add(shapes, '<rect x="%.1f" y="0" width="%.1f" height="10" fill="%s" data-tip="%s"/>', left,
+                math.max(SIDE * fraction(panel.x, to) - left, 0.5), HEAT[colour],
+                escape(("%s, %s to %s: about %.0f %% %s"):format(name, time_of(panel.x, from), time_of(panel.x, to),
+                    100 * value, panel.unit)))
+        end
+    end
+    for i, x in ipairs(panel.at) do
+        local here = row[i] and math.floor(row[i] * 20 + 0.5) / 20 or nil
+        if panel.gaps[i] then
+            close(panel.at[i - 1])
+            from, value = x, here
+        elseif here ~= value then
+            close(x)
+            from, value = x, here
+        end
+    end
+    close(panel.at[#panel.at])
+    return ('<svg viewBox="0 0 %d 10" preserveAspectRatio="none" aria-hidden="true">%s</svg>'):format(SIDE,
+        table.concat(shapes))
+end
+
+function kinds.heat(panel)
+    local parts = { '<div class="rows">\n' }
+    for i, name in ipairs(panel.names) do
+        local row, last = panel.values[i], nil
+        for at = #panel.at, 1, -1 do
+            last = last or row[at]
+        end
+        add_row(parts, name, heat_row(panel, name, row), last and ("%.0f %%"):format(100 * last))
+    end
+    add_axis(parts, panel.x)
+    parts[#parts + 1] = '<ul class="legend">'
+    for i, colour in ipairs({ HEAT[1], HEAT[4], HEAT[7], HEAT[10] }) do
+        add(parts, '<li><i style="background:%s"></i>%s</li>', colour,
+            ({ "up to 10 %", "30 to 40 %", "60 to 70 %", "over 90 %" })[i])
+    end
+    add(parts, "<li>%s</li></ul>\n", escape(panel.unit))
+    return parts
+end
+
+function kinds.matrix(panel)
+    local most, parts = 1, { '<div class="wide"><table class="matrix"><tr><th></th>' }
+    for i, name in ipairs(panel.names) do
+        add(parts, "<th>%s</th>", escape(name))
+        for j in ipairs(panel.names) do
+            most = math.max(most, panel.values[i][j] or 0)
+        end
+    end
+    parts[#parts + 1] = "</tr>\n"
+    for i, name in ipairs(panel.names) do
+        add(parts, "<tr><th>%s</th>", escape(name))
+        for j, to in ipairs(panel.names) do
+            local value = panel.values[i][j]
+            if value then
+                add(parts, '<td style="background:rgba(0,114,178,%.2f)" data-tip="%s">%d</td>',
+                    0.15 + 0.5 * value / most, escape(("from %s to %s: %d %s"):format(name, to, value, panel.unit)),
+                    value)
+            else
+                parts[#parts + 1] = "<td></td>"
+            end
+        end
+        parts[#parts + 1] = "</tr>\n"
+    end
+    add(parts, '</table></div>\n<div class="unit">%s down, %s across: %s</div>\n', escape(panel.y.label),
+        escape(panel.x.label), escape(panel.unit))
+    return parts
+end
+
+--- The figure as an element. Panels are changed: their y axes get their ends.
+function M.figure(figure)
+    local parts = {}
+    add(parts, "<figure>\n<figcaption>%s</figcaption>\n", escape(figure.title))
+    add(parts, '<div class="panels%s">\n', (figure.columns or 1) > 1 and " two" or "")
+    for _, panel in ipairs(figure.panels) do
+        parts[#parts + 1] = '<div class="panel">'
+        if panel.title then
+            add(parts, "<h3>%s</h3>\n", escape(panel.title))
+        end
+        parts[#parts + 1] = table.concat(kinds[panel.kind](panel, figure))
+        parts[#parts + 1] = "</div>\n"
+    end
+    parts[#parts + 1] = "</div>\n"
+    if figure.note then
+        add(parts, "<p>%s</p>\n", escape(figure.note))
+    end
+    parts[#parts + 1] = "</figure>\n"
+    return table.concat(parts)
+end
+
+--- A page of one figure.
+function M.page(figure)
+    return html.document(figure.title, "<header><div></div>" .. html.TOGGLE .. "</header>\n" .. M.figure(figure))
+end
+
+return M

@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What the commands that judge a server have in common: what they ask it beside its snapshots, and an operator's own
+--- rules among the findings.
+local doctor = require "slate.judge.doctor"
+
+local M = {}
+
+--- Adds to `known` (of slate.judge.doctor) what a server itself tells; what it does not tell is absent. connect: see
+-- slate.facts.expired.
+function M.ask(client, connect, known)
+    local totals, moves = require("slate.facts.moves").read(client)
+    known.automove, known.moves = totals, totals and moves
+    if known.now.slated then
+        local foresight = require "slate.facts.foresight"
+        known.geometry, known.curve = require("slate.facts.geometry").read(client), foresight.curve(client)
+        local policies
+        totals, policies = foresight.whatif(client)
+        known.whatif = totals and { totals = totals, policies = policies }
+        known.process = require("slate.facts.memory").read(client)
+    end
+    known.expired_items = require("slate.facts.expired").count(connect, known.now)
+end
+
+--- The operator's own rules; nil without any.
+function M.own_of(context)
+    return require("slate.judge.rules").own(function(message) context:say(message) end)
+end
+
+--- What the doctor finds, and own rules (nil: none).
+function M.findings(own, known)
+    local findings = doctor.findings(known)
+    for _, finding in ipairs(own and own:findings(known) or {}) do
+        findings[#findings + 1] = finding
+    end
+    return doctor.sort(findings)
+end
+
+return M

@@ -1,0 +1,265 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a report tells of one server, as plain tables: figures, findings, changes, classes. Pure.
+--
+-- Nothing is judged here: findings are those of slate.judge, over all snapshots, so that what came before the span of
+-- the report is known; the rest are sums and ends of the span.
+local chronicle = require "slate.judge.chronicle"
+local doctor = require "slate.judge.doctor"
+local time = require "slate.chart.kinds.time"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
+
+local M = {}
+
+local SAME_CHANGE_S <const> = 5 -- of a change on record and one that was seen
+local ENDS <const> = 5 -- the first and the last fifth of a span are told beside each other
+
+local function first_from(list, time_s)
+    for i, one in ipairs(list) do
+        if one.time_s >= time_s then
+            return i
+        end
+    end
+    return #list + 1
+end
+
+--- The snapshots from one time to another.
+function M.between(list, from_s, to_s)
+    local from, part = first_from(list, from_s), {}
+    for i = from, #list do
+        if list[i].time_s > to_s then
+            break
+        end
+        part[#part + 1] = list[i]
+    end
+    return part
+end
+
+-- How much counters grew from snapshot to snapshot, a restart or a reset apart; nil when no server told it.
+local function growth(list, name, from, to)
+    local sum
+    for i = from + 1, to do
+        local more = time.growth(list[i - 1].general, list[i].general, name)
+        sum = more and (sum or 0) + more or sum
+    end
+    return sum
+end
+
+local function part_of(list, from, to)
+    local hits, misses = growth(list, "get_hits", from, to), growth(list, "get_misses", from, to)
+    local seconds = list[to].time_s - list[from].time_s
+    local function rate(name)
+        local more = growth(list, name, from, to)
+        return more and seconds > 0 and more / seconds or nil
+    end
+    return {
+        hit_ratio = hits and misses and hits + misses > 0 and hits / (hits + misses) or nil,
+        gets_per_s = rate("cmd_get"), sets_per_s = rate("cmd_set"), evictions_per_s = rate("evictions"),
+        refused_per_s = rate("store_no_memory"),
+    }
+end
+
+-- The figures of a span: of the whole, and at its ends.
+local function figures_of(list)
+    local fifth = math.max(1, (#list - 1) // ENDS)
+    local last = list[#list].general
+    return {
+        whole = part_of(list, 1, #list), first = part_of(list, 1, math.min(1 + fifth, #list)),
+        last = part_of(list, math.max(1, #list - fifth), #list), items = last.curr_items, used_bytes = last.bytes,
+        limit_bytes = last.limit_maxbytes, connections = last.curr_connections, uptime_s = last.uptime,
+    }
+end
+
+-- classes -----------------------------------------------------------------------------------------------
+
+local function class_growth(list, name)
+    local sums, before = {}, {}
+    for _, one in ipairs(list) do
+        local now = {}
+        for _, class in ipairs(one.classes) do
+            local was = before[class.id]
+            if was and was.chunk_size == class.chunk_size then
+                local more = time.growth(was, class, name)
+                sums[class.id] = more and (sums[class.id] or 0) + more or sums[class.id]
+            end
+            now[class.id] = class
+        end
+        before = now
+    end
+    return sums
+end
+
+-- One row for each class of the last snapshot that has, had or lost pages. rows: of slate.judge.view at that moment.
+local function classes_of(list, rows)
+    local evicted, hits = class_growth(list, "evicted"), class_growth(list, "get_hits")
+    local was, total_pages, total_evicted = {}, 0, 0
+    for _, class in ipairs(list[1].classes) do
+        was[class.id] = class.total_pages
+    end
+    for _, row in ipairs(rows) do
+        total_pages, total_evicted = total_pages + (row.pages or 0), total_evicted + (evicted[row.id] or 0)
+    end
+    local seconds, classes = list[#list].time_s - list[1].time_s, {}
+    for _, row in ipairs(rows) do
+        if (row.pages or 0) > 0 or (was[row.id] or 0) > 0 then
+            classes[#classes + 1] = {
+                id = row.id, chunk_bytes = row.chunk_bytes, pages = row.pages, pages_before = was[row.id] or 0,
+                page_share = total_pages > 0 and (row.pages or 0) / total_pages or nil,
+                eviction_share = total_evicted > 0 and (evicted[row.id] or 0) / total_evicted or nil,
+                evicted_per_s = seconds > 0 and evicted[row.id] and evicted[row.id] / seconds or nil,
+                hits_per_s = seconds > 0 and hits[row.id] and hits[row.id] / seconds or nil,
+                items = row.items, life_s = row.life_s, age_s = row.age_s, state = row.state, note = view.note(row),
+            }
+        end
+    end
+    return classes
+end
+
+-- changes -----------------------------------------------------------------------------------------------
+
+-- Settings that two neighbouring snapshots tell differently.
+local function settings_seen(list)
+    local changes = {}
+    for i = 2, #list do
+        local before, after = list[i - 1].settings or {}, list[i].settings or {}
+        local names = {}
+        for name, value in pairs(after) do
+            if before[name] ~= nil and before[name] ~= value then
+                names[#names + 1] = name
+            end
+        end
+        table.sort(names)
+        for _, name in ipairs(names) do
+            changes[#changes + 1] = { time_s = list[i].time_s, name = name, seen = true,
+                what = ("%s: %s → %s"):format(name, before[name], after[name]) }
+        end
+    end
+    return changes
+end
+
+local function words_of(entry)
+    if entry.what == "geometry" then
+        return entry.is
+    elseif entry.what == "set" then
+        return ("%s: %s → %s"):format(entry.name, entry.was, entry.is)
+    end
+    local function place(id)
+        return id == 0 and "the free pool" or id == -1 and "any class" or ("class %d"):format(id)
+    end
+    return ("%s moved from %s to %s"):format(units.plural(entry.pages, "page"), place(entry.src), place(entry.dst))
+end
+
+--- What was changed in a span: the entries of the record of changes (slate.facts.audit) for this server, and the
+-- settings that were seen to change and are not among them. In order of time: { time_s, what, who, outcome, id,
+-- undoes, seen }.
+function M.changes(list, entries)
+    local server, from_s, to_s = list[#list].server, list[1].time_s, list[#list].time_s
+    local changes = {}
+    for _, entry in ipairs(entries) do
+        if entry.server == server and entry.time_s >= from_s - SAME_CHANGE_S and entry.time_s <= to_s then
+            changes[#changes + 1] = { time_s = entry.time_s, what = words_of(entry), who = entry.who, id = entry.id,
+                outcome = entry.outcome, undoes = entry.undoes, name = entry.name }
+        end
+    end
+    local on_record = #changes
+    for _, one in ipairs(settings_seen(list)) do
+        local known = false
+        for i = 1, on_record do
+            known = known or changes[i].name and one.name:find(changes[i].name, 1, true)
+                and math.abs(changes[i].time_s - one.time_s) <= SAME_CHANGE_S
+        end
+        if not known then
+            changes[#changes + 1] = one
+        end
+    end
+    table.sort(changes, function(a, b)
+        if a.time_s ~= b.time_s then
+            return a.time_s < b.time_s
+        end
+        return a.what < b.what
+    end)
+    return changes
+end
+
+-- findings ------------------------------------------------------------------------------------------------
+
+local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
+
+-- All that was found in the span, the worst first, with its times since 1970; and the rows of the classes at its end.
+local function findings_of(list, span, options)
+    local rows
+    local episodes, problem = chronicle.over(list, function(known)
+        if known.now.time_s <= span[#span].time_s then
+            rows = known.rows
+        end
+        for name, value in pairs(known.now == list[#list] and options.asked or {}) do
+            known[name] = value
+        end
+        return (options.findings or doctor.findings)(known)
+    end)
+    if not episodes then
+        return nil, problem
+    end
+    local found, from_s, to_s = {}, span[1].time_s - list[1].time_s, span[#span].time_s - list[1].time_s
+    for _, one in ipairs(episodes) do
+        if one.first_s <= to_s and one.last_s >= from_s then
+            one.from_s, one.to_s = list[1].time_s + one.first_s, list[1].time_s + one.last_s
+            one.lasts = one.last_s >= to_s
+            found[#found + 1] = one
+        end
+    end
+    local at = {}
+    for i, one in ipairs(found) do
+        at[one] = i
+    end
+    table.sort(found, function(a, b)
+        if a.severity ~= b.severity then
+            return SEVERITIES[a.severity] < SEVERITIES[b.severity]
+        end
+        return at[a] < at[b]
+    end)
+    return found, rows
+end
+
+-- The worst that was found, in one sentence.
+local function verdict_of(found)
+    local counts = {}
+    for _, one in ipairs(found) do
+        counts[one.severity] = (counts[one.severity] or 0) + 1
+    end
+    if not found[1] or found[1].severity == "note" then
+        return { severity = "good", text = "Nothing is wrong" .. (counts.note and (": %s below"):format(
+            units.plural(counts.note, "note")) or "") .. "." }
+    end
+    local text = found[1].what:gsub("^%l", string.upper):gsub("%.$", "")
+    local more = #found - 1
+    return { severity = found[1].severity, text = text .. (more > 0 and (". %s below."):format(
+        units.plural(more, "more finding")) or ".") }
+end
+
+--- The story of one server. list: all its snapshots, in order of time; options: from_s and to_s (the span; nil: all),
+-- entries (of the record of changes), asked (what a live server told beside its last snapshot, for slate.judge.doctor),
+-- findings (in the place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s,
+-- figures, findings, verdict, changes, classes, settings, automove }; or nil and a message.
+function M.of(list, options)
+    local span = M.between(list, options.from_s or list[1].time_s, options.to_s or list[#list].time_s)
+    local last = span[#span]
+    if not last then
+        return nil, ("%s has no snapshot between these times: it goes from %s to %s UTC"):format(
+            list[1].server or "the recording", os.date("!%Y-%m-%d %H:%M:%S", list[1].time_s // 1),
+            os.date("!%Y-%m-%d %H:%M:%S", list[#list].time_s // 1))
+    end
+    local found, rows = findings_of(list, span, options)
+    if not found then
+        return nil, rows
+    end
+    return {
+        server = last.server or "unknown server", span = span, from_s = span[1].time_s, to_s = last.time_s,
+        kind = last.slated and "slated " .. last.slated or "memcached " .. (last.version or "of unknown version"),
+        figures = figures_of(span), findings = found, verdict = verdict_of(found),
+        changes = M.changes(span, options.entries or {}), classes = classes_of(span, rows or {}),
+        settings = last.settings or {}, automove = view.automove_mode(last),
+    }
+end
+
+return M
