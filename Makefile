@@ -298,6 +298,8 @@ install: $(BINS) ## copy programs, library, manual, completions, unit and exampl
 	$Q$(INSTALL) install $B
 uninstall: ## remove what install put there
 	$Q$(INSTALL) uninstall $B
+pictures: all ## make the pictures of the README anew in man/pictures, from the real programs (two minutes; wants tmux, gnuplot)
+	@scripts/pictures/make $B man/pictures
 dist: ## an archive in build/: of the last commit, or of this folder where it is no git's
 	@scripts/dist $(VERSION)
 test-packages: ## build the Debian packages, and install, run and purge them in a temporary root

@@ -11,7 +11,7 @@ M.PALETTE = {
 local HEAT <const> = "set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#fde725')"
 local COUNTS <const> = "set palette defined (0 '#eaf2f8', 1 '#0072b2')"
 local HEAT_COLUMNS <const> = 400
-local LETTER_PIXELS <const> = 8.5
+local LETTER_PIXELS <const>, TIC_PIXELS <const> = 8.5, 45
 local PLOT_SHARE <const> = 0.68 -- of a panel's width, at least: what its labels leave to it
 
 --- A gnuplot string: single quotes doubled, nothing in it is interpreted, one line.
@@ -23,6 +23,18 @@ local quoted <const> = M.quoted
 local function number(n)
     return math.type(n) == "integer" and tostring(n) or ("%.6g"):format(n)
 end
+
+local SCALES <const> = { "", "K", "M", "G", "T" }
+
+-- In at most four figures, in thousands from 10,000 on.
+local function in_thousands(value)
+    local step = 1
+    while math.abs(value) >= 10000 and step < #SCALES do
+        value, step = value / 1000, step + 1
+    end
+    return ("%.4g"):format(value) .. SCALES[step]
+end
+M.in_thousands = in_thousands
 
 local function add(lines, format, ...)
     lines[#lines + 1] = format:format(...)
@@ -79,10 +91,16 @@ local function add_names(lines, names)
     return longest
 end
 
-local function add_y_axis(lines, axis)
+-- highest: what is drawn; pixels: of the panel's height, of which a tic needs some.
+local function add_y_axis(lines, axis, highest, pixels)
+    local tics, step = {}, M.tic_step(math.max((axis.max or highest) - (axis.min or 0), 1e-6),
+        math.max(2, math.min(8, pixels // TIC_PIXELS)))
+    for i = math.ceil((axis.min or 0) / step), math.floor(math.max(axis.max or highest * 1.5, 1e-6) / step + 1e-9) do
+        tics[#tics + 1] = ("%s %s"):format(quoted(in_thousands(i * step)), number(i * step))
+    end
     add(lines, "set ylabel %s", quoted(axis.label))
     add(lines, "set yrange [%s:%s]", number(axis.min or 0), axis.max and number(axis.max) or "*")
-    add(lines, "set ytics autofreq nomirror out")
+    add(lines, "set ytics (%s) nomirror out", table.concat(tics, ", "))
     add(lines, "set grid ytics back linetype 1 linecolor '#e4e4e4' linewidth 1")
 end
 
@@ -125,7 +143,8 @@ local function add_limit(lines, limit)
     local value = number(limit.value)
     add(lines, "set arrow from graph 0, first %s to graph 1, first %s nohead front linecolor '%s' dashtype 3 "
         .. "linewidth 2", value, value, INK)
-    add(lines, "set label %s at graph 0.99, first %s right offset 0,0.6 front", quoted(limit.label), value)
+    add(lines, "set style textbox opaque noborder margins 0.5,0.5")
+    add(lines, "set label %s at graph 0.99, first %s right offset 0,0.8 front boxed", quoted(limit.label), value)
     add(lines, "set yrange [0:%s<*]", number(limit.value * 1.08))
 end
 
@@ -147,12 +166,20 @@ local function band_rows(panel, lower, upper)
     return rows
 end
 
-function kinds.stack(lines, panel, name)
-    local parts, lower = {}, {}
-    for i = 1, #panel.at do
-        lower[i] = 0
+local function sum_at(series, i)
+    local sum = 0
+    for _, band in ipairs(series) do
+        sum = sum + band.values[i]
     end
-    add_y_axis(lines, panel.y)
+    return sum
+end
+
+function kinds.stack(lines, panel, name, pixels)
+    local parts, lower, highest = {}, {}, panel.limit and panel.limit.value or 0
+    for i = 1, #panel.at do
+        lower[i], highest = 0, math.max(highest, sum_at(panel.series, i))
+    end
+    add_y_axis(lines, panel.y, highest, pixels)
     if panel.limit then
         add_limit(lines, panel.limit)
     end
@@ -169,9 +196,14 @@ function kinds.stack(lines, panel, name)
     return parts
 end
 
-function kinds.lines(lines, panel, name)
-    local parts = {}
-    add_y_axis(lines, panel.y)
+function kinds.lines(lines, panel, name, pixels)
+    local parts, highest = {}, 0
+    for _, one in ipairs(panel.series) do
+        for _, point in ipairs(one.points) do
+            highest = math.max(highest, point[2] or 0)
+        end
+    end
+    add_y_axis(lines, panel.y, highest, pixels)
     for s, one in ipairs(panel.series) do
         local rows = {}
         for i, point in ipairs(one.points) do
@@ -294,13 +326,16 @@ function kinds.matrix(lines, panel, name)
         .. "linecolor palette notitle"):format(name) }
 end
 
-function kinds.histogram(lines, panel, name)
-    local rows = {}
-    add_y_axis(lines, panel.y)
+function kinds.histogram(lines, panel, name, pixels)
+    local rows, highest = {}, 0
+    for _, bar in ipairs(panel.bars) do
+        highest = math.max(highest, bar[3])
+    end
+    add_y_axis(lines, panel.y, highest, pixels)
     for i, bar in ipairs(panel.bars) do
         rows[i] = ("%s %s %s"):format(number(bar[1]), number(bar[2]), number(bar[3]))
     end
-    add(lines, "set format x '%%.0s%%c'\nset format y '%%.3s%%c'")
+    add(lines, "set format x '%%.0s%%c'")
     add(lines, "set xrange [%s:%s]", number(panel.bars[1][1] / 1.2), number(panel.bars[#panel.bars][2] * 1.2))
     for _, limit in ipairs(panel.limits) do
         if limit >= panel.bars[1][1] / 1.2 and limit <= panel.bars[#panel.bars][2] * 1.2 then
@@ -357,7 +392,7 @@ local function places(figure, top, bottom)
 end
 
 -- labels: the longest of the figure, so that panels above each other have their axes above each other.
-local function add_panel(lines, panel, i, place, width, labels)
+local function add_panel(lines, panel, i, place, width, height, labels)
     local longest = 0
     add(lines, "reset")
     add(lines, "set encoding utf8\nset border 3\nset style fill solid 1.0 noborder")
@@ -386,7 +421,7 @@ local function add_panel(lines, panel, i, place, width, labels)
     end
     add_x_axis(lines, panel.x, width * place[3])
     add_marks(lines, panel, width * place[3] * PLOT_SHARE)
-    local parts = kinds[panel.kind](lines, panel, ("panel%d_"):format(i))
+    local parts = kinds[panel.kind](lines, panel, ("panel%d_"):format(i), height)
     lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
 end
 
@@ -410,7 +445,7 @@ function M.script(figure, options)
         labels = math.max(labels, longest_label(panel.series))
     end
     for i, panel in ipairs(figure.panels) do
-        add_panel(lines, panel, i, where[i], width, labels)
+        add_panel(lines, panel, i, where[i], width, where[i][4] * height, labels)
     end
     add(lines, "unset multiplot\nset output")
     return table.concat(lines, "\n") .. "\n"

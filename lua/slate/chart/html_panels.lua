@@ -21,16 +21,7 @@ local function colour_of(series, i)
     return series.grey and 0 or ((series.colour or i) - 1) % COLOURS + 1
 end
 
-local SCALES <const> = { "", "K", "M", "G", "T" }
-
---- A number in at most four figures, in thousands from 10,000 on.
-function M.number(value)
-    local step = 1
-    while math.abs(value) >= 10000 and step < #SCALES do
-        value, step = value / 1000, step + 1
-    end
-    return ("%.4g"):format(value) .. SCALES[step]
-end
+M.number = gnuplot.in_thousands
 
 -- A number for JSON: no more figures than are told.
 local function short(value)

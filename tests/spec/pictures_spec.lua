@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The pictures of the README: screens become SVG letter by letter, and those that are kept are there, whole and small.
+package.path = "scripts/pictures/?.lua;lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local screen = require "screen"
+
+local function row_of(text)
+    return screen.row(screen.cells(text)[1])
+end
+
+-- Is it XML, as a parser that is none of ours sees it?
+local function is_xml(path)
+    return os.execute("python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' " .. path
+        .. " 2>/dev/null") == true
+end
+
+describe("a screen as a picture", function()
+    it("has its letters as text, each word in its column", function()
+        assert.equal('<text x="8.4" y="13.5" textLength="16.8">ab</text>'
+            .. '<text x="42" y="13.5" textLength="25.2">c d</text>', row_of(" ab  c d"))
+        assert.equal('<text x="0" y="13.5" textLength="25.2">&lt;&amp;&gt;</text>', row_of("<&>"))
+        assert.equal("", row_of("   "))
+    end)
+
+    it("has colours, bold and reverse", function()
+        assert.truthy(row_of("\27[31mx\27[0m"):find('fill="#ff6b60"', 1, true))
+        assert.truthy(row_of("\27[38;5;231mx"):find('fill="#ffffff"', 1, true))
+        assert.truthy(row_of("\27[38;2;1;2;255mx"):find('fill="#0102ff"', 1, true))
+        assert.truthy(row_of("\27[1mx\27[22my"):find('font%-weight="700"[^>]*>x</text><text[^>]*>y</text>'))
+        assert.truthy(row_of("\27[7mx"):find('^<rect x="0" width="8.4" height="18" fill="#d5dae0"/><text[^>]*#14171b'))
+        assert.equal(row_of("x"), row_of("\27[31;1;4;7m\27[mx"))
+    end)
+
+    it("draws bars and lines as shapes that meet", function()
+        assert.equal('<rect x="0" y="9" width="16.8" height="9" fill="#d5dae0"/>'
+            .. '<rect x="16.8" y="0" width="8.4" height="18" fill="#d5dae0"/>', row_of("▄▄█"))
+        assert.equal('<path d="M0 9h25.2" stroke="#d5dae0"/>', row_of("───"))
+    end)
+
+    it("draws in a film only the rows that change, and its first frame where nothing moves", function()
+        local film = screen.film({ { text = "same\none", at_s = 0 }, { text = "same\ntwo", at_s = 4 },
+            { text = "same\none", at_s = 6 } }, 10, 2, 8)
+        assert.equal(1, select(2, film:gsub(">same<", "")))
+        assert.equal(2, select(2, film:gsub(">one<", "")))
+        assert.truthy(film:find('<g transform="translate(0 18)"><animate attributeName="display" values="inline;none" '
+            .. 'keyTimes="0;0.5"', 1, true), film)
+        assert.truthy(film:find('<g transform="translate(0 18)" display="none"><animate attributeName="display" '
+            .. 'values="none;inline;none" keyTimes="0;0.5;0.75"', 1, true), film)
+        assert.is_nil(film:match("<g[^>]*><animate[^>]*/><text[^>]*>same"))
+    end)
+end)
+
+describe("the README", function()
+    it("shows pictures that are there, whole and small", function()
+        local count, bytes = 0, 0
+        for path in command.read_file("README.md"):gmatch("%f[%w]man/pictures/[%w-]+%.svg") do
+            local text = command.read_file(path)
+            count, bytes = count + 1, bytes + #text
+            assert.truthy(is_xml(path), path)
+            assert.truthy(text:find("</svg>%s*$"), path)
+            assert.is_nil(text:find("<script", 1, true))
+        end
+        assert.is_true(count >= 6, count .. " pictures")
+        assert.is_true(bytes < 700 * 1024, bytes .. " bytes")
+    end)
+end)
