@@ -1,0 +1,210 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- man/examples: each file is what it says, tried with the programs that it is for.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local json = require "cjson"
+local server = require "support.server"
+local socket = require "socket"
+
+local FOLDER <const> = "man/examples/"
+
+local function text_of(name)
+    return (assert(server.read_file(FOLDER .. name), name))
+end
+
+local function has(program)
+    return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true
+end
+
+local function expressions(panels)
+    local list = {}
+    for _, panel in ipairs(panels) do
+        for _, target in ipairs(panel.targets) do
+            list[#list + 1] = target.expr
+        end
+    end
+    return list
+end
+
+describe("the example", function()
+    local ctl, page, one
+
+    -- A page of metrics as a scraper of a busy slated sees it; what is sampled takes requests and a moment.
+    setup(function()
+        assert(server.slated(), "there is no slated: run make first")
+        one = server.start({ args = { "-m", "16", "-o", "sample_rate=1" } })
+        ctl = command.new({ server = one.address })
+        os.execute(("build/bin/slate-load --server %s --requests 60000 --keys 5000 --preset etc --pipeline 32 >%s/load "
+            .. "2>&1"):format(server.quoted(one.address), ctl.folder))
+        os.execute(("cd %s; : >err; env --default-signal=INT SLATE_SERVER=%s %s/scripts/slatectl export "
+            .. "prometheus --listen :0 --hotkeys 3 >out 2>err & echo $! >%s/pid"):format(ctl.folder, one.address, ctl.root,
+            ctl.folder))
+        local function scrape()
+            local port = command.read_file(ctl.folder .. "/err"):match("127.0.0.1:(%d+)/metrics")
+            local peer = port and socket.connect("127.0.0.1", tonumber(port))
+            if not peer then
+                return ""
+            end
+            peer:settimeout(60)
+            peer:send("GET /metrics HTTP/1.1\r\n\r\n")
+            local text = peer:receive("*a")
+            peer:close()
+            return text or ""
+        end
+        for _ = 1, 600 do
+            page = scrape()
+            if page:find("\nslate_class_starving{", 1, true) and page:find("\nslate_forecast_hit_ratio{", 1, true)
+                and page:find("\nslate_policy_hit_ratio{", 1, true)
+                and page:find("\nslate_hotkey_requests{", 1, true) then
+                break
+            end
+            socket.sleep(0.1)
+        end
+        os.execute("kill " .. command.read_file(ctl.folder .. "/pid"))
+    end)
+    teardown(function()
+        local pid = tonumber(command.read_file(ctl.folder .. "/pid"))
+        for _ = 1, 6000 do
+            if not server.is_running(pid) then
+                break
+            end
+            socket.sleep(0.01)
+        end
+        one:stop()
+        ctl.remove()
+    end)
+
+    -- Every name of ours or of memcached_exporter in it is on the page.
+    local function assert_known(expression, own)
+        local count = 0
+        for name in expression:gmatch("%f[%w_:][%a_:][%w_:]*") do
+            if (name:find("^slate_") or name:find("^memcached_")) and not name:find(":", 1, true) then
+                assert.truthy(page:find("\n" .. name .. "[ {]"), name .. " is not on the page of " .. own)
+                count = count + 1
+            end
+        end
+        return count
+    end
+
+    it("slated.conf is taken by slated", function()
+        assert.equal("slated: these options are good", server.capture(server.quoted(server.slated())
+            .. " --check-config --config " .. FOLDER .. "slated.conf 2>&1"))
+    end)
+
+    it("statefulset.yaml gives slated options that it takes", function()
+        local words = {}
+        local args = text_of("statefulset.yaml"):match("\n +args:\n(.-)\n +ports:")
+        for word in args:gmatch("%- (%S+)") do
+            words[#words + 1] = server.quoted(word)
+        end
+        assert.equal(7, #words)
+        local out = server.capture(server.quoted(server.slated()) .. " --check-config " .. table.concat(words, " ")
+            .. " 2>&1")
+        assert.equal("slated: these options are good", out)
+        assert.is_nil(text_of("statefulset.yaml"):find("\t", 1, true), "YAML has no tabs")
+    end)
+
+    for image, programs in pairs({ ["Dockerfile.slated"] = { "slated" }, ["Dockerfile.slate-tools"] = { "slatetop",
+        "slate-load" } }) do
+        it(image .. " installs what its programs are linked with, and runs them as nobody", function()
+            local text = text_of(image)
+            assert.truthy(text:find("\nUSER nobody\n", 1, true))
+            if not (server.read_file("/etc/os-release") or ""):find("VERSION_CODENAME=bookworm", 1, true) then
+                pending("the image is Debian 12's, this is none")
+                return
+            end
+            local packages = text:match(".*\nFROM .-no%-install%-recommends \\\n(.-)&&"):gsub("[\\%s]+", " ")
+            for _, program in ipairs(programs) do
+                for path in server.capture("ldd build/bin/" .. program):gmatch("=> (/%S+)") do
+                    local short = path:gsub("^/usr", "") -- packages name libraries with or without it
+                    local owner = server.capture(("dpkg-query -S %s /usr%s 2>/dev/null | head -n 1"):format(short,
+                        short)):match("^([^:]+)")
+                    assert.is_true(owner == "libc6" or packages:find(" " .. tostring(owner) .. " ", 1, true) ~= nil,
+                        ("%s wants %s of %s"):format(program, path, tostring(owner)))
+                end
+            end
+        end)
+    end
+
+    it("alerts.yml has rules that promtool takes, over metrics that there are", function()
+        local count = 0
+        for expression in text_of("alerts.yml"):gmatch("\n +expr: ([^\n]+)") do
+            count = count + assert_known(expression, "alerts.yml")
+        end
+        assert.is_true(count >= 10, "only " .. count .. " names were looked at")
+        if not has("promtool") then
+            pending("there is no promtool")
+            return
+        end
+        assert.truthy(server.capture("promtool check rules " .. FOLDER .. "alerts.yml 2>&1"):find("SUCCESS: 8 rules"))
+    end)
+
+    it("alerts.yml calls when a class starves for ten minutes, and not before", function()
+        if not has("promtool") then
+            pending("there is no promtool")
+            return
+        end
+        server.write_file(ctl.folder .. "/test.yml", ([[
+rule_files: [%s/%salerts.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'slate_class_starving{instance="a",class="5"}', values: '1x30'}
+      - {series: 'slate_class_starving{instance="a",class="6"}', values: '0x30'}
+      - {series: 'slate_up{instance="a"}', values: '1x30'}
+    alert_rule_test:
+      - {eval_time: 9m, alertname: CacheClassStarves, exp_alerts: []}
+      - eval_time: 11m
+        alertname: CacheClassStarves
+        exp_alerts:
+          - exp_labels: {severity: warning, instance: a, class: "5"}
+            exp_annotations:
+              summary: "a: class 5 evicts young items while another class has pages to spare"
+              description: "slatectl -s SERVER advise pages tells which page to move, and what that will bring."
+      - {eval_time: 20m, alertname: CacheDown, exp_alerts: []}
+]]):format(ctl.root, FOLDER))
+        local out = server.capture("promtool test rules " .. ctl.folder .. "/test.yml 2>&1")
+        assert.truthy(out:find("SUCCESS", 1, true), out)
+    end)
+
+    it("grafana-dashboard.json is whole: panels that do not lie on each other, over metrics that there are", function()
+        local board = json.decode(text_of("grafana-dashboard.json"))
+        assert.equal("Slate: slab caches", board.title)
+        local ids, cells = {}, {}
+        for _, panel in ipairs(board.panels) do
+            assert.is_nil(ids[panel.id])
+            ids[panel.id] = true
+            local at = panel.gridPos
+            assert.is_true(at.x + at.w <= 24 and #panel.title > 0 and #panel.targets > 0)
+            for x = at.x, at.x + at.w - 1 do
+                for y = at.y, at.y + at.h - 1 do
+                    assert.is_nil(cells[y * 24 + x], panel.title .. " lies on another")
+                    cells[y * 24 + x] = true
+                end
+            end
+        end
+        local count = 0
+        for _, expression in ipairs(expressions(board.panels)) do
+            count = count + assert_known(expression, "grafana-dashboard.json")
+        end
+        assert.is_true(count >= 20, "only " .. count .. " names were looked at")
+        local asked = board.templating.list[2].query.query:match("label_values%((.-),")
+        assert.truthy(page:find("\n" .. asked .. " ", 1, true))
+    end)
+
+    it("grafana-dashboard.json asks what Prometheus understands", function()
+        if not has("promtool") then
+            pending("there is no promtool")
+            return
+        end
+        local lines = { "groups:", "  - name: dashboard", "    rules:" }
+        for i, expression in ipairs(expressions(json.decode(text_of("grafana-dashboard.json")).panels)) do
+            lines[#lines + 1] = ("      - record: panel:%d"):format(i)
+            lines[#lines + 1] = "        expr: '" .. expression:gsub("%$__rate_interval", "5m") .. "'"
+        end
+        server.write_file(ctl.folder .. "/board.yml", table.concat(lines, "\n") .. "\n")
+        local out = server.capture("promtool check rules " .. ctl.folder .. "/board.yml 2>&1")
+        assert.truthy(out:find("SUCCESS", 1, true), out)
+    end)
+end)
