@@ -37,8 +37,8 @@ describe("the example", function()
         os.execute(("build/bin/slate-load --server %s --requests 60000 --keys 5000 --preset etc --pipeline 32 >%s/load "
             .. "2>&1"):format(server.quoted(one.address), ctl.folder))
         os.execute(("cd %s; : >err; env --default-signal=INT SLATE_SERVER=%s %s/scripts/slatectl export "
-            .. "prometheus --listen :0 --hotkeys 3 >out 2>err & echo $! >%s/pid"):format(ctl.folder, one.address, ctl.root,
-            ctl.folder))
+            .. "prometheus --listen :0 --hotkeys 3 >out 2>err & echo $! >pid"):format(ctl.folder, one.address,
+            ctl.root))
         local function scrape()
             local port = command.read_file(ctl.folder .. "/err"):match("127.0.0.1:(%d+)/metrics")
             local peer = port and socket.connect("127.0.0.1", tonumber(port))
