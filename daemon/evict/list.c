@@ -1,5 +1,6 @@
 /* The lists of a queue, for the policies. */
-#include "evict/evict.h"
+#include "evict/list.h"
+#include "evict/tail.h"
 
 enum { LEFTOVER_TRIES = 8 };
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "evict/list.h"
+
 enum {
     ROOM_MIN = 64,
     WAYS = 4, /* entries of a word of ghosts */

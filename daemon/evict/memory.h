@@ -7,7 +7,7 @@
  * line (ghosts) or four (sketch); making one anew O(nodes). */
 #ifndef SLATE_EVICT_MEMORY_H
 #define SLATE_EVICT_MEMORY_H
-#include "evict/evict.h"
+#include "evict/queue.h"
 
 /* Ghosts: 16-bit fingerprints in buckets of four, each with the age at which it came; as many as
  * nine tenths of the queue's nodes, the oldest forgotten first. One in some 500 of those never seen

@@ -8,6 +8,7 @@
  * Differences: shares count the class's items of this partition; a ghost is a 12-bit tag
  * (evict/memory.h). insert O(1) and two cache lines; victim O(1) amortised over hits, at most
  * VICTIM_TRIES nodes at a time. */
+#include "evict/evict.h"
 #include "evict/memory.h"
 
 enum { SMALL = EVICT_NEW, MAIN = EVICT_MAIN, OTHERS = 1 << EVICT_OLD | 1 << EVICT_TEMP };

@@ -3,7 +3,7 @@
  * The list that victims come from is a queue, so its tail is the run from its oldest node to a
  * boundary. A boundary moves towards newer nodes by one for each node that leaves the run; nodes
  * are marked as it passes them. */
-#include "evict/evict.h"
+#include "evict/tail.h"
 
 /* a boundary's at a time, so that a tail that is short grows faster than it shrinks */
 enum { STEPS = 2 };

@@ -9,6 +9,7 @@
  * Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", TOS 2017. Differences:
  * hits reach the sketch late, and the window does not adapt. insert O(1) and four cache lines;
  * victim O(1) amortised over hits. */
+#include "evict/evict.h"
 #include "evict/memory.h"
 
 enum {

@@ -16,7 +16,7 @@
  * a bucket again to which a key went that it had not come to yet, so it meets what stays. Source:
  * Fan et al., "MemC3", NSDI 2013, whose four slots are twelve here and which does not grow; Litwin,
  * VLDB 1980. Memory: 64 bytes for 10.8 items at any size, 5.9 an item. */
-#include "index/cuckoo.h"
+#include "index/cuckoo_bucket.h"
 
 enum {
     LOAD_X10 = 108,        /* items a bucket before one is split, tenths */

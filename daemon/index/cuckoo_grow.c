@@ -1,6 +1,6 @@
 /* Keys of the index cuckoo that go to their other bucket: to make room in a full one, and when one
  * is split. A walk visits a bucket again to which a key went that it had not come to yet. */
-#include "index/cuckoo.h"
+#include "index/cuckoo_bucket.h"
 
 enum {
     PATHS_MOST = 256, /* buckets looked at for one */

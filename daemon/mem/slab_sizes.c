@@ -1,6 +1,7 @@
 /* The geometry of a slab store: which sizes there are, and which id the class of each has. */
+#include "mem/slab_sizes.h"
+
 #include "base/crash.h"
-#include "mem/slab.h"
 
 void slab_rules(const struct slab *s, struct size_rules *rules) {
     *rules = (struct size_rules){

@@ -1,6 +1,6 @@
 /* What the files of the index cuckoo share: where things are in its table. What it is: cuckoo.c. */
-#ifndef SLATE_INDEX_CUCKOO_H
-#define SLATE_INDEX_CUCKOO_H
+#ifndef SLATE_INDEX_CUCKOO_BUCKET_H
+#define SLATE_INDEX_CUCKOO_BUCKET_H
 #include "index/line.h"
 
 enum {
