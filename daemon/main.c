@@ -204,13 +204,13 @@ static struct net *make_net(const struct settings *s) {
 
 /* --- a server's life --- */
 
-/* With -vv, in memcached's words. */
+/* With -vv, in memcached's lines. */
 static void say_classes(struct cache *cache) {
     const struct slab *slab = cache_slab(cache);
     for (unsigned id = 1; id <= slab->class_count; id++) {
         const struct slab_class *class = &slab->classes[id];
-        log_debug("slab class %3u: chunk size %9u perslab %7u", id, class->chunk_bytes,
-                  class->chunks_per_page);
+        log_bare(LOG_LEVEL_DEBUG, "slab class %3u: chunk size %9u perslab %7u", id,
+                 class->chunk_bytes, class->chunks_per_page);
     }
 }
 
@@ -229,12 +229,12 @@ static int drop_privileges(void) {
 static int serve(struct net *net) {
     process_lock_memory(&settings);
     int status = drop_privileges();
-    if (status == EXIT_SUCCESS && settings.pidfile) {
-        status = process_pidfile_write(settings.pidfile);
-    }
     if (status != EXIT_SUCCESS) {
         net_stop(net, false);
         return status;
+    }
+    if (settings.pidfile) {
+        process_pidfile_write(settings.pidfile);
     }
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
              (unsigned long long)settings.maxbytes, settings.threads,

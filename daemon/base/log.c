@@ -244,19 +244,17 @@ void log_to_journal(void) {
     }
 }
 
-void log_line(enum log_level level, const char *format, ...) {
+static bool is_dropped(enum log_level level) {
+    return (int)level > atomic_load_explicit(&level_most, memory_order_relaxed);
+}
+
+static void log_write(enum log_level level, bool named, const char *format, va_list ap) {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    if ((int)level > atomic_load_explicit(&level_most, memory_order_relaxed)) {
-        return;
-    }
     static const char *const priorities[] = {"<3>", "<4>", "<6>", "<7>"}; /* of syslog(3) */
     char line[LOG_LINE_BYTES];
-    int  n = snprintf(line, sizeof line, "%sslated: %s: ", journal ? priorities[level] : "",
-                      names[level]);
-    va_list ap;
-    va_start(ap, format);
+    int  n = snprintf(line, sizeof line, "%s%s%s%s", journal ? priorities[level] : "",
+                      named ? "slated: " : "", named ? names[level] : "", named ? ": " : "");
     int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, ap);
-    va_end(ap);
     size_t bytes = (size_t)n + (m < 0 ? 0 : (size_t)m);
     if (bytes > sizeof line - 2) {
         bytes = sizeof line - 2;
@@ -271,4 +269,24 @@ void log_line(enum log_level level, const char *format, ...) {
     if (direct && !write_line(line, bytes)) {
         atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
     }
+}
+
+void log_line(enum log_level level, const char *format, ...) {
+    if (is_dropped(level)) {
+        return;
+    }
+    va_list ap;
+    va_start(ap, format);
+    log_write(level, true, format, ap);
+    va_end(ap);
+}
+
+void log_bare(enum log_level level, const char *format, ...) {
+    if (is_dropped(level)) {
+        return;
+    }
+    va_list ap;
+    va_start(ap, format);
+    log_write(level, false, format, ap);
+    va_end(ap);
 }

@@ -299,8 +299,7 @@ static int open_listeners(struct net *net) {
         return -1;
     }
     if (cfg->port_file != NULL && port_file_write(net->listeners, net->udp, cfg->port_file) != 0) {
-        log_error("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
-        return -1;
+        log_warn("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
     }
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <event2/event.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -41,10 +42,13 @@ static void tell_error(const struct conn *c, const char *words) {
     }
 }
 
+/* Who only tries whether the port is open; no refusal. */
+static const char hung_up[] = "the client hung up";
+
 static const char *last_words(void) {
     unsigned long code = ERR_peek_error();
     const char *words = code != 0 ? ERR_reason_error_string(code) : NULL;
-    return words != NULL ? words : "the client hung up";
+    return words != NULL ? words : hung_up;
 }
 
 /* What a call of OpenSSL that did nothing means, as recv and sendmsg would say it. */
@@ -190,6 +194,11 @@ static void give_up(struct conn *c, const char *words) {
     atomic_fetch_add_explicit(&tls_facts(c->worker->tls)->handshake_errors, 1,
                               memory_order_relaxed);
     tell_error(c, words);
+    if (words != hung_up) {
+        char what[128];
+        snprintf(what, sizeof what, "TLS: %s", words);
+        users_log_refusal(&c->worker->server->users, c->record.addr, what);
+    }
     c->tls->broken = true;
     c->gone = true;
     c->reason = EVENT_ERROR;

@@ -27,7 +27,7 @@ static const struct command commands[] = {
     {"config", true, ROLE_ADMIN, admin_config, ROLE_READ, {"get"}},
     {"watch", false, ROLE_ADMIN, admin_watch, 0, {0}},
     {"extstore", true, ROLE_ADMIN, admin_extstore, 0, {0}},
-    {"refresh_certs", true, ROLE_ADMIN, admin_refresh_certs, 0, {0}},
+    {"refresh_certs", false, ROLE_ADMIN, admin_refresh_certs, 0, {0}},
     {"refresh_auth", true, ROLE_ADMIN, admin_refresh_auth, 0, {0}},
 #ifdef SLATE_DEBUG
     {"debugtime", true, ROLE_ADMIN, admin_debugtime, 0, {0}},

@@ -251,7 +251,7 @@ static long pid_in(const char *path) {
 /* Also that of another user, to whom we may send no signal. */
 static bool runs(long pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
 
-int process_pidfile_write(const char *path) {
+void process_pidfile_write(const char *path) {
     char temporary[4096];
     long other = pid_in(path);
     if (other > 0 && other != (long)getpid() && runs(other)) {
@@ -259,8 +259,8 @@ int process_pidfile_write(const char *path) {
     }
     /* Written aside and renamed, so that a reader never sees half of it. */
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) {
-        log_error("cannot write the pidfile: its name is too long");
-        return EX_CANTCREAT;
+        log_warn("cannot write the pidfile: its name is too long");
+        return;
     }
     FILE *file = fopen(temporary, "we");
     bool  written = file && fprintf(file, "%ld\n", (long)getpid()) > 0;
@@ -268,11 +268,9 @@ int process_pidfile_write(const char *path) {
         written = fclose(file) == 0 && written;
     }
     if (!written || rename(temporary, path) != 0) {
-        log_error("cannot write the pidfile %s: %s", path, strerror(errno));
+        log_warn("cannot write the pidfile %s: %s", path, strerror(errno));
         unlink(temporary);
-        return EX_CANTCREAT;
     }
-    return 0;
 }
 
 void process_pidfile_remove(const char *path) {

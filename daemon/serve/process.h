@@ -44,8 +44,8 @@ void process_lock_memory(const struct settings *);
  * without -d. */
 void process_ready(const struct settings *);
 
-/* Writes the process id, warning when the file names a process that runs; removes the file if it is
- * still ours. */
-int  process_pidfile_write(const char *path);
+/* Writes the process id, warning when the file names a process that runs, or cannot be written, as
+ * memcached does; removes the file if it is still ours. */
+void process_pidfile_write(const char *path);
 void process_pidfile_remove(const char *path);
 #endif

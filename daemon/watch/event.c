@@ -184,6 +184,20 @@ void event_lru_crawler(const struct event_crawl *crawl) {
     tell((struct event_record){.kind = EVENT_LRU_CRAWLER, .crawl = *crawl}, "", 0);
 }
 
+void event_change(const char *what, const char *was, const char *is, const char *who) {
+    enum { PART_BYTES = 60 };
+    const char *parts[] = {what, was, is, who};
+    char text[EVENT_TEXT_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t bytes = strnlen(parts[i], PART_BYTES);
+        memcpy(text + used, parts[i], bytes);
+        text[used + bytes] = '\0';
+        used += bytes + 1;
+    }
+    tell((struct event_record){.kind = EVENT_CHANGE}, text, used);
+}
+
 unsigned event_class_of(enum event_kind kind) {
     static const uint16_t classes[] = {
         [EVENT_ITEM_GET] = EVENT_FETCHERS,   [EVENT_ITEM_STORE] = EVENT_MUTATIONS,
@@ -191,6 +205,7 @@ unsigned event_class_of(enum event_kind kind) {
         [EVENT_CONN_NEW] = EVENT_CONNEVENTS, [EVENT_CONN_CLOSE] = EVENT_CONNEVENTS,
         [EVENT_CONN_TLS_ERROR] = EVENT_CONNEVENTS,
         [EVENT_SLAB_MOVE] = EVENT_SYSEVENTS, [EVENT_LRU_CRAWLER] = EVENT_SYSEVENTS,
+        [EVENT_CHANGE] = EVENT_SYSEVENTS,
     };
     return classes[kind];
 }

@@ -35,6 +35,7 @@ enum event_class { EVENT_CLASSES_TABLE(EVENT_BIT) };
 enum event_kind {
     EVENT_ITEM_GET, EVENT_ITEM_STORE, EVENT_EVICTION, EVENT_DELETED,
     EVENT_CONN_NEW, EVENT_CONN_CLOSE, EVENT_CONN_TLS_ERROR, EVENT_SLAB_MOVE, EVENT_LRU_CRAWLER,
+    EVENT_CHANGE,
 };
 
 enum event_found { EVENT_NOT_FOUND, EVENT_FOUND, EVENT_FLUSHED, EVENT_EXPIRED };
@@ -60,7 +61,8 @@ struct event_crawl {
     uint32_t elapsed_s, next_run_s;
 };
 
-/* A record. `text` is the key of what has one, the address of a connection, else nothing. */
+/* A record. `text` is the key of what has one, the address of a connection, the four texts of a
+ * change with a zero byte behind each, else nothing. */
 struct event_record {
     uint64_t gid;     /* its number among all events of the process */
     uint64_t unix_us;
@@ -113,6 +115,8 @@ void event_conn_close(const char *address, enum event_reason, int fd);
 void event_conn_tls_error(const char *words, int fd); /* cut at KEY_BYTES_MAX bytes */
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move);
 void event_lru_crawler(const struct event_crawl *);
+/* A setting was changed: which, from which value to which, and by whom. Each is cut at 60 bytes. */
+void event_change(const char *what, const char *was, const char *is, const char *who);
 
 /* --- for watcher.c: one reader at a time --- */
 void                event_set_ring_bytes(size_t); /* of rings made from now on */

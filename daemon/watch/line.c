@@ -44,6 +44,17 @@ static void put_key(struct text *t, const struct event_record *e) {
     t->n += line_escape(t->to + t->n, e->text, e->text_bytes);
 }
 
+static void put_change(struct text *t, const struct event_record *e) {
+    static const char *const names[] = {" what=", " was=", " is=", " by="};
+    const char *part = e->text;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t bytes = strlen(part);
+        put(t, "%s", names[i]);
+        t->n += line_escape(t->to + t->n, part, bytes);
+        part += bytes + 1;
+    }
+}
+
 /* rip, rport and transport from tcp:1.2.3.4:5, tcp6:[..]:p or unix:path. */
 static void put_peer(struct text *t, const struct event_record *e) {
     const char *colon = memchr(e->text, ':', e->text_bytes), *end = e->text + e->text_bytes;
@@ -119,6 +130,10 @@ static void put_what(struct text *t, const struct event_record *e) {
             " next_run=%" PRIu32 " elapsed=%" PRIu32 " examined=%" PRIu64 " reclaimed=%" PRIu64,
             e->crawl.elapsed_s, e->crawl.next_run_s, e->crawl.elapsed_s, e->crawl.examined,
             e->crawl.reclaimed);
+        break;
+    case EVENT_CHANGE:
+        put(t, "change");
+        put_change(t, e);
         break;
     }
 }

@@ -46,11 +46,13 @@ describe("-o like_memcached", function()
         connection:close()
         local lines = {}
         patience.wait_for("the class table", function()
+            local log = one:log()
             lines = {}
-            for line in one:log():gmatch("[^\n]+") do
-                lines[#lines + 1] = line:match("slab class .*")
+            for line in log:gmatch("[^\n]+") do
+                lines[#lines + 1] = line:match("^slab class .*")
             end
-            return #lines > 0
+            -- slated's log is written while it serves: this line comes behind the table
+            return #lines > 0 and (binary == PEER or log:find(" serves: memory=", 1, true))
         end)
         return lines
     end

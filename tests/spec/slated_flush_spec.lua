@@ -87,6 +87,13 @@ describe("flush_all", function()
         assert.equal("OK", ask(("flush_all %d"):format(os.time() - 2)))
         assert.is_false(lives("k"), "what was stored since is flushed too")
         assert.equal("STORED", ask("set k 0 0 1\r\nv"))
+        -- as memcached, whose clock begins a minute before its start
+        local start_s = os.time() - stats("").uptime
+        assert.equal("OK", ask(("flush_all %d"):format(start_s - 30)))
+        assert.is_false(lives("k"), "a time shortly before the start flushes nothing")
+        assert.equal("STORED", ask("set k 0 0 1\r\nv"))
+        assert.equal("OK", ask(("flush_all %d"):format(start_s - 90)))
+        assert.is_true(lives("k"))
         assert.equal("OK", ask(("flush_all %d"):format(os.time() - 100000)))
         assert.is_true(lives("k"))
     end)

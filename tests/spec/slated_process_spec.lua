@@ -207,6 +207,26 @@ describe("slated", function()
         assert.equal("1\n", server.read_file(folder .. "/pid"))
     end)
 
+    it("serves without a pidfile and a file of ports that cannot be written, and warns", function()
+        folder = server.folder()
+        local command = "MEMCACHED_PORT_FILENAME=absent/ports %s -p -1 -l 127.0.0.1 -v -P absent/pid %s </dev/null "
+            .. "2>%s/log & echo $!; wait $!; echo $?"
+        shell = assert(io.popen(command:format(server.quoted(server.slated()), server.USER, folder)))
+        pid = assert(math.tointeger(tonumber(shell:read("l"))))
+        local log
+        patience.wait_for("slated to serve", function()
+            log = server.read_file(folder .. "/log")
+            return log:find(" serves: memory=", 1, true)
+        end)
+        local client = wire.connect(log:match("listening on tcp:(%S+)"))
+        assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
+        client:close()
+        assert.truthy(log:find("warn: cannot write the ports to absent/ports: No such file", 1, true), log)
+        assert.truthy(log:find("warn: cannot write the pidfile absent/pid: No such file", 1, true), log)
+        signal("TERM")
+        assert.equal(0, status())
+    end)
+
     it("goes into the background with -d once it serves, and once its warnings are written", function()
         folder = server.folder()
         assert(os.execute("echo 1 >" .. folder .. "/pid"))

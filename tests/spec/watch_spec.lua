@@ -102,6 +102,19 @@ local function claims(binary)
         })
     end)
 
+    it("takes beginnings of its classes", function()
+        start()
+        local watcher, both, client = watch("f"), watch("mutat del"), connect()
+        assert.equal("ERROR", wire.ask(connect(), "watch fetchersx"))
+        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\nx"))
+        assert.equal("DELETED", wire.ask(client, "delete a"))
+        assert_events(watcher, { "type=item_get key=a status=not_found clsid=0 cfd=N size=0" })
+        assert_events(both, {
+            "type=item_store key=a status=stored cmd=set ttl=0 clsid=C cfd=N size=1",
+            "type=deleted key=a cmd=delete clsid=C size=1",
+        })
+    end)
+
     it("tells an expired item from a missing one", function()
         start()
         local watcher, client = watch(), connect()
@@ -421,6 +434,18 @@ describe("slated's watch", function()
         local event = next_event(watcher)
         assert.truthy(event:find("^type=lru_crawler crawler=0 lru=all low_mark=0 next_reclaims=0 since_run=%d+ "
             .. "next_run=%d+ elapsed=%d+ examined=5001 reclaimed=0$"), event)
+    end)
+
+    it("tells what is changed, from which value to which, and by whom", function()
+        start()
+        local watcher, client = watch("sysevents"), connect()
+        assert.equal("OK", wire.ask(client, "config set idle_timeout 90"))
+        assert.equal("OK", wire.ask(client, "verbosity 1"))
+        for _, want in ipairs({ "what=idle_timeout was=0 is=90", "what=verbosity was=0 is=1" }) do
+            local event = next_event(watcher)
+            want = "type=change " .. want .. " by=unix%3A"
+            assert.equal(want, event:sub(1, #want), event)
+        end
     end)
 
     it("shows its sizes and takes them in kilobytes", function()

@@ -44,6 +44,15 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, ANSWER_OK);
 }
 
+/* Is what was stored until now to go at once? For a time that is over, or within the next second.
+ * memcached's clock begins a minute before its start: a unix time of that minute is over, too, and
+ * one before it flushes nothing. */
+static bool is_over(int32_t delay, uint32_t at_s, uint32_t now_s) {
+    enum { BEFORE_START_S = 60 };
+    return at_s > 0 ? at_s <= now_s
+                    : delay >= clock_unix_s(CLOCK_EPOCH_S) - BEFORE_START_S;
+}
+
 /* Everything stored before now is gone, or, with a delay, everything stored before the second it
  * takes effect. */
 static void flush(struct command_context *ctx, int32_t delay) {
@@ -51,9 +60,7 @@ static void flush(struct command_context *ctx, int32_t delay) {
     char why[SETTING_WHY_BYTES], when[32];
     uint32_t now_s = cache_now_s(ctx->ct);
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
-    /* A time that is over, or within the next second: what was stored until now is gone at once.
-     * One before the start flushes nothing, as in memcached. */
-    if (at_s > 0 && at_s <= now_s) {
+    if (is_over(delay, at_s, now_s)) {
         cache_flush_now(ctx->server->cache);
     } else {
         cache_flush(ctx->server->cache, at_s);
@@ -121,12 +128,12 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* The bit of a class of events; 0: there is none of that name. */
+/* The bit of the first class of events that begins so; 0: none does. */
 static unsigned watch_class(const struct word *name) {
 #define CLASS_NAME(constant, word) #word,
     static const char *const names[] = {EVENT_CLASSES_TABLE(CLASS_NAME)};
     for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
-        if (word_is(name, names[i])) {
+        if (word_begins(name, names[i])) {
             return 1u << i;
         }
     }

@@ -51,7 +51,7 @@ static bool automove_knob(const struct words *w, struct settings *to, const char
     const struct word *knob = &w->word[2], *value = &w->word[3];
     uint32_t window_s;
     double   ratio;
-    if (word_is(knob, "window")) {
+    if (w->count > 3 ? word_begins(knob, "window") : word_is(knob, "window")) {
         if (w->count < 4 || !word_u32(value, &window_s)) {
             *error = ANSWER_BAD_FORMAT;
         } else if (window_s < 3 || window_s > 1800) {
@@ -61,8 +61,9 @@ static bool automove_knob(const struct words *w, struct settings *to, const char
         }
         return true;
     }
-    bool is_ratio = word_is(knob, "ratio") && w->count > 3;
-    if (!is_ratio && !word_is(knob, "freeratio")) {
+    bool is_ratio = w->count > 3 && word_begins(knob, "ratio"); /* alone it is a mode */
+    bool is_freeratio = w->count > 3 ? word_begins(knob, "freeratio") : word_is(knob, "freeratio");
+    if (!is_ratio && !is_freeratio) {
         return false;
     }
     if (w->count < 4 || !word_double(value, &ratio)) {

@@ -40,13 +40,13 @@ static void change(struct command_context *ctx, const struct words *w) {
     char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
-    if (w->count == 2 && word_is(&w->word[1], "enable")) {
+    if (w->count == 2 && word_begins(&w->word[1], "enable")) {
         error = switch_crawler(&to, true);
-    } else if (w->count == 2 && word_is(&w->word[1], "disable")) {
+    } else if (w->count == 2 && word_begins(&w->word[1], "disable")) {
         error = switch_crawler(&to, false);
-    } else if (w->count == 3 && word_is(&w->word[1], "sleep")) {
+    } else if (w->count == 3 && word_begins(&w->word[1], "sleep")) {
         error = sleep_us(&w->word[2], &to);
-    } else if (w->count == 3 && word_is(&w->word[1], "tocrawl")) {
+    } else if (w->count == 3 && word_begins(&w->word[1], "tocrawl")) {
         error = tocrawl(&w->word[2], &to);
     }
     if (!error) {
@@ -86,9 +86,9 @@ static void dump(struct command_context *ctx, enum dump_kind kind, const struct 
 }
 
 void admin_lru_crawler(struct command_context *ctx, const struct words *w) {
-    bool is_crawl = w->count > 1 && word_is(&w->word[1], "crawl");
-    bool is_meta = w->count > 1 && word_is(&w->word[1], "metadump");
-    bool is_mg = w->count > 1 && word_is(&w->word[1], "mgdump");
+    bool is_crawl = w->count > 1 && word_begins(&w->word[1], "crawl");
+    bool is_meta = w->count > 1 && word_begins(&w->word[1], "metadump");
+    bool is_mg = w->count > 1 && !is_meta && word_begins(&w->word[1], "mgdump");
     struct settings now;
     if (!is_crawl && !is_meta && !is_mg) {
         change(ctx, w);

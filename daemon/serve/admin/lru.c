@@ -4,7 +4,7 @@
 static const char *tune(const struct words *w, struct settings *to) {
     uint32_t hot_pct, warm_pct;
     double   hot_factor, warm_factor;
-    if (w->count < 6 || !word_u32(&w->word[2], &hot_pct) || !word_u32(&w->word[3], &warm_pct) ||
+    if (!word_u32(&w->word[2], &hot_pct) || !word_u32(&w->word[3], &warm_pct) ||
         !word_double(&w->word[4], &hot_factor) || !word_double(&w->word[5], &warm_factor)) {
         return ANSWER_ERROR;
     }
@@ -22,8 +22,8 @@ static const char *tune(const struct words *w, struct settings *to) {
 }
 
 static const char *mode(const struct words *w, struct settings *to) {
-    bool segmented = w->count > 2 && word_is(&w->word[2], "segmented");
-    if (w->count < 3 || !to->lru_maintainer || (!segmented && !word_is(&w->word[2], "flat"))) {
+    bool segmented = word_begins(&w->word[2], "segmented");
+    if (!to->lru_maintainer || (!segmented && !word_begins(&w->word[2], "flat"))) {
         return ANSWER_ERROR;
     }
     char why[SETTING_WHY_BYTES];
@@ -34,7 +34,7 @@ static const char *mode(const struct words *w, struct settings *to) {
 
 static const char *temporary_ttl(const struct words *w, struct settings *to) {
     int32_t ttl_s;
-    if (w->count < 3 || !to->lru_maintainer || !word_i32(&w->word[2], &ttl_s)) {
+    if (!to->lru_maintainer || !word_i32(&w->word[2], &ttl_s)) {
         return ANSWER_ERROR;
     }
     to->temp_lru = ttl_s >= 0;
@@ -45,17 +45,19 @@ static const char *temporary_ttl(const struct words *w, struct settings *to) {
 void admin_lru(struct command_context *ctx, const struct words *w) {
     static const struct {
         const char *name;
+        unsigned    words; /* of the line, at least: `lru t` is tune with four figures behind it */
         /* an error's answer, or NULL */
         const char *(*change)(const struct words *, struct settings *);
-    } knobs[] = {{"mode", mode}, {"tune", tune}, {"temp_ttl", temporary_ttl}};
+    } knobs[] = {{"mode", 3, mode}, {"tune", 6, tune}, {"temp_ttl", 3, temporary_ttl}};
     struct settings from, to;
     const char *error = ANSWER_ERROR;
     char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
     for (size_t i = 0; w->count > 1 && i < sizeof knobs / sizeof *knobs; i++) {
-        if (word_is(&w->word[1], knobs[i].name)) {
+        if (w->count >= knobs[i].words && word_begins(&w->word[1], knobs[i].name)) {
             error = knobs[i].change(w, &to);
+            break;
         }
     }
     if (!error) {

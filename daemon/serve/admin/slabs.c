@@ -61,9 +61,9 @@ void admin_slabs(struct command_context *ctx, const struct words *w) {
         text_out_printf(ctx->out,
                         "CLIENT_ERROR slabs commands need --store=slab, this server has %s\r\n",
                         cache_store_name(store));
-    } else if (w->count > 2 && word_is(&w->word[1], "reassign")) {
+    } else if (w->count > 2 && word_begins(&w->word[1], "reassign")) {
         reassign(ctx, w);
-    } else if (w->count > 1 && word_is(&w->word[1], "automove")) {
+    } else if (w->count > 1 && word_begins(&w->word[1], "automove")) {
         admin_slabs_automove(ctx, w);
     } else if (w->count > 1 && word_is(&w->word[1], "geometry")) {
         admin_slabs_geometry(ctx, w);

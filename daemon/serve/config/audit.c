@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "watch/event.h"
 
 void audit_init(struct audit *a) {
     memset(a, 0, sizeof *a);
@@ -24,6 +25,9 @@ void audit_add(struct audit *a, const char *who, const char *what, const char *w
     e.number = ++a->count;
     a->ring[(e.number - 1) % AUDIT_KEPT] = e;
     lock_release(&a->lock);
+    if (e.was[0] != '\0' && event_watched(EVENT_SYSEVENTS)) {
+        event_change(e.what, e.was, e.is, e.who);
+    }
     log_info("audit: %s: %s %s%s%s", e.who, e.what, e.is, e.was[0] ? ", was " : "", e.was);
 }
 

@@ -1,6 +1,6 @@
 /* What was changed while the server ran: what, from which value to which, by whom and when. The
- * last changes are kept for `stats audit`, and each is a line of the log (base/log.h) from
- * verbosity 1 on. Page moves have a record of their own (tune/pages/moves.h), which `stats audit`
+ * last changes are kept for `stats audit`; each is a line of the log (base/log.h) from verbosity 1
+ * on, and one with an old value is told to those who watch sysevents. Page moves have a record of their own (tune/pages/moves.h), which `stats audit`
  * shows between them.
  *
  * Threading: any; no other project lock held. Cost: a copy under a lock of its own. */

@@ -222,7 +222,8 @@
     X(FLAG, lock_memory, NULL, 'k', "lock-memory", false, 0, 0, "flag", STARTUP, PROCESS, \
       "keep all memory in RAM; needs the system's leave") \
     X(TEXT, pidfile, NULL, 'P', "pidfile", NULL, 0, 0, "path", STARTUP, PROCESS, \
-      "write the process id to this file, which is removed at the end") \
+      "write the process id to this file, which is removed at the end; one that cannot be " \
+      "written is warned of") \
     X(FLAG, largepages, NULL, 'L', "enable-largepages", false, 0, 0, "flag", STARTUP, MEMORY, \
       "accepted without effect: huge pages are asked for anyway") \
     X(TEXT, slab_sizes, NULL, OPT_EXTENDED, "slab_sizes", NULL, 0, 0, "bytes", STARTUP, MEMORY, \

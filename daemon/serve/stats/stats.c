@@ -31,12 +31,12 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     const struct word *what = w->count > 2 ? &w->word[2] : NULL;
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
-    } else if (what && word_is(what, "dump")) {
+    } else if (what && word_begins(what, "dump")) {
         pieces_answer(ctx, write_prefixes, 0, NULL, 0);
-    } else if (what && (word_is(what, "on") || word_is(what, "off"))) {
+    } else if (what && (word_begins(what, "on") || word_begins(what, "off"))) {
         server_settings(ctx->server, &from);
         to = from;
-        to.detail_enabled = word_is(what, "on");
+        to.detail_enabled = word_begins(what, "on"); /* the first of the two, when cut to `o` */
         admin_change(ctx, &from, &to, why);
         text_out_str(ctx->out, ANSWER_OK);
     } else {
@@ -180,16 +180,14 @@ static const struct {
     {"settings", true, stats_settings},   {"cachedump", true, stats_cachedump},
     {"conns", true, stats_conns},         {"extstore", true, stats_nothing},
     {"items", false, part_items},         {"slabs", false, part_slabs},
-    {"sizes", false, stats_sizes},        {"proxy", false, stats_nothing},
-    {"proxyfuncs", false, stats_nothing}, {"proxybe", false, stats_nothing},
-    {"slated", false, part_slated},       {"policies", false, part_policies},
-    {"moves", false, part_moves},         {"automove", false, part_automove},
-    {"audit", false, part_audit},         {"describe", false, stats_describe},
-    {"geometry", false, part_geometry},   {"curve", false, stats_curve},
-    {"whatif", false, part_whatif},       {"hotkeys", false, stats_hotkeys},
-    {"sizehist", false, part_sizehist},   {"evictions", false, part_evictions},
-    {"pages", false, stats_pages},        {"config", false, part_config},
-    {"memory", false, part_memory},
+    {"sizes", false, stats_sizes},        {"slated", false, part_slated},
+    {"policies", false, part_policies},   {"moves", false, part_moves},
+    {"automove", false, part_automove},   {"audit", false, part_audit},
+    {"describe", false, stats_describe},  {"geometry", false, part_geometry},
+    {"curve", false, stats_curve},        {"whatif", false, part_whatif},
+    {"hotkeys", false, stats_hotkeys},    {"sizehist", false, part_sizehist},
+    {"evictions", false, part_evictions}, {"pages", false, stats_pages},
+    {"config", false, part_config},       {"memory", false, part_memory},
 };
 
 void stats_command(struct command_context *ctx, const struct words *w) {

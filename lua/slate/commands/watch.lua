@@ -11,12 +11,14 @@ local POLL_S <const> = 0.1
 local FIELDS <const> = {
     key = "key", type = "type", status = "status", cmd = "command", fetch = "fetched", ttl = "ttl_s",
     la = "last_access_s", clsid = "class", size = "size_bytes", rip = "address", transport = "transport",
-    reason = "reason", src = "src", dst = "dst", state = "state",
+    reason = "reason", src = "src", dst = "dst", state = "state", what = "what", was = "was", is = "is", by = "by",
 }
+-- Fields of a change, which are escaped as keys are; they hold text for people.
+local ESCAPED <const> = { what = true, was = true, is = true, by = true }
 local NUMBERS <const> = { ttl_s = true, last_access_s = true, class = true, size_bytes = true, src = true, dst = true }
 -- What of an event a person is shown, in this order; its type and key stand before it.
 local SHOWN <const> = { "command", "status", "class", "size_bytes", "ttl_s", "last_access_s", "fetched", "address",
-    "transport", "reason", "src", "dst", "state" }
+    "transport", "reason", "src", "dst", "state", "what", "was", "is", "by" }
 
 function M.declare(command)
     command:argument("classes", "Kinds of events: " .. table.concat(CLASSES, ", ") .. ". Default: evictions")
@@ -56,6 +58,8 @@ function M.parse(line)
         local field = FIELDS[name]
         if NUMBERS[field] then
             event[field] = math.tointeger(tonumber(value))
+        elseif ESCAPED[field] then
+            event[field] = value:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
         elseif field then
             event[field] = value
         end

@@ -121,9 +121,6 @@ M.COVERED_ELSEWHERE = {
   debugitem = "only in debug builds",
   ["stats reset"] = "would set back what the claims count by",
   ["stats extstore"] = "one constant line",
-  ["stats proxy"] = "one constant line",
-  ["stats proxyfuncs"] = "one constant line",
-  ["stats proxybe"] = "one constant line",
 }
 
 return M
