@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The guide slate-calcified(7): its commands run in their order on a stock memcached and on slated, and its screens show
+-- what the programs say, but for figures.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local patience = require "support.patience"
+local server = require "support.server"
+
+local PAGE <const> = "man/slate-calcified.7"
+-- What is said and what is run in its place: half the memory, and no longer than it takes.
+local SMALLER <const> = {
+    { "700k", "350k" }, { "%-%-rate 3000", "--rate 2000" }, { "%-%-rate 1000", "--rate 500" },
+    { "%-%-interval 1s %-%-for 3m", "--interval 200ms --for 3m" }, { "%-%-for 10m", "--for 300ms --interval 100ms" },
+    { "%-%-verdict 10s", "--verdict 3s" },
+}
+
+-- A line without its figures: "evicts 1218 items" and "evicts 43 items" are alike, and so are tables of any width.
+local function without_figures(line)
+    local words = line:gsub("<?%-?%d[%d.:]*[%a%%]*", "N"):gsub("N[%dN:]*", "N")
+    return (words:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
+end
+
+-- Steps of the page: { line, screen = list of lines, may_exit }.
+local function steps_of(path)
+    local steps, may_exit, is_screen = {}, nil, false
+    for line in command.read_file(path):gmatch("[^\n]+") do
+        local example = line:match("^%.Dl (.+)$")
+        if example then
+            steps[#steps + 1] = { line = example, screen = {}, may_exit = may_exit }
+            may_exit = nil
+        elseif line:find("^%.Bd") then
+            is_screen = true
+        elseif line:find("^%.Ed") then
+            is_screen = false
+        elseif is_screen then
+            table.insert(steps[#steps].screen, line)
+        end
+        may_exit = tonumber(line:match('^%.\\" may exit (%d+): .')) or may_exit
+    end
+    return steps
+end
+
+describe("the guide to a calcified cache", function()
+    local steps, ctl, one, started = steps_of(PAGE), nil, nil, {}
+
+    local function stop_loads()
+        for i = #started, 1, -1 do
+            os.execute(("kill %s 2>/dev/null; while kill -0 %s 2>/dev/null; do sleep 0.05; done"):format(started[i],
+                started[i]))
+        end
+        started = {}
+    end
+
+    setup(function() ctl = command.new() end)
+    teardown(function()
+        stop_loads()
+        if one then
+            one:stop()
+        end
+        ctl.remove()
+    end)
+
+    -- Runs a line as the page has it, on our server. Returns its exit code and output.
+    local function run(line)
+        for _, pair in ipairs(SMALLER) do
+            line = line:gsub(pair[1], pair[2])
+        end
+        local load = line:match("^slate%-load (.+)$")
+        if load then
+            line = ("%s/build/bin/slate-load --server %s %s"):format(ctl.root, ctl.server, load)
+        end
+        local background = line:match("^(.*) &$")
+        if background then
+            local _, pid = ctl.shell(("sh -c 'echo $$; exec \"$@\" >/dev/null 2>&1' sh %s &"):format(
+                background:gsub("^slatectl", ctl.root .. "/scripts/slatectl")))
+            patience.wait_for("a process in the background", function()
+                pid = command.read_file(ctl.folder .. "/.out"):match("%d+")
+                return pid
+            end)
+            started[#started + 1] = pid
+            return 0, ""
+        end
+        return ctl.shell(line)
+    end
+
+    local function is_server(line)
+        return line:match("^(memcached) ") or line:match("^(slated) ")
+    end
+
+    -- What a screen of the page shows stands in the output.
+    local function shows(output, screen)
+        local lines = {}
+        for line in output:gmatch("[^\n]+") do
+            lines[without_figures(line)] = true
+        end
+        for _, line in ipairs(screen) do
+            local words = without_figures(line:gsub("\\e", "\\"))
+            if not lines[words] and not (words:find("^hits N") and output:find("\nhits %d")) then
+                return nil, words
+            end
+        end
+        return true
+    end
+
+    local function start(step)
+        stop_loads()
+        if one then
+            one:stop()
+        end
+        local name, binary = is_server(step.line), nil
+        for _, kind in ipairs(server.all()) do
+            binary = binary or kind.is_slated == (name == "slated") and kind.binary
+        end
+        one = binary and server.start({ binary = binary, args = { "-m", "32", "-o", "slab_automove=0" } })
+        ctl.server = one and one.address
+    end
+
+    it("has steps and screens to try", function()
+        local screens = 0
+        for _, step in ipairs(steps) do
+            screens = screens + (#step.screen > 0 and 1 or 0)
+        end
+        assert.is_true(#steps >= 20 and screens >= 6)
+        assert.equal("class N starves: it evicts N items a second, which live N, while",
+            without_figures("class 14 starves: it evicts 12.5 items a second, which live <1s, while"))
+    end)
+
+    local part, lists = nil, {}
+    for _, step in ipairs(steps) do
+        if is_server(step.line) then
+            part = { first = step, rest = {} }
+            lists[#lists + 1] = part
+        elseif part then
+            table.insert(part.rest, step)
+        end
+    end
+    for _, list in ipairs(lists) do
+        it("runs as written on " .. is_server(list.first.line), function()
+            start(list.first)
+            if not one then
+                return pending("there is no memcached here")
+            end
+            for _, step in ipairs(list.rest) do
+                local function tried()
+                    local code, out, err = run(step.line)
+                    local right, missing = shows(out, step.screen)
+                    right = right and (code == 0 or code == step.may_exit)
+                    return right, ("%s: %s, want %s\n%s%s"):format(step.line, code, missing, out, err or "")
+                end
+                local is_look = step.line:find("^slatectl doctor") or step.line:find("^slatectl classes")
+                    or step.line:find("^slatectl moves")
+                local right, problem = tried()
+                if not right and is_look then -- what a load brings about takes its time
+                    patience.wait_for("what the page shows: " .. problem, function()
+                        right, problem = tried()
+                        return right
+                    end, 120)
+                end
+                assert.is_true(right, problem)
+            end
+        end)
+    end
+end)
