@@ -205,6 +205,9 @@ static bool step(const struct options *options, struct session *session, struct 
     struct reply reply;
     session_step(session, now_ms);
     session_take(session, &reply, now_ms, wall_ms);
+    struct wants wants = {.inquiries = 0};
+    health_wants(session->model, now_ms, &wants); /* as the screen asks */
+    session_want(session, &wants, now_ms);
     if (session->has_sample && !poller_is_steady(&session->poller)) {
         session->has_sample = false; /* without rates, or with those of a moment */
     }

@@ -6,6 +6,7 @@
 #include "app/past.h"
 #include "app/pointer.h"
 #include "brain/brain.h"
+#include "brain/health.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -63,6 +64,7 @@ static void step_session(struct app *app, struct session *session, uint64_t now_
     struct wants wants = {.inquiries = 0};
     if (is_open && !app->timeline.is_past) { /* what stands still keeps what it shows */
         screen_wants(&app->ui, &wants);
+        health_wants(session->model, now_ms, &wants);
     }
     session_want(session, &wants, now_ms);
     session_end(session, now_ms, wall_ms);

@@ -331,12 +331,12 @@ uint64_t session_retry_ms(const struct session *session) {
 }
 
 void session_want(struct session *session, const struct wants *wants, uint64_t now_ms) {
-    bool can_ask = wants->inquiries != 0 && session->client != NULL;
+    bool can_ask = (wants->inquiries | wants->unhurried) != 0 && session->client != NULL;
     struct details *to = can_ask ? model_open_details(session->model) : NULL;
     if (to != NULL) {
         details_focus(to, wants->class_id);
         outlook_want(&to->outlooks, wants->orders, wants->order_count);
         memcpy(to->curves_first, wants->curves_first, sizeof to->curves_first);
     }
-    poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to, now_ms);
+    poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to != NULL ? wants->unhurried : 0, to, now_ms);
 }

@@ -15,6 +15,7 @@ enum { LONG_WINDOW_MS = 100000 };
 struct own_values {
     uint64_t snapshot_ms;
     char text[OWN_COLUMNS_MOST][CLASS_LIMIT][OWN_CELL_BYTES];
+    double number[OWN_COLUMNS_MOST][CLASS_LIMIT]; /* NAN: it is none */
 };
 
 struct worths {
@@ -248,14 +249,18 @@ static int find_worths(lua_State *L) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(model)->observer);
     lua_createtable(L, 0, 2);
     set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
+    set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
     set_curves(L, model);
     lua_call(L, 2, 1);
     lua_Integer count = luaL_len(L, -1);
     for (worths->count = 0; worths->count < CLASS_LIMIT && worths->count < count; worths->count++) {
         lua_geti(L, -1, worths->count + 1);
-        worths->of[worths->count] = (struct class_worth){(unsigned)field_of(L, "id"), field_of(L, "pages"),
-                                                         field_of(L, "hit_ratio"), field_of(L, "read_share"),
-                                                         field_of(L, "gain"), field_of(L, "loss")};
+        struct class_worth *worth = &worths->of[worths->count];
+        *worth = (struct class_worth){.class_id = (unsigned)field_of(L, "id"), .pages = field_of(L, "pages"),
+                                      .hit_ratio = field_of(L, "hit_ratio"), .read_share = field_of(L, "read_share"),
+                                      .gain = field_of(L, "gain"), .loss = field_of(L, "loss"),
+                                      .policy_gain = field_of(L, "policy_gain")};
+        take_text(L, "policy", worth->policy, sizeof worth->policy);
         lua_pop(L, 1);
     }
     return 0;
@@ -295,30 +300,42 @@ static int find_values(lua_State *L) {
     lua_getfield(L, -1, "cells");
     lua_insert(L, -2);
     lua_pushvalue(L, 1);
-    lua_call(L, 2, 1);
+    lua_call(L, 2, 2);
+    int numbers = lua_gettop(L);
+    lua_pushvalue(L, -2);
     for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
         lua_Integer id = lua_tointeger(L, -2);
+        lua_geti(L, numbers, id);
         for (unsigned i = 0; i < own_rules_columns() && id >= 0 && id < CLASS_LIMIT; i++) {
-            lua_geti(L, -1, i + 1);
+            lua_geti(L, -2, i + 1);
             const char *text = lua_tostring(L, -1);
             snprintf(values->text[i][id], OWN_CELL_BYTES, "%s", text != NULL ? text : "-");
             lua_pop(L, 1);
+            if (lua_geti(L, -1, i + 1) == LUA_TNUMBER) {
+                values->number[i][id] = lua_tonumber(L, -1);
+            }
+            lua_pop(L, 1);
         }
+        lua_pop(L, 1);
     }
     return 0;
 }
 
-const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id) {
+/* NULL when there are none. */
+static const struct own_values *own_values_of(const struct model *model) {
     struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
     const struct snapshot *now = model_now(model);
     if (brain->own == NULL) {
         brain->own = calloc(1, sizeof *brain->own);
     }
     if (brain->own == NULL || now == NULL || brain_failure(brain) != NULL) {
-        return "-";
+        return NULL;
     }
     if (brain->own->snapshot_ms != now->at_ms) {
         memset(brain->own, 0, sizeof *brain->own);
+        for (size_t i = 0; i < sizeof brain->own->number / sizeof brain->own->number[0][0]; i++) {
+            brain->own->number[i / CLASS_LIMIT][i % CLASS_LIMIT] = NAN;
+        }
         brain->own->snapshot_ms = now->at_ms;
         lua_pushcfunction(brain->lua, find_values);
         lua_rawgeti(brain->lua, LUA_REGISTRYINDEX, brain->observer);
@@ -326,6 +343,16 @@ const char *brain_own_value(const struct model *model, unsigned column, unsigned
         lua_pcall(brain->lua, 2, 0, 0);
         lua_settop(brain->lua, 0);
     }
-    const char *text = brain->own->text[column][class_id < CLASS_LIMIT ? class_id : 0];
+    return brain->own;
+}
+
+const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id) {
+    const struct own_values *values = own_values_of(model);
+    const char *text = values != NULL ? values->text[column][class_id < CLASS_LIMIT ? class_id : 0] : "";
     return text[0] != '\0' ? text : "-";
+}
+
+double brain_own_number(const struct model *model, unsigned column, unsigned class_id) {
+    const struct own_values *values = own_values_of(model);
+    return values != NULL ? values->number[column][class_id < CLASS_LIMIT ? class_id : 0] : NAN;
 }

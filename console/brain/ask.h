@@ -31,6 +31,8 @@ struct class_worth {
     unsigned class_id;
     double pages, hit_ratio, read_share; /* by its curve; its share of all sampled reads */
     double gain, loss;                   /* hits a second by a page more, and lost by a page less */
+    char policy[POLICY_NAME_BYTES];      /* one that would be better for it; "" none */
+    double policy_gain;                  /* by so much of its hit ratio */
 };
 
 /* The classes of which something is known, those first that would gain most; returns how many. Kept likewise. */
@@ -38,4 +40,7 @@ unsigned brain_worth(const struct model *model, const struct class_worth **worth
 
 /* The value of one of the operator's own columns (own_rules.h) for a class, as text; "-" when there is none. Kept likewise. */
 const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id);
+
+/* The same as a number, to sort by; NAN where it is none. */
+double brain_own_number(const struct model *model, unsigned column, unsigned class_id);
 #endif

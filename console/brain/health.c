@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOW_REPLY_MS = 200, LONG_WINDOW_MS = 100000 };
+enum { SLOW_REPLY_MS = 200, LONG_WINDOW_MS = 100000, JUDGED_EVERY_MS = 10000 };
 
 struct report {
     struct health_line *lines;
@@ -148,6 +148,16 @@ static void sort_lines(struct health_line *lines, int count) {
             lines[at] = lines[at - 1];
         }
         lines[at] = line;
+    }
+}
+
+void health_wants(const struct model *model, uint64_t now_ms, struct wants *wants) {
+    static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE, INQUIRY_WHATIF};
+    const struct answers *answers = model_answers(model);
+    for (size_t i = 0; model_now(model) != NULL && i < sizeof judged / sizeof *judged; i++) {
+        if (answers->of[judged[i]].state == ANSWER_NONE || now_ms - answers->of[judged[i]].at_ms >= JUDGED_EVERY_MS) {
+            wants->unhurried |= 1u << judged[i];
+        }
     }
 }
 

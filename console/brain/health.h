@@ -21,6 +21,10 @@ struct health_line {
 int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                   struct health_line out[HEALTH_LIMIT]);
 
+/* Adds the inquiries on whose answers the judgement rests, each now and then, so that the same is found whichever view is
+ * looked at. */
+void health_wants(const struct model *model, uint64_t now_ms, struct wants *wants);
+
 /* True when the figures are older than a refresh and a half allows: show them as old. */
 bool health_is_stale(const struct model *model, uint64_t now_ms, uint64_t interval_ms);
 

@@ -29,18 +29,24 @@ void class_table_reset_columns(struct class_table_ui *ui) {
 }
 
 void class_table_step_sort(struct class_table_ui *ui, int step) {
-    int at = 0;
-    while (ui->order[at] != ui->sort) {
-        at++;
+    int at = (int)ui->sort, count = COLUMN_COUNT + (int)own_rules_columns();
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        at = ui->order[i] == ui->sort ? i : at;
     }
-    for (int tries = 0; tries < COLUMN_COUNT; tries++) {
-        at = (at + step + COLUMN_COUNT) % COLUMN_COUNT;
-        if (ui->choice[ui->order[at]] != COLUMN_NEVER) {
+    for (int tries = 0; tries < count; tries++) {
+        at = (at + step + count) % count;
+        if (at >= COLUMN_COUNT || ui->choice[ui->order[at]] != COLUMN_NEVER) {
             break;
         }
     }
-    ui->sort = (enum class_column)ui->order[at];
+    ui->sort = at < COLUMN_COUNT ? ui->order[at] : (unsigned)at;
     ui->is_ascending = ui->sort == COLUMN_ID || ui->sort == COLUMN_SIZE;
+}
+
+const char *class_table_head(unsigned column) {
+    return column < COLUMN_COUNT                          ? class_columns[column].head
+           : column - COLUMN_COUNT < own_rules_columns() ? own_rules_title(column - COLUMN_COUNT)
+                                                          : "";
 }
 
 void class_table_type(struct class_table_ui *ui, uint32_t character) {
@@ -73,14 +79,29 @@ static bool is_idle(const struct model *model, unsigned id, uint64_t window_ms) 
 
 struct sortable {
     double key;
+    const char *text; /* of an own column; "" else */
     unsigned id;
 };
 
-/* Unknown values go last in either direction; equal ones by class id, so that rows do not dance. */
+static struct sortable sortable_of(const struct model *model, const struct class_table_ui *ui, unsigned id) {
+    if (ui->sort < COLUMN_COUNT) {
+        return (struct sortable){class_column_value(model, id, (enum class_column)ui->sort, ui->window_ms), "", id};
+    }
+    unsigned column = ui->sort - COLUMN_COUNT;
+    if (column >= own_rules_columns()) {
+        return (struct sortable){NAN, "", id};
+    }
+    return (struct sortable){brain_own_number(model, column, id), brain_own_value(model, column, id), id};
+}
+
+/* Unknown values go last in either direction; texts by letters; equal ones by class id, so that rows do not dance. */
 static int compare_rows(const struct sortable *a, const struct sortable *b, bool is_ascending) {
     if (isnan(a->key) || isnan(b->key)) {
+        int order = strcmp(a->text, b->text);
         if (isnan(a->key) != isnan(b->key)) {
             return isnan(a->key) ? 1 : -1;
+        } else if (order != 0) {
+            return (order > 0) == is_ascending ? 1 : -1;
         }
     } else if (a->key != b->key) {
         return (a->key > b->key) == is_ascending ? 1 : -1;
@@ -98,7 +119,7 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
             !class_filter_passes(ui->filter, model, id, ui->window_ms)) {
             continue;
         }
-        struct sortable row = {class_column_value(model, id, ui->sort, ui->window_ms), id};
+        struct sortable row = sortable_of(model, ui, id);
         unsigned at = count++;
         for (; at > 0 && compare_rows(&rows[at - 1], &row, ui->is_ascending) > 0; at--) {
             rows[at] = rows[at - 1];
@@ -203,8 +224,13 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
         x = end + 1;
     }
     for (unsigned i = 0; i < layout->own; i++) {
+        bool is_sort = ui->sort == COLUMN_COUNT + i;
+        cells_hot(cells, (struct rect){area.y, x, 1, own_width(i) + 1}, HOT_SORT, COLUMN_COUNT + i);
         x += own_width(i) + 1;
-        cells_text_right(cells, area.y, x - 1, STYLE_HEADER, own_rules_title(i));
+        cells_text_right(cells, area.y, x - 1, is_sort ? STYLE_STRONG : STYLE_HEADER, own_rules_title(i));
+        if (is_sort) {
+            cells_text(cells, area.y, x - 1, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
+        }
     }
     if (layout->has_state) {
         cells_text(cells, area.y, x + 1, STYLE_HEADER, "STATE");

@@ -17,7 +17,7 @@ struct class_table_ui {
     unsigned cursor; /* class id under the cursor; 0: the first row */
     unsigned top;    /* first row shown */
     int source;      /* class marked as the source of a move; -1: none */
-    enum class_column sort;
+    unsigned sort;   /* a class_column; from COLUMN_COUNT on, the columns of the operator's own */
     bool is_ascending;
     bool hides_idle;
     uint64_t window_ms; /* rates are means over this; 1000: the newest sample */
@@ -45,6 +45,9 @@ void class_table_move_cursor(const struct model *model, struct class_table_ui *u
 
 /* Columns back to their order and choice at the start. */
 void class_table_reset_columns(struct class_table_ui *ui);
+
+/* The head of a column, the operator's own among them. */
+const char *class_table_head(unsigned column);
 
 /* Sorts by the next (1) or previous (-1) column that may be shown. */
 void class_table_step_sort(struct class_table_ui *ui, int step);

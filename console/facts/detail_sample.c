@@ -97,32 +97,6 @@ static struct policy_guess *guess_named(struct whatif *whatif, const char *name,
     return &whatif->policies[whatif->count++];
 }
 
-/* A class's lines come policy by policy; of each class the policy that differs most for the better
- * is kept. The fields of one policy come as the table of the server has them: its reads are last. */
-struct class_guess {
-    unsigned class_id;
-    struct policy_guess guess;
-};
-
-static void take_class_line(struct whatif *whatif, struct class_guess *under_way, unsigned class_id,
-                            const char *name, double value) {
-    const char *colon = strchr(name, ':');
-    if (colon == NULL) {
-        return;
-    }
-    struct policy_guess blank = blank_guess(name, (size_t)(colon - name));
-    if (under_way->class_id != class_id || !is(under_way->guess.name, blank.name)) {
-        *under_way = (struct class_guess){class_id, blank};
-    }
-    set_guess(&under_way->guess, colon + 1, value);
-    struct policy_guess *best = &whatif->best[class_id];
-    bool is_better = best->name[0] == '\0' || is(best->name, blank.name) ||
-                     under_way->guess.difference > best->difference;
-    if (is_better && !isnan(under_way->guess.difference)) {
-        *best = under_way->guess;
-    }
-}
-
 static void take_whatif_fact(struct whatif *whatif, const struct stat_line *line) {
     const struct {
         const char *name;
@@ -154,21 +128,15 @@ static void take_whatif_fact(struct whatif *whatif, const struct stat_line *line
 
 void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
     struct stat_line line;
-    struct class_guess under_way = {0};
     memset(whatif, 0, sizeof *whatif);
     whatif->rate = whatif->keys = whatif->windows = whatif->hit_ratio = NAN;
     whatif->dropped = whatif->records = whatif->memory_bytes = NAN;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
-        unsigned class_id;
-        const char *rest, *colon = strchr(line.name, ':');
+        const char *colon = strchr(line.name, ':');
         double value = stat_line_number(line.value);
         if (colon == NULL) {
             take_whatif_fact(whatif, &line);
-        } else if (strncmp(line.name, "class:", 6) == 0) {
-            if (stat_line_numbered(line.name + 6, 256, &class_id, &rest)) {
-                take_class_line(whatif, &under_way, class_id, rest, value);
-            }
-        } else {
+        } else if (strncmp(line.name, "class:", 6) != 0) { /* those of classes are for Lua: slate.judge.worth */
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));
             if (guess != NULL) {

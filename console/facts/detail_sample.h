@@ -43,7 +43,6 @@ struct whatif {
     double rate, keys, windows, hit_ratio, dropped, records, memory_bytes;
     unsigned count;
     struct policy_guess policies[POLICY_LIMIT];
-    struct policy_guess best[256]; /* of each class; an empty name: too few reads */
 };
 void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes);
 

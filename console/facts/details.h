@@ -49,6 +49,7 @@ struct details {
 /* What a screen shows beyond a refresh. All zero: nothing. */
 struct wants {
     unsigned inquiries; /* INQUIRY_BITs */
+    unsigned unhurried; /* others, with the next refresh */
     unsigned class_id;  /* whose every stat is shown; 0: none */
     unsigned curves_first[2]; /* classes whose curves do not wait for their turn; 0: none */
     unsigned order_count;

@@ -149,11 +149,11 @@ static void remember_refusal(struct poller *poller, const struct reply *reply) {
     poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
 }
 
-void poller_want(struct poller *poller, unsigned wanted, struct details *details, uint64_t now_ms) {
+void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried, struct details *details, uint64_t now_ms) {
     if (wanted & ~poller->wanted) {
         poller->next_ms = now_ms;
     }
-    poller->wanted = wanted;
+    poller->wanted = wanted | unhurried;
     poller->details = details != NULL ? details : poller->details;
 }
 

@@ -57,8 +57,8 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
 bool poller_is_steady(const struct poller *poller);
 
 /* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new is
- * asked for at once. details may be NULL when wanted is 0. */
-void poller_want(struct poller *poller, unsigned wanted, struct details *details, uint64_t now_ms);
+ * asked for at once, unless it is unhurried. details may be NULL when nothing is wanted. */
+void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried, struct details *details, uint64_t now_ms);
 
 /* Makes the next refresh due at once, settings included: something was just changed. */
 void poller_hurry(struct poller *poller, uint64_t now_ms);

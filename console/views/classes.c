@@ -23,7 +23,7 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
     unsigned ids[CLASS_LIMIT];
     unsigned shown = class_table_rows(frame->model, table, ids);
     int n = snprintf(text, sizeof text, "%u classes by %s %s   rates over %lu s (a)%s", shown,
-                     class_columns[table->sort].head, table->is_ascending ? "▲" : "▼",
+                     class_table_head(table->sort), table->is_ascending ? "▲" : "▼",
                      (unsigned long)(table->window_ms / 1000),
                      table->hides_idle ? "   idle hidden (z)" : "");
     if (table->filter[0] != '\0') {
@@ -195,7 +195,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 
 static void terms(const struct ui *ui, struct terms *out) {
     for (unsigned i = 0; i < COLUMN_COUNT; i++) {
-        terms_add(out, "class.", class_columns[i].name, ui->classes.sort == (enum class_column)i);
+        terms_add(out, "class.", class_columns[i].name, ui->classes.sort == i);
     }
     terms_add(out, "", "class.state", false);
     terms_add(out, "", "starving", false);
@@ -206,10 +206,10 @@ static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
     struct class_table_ui *table = &ui->classes;
     if (kind == HOT_ROW) {
         table->cursor = value;
-    } else if (table->sort == (enum class_column)value) {
+    } else if (table->sort == value) {
         table->is_ascending = !table->is_ascending;
     } else {
-        table->sort = (enum class_column)value;
+        table->sort = value;
         table->is_ascending = table->sort == COLUMN_ID || table->sort == COLUMN_SIZE;
     }
 }

@@ -99,19 +99,31 @@ static void draw_sizes(const struct details *details, struct cells *cells, int y
     cells_text_fit(cells, y, x, width, STYLE_PLAIN, text);
 }
 
-static const char *verdict_of(const struct whatif *whatif, const struct policy_guess *guess,
-                              uint8_t *style) {
-    bool is_sure = fabs(guess->difference) > guess->doubt;
+/* Whether more memory, and whether another policy, would help: the answers of slatectl doctor and advise. A line each. */
+static int draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
+    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_PLAIN, [TONE_GOOD] = STYLE_GOOD, [TONE_NOTE] = STYLE_DIM,
+                                     [TONE_WARN] = STYLE_WARN, [TONE_BAD] = STYLE_BAD};
+    struct sentence sentences[SENTENCES_MOST];
+    struct question question = {.module = "slate.judge.outlook", .function = "sentences"};
+    unsigned count = brain_ask(frame->model, &question, sentences);
+    for (unsigned i = 0; i < count; i++) {
+        char text[SENTENCE_BYTES + 24];
+        snprintf(text, sizeof text, "%s: %s", sentences[i].label, sentences[i].text);
+        cells_text_fit(cells, y + (int)i, 0, width, styles[sentences[i].tone], text);
+    }
+    return (int)count;
+}
+
+/* What is to be thought of a policy, of those that Lua rated. */
+static const char *rating_of(const struct sentence *ratings, unsigned count, const char *policy, uint8_t *style) {
     *style = STYLE_PLAIN;
-    if (strcmp(whatif->policy, guess->name) == 0) {
-        *style = STYLE_STRONG;
-        return "today's";
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(ratings[i].label, policy) == 0) {
+            *style = ratings[i].tone == TONE_GOOD ? STYLE_GOOD : ratings[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN;
+            return ratings[i].text;
+        }
     }
-    if (!is_sure) {
-        return "inconclusive";
-    }
-    *style = guess->difference > 0 ? STYLE_GOOD : STYLE_DIM;
-    return guess->difference > 0 ? "+ better" : "- worse";
+    return "";
 }
 
 static bool goes_before(const struct whatif *whatif, unsigned a, unsigned b) {
@@ -149,12 +161,15 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
         cells_text_fit(cells, rest.y, rest.x, rest.width, STYLE_DIM, text);
         return;
     }
-    unsigned count = sort_policies(whatif, order);
+    struct sentence ratings[SENTENCES_MOST];
+    struct question question = {.module = "slate.judge.outlook", .function = "ratings"};
+    unsigned rated = brain_ask(frame->model, &question, ratings), count = sort_policies(whatif, order);
     for (unsigned i = 0; i < count && (int)i < rest.height; i++) {
         const struct policy_guess *guess = &whatif->policies[order[i]];
-        char hit[FORMAT_BYTES], text[100];
+        char hit[FORMAT_BYTES], text[SENTENCE_BYTES + 100];
         uint8_t style;
-        const char *verdict = verdict_of(whatif, guess, &style);
+        const char *verdict = rating_of(ratings, rated, guess->name, &style);
+        style = strcmp(whatif->policy, guess->name) == 0 ? STYLE_STRONG : style;
         snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f ±%5.2f pt  %s", guess->name,
                  format_percent(hit, guess->hit_ratio), guess->difference * 100, guess->doubt * 100,
                  verdict);
@@ -172,9 +187,7 @@ static const char *signed_rate(char out[FORMAT_BYTES + 2], double rate, char sig
     return out;
 }
 
-static void draw_worth_row(const struct frame *frame, struct cells *cells, struct rect row,
-                           const struct class_worth *worth) {
-    const struct details *details = model_details(frame->model);
+static void draw_worth_row(struct cells *cells, struct rect row, const struct class_worth *worth) {
     char gain[FORMAT_BYTES + 2], loss[FORMAT_BYTES + 2], a[FORMAT_BYTES], b[FORMAT_BYTES],
         c[FORMAT_BYTES], text[120];
     snprintf(text, sizeof text, "%3u %5s %6s %6s %8s %8s", worth->class_id,
@@ -182,10 +195,9 @@ static void draw_worth_row(const struct frame *frame, struct cells *cells, struc
              format_percent(c, worth->hit_ratio), signed_rate(gain, worth->gain, '+'),
              signed_rate(loss, worth->loss, '-'));
     cells_text(cells, row.y, row.x + 1, STYLE_PLAIN, text);
-    const struct policy_guess *best = &details->whatif.best[worth->class_id];
     int x = row.x + 43, room = row.width - 43;
-    if (room >= 15 && best->name[0] != '\0' && best->difference > best->doubt) {
-        snprintf(text, sizeof text, "%s %+.1f pt", best->name, best->difference * 100);
+    if (room >= 15 && worth->policy[0] != '\0') {
+        snprintf(text, sizeof text, "%s %+.1f pt", worth->policy, worth->policy_gain * 100);
         cells_text_fit(cells, row.y, x, room, STYLE_GOOD, text);
     }
 }
@@ -232,7 +244,7 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
     for (int i = 0; i < rows && ui->curves.top + (unsigned)i < count; i++) {
         unsigned at = ui->curves.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, area.x, 1, area.width};
-        draw_worth_row(frame, cells, row, &worth[at]);
+        draw_worth_row(cells, row, &worth[at]);
         cells_hot(cells, row, HOT_ROW, worth[at].class_id);
         if (ui->curves.cursor > 0 && worth[at].class_id == ui->curves.cursor) {
             cells_text(cells, row.y, row.x, STYLE_STRONG, ">");
@@ -255,11 +267,13 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     int graph = area.height >= 40 ? area.height / 2 : area.height >= 16 ? 8 : area.height;
     draw_curve(details, ui, cells, (struct rect){area.y, 0, graph, area.width});
     struct rect rest = {area.y + graph, 0, area.height - graph, area.width};
-    if (rest.height < 6) {
+    if (rest.height < 8) {
         return;
     }
-    draw_sizes(details, cells, rest.y++, 0, area.width);
-    rest.height--;
+    draw_sizes(details, cells, rest.y, 0, area.width);
+    int lines = 1 + draw_answers(frame, cells, rest.y + 1, area.width);
+    rest.y += lines;
+    rest.height -= lines;
     if (area.width >= POLICY_WIDTH + WORTH_WIDTH) {
         struct rect right = {rest.y, area.width - POLICY_WIDTH, rest.height, POLICY_WIDTH};
         draw_policies(frame, cells, right);

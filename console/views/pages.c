@@ -2,6 +2,7 @@
  * as the source, + and - say how many of its emptiest pages, m on another class opens the review. */
 #include "views/view.h"
 
+#include "act/forecast.h"
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "facts/format.h"
@@ -272,7 +273,32 @@ static void draw_head(const struct frame *frame, const struct ui *ui, struct cel
                        : "  s seconds m minutes h hours d days ◆marked");
 }
 
-/* "class 4: 12 empty, 9 under 10 %, 30 under half full" and what giving costs. */
+/* The move to the class under the cursor that m would review: from the class that is marked, or from the best giver to
+ * one that evicts. */
+static bool move_of(const struct frame *frame, const struct ui *ui, struct action *out) {
+    const struct brain *brain = brain_of(frame->model);
+    unsigned to = ui->pages.cursor;
+    int source = ui->classes.source;
+    if (source >= 0) {
+        *out = action_move((unsigned)source, to, ui->pages.marked > 0 ? ui->pages.marked : 1);
+        return source != (int)to;
+    }
+    struct giver giver = brain_giver(brain, to);
+    *out = action_move(giver.class_id < 0 ? 0 : (unsigned)giver.class_id, to, giver.pages);
+    return giver.class_id >= 0 && brain_class(brain, to)->evicted_per_s > 0;
+}
+
+/* "m: 3 pages from class 4: +3.1 points of hits, +-0.9", as the review has it. */
+static void draw_expected(const struct frame *frame, const struct action *action, struct cells *cells, int y, int width) {
+    struct sentence sentences[SENTENCES_MOST];
+    unsigned count = forecast_ask(action, frame->model, sentences);
+    char text[SENTENCE_BYTES + 60];
+    snprintf(text, sizeof text, "m: %u page%s from class %u: %s", action->pages, action->pages == 1 ? "" : "s",
+             action->from, forecast_of(sentences, count, "expects"));
+    cells_text_fit(cells, y, 0, width, STYLE_STRONG, text);
+}
+
+/* "class 4: 12 empty, 9 under 10 %, 30 under half full" and what giving costs, or what would come of a move. */
 static void draw_selection(const struct frame *frame, const struct ui *ui, struct cells *cells,
                            struct rect area) {
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], title[80];
@@ -299,11 +325,17 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
             cells_text_fit(cells, y++, 0, area.width, STYLE_PLAIN, text);
         }
     }
-    if (y >= end || ui->classes.source < 0) {
-        if (y < end) {
-            cells_text_fit(cells, y, 0, area.width, STYLE_DIM,
-                           "f marks this class as the source; Enter shows the class");
-        }
+    if (y >= end) {
+        return;
+    }
+    struct action action;
+    if (id != POOL_ROW && move_of(frame, ui, &action)) {
+        draw_expected(frame, &action, cells, y, area.width);
+        return;
+    }
+    if (ui->classes.source < 0) {
+        cells_text_fit(cells, y, 0, area.width, STYLE_DIM,
+                       "f marks this class as the source; Enter shows the class");
         return;
     }
     unsigned source = (unsigned)ui->classes.source;
@@ -464,8 +496,9 @@ static void terms(const struct ui *ui, struct terms *out) {
 }
 
 static void wants(const struct ui *ui, struct wants *out) {
-    (void)ui;
-    out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES);
+    out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(CLASS_CURVES);
+    out->curves_first[0] = ui->classes.source > 0 ? (unsigned)ui->classes.source : 0;
+    out->curves_first[1] = ui->pages.cursor < CLASS_LIMIT ? ui->pages.cursor : 0;
 }
 
 static void click(struct ui *ui, enum hot_kind kind, unsigned value) {

@@ -170,7 +170,11 @@ describe("the review of a setting", function()
         local asked = { curve = ("STAT bytes %d\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\nEND\r\n"):format(64 * MIB,
             32 * MIB, 96 * MIB) }
         local one = watched({}, 0, { slated = "0.1.0" })
-        assert.equal("hit ratio 60.0% → 70.0% under the LRU, by sampled keys",
+        assert.equal("hit ratio 60.0% → 70.0%, by the LRU model",
+            told(one, { name = "maxbytes", value = "96" }, "expects", asked))
+        asked.curve = asked.curve:gsub("END", "STAT hit_ratio_x0.5 0.5\r\nSTAT hit_ratio_x1 0.8\r\n"
+            .. "STAT hit_ratio_x2 0.9\r\nEND")
+        assert.equal("hit ratio 80.0% → 85.0%, by miniatures of its policy",
             told(one, { name = "maxbytes", value = "96" }, "expects", asked))
         assert.is_nil(told(watched({}, 0), { name = "maxbytes", value = "96" }, "expects", asked), "needs slated")
         assert.equal("a lower limit evicts until it is met", told(one, { name = "maxbytes", value = "32" }, "WARNING"))

@@ -9,7 +9,6 @@ local M = {}
 
 local MIB <const> = 1 << 20
 local NO_GAIN <const> = 0.005 -- less than half a point of waste or hits is not worth a change
-local GAIN_LEAST <const> = 0.01 -- more memory is worth its price from a point of hits on
 
 local function sizes_text(sizes, separator)
     return table.concat(sizes, separator)
@@ -226,62 +225,73 @@ local function memory_without_curve(context, client, options)
     return advice
 end
 
--- The class that starves most; nil without one, or where the server does not say.
-local function starving_class(context, client, options)
-    local now, before, rates, judge = context:pair(client, options.interval or 1)
-    local rows = now and rates and require("slate.judge.view").classes(now, before, rates, judge)
-    return rows and require("slate.judge.starving").worst(rows)
+-- What slate.judge.outlook needs to know of the server; or nil, message, code.
+local function outlook_about(context, client, options)
+    local now, before, rates, _, _, one = context:pair(client, options.interval or 1)
+    if not now then
+        return nil, before, rates
+    elseif not one then
+        return { evicts = (now.general.evictions or 0) > 0 }
+    end
+    return require("slate.judge.outlook").about(one)
 end
 
---- How much memory is worth its while, from the miss-ratio curve. Never more while a class starves: that one lacks
--- pages that others have.
+local function gain_in_words(curve, times)
+    local gain, chance = foresight.gain_at(curve, times)
+    return ("%+.1f points, +-%.1f"):format(gain * 100, 2 * chance * 100)
+end
+
+-- What a hit ratio that is asked for needs: a text and a command.
+local function for_target(percent, target, most)
+    if not target then
+        return ("%g %% of hits are out of reach: no memory that is told of brings more than %s"):format(percent,
+            units.percent(most, 2))
+    end
+    return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), "slatectl set maxbytes "
+        .. math.ceil(target / MIB) * MIB
+end
+
+--- How much memory is worth its while, by slate.judge.outlook. Never more while a class starves: that one lacks pages
+-- that others have.
 function M.memory(context, client, options)
     local curve, message, code = foresight.curve(client)
     if not curve and code == "unsupported" then
         return memory_without_curve(context, client, options)
     elseif not curve then
         return nil, message, code
-    elseif #curve.points < 2 then
+    end
+    local outlook = require "slate.judge.outlook"
+    local points, source = outlook.points(curve)
+    if not points then
         return nil, foresight.too_few("for a curve"), "no"
     end
-    local points, bytes = curve.points, curve.bytes
-    local here, most = foresight.between(points, bytes), points[#points][2]
-    local enough = bytes_for(points, most - NO_GAIN)
-    local gain = foresight.between(points, bytes + 64 * MIB) - here
+    local about
+    about, message, code = outlook_about(context, client, options)
+    if not about then
+        return nil, message, code
+    end
+    local bytes, most = curve.bytes, points[#points][2]
+    local here, enough = foresight.between(points, bytes), bytes_for(points, most - NO_GAIN)
     local target = options.hits and bytes_for(points, options.hits / 100)
+    local judged = outlook.memory(curve, about)
     local advice = {
         facts = {
-            { "memory", units.bytes(bytes) }, { "hits now", (curve.measured_hit_ratio
-                and units.percent(curve.measured_hit_ratio, 2) .. ", counted; " or "")
-                .. units.percent(here, 2) .. " by the LRU model, from which the rest is told" },
-            { "64M more", ("%+.2f points"):format(gain * 100) },
-            { "half of it", ("%+.2f points"):format((foresight.between(points, bytes / 2) - here) * 100) },
-            { "at most", ("%s, with any memory up to %s"):format(units.percent(most, 2),
-                units.bytes(points[#points][1])) },
-            { "sampled", units.plural(curve.reads or 0, "read") },
+            { "memory", units.bytes(bytes) },
+            { "hits now", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
+                or "-" },
+            { "twice of it", gain_in_words(curve, 2) }, { "half of it", gain_in_words(curve, 0.5) },
+            { "told by", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
         },
-        bytes = bytes, hit_ratio = here, hit_ratio_most = most, enough_bytes = enough, target_bytes = target,
-        gain_64m_ratio = gain, commands = {},
+        text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
+        hit_ratio_most = most, enough_bytes = enough, target_bytes = target, is_short = judged.is_short or false,
+        gain_64m_ratio = foresight.between(points, bytes + 64 * MIB) - here,
     }
-    local commands = advice.commands
-    local starves = not options.hits and most - here >= GAIN_LEAST and starving_class(context, client, options)
-    if options.hits and not target then
-        advice.text = ("%g %% of hits are out of reach: no memory on the curve brings more than %s"):format(
-            options.hits, units.percent(most, 2))
-    elseif target then
-        advice.text = ("%g %% of hits need about %s:"):format(options.hits, units.bytes(target))
-        commands[1] = "slatectl set maxbytes " .. math.ceil(target / MIB) * MIB
-    elseif starves then
-        advice.text = ("class %d starves: it lacks pages that other classes have; see to it before memory is bought:")
-            :format(starves.id)
-        commands[1] = "slatectl advise automove"
-    elseif most - here >= GAIN_LEAST then
-        advice.text = ("%s would bring %.1f points, which is nearly all that memory can"):format(units.bytes(enough),
-            (most - here) * 100)
-        commands[1] = "slatectl set maxbytes " .. math.ceil(enough / MIB) * MIB
-    else
-        advice.text = ("more memory brings %.1f points at most; about %s would do as well"):format(
-            math.max(0, most - here) * 100, units.bytes(enough))
+    if options.hits then
+        advice.text, advice.commands[1] = for_target(options.hits, target, most)
+    elseif judged.is_short then
+        advice.commands[1] = "slatectl set maxbytes " .. math.ceil((bytes + judged.bytes_more) / MIB) * MIB
+    elseif about.starves then
+        advice.text, advice.commands[1] = advice.text .. ":", "slatectl advise pages"
     end
     return advice
 end
@@ -437,8 +447,8 @@ local function remark(policy, now)
     return policy == now and "now" or policy == "none" and "refuses stores when full" or ""
 end
 
---- Which eviction policy would hit most, from the shadows of slated. Never advises `none`.
-function M.policy(_, client)
+--- Which eviction policy would hit most, from the shadows of slated, by slate.judge.outlook. Never advises `none`.
+function M.policy(context, client, options)
     local totals, policies, code = foresight.whatif(client)
     if not totals and code == "unsupported" then
         return {
@@ -453,20 +463,26 @@ function M.policy(_, client)
     if not best or (best.reads or 0) == 0 then
         return nil, foresight.too_few("to compare policies"), "no"
     end
+    local about, message
+    about, message, code = outlook_about(context, client, options)
+    if not about then
+        return nil, message, code
+    end
     local rows = {}
     for i, one in ipairs(policies) do
         rows[i] = { one.policy, units.percent(one.hit_ratio, 2), ("%+.2f"):format(one.difference * 100),
             ("%.2f"):format((one.doubt or 0) * 100), remark(one.policy, now) }
     end
-    local sure = best.policy ~= now and best.difference - (best.doubt or 0) > NO_GAIN
+    local judged = require("slate.judge.outlook").policy({ totals = totals, policies = policies }, about)
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
         table = { columns = { { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" },
             { title = "+-" }, { title = "", left = true } }, rows = rows },
-        text = sure and ("%s would hit %.1f points more:"):format(best.policy, best.difference * 100)
-            or ("no policy is better than %s by more than chance: keep it"):format(now),
-        commands = sure and { "slatectl set policy " .. best.policy } or {},
+        text = judged.text .. ((judged.is_better or about.starves) and ":" or ""),
+        commands = { judged.is_better and "slatectl set policy " .. best.policy or about.starves
+            and "slatectl advise pages" or nil },
         policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = best.doubt,
+        is_better = judged.is_better or false,
     }
 end
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a doctor looks at in a server's memory: classes, pages, chunk sizes, and what more memory or another policy
 --- would bring. Pure. See slate.judge.doctor for what a check is given.
-local foresight = require "slate.facts.foresight"
 local held = require "slate.judge.held"
+local outlook = require "slate.judge.outlook"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -13,9 +13,6 @@ local WASTE_MOST_RATIO <const> = 0.15
 local PING_PONG_LAST <const> = 16
 local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
 local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
-local GAIN_LEAST_RATIO <const> = 0.01 -- a point of hits is worth more memory, or another policy
-local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
-local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
 local PROCESS_SHARE_RATIO <const> = 0.1 -- of what was asked for: a limit of the process always takes a little
 local PRESSURE_LEAST_PERCENT <const> = 10
 local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
@@ -187,34 +184,23 @@ function CHECKS.geometry(about, add)
     end
 end
 
--- More memory is worth a word when the server's own curve says so. Where a class starves it is not memory that lacks.
+-- Whether more memory, and whether another policy, would help: by slate.judge.outlook, as advise and slatetop tell it.
+local function outlook_about(about)
+    return { starves = about.starves and (starving.worst(about.rows) or { id = 0 }).id or nil,
+        evicts = (about.per_s.evictions or 0) > 0 }
+end
+
 function CHECKS.memory(about, add)
-    local curve = about.curve
-    if not curve or about.starves or (about.per_s.evictions or 0) == 0 then
-        return
-    end
-    for _, times in ipairs(MORE_TIMES) do
-        local gain, chance = foresight.gain_at(curve, times)
-        if gain and gain >= GAIN_LEAST_RATIO and gain >= ERRORS_APART * chance then
-            add("note", ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
-                units.bytes(math.floor(curve.bytes * (times - 1))), (times - 1) * 100, gain * 100),
-                "slatectl advise memory", "curve.hit_ratio_x1")
-            return
-        end
+    local answer = about.curve and outlook.memory(about.curve, outlook_about(about))
+    if answer and answer.is_short then
+        add("note", answer.text, "slatectl advise memory", "curve.hit_ratio_x1")
     end
 end
 
--- Another policy is, when the server's own comparison is sure of a point. One that auto follows needs nobody.
 function CHECKS.policy(about, add)
-    local totals = about.whatif and about.whatif.totals
-    if not totals or totals.auto == 1 or about.starves or (about.per_s.evictions or 0) == 0 then
-        return
-    end
-    local best = foresight.best_that_evicts(about.whatif.policies)
-    if best and best.policy ~= totals.policy
-        and best.difference - (best.doubt or 0) * ERRORS_APART >= GAIN_LEAST_RATIO then
-        add("note", ("%s would hit %.1f points more than %s, by its miniatures"):format(best.policy,
-            best.difference * 100, totals.policy), "slatectl advise policy", "whatif.difference")
+    local answer = about.whatif and outlook.policy(about.whatif, outlook_about(about))
+    if answer and answer.is_better then
+        add("note", answer.text, "slatectl advise policy", "whatif.difference")
     end
 end
 

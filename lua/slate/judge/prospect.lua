@@ -5,6 +5,7 @@
 -- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
+local outlook = require "slate.judge.outlook"
 local predict = require "slate.judge.predict"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
@@ -110,15 +111,15 @@ end
 
 -- settings ------------------------------------------------------------------------------------
 
--- The hit ratio with another limit, by the curve of the whole cache.
+-- The hit ratio with another limit, by what slate.judge.outlook goes by.
 local function of_memory(one, asked, mib)
-    local curve = answers.curve(asked.curve)
-    local limit = one.now.general.limit_maxbytes
-    if curve and #curve.points >= 2 and limit and mib then
-        return ("hit ratio %s → %s under the LRU, by sampled keys"):format(
-            units.percent(foresight.between(curve.points, limit), 1),
-            units.percent(foresight.between(curve.points, mib * MIB), 1))
+    local curve, limit = answers.curve(asked.curve), one.now.general.limit_maxbytes
+    if not (curve and limit and mib) then
+        return nil
     end
+    local points, source = outlook.points(curve)
+    return points and ("hit ratio %s → %s, by %s"):format(units.percent(foresight.between(points, limit), 1),
+        units.percent(foresight.between(points, mib * MIB), 1), source)
 end
 
 -- What another policy would hit, of the cache or of one class, by its miniature.
@@ -126,10 +127,10 @@ local function of_policy(asked, name, class_id)
     local whatif = answers.whatif(asked.whatif) or { classes = {} }
     for _, guess in ipairs((class_id and whatif.classes[class_id] or not class_id and whatif.policies) or {}) do
         if guess.policy == name and guess.hit_ratio and guess.difference then
-            local doubt = guess.doubt or 0
+            local rated = outlook.rate(guess)
             return ("hit ratio %s, %+.1f points ± %.1f from today's policy, by sampled keys%s"):format(
-                units.percent(guess.hit_ratio, 1), guess.difference * 100, doubt * 100,
-                math.abs(guess.difference) > doubt and "" or ": inconclusive")
+                units.percent(guess.hit_ratio, 1), guess.difference * 100, (guess.doubt or 0) * 100,
+                rated == "inconclusive" and ": inconclusive" or "")
         end
     end
 end

@@ -278,17 +278,19 @@ function M.text(value)
     return math.type(value) == "float" and ("%.2f"):format(value) or value == nil and "-" or tostring(value)
 end
 
---- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }. one: of
+--- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }, and, to sort by,
+-- the same of those that are numbers. one: of
 -- slate.judge.observer.
 function Rules:cells(one)
-    local cells = {}
+    local cells, numbers = {}, {}
     for id, values in pairs(self:values(chronicle.known(one))) do
-        cells[id] = {}
+        cells[id], numbers[id] = {}, {}
         for i, column in ipairs(self.columns) do
-            cells[id][i] = M.text(values[column.title])
+            local value = values[column.title]
+            cells[id][i], numbers[id][i] = M.text(value), type(value) == "number" and value or nil
         end
     end
-    return cells
+    return cells, numbers
 end
 
 return M

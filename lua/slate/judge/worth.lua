@@ -5,6 +5,7 @@
 -- the figures of slate.judge.predict: a page here brings what a move of one page is predicted to bring.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
+local outlook = require "slate.judge.outlook"
 local predict = require "slate.judge.predict"
 
 local M = {}
@@ -33,9 +34,18 @@ local function worth_of(class, measured, curve, reads)
     return worth.gain and worth or nil
 end
 
+-- The policy that would be better for a class (by slate.judge.outlook), and by how much; nil without one.
+local function better_policy(guesses)
+    local best = guesses and foresight.best_that_evicts(guesses)
+    if best and best.difference and outlook.rate(best) == "better" then
+        return best.policy, best.difference
+    end
+end
+
 --- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
--- read_share (by its curve, where it has one), gain, loss }. one: of slate.judge.observer. asked: automove (a reply, as
--- text) and curves (by class id, each a list of { bytes, hit_ratio } with its sampled reads), as far as they are known.
+-- read_share (by its curve, where it has one), gain, loss, policy and policy_gain (one that would be better for it) }.
+-- one: of slate.judge.observer. asked: automove and whatif (replies, as texts) and curves (by class id, each a list of
+-- { bytes, hit_ratio } with its sampled reads), as far as they are known.
 function M.classes(one, asked)
     local curves, list = asked.curves or {}, {}
     local seen, reads_per_s = predict.seen(one, curves)
@@ -44,10 +54,15 @@ function M.classes(one, asked)
     end
     local automove = answers.automove(asked.automove)
     local measured = automove and automove.is_weighed and automove.classes or {}
+    local whatif = answers.whatif(asked.whatif) or { classes = {} }
     local reads = { sampled = reads_of(curves), per_s = reads_per_s }
     for _, class in ipairs(seen.classes) do
         if class.total_pages > 0 then
-            list[#list + 1] = worth_of(class, measured[class.id], curves[class.id], reads)
+            local worth = worth_of(class, measured[class.id], curves[class.id], reads)
+            if worth then
+                worth.policy, worth.policy_gain = better_policy(whatif.classes[class.id])
+                list[#list + 1] = worth
+            end
         end
     end
     table.sort(list, function(a, b)

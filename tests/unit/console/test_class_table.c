@@ -1,10 +1,14 @@
 #include "brain/brain.h"
+#include "brain/own_rules.h"
 #include "draw/class_table.h"
 #include "draw/class_filter.h"
 #include "fixture.h"
 #include "tap.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void test_rows_are_sorted_by_the_chosen_column(void) {
     struct model *model = fixture_model("memcached-1.6.18");
@@ -26,6 +30,39 @@ static void test_rows_are_sorted_by_the_chosen_column(void) {
            class_columns[column].head);
     }
     model_destroy(&model);
+}
+
+static void test_rows_are_sorted_by_an_operators_own_column(void) {
+    char path[] = "/tmp/slate-rules-XXXXXX";
+    int fd = mkstemp(path);
+    dprintf(fd, "return { columns = {\n"
+                "  { title = 'FAR', value = function(row) return row.id ~= 12 and 100 - row.id or nil end },\n"
+                "  { title = 'WORD', value = function(row) return row.id == 4 and 'b' or 'a' end } } }\n");
+    close(fd);
+    setenv("SLATE_RULES", path, 1);
+    own_rules_open();
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct class_table_ui ui;
+    unsigned ids[CLASS_LIMIT];
+    class_table_init(&ui);
+    for (int i = 0; i < COLUMN_COUNT && ui.sort < COLUMN_COUNT; i++) {
+        class_table_step_sort(&ui, 1);
+    }
+    is(ui.sort, COLUMN_COUNT, "it comes behind the others");
+    is_str(class_table_head(ui.sort), "FAR", "with its title");
+    is(class_table_rows(model, &ui, ids), 3, "no row is lost");
+    ok(ids[0] == 4 && ids[1] == 22 && ids[2] == 12, "the largest first, what has no value last");
+    ui.is_ascending = true;
+    class_table_rows(model, &ui, ids);
+    ok(ids[0] == 22 && ids[1] == 4 && ids[2] == 12, "and the other way round");
+    class_table_step_sort(&ui, 1);
+    class_table_rows(model, &ui, ids);
+    ok(ids[0] == 4 && ids[1] == 12 && ids[2] == 22, "texts by their letters: %u %u %u", ids[0], ids[1], ids[2]);
+    class_table_step_sort(&ui, 1);
+    is(ui.sort, COLUMN_ID, "then the first column again");
+    model_destroy(&model);
+    own_rules_close();
+    unlink(path);
 }
 
 static void test_unknown_values_sort_last_both_ways(void) {
@@ -128,6 +165,7 @@ static void test_the_cursor_stays_on_its_class(void) {
 
 int main(void) {
     test_rows_are_sorted_by_the_chosen_column();
+    test_rows_are_sorted_by_an_operators_own_column();
     test_unknown_values_sort_last_both_ways();
     test_filters_choose_rows();
     test_absent_is_a_dash_and_never_zero();

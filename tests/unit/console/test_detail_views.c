@@ -57,6 +57,8 @@ static void test_the_page_map_has_a_cell_a_page(void) {
     ok(shows("◆ 3 of class 13 marked"), "and what they hold is said");
     ok(press(&frame, COMMAND_MOVE_PAGES).kind == INTENT_SAY, "not to itself");
     press(&frame, COMMAND_UP);
+    draw(&frame, 80, 24, false);
+    ok(shows("m: 3 pages from class 13: "), "on another class what the move would bring is said");
     struct intent intent = press(&frame, COMMAND_MOVE_PAGES);
     ok(intent.kind == INTENT_REVIEW && intent.plan.steps[0].from == 13 && intent.plan.steps[0].to == 12 &&
            intent.plan.steps[0].pages == 3,
@@ -236,6 +238,7 @@ static void test_curves_say_what_memory_and_policies_would_do(void) {
     ok(shows("s3fifo   hit  77.4 %") && shows("today's") && shows("inconclusive"),
        "policies, with what is not known called so");
     ok(shows("MEASURED") && shows("no class starves: no move is advised"), "what a page is worth, and what follows");
+    ok(shows("memory: ") && shows("policy: "), "whether more memory or another policy would help, as slatectl says it");
     press(&frame, COMMAND_DOWN);
     press(&frame, COMMAND_DOWN);
     ok(ui.curves.cursor > 0, "a class is chosen");

@@ -72,6 +72,31 @@ static void test_ages_do_not_count_where_hits_do(void) {
     model_destroy(&model);
 }
 
+/* Whichever view is looked at, the same is asked for, and so the same is found. */
+static void test_what_the_judgement_rests_on_is_asked_for_now_and_then(void) {
+    static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE, INQUIRY_WHATIF};
+    struct model *model = brain_model("x");
+    struct wants wants = {0};
+    health_wants(model, 1000, &wants);
+    is(wants.unhurried, 0, "nothing before the server has said who it is");
+    model_destroy(&model);
+    model = fixture_model("slated-0.1");
+    health_wants(model, 1000, &wants);
+    is(wants.unhurried, INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY) | INQUIRY_BIT(CURVE) | INQUIRY_BIT(WHATIF),
+       "then all of it");
+    is(wants.inquiries, 0, "without a refresh of its own");
+    struct details *details = model_open_details(model);
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
+        details_take(details, judged[i], 0, "STAT a 1\r\nEND\r\n", 15, true, 5000);
+    }
+    wants = (struct wants){0};
+    health_wants(model, 14000, &wants);
+    is(wants.unhurried, 0, "what is known is not asked again at once");
+    health_wants(model, 15000, &wants);
+    ok(wants.unhurried & INQUIRY_BIT(CURVE), "but ten seconds later");
+    model_destroy(&model);
+}
+
 static void test_old_figures_are_called_old(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     ok(!health_is_stale(model, 13000, 1000), "a second is fresh");
@@ -178,6 +203,7 @@ int main(void) {
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
     test_ages_do_not_count_where_hits_do();
+    test_what_the_judgement_rests_on_is_asked_for_now_and_then();
     test_old_figures_are_called_old();
     test_without_figures_there_is_still_a_line();
     test_losses_and_limits_are_reported();

@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Whether more memory, or another eviction policy, would bring hits: the one answer of doctor, advise and slatetop.
+--- Pure.
+--
+-- Both are told from sampled keys. Where a class starves, neither is what the server lacks: see to that class first.
+-- A server that evicts nothing needs neither. about: { starves = the id of the class that starves most, or nil;
+-- evicts = whether anything is evicted }.
+local answers = require "slate.facts.answers"
+local foresight = require "slate.facts.foresight"
+local starving = require "slate.judge.starving"
+local units = require "slate.base.units"
+
+local M = {}
+
+--- From a point of hits on, more memory or another policy is worth a word.
+M.GAIN_LEAST_RATIO = 0.01
+
+local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
+local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
+local BY_LRU <const> = "the LRU model"
+
+--- What is needed of an observer (of slate.judge.observer) for the answers: about. Of none it is not known that
+-- anything is evicted.
+function M.about(one)
+    local worst = one.rows and starving.worst(one.rows)
+    return { starves = worst and worst.id, evicts = ((one.rates and one.rates.general.evictions) or 0) > 0 }
+end
+
+-- memory --------------------------------------------------------------------------------------
+
+--- The hit ratio over the bytes of memory, as a list of { bytes, hit_ratio }, and who tells it: miniatures of the
+-- policy that runs where there are any, else the LRU model. nil before enough was sampled. curve: of
+-- slate.facts.foresight.
+function M.points(curve)
+    if #curve.sizes >= 2 and curve.bytes then
+        local points = {}
+        for i, size in ipairs(curve.sizes) do
+            points[i] = { math.floor(size[1] * curve.bytes), size[2] }
+        end
+        return points, "miniatures of " .. (curve.policy or "its policy")
+    end
+    return #curve.points >= 2 and curve.points or nil, BY_LRU
+end
+
+-- So much more memory would bring so many points: { times, bytes_more, gain }; the least of it that is worth a word.
+local function least_worth(curve)
+    for _, times in ipairs(MORE_TIMES) do
+        local gain, chance = foresight.gain_at(curve, times)
+        if gain and gain >= M.GAIN_LEAST_RATIO and gain >= ERRORS_APART * chance then
+            return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain }
+        end
+    end
+end
+
+--- Whether the server is short of memory: { is_short, times, bytes_more, gain (these three when it is), text }; nil
+-- before enough was sampled.
+function M.memory(curve, about)
+    local twice, chance = foresight.gain_at(curve, MORE_TIMES[#MORE_TIMES])
+    if not twice then
+        return nil
+    elseif about.starves then
+        return { text = ("class %d starves: it lacks pages that other classes have; see to it before memory is bought")
+            :format(about.starves) }
+    elseif not about.evicts then
+        return { text = "nothing is evicted: more memory would bring nothing" }
+    end
+    local found = least_worth(curve)
+    if found then
+        found.is_short = true
+        found.text = ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
+            units.bytes(found.bytes_more), (found.times - 1) * 100, found.gain * 100)
+        return found
+    end
+    return { text = ("more memory would bring little: twice as much %.1f points of hits, +-%.1f"):format(
+        math.max(0, twice) * 100, ERRORS_APART * chance * 100) }
+end
+
+-- policies ------------------------------------------------------------------------------------
+
+--- What is to be thought of another policy: "better" (worth a change, beyond chance), "worse" (beyond chance), or
+-- "inconclusive". guess: { policy, difference, doubt }.
+function M.rate(guess)
+    local doubt = (guess.doubt or 0) * ERRORS_APART
+    return guess.difference - doubt >= M.GAIN_LEAST_RATIO and "better" or guess.difference + doubt < 0 and "worse"
+        or "inconclusive"
+end
+
+--- Whether another policy would hit more: { is_better, best (its name), difference, text }; nil before any was
+-- compared.
+-- whatif: { totals, policies } of slate.facts.foresight. Never `none`, which refuses what is new.
+function M.policy(whatif, about)
+    local totals, best = whatif.totals, foresight.best_that_evicts(whatif.policies)
+    if not (totals.policy and best and best.difference) then
+        return nil
+    elseif about.starves then
+        return { best = best.policy, text = ("class %d starves: it lacks pages that other classes have; see to it "
+            .. "before the policy"):format(about.starves) }
+    elseif best.policy == totals.policy or M.rate(best) ~= "better" then
+        return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
+            totals.policy) }
+    elseif totals.auto == 1 then
+        return { best = best.policy, text = ("%s would hit %.1f points more than %s: auto sees to it"):format(
+            best.policy, best.difference * 100, totals.policy) }
+    elseif not about.evicts then
+        return { best = best.policy, text = "nothing is evicted: no policy would hit more" }
+    end
+    return { is_better = true, best = best.policy, difference = best.difference,
+        text = ("%s would hit %.1f points more than %s, by its miniatures"):format(best.policy, best.difference * 100,
+            totals.policy) }
+end
+
+-- for slatetop --------------------------------------------------------------------------------
+
+local TONES <const> = { better = "good", worse = "note" }
+
+--- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.observer;
+-- asked: replies as texts (curve, whatif); what is not there is left out.
+function M.sentences(one, asked)
+    local list, about = {}, M.about(one)
+    local curve, whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
+    local memory = curve and M.memory(curve, about)
+    local policy = whatif and M.policy(whatif, about)
+    list[1] = memory and { label = "memory", text = memory.text, tone = memory.is_short and "good" or nil }
+    list[#list + 1] = policy and { label = "policy", text = policy.text, tone = policy.is_better and "good" or nil }
+    return list
+end
+
+--- What is to be thought of each policy: a list of { label = its name, text, tone }.
+function M.ratings(_, asked)
+    local list, whatif = {}, answers.whatif(asked.whatif) or { totals = {}, policies = {} }
+    for i, guess in ipairs(whatif.policies) do
+        local is_now = guess.policy == whatif.totals.policy
+        local word = guess.policy == "none" and "refuses when full" or guess.difference and M.rate(guess)
+            or "inconclusive"
+        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = is_now and "today's"
+            or word == "better" and "+ better" or word == "worse" and "- worse" or word }
+    end
+    return list
+end
+
+return M

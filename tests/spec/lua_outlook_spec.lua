@@ -1,0 +1,130 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Whether more memory, or another policy, would help: one answer for slatectl doctor, slatectl advise and slatetop.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local attention = require "slate.judge.attention"
+local doctor = require "slate.judge.doctor"
+local chronicle = require "slate.judge.chronicle"
+local foresight = require "slate.facts.foresight"
+local observer = require "slate.judge.observer"
+local outlook = require "slate.judge.outlook"
+local snapshots = require "support.snapshots"
+
+local CALM <const>, EVICTS <const> = { evicts = false }, { evicts = true }
+
+local function curve_of(...)
+    local lines = { "STAT bytes 67108864", "STAT reads 1000000" }
+    for i, ratio in ipairs({ ... }) do
+        lines[#lines + 1] = ("STAT hit_ratio_x%g %g"):format(2.0 ^ (i - 2), ratio)
+    end
+    return lines
+end
+
+local function whatif_of(difference, doubt, about)
+    local lines = { "STAT policy s3fifo", "STAT auto " .. (about and about.auto or 0), "STAT s3fifo:hit_ratio 0.8",
+        "STAT s3fifo:difference 0", "STAT s3fifo:doubt 0", "STAT s3fifo:reads 9999",
+        "STAT sieve:hit_ratio " .. 0.8 + difference, "STAT sieve:difference " .. difference,
+        "STAT sieve:doubt " .. doubt, "STAT sieve:reads 9999", "STAT none:hit_ratio 0.99", "STAT none:difference 0.19",
+        "STAT none:doubt 0" }
+    return lines
+end
+
+local function policy(lines, about)
+    local totals, policies = foresight.parse_whatif(lines)
+    return outlook.policy({ totals = totals, policies = policies }, about)
+end
+
+describe("whether more memory helps", function()
+    local function memory(about, ...)
+        return outlook.memory(foresight.parse_curve(curve_of(...)), about)
+    end
+
+    it("is told by the least memory that brings a point beyond chance", function()
+        local answer = memory(EVICTS, 0.7, 0.8, 0.86, 0.9)
+        assert.equal("memory is short: 16M more (25 %) would bring 1.5 points of hits, by its curve", answer.text)
+        assert.is_true(answer.is_short)
+        assert.equal("more memory would bring little: twice as much 0.9 points of hits, +-0.1",
+            memory(EVICTS, 0.7, 0.8, 0.809, 0.9).text)
+        assert.equal("more memory would bring little: twice as much 0.0 points of hits, +-0.1",
+            memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
+    end)
+
+    it("is no question where a class starves, nor where nothing is evicted", function()
+        assert.truthy(memory({ evicts = true, starves = 7 }, 0.5, 0.6, 0.8, 0.9).text:find("^class 7 starves"))
+        assert.truthy(memory(CALM, 0.5, 0.6, 0.8, 0.9).text:find("^nothing is evicted"))
+        assert.is_nil(memory(EVICTS))
+    end)
+end)
+
+describe("whether another policy helps", function()
+    it("is told when it is worth a point beyond chance", function()
+        assert.equal("sieve would hit 3.0 points more than s3fifo, by its miniatures",
+            policy(whatif_of(0.03, 0.004), EVICTS).text)
+        for _, case in ipairs({ { 0.03, 0.012 }, { 0.009, 0 } }) do
+            assert.equal("no policy is better than s3fifo by more than chance: keep it",
+                policy(whatif_of(case[1], case[2]), EVICTS).text)
+        end
+    end)
+
+    it("is left to auto where auto follows it, and to later where a class starves", function()
+        assert.falsy(policy(whatif_of(0.03, 0.004, { auto = 1 }), EVICTS).is_better)
+        assert.falsy(policy(whatif_of(0.03, 0.004), { evicts = true, starves = 7 }).is_better)
+        assert.falsy(policy(whatif_of(0.03, 0.004), CALM).is_better)
+    end)
+
+    it("is rated policy by policy by the same rule", function()
+        local said = {}
+        for _, one in ipairs(outlook.ratings(nil, { whatif = table.concat(whatif_of(0.03, 0.004), "\r\n") })) do
+            said[one.label] = one.text
+        end
+        assert.same({ s3fifo = "today's", sieve = "+ better", none = "refuses when full" }, said)
+        assert.equal("worse", outlook.rate({ difference = -0.03, doubt = 0.004 }))
+        assert.equal("inconclusive", outlook.rate({ difference = 0.03, doubt = 0.012 }))
+    end)
+end)
+
+describe("slatetop's health line, its Curves view and slatectl doctor", function()
+    -- A slated that evicts from one class, and what it answers.
+    local function seen(starves)
+        local one = observer.new()
+        for i = 0, 5 do
+            local now = snapshots.make(1000 + i, {
+                [3] = snapshots.class({ age = starves and 6000 or 12, total_pages = starves and 40 or 4 }),
+                [5] = snapshots.class({ age = 10, evicted = 400 * i, number = 4000 }) },
+                { evictions = 400 * i, limit_maxbytes = 64 << 20 }, { slab_automove = 0 })
+            now.slated = "0.1.0"
+            one:look(now)
+        end
+        return one
+    end
+
+    local function by_label(list)
+        local said = {}
+        for _, one in ipairs(list) do
+            said[one.label or one.name or ""] = one.text or one.what
+        end
+        return said
+    end
+
+    for name, case in pairs({
+        ["short of memory, and of a better policy"] = { curve_of(0.7, 0.8, 0.86, 0.9), whatif_of(0.03, 0.004), false },
+        ["well off"] = { curve_of(0.7, 0.8, 0.801, 0.802), whatif_of(0.001, 0.004), false },
+        ["with a class that starves"] = { curve_of(0.5, 0.6, 0.8, 0.9), whatif_of(0.03, 0.004), true },
+    }) do
+        it("say the same of a server " .. name, function()
+            local one = seen(case[3])
+            local asked = { curve = table.concat(case[1], "\r\n"), whatif = table.concat(case[2], "\r\n") }
+            local view, top = by_label(outlook.sentences(one, asked)), by_label(attention.findings(one, asked))
+            local known = chronicle.known(one)
+            known.curve = foresight.parse_curve(case[1])
+            local totals, policies = foresight.parse_whatif(case[2])
+            known.whatif = { totals = totals, policies = policies }
+            local told = by_label(doctor.findings(known))
+            for _, label in ipairs({ "memory", "policy" }) do
+                assert.equal(told[label], top[label])
+                local is_advised = view[label]:find("is short", 1, true) or view[label]:find("would hit", 1, true)
+                assert.equal(is_advised and view[label] or nil, told[label])
+            end
+            assert.equal(case[3], told.starving ~= nil)
+        end)
+    end
+end)
