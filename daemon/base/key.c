@@ -1,6 +1,7 @@
 #include "base/key.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 #define XXH_INLINE_ALL
@@ -18,6 +19,14 @@ bool key_hash_draw(void) {
         got = getrandom(secret, sizeof secret, 0);
     } while (got < 0 && errno == EINTR);
     return got == (ssize_t)sizeof secret;
+}
+
+_Static_assert(XXH3_SECRET_DEFAULT_SIZE == KEY_SECRET_BYTES, "the secret's size is told in key.h");
+
+void key_hash_secret(unsigned char to[KEY_SECRET_BYTES]) { memcpy(to, secret, sizeof secret); }
+
+void key_hash_set_secret(const unsigned char from[KEY_SECRET_BYTES]) {
+    memcpy(secret, from, sizeof secret);
 }
 
 uint64_t key_hash(const char *bytes, size_t len) {

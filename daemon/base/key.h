@@ -35,6 +35,10 @@ uint64_t key_hash(const char *bytes, size_t len); /* 5 to 10 ns for a short key 
 bool key_hash_draw(void);          /* a secret from the kernel; false and errno */
 /* a secret that follows from the seed, for tests that must repeat */
 void key_hash_seed(uint64_t seed);
+/* The secret itself, for the next process, which goes on with an index of this one's. */
+enum { KEY_SECRET_BYTES = 192 };
+void key_hash_secret(unsigned char to[KEY_SECRET_BYTES]);
+void key_hash_set_secret(const unsigned char from[KEY_SECRET_BYTES]);
 
 static inline struct key key_make(const char *bytes, size_t len) {
     return (struct key){.ptr = bytes, .hash = key_hash(bytes, len), .len = (uint8_t)len};

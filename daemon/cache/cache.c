@@ -24,6 +24,12 @@ static unsigned default_partitions(size_t limit_bytes) {
     return n;
 }
 
+static unsigned partition_count(const struct cache_config *cfg) {
+    return cfg->partitions != 0 ? cfg->partitions
+           : cfg->taken != NULL ? cfg->taken->partitions
+                                : default_partitions(cfg->limit_bytes);
+}
+
 /* Address space: also for a page of every class beyond the largest limit, for the first page of a
  * class may go over it. */
 static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most) {
@@ -92,7 +98,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     atomic_init(&c->temporary_ttl_s, cfg->temporary_ttl_s);
     cache_set_tuning(c, cfg->hot_pct, cfg->warm_pct, cfg->hot_factor_pct, cfg->warm_factor_pct);
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
-    unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
+    unsigned n = partition_count(cfg);
     c->partition_shift = 32u - (unsigned)__builtin_ctz(n);
     const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
     if (!reserve_room(c, kind, n)) {
@@ -106,11 +112,15 @@ struct cache *cache_create(const struct cache_config *cfg) {
     }
     for (; c->partition_count < n; c->partition_count++) {
         struct partition *p = &c->partitions[c->partition_count];
-        if (!index_init(&p->index, kind, &c->index_pool, &c->arena->space)) {
+        if (!c->borrowed && !index_init(&p->index, kind, &c->index_pool, &c->arena->space)) {
             errno = ENOMEM;
             goto fail;
         }
         lock_init(&p->lock);
+    }
+    if (c->borrowed) { /* the rest comes with the image */
+        index_pool_back(&c->index_pool, cfg->taken->index_bytes);
+        return c;
     }
     keep_count_cas(c);
     geometry_note_classes(c);

@@ -47,6 +47,12 @@ enum cache_store_kind {
     CACHE_STORE_KINDS,
 };
 
+/* A cache of another process, which goes on with it until cache_own. */
+struct cache_taken {
+    unsigned partitions;
+    size_t   index_bytes; /* what its index takes, roughly: so much is had at once */
+};
+
 struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
     /* the limit can be raised up to this, if the system has the address space and references would
@@ -74,6 +80,7 @@ struct cache_config {
      * NULL: none. CACHE_STORE_SLAB. If cache_create fails with EINVAL because of it, `why`, of
      * CACHE_WHY_BYTES, has a sentence */
     struct memory_file *memory_file;
+    const struct cache_taken *taken; /* that is another process's still, of which this tells */
     char       *why;
     /* the policy is that of the file, if it is known there; in any case classes that had another
      * than the whole have it again */
@@ -96,6 +103,37 @@ void          cache_keep_time(struct cache *);
 /* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file, nothing.
  * False: it is too long. One caller at a time. */
 bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
+/* --- the cache goes over to another process ---
+ *
+ *     the one that has it            the next one
+ *                                    cache_create, with the file, borrowed, and `taken`
+ *     every thread rests between two turns
+ *     cache_image_put                cache_image_get: nothing in the file is changed
+ *     … the other has it now:        … it is this one's now:
+ *     cache_leave, cache_destroy     cache_own; turns may begin
+ *
+ * Before the last line either may end, and the first goes on as if nothing had been. */
+struct image;
+/* The file that the items lie in; -1: there is none, the cache cannot be handed over. It stays the
+ * cache's. */
+int      cache_file(const struct cache *);
+unsigned cache_partitions(const struct cache *);
+/* What the builds of both must have alike, hashed: how an image and all in it is laid out. */
+uint64_t cache_image_layout(void);
+/* How many bytes an image would have, roughly, and of these the index. */
+size_t   cache_image_bytes(const struct cache *, size_t *index_bytes);
+/* All that is not in the file. False: a page is half on its way from one class to another, or
+ * memory is wanting. */
+bool     cache_image_put(struct image *, struct cache *);
+/* NULL, or why not: it is not whole, of a cache with other options, or memory is wanting. The cache
+ * can only be destroyed then. */
+const char *cache_image_get(struct image *, struct cache *);
+/* Before the first turn, and before anything else that changes items. */
+void     cache_own(struct cache *);
+/* After cache_image_put. From now on nothing that this process does changes the items, and it can
+ * only end. False: the system refuses; then it must end at once. */
+bool     cache_leave(struct cache *);
+
 struct cache_adopted { /* what a memory file held at the start */
     uint64_t items, expired; /* adopted; and had expired or been flushed by then */
     uint64_t torn;           /* were being written when the process ended, or were not whole */

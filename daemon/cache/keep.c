@@ -184,6 +184,7 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         return false;
     }
     bool old = !f->is_new;
+    c->borrowed = f->borrowed;
     c->config.memory_file = NULL; /* the arena's */
     char path[MEMORY_WHY_BYTES / 2];
     snprintf(path, sizeof path, "%s", f->path);
@@ -193,10 +194,11 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         return false;
     }
     uint64_t most;
-    if (old && !(cas_most(c, &most) && go_on(c))) {
+    /* the counts of one that is borrowed go on meanwhile: the image tells them */
+    if (old && !((c->borrowed || cas_most(c, &most)) && go_on(c))) {
         return refuse(c, "its head is damaged (counts)" ANEW);
     }
-    if (old) { /* from here on it is changed */
+    if (old && !c->borrowed) { /* from here on it is changed */
         kept_set(&head_of(c)->boot, memory_boot());
         kept_set(&head_of(c)->state, MEMORY_SERVING);
         crash_point("file_opened");
@@ -237,11 +239,53 @@ void cache_sizes_settled(struct cache *c) {
     }
 }
 
+static struct partition *partitions_of_memory(unsigned count) {
+    size_t bytes = count * sizeof(struct partition);
+    struct partition *made = aligned_alloc(64, bytes);
+    return made != NULL ? memset(made, 0, bytes) : NULL;
+}
+
+static void copy_partitions(struct partition *to, const struct partition *from, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(&to[i], &from[i], sizeof *to);
+        lock_init(&to[i].lock);
+        crash_point("partition_copied");
+    }
+}
+
+bool keep_set_apart(struct cache *c) {
+    free(c->apart);
+    c->apart = partitions_of_memory(c->partition_count);
+    if (c->apart != NULL) {
+        copy_partitions(c->apart, c->partitions, c->partition_count);
+    }
+    return c->apart != NULL;
+}
+
+bool keep_leave(struct cache *c) {
+    c->partitions = c->apart;
+    c->apart = NULL;
+    c->borrowed = true;
+    c->kept = false; /* its end is not the file's */
+    return memory_file_leave(c->arena->file);
+}
+
+/* No address of a partition stands anywhere yet. The last CAS of each is what it was, at the same
+ * place: a crash on the way finds it. */
+void keep_own(struct cache *c) {
+    struct partition *apart = c->partitions, *there = (struct partition *)(void *)front_of(c);
+    memory_file_own(c->arena->file);
+    crash_point("file_owned");
+    copy_partitions(there, apart, c->partition_count);
+    c->partitions = there;
+    c->borrowed = false;
+    free(apart);
+}
+
 struct partition *keep_partitions(struct cache *c, unsigned count) {
     size_t bytes = count * sizeof(struct partition);
-    if (c->arena->file == NULL) {
-        struct partition *made = aligned_alloc(64, bytes);
-        return made != NULL ? memset(made, 0, bytes) : NULL;
+    if (c->arena->file == NULL || c->borrowed) {
+        return partitions_of_memory(count);
     }
     struct partition *there = (struct partition *)(void *)front_of(c);
     uint64_t most;
@@ -252,7 +296,8 @@ struct partition *keep_partitions(struct cache *c, unsigned count) {
 }
 
 void keep_free_partitions(struct cache *c) {
-    if (c->arena == NULL || c->arena->file == NULL) {
+    free(c->apart);
+    if (c->arena == NULL || c->arena->file == NULL || c->borrowed) {
         free(c->partitions);
     }
 }

@@ -56,6 +56,8 @@ struct cache {
     struct cache_config config;
     const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
+    bool                borrowed; /* taken from a process that still has it */
+    bool                policy_renamed; /* the options want another than the process before had */
     bool                kept; /* its memory file holds all there is (cache/keep.h) */
     struct cache_adopted adopted;
     bool                sizes_wanted; /* cache_sizes_wanted */
@@ -66,6 +68,7 @@ struct cache {
     struct limbos      *limbos; /* THREADS_MAX of them, by turn; of the heap store, else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
+    struct partition   *apart; /* a copy in this process's own memory (keep_set_apart), or NULL */
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
     /* of each class in each partition: what its oldest item was, to whoever chooses a victim
      * (victim.c); 0: not known, or none */

@@ -16,6 +16,13 @@ extern const struct evict_policy evict_lru, evict_slru, evict_bag, evict_fifo, e
 extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
 
+struct image;
+/* A queue as a part of an image for the next process (base/image.h), whose nodes lie where this
+ * one's do; and back, of a queue that was initialised: it has the policy that it had. False: no
+ * memory, no such policy, or the image is not whole. */
+void evict_put(struct image *, const struct evict_queue *);
+bool evict_get(struct image *, struct evict_queue *);
+
 /* A queue has no memory of its own until its policy remembers what it evicted; evict_fini gives
  * that back. */
 void evict_fini(struct evict_queue *);

@@ -1,6 +1,7 @@
 #include "evict/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "evict/list.h"
 
@@ -28,6 +29,29 @@ struct evict_memory {
 void evict_memory_free(struct evict_memory **m) {
     free(*m);
     *m = NULL;
+}
+
+static size_t memory_bytes(uint32_t words) {
+    return sizeof(struct evict_memory) + words * sizeof(uint64_t);
+}
+
+void evict_memory_put(struct image *to, const struct evict_memory *m) {
+    image_put_u64(to, m != NULL ? m->words : 0);
+    if (m != NULL) {
+        image_put(to, m, memory_bytes(m->words));
+    }
+}
+
+bool evict_memory_get(struct image *from, struct evict_memory **m) {
+    uint64_t words = image_take_u64(from);
+    const struct evict_memory *there =
+        words == 0 || words > UINT32_MAX ? NULL : image_part(from, memory_bytes((uint32_t)words));
+    *m = there != NULL ? malloc(memory_bytes((uint32_t)words)) : NULL;
+    if (*m != NULL) {
+        memcpy(*m, there, memory_bytes((uint32_t)words));
+        (*m)->words = (uint32_t)words;
+    }
+    return !from->failed && (words == 0 || *m != NULL);
 }
 
 /* The queue's memory with `tenths` tenths of a word a node; NULL: none to be had. */

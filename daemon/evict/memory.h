@@ -7,6 +7,7 @@
  * line (ghosts) or four (sketch); making one anew O(nodes). */
 #ifndef SLATE_EVICT_MEMORY_H
 #define SLATE_EVICT_MEMORY_H
+#include "base/image.h"
 #include "evict/queue.h"
 
 /* Ghosts: 16-bit fingerprints in buckets of four, each with the age at which it came; as many as
@@ -26,4 +27,8 @@ void     evict_sketch_add(struct evict_queue *, const struct node *, unsigned ti
 unsigned evict_sketch_count(const struct evict_queue *, const struct node *);
 
 void evict_memory_free(struct evict_memory **);
+/* All of it, or that there is none, as a part of an image; and back. False: no memory, or the image
+ * is not whole. */
+void evict_memory_put(struct image *, const struct evict_memory *);
+bool evict_memory_get(struct image *, struct evict_memory **);
 #endif

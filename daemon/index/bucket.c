@@ -268,6 +268,12 @@ static uint64_t bucket_bytes(const struct index *ix) {
     return (bucket_count(ix) + ix->buckets.overflow_count) * sizeof(struct bucket);
 }
 
+static unsigned bucket_arrays(struct index *ix, index_array *to[INDEX_ARRAYS_MOST]) {
+    to[0] = &ix->buckets.table;
+    to[1] = &ix->buckets.overflow;
+    return 2;
+}
+
 const struct index_kind index_bucket = {
     .name = "bucket",
     .item_bytes_most = 12,
@@ -280,4 +286,5 @@ const struct index_kind index_bucket = {
     .rivals = bucket_rivals,
     .bytes = bucket_bytes,
     .buckets = bucket_count,
+    .arrays = bucket_arrays,
 };

@@ -30,6 +30,7 @@
 
 struct index;
 
+enum { INDEX_ARRAYS_MOST = 2 };
 enum { INDEX_CHAIN_MOST = 108 }; /* items that index_chain or index_rivals may tell of at once */
 
 /* Versions that are odd while an item changes where it lies; the second may be NULL. */
@@ -57,6 +58,8 @@ struct index_kind {
     unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
     uint64_t (*bytes)(const struct index *);
     uint64_t (*buckets)(const struct index *);
+    /* its arrays, as many as there are; all else that it keeps lies in struct index */
+    unsigned (*arrays)(struct index *, index_array *to[INDEX_ARRAYS_MOST]);
 };
 
 /* The default first; NULL at the end. */

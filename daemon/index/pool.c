@@ -20,6 +20,10 @@ bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
     return true;
 }
 
+void index_pool_back(struct index_pool *p, size_t bytes) {
+    madvise(p->base, bytes < p->bytes ? bytes : p->bytes, MADV_POPULATE_WRITE);
+}
+
 void index_pool_fini(struct index_pool *p) {
     if (p->base != NULL) {
         munmap(p->base, p->bytes);
@@ -36,13 +40,14 @@ void *index_pool_take(struct index_pool *p, size_t bytes) {
     return p->base + at;
 }
 
-bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t segment_bytes) {
+/* Room in the directory for the n-th; NULL: no memory. */
+static struct index_directory *directory_for(index_array *a, uint32_t n) {
     struct index_directory *d = atomic_load_explicit(a, memory_order_relaxed);
     if (d == NULL || n >= d->room) {
         uint32_t room = d == NULL ? 8 : d->room * 2;
         struct index_directory *wider = calloc(1, sizeof *wider + room * sizeof wider->segments[0]);
         if (wider == NULL) {
-            return false;
+            return NULL;
         }
         wider->room = room;
         wider->older = d;
@@ -54,12 +59,24 @@ bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t
         atomic_store_explicit(a, wider, memory_order_release);
         d = wider;
     }
-    void *segment = index_pool_take(pool, segment_bytes);
-    if (segment == NULL) {
-        return false;
+    return d;
+}
+
+bool index_array_put(index_array *a, uint32_t n, void *segment) {
+    struct index_directory *d = directory_for(a, n);
+    if (d != NULL) {
+        atomic_store_explicit(&d->segments[n], segment, memory_order_release);
     }
-    atomic_store_explicit(&d->segments[n], segment, memory_order_release);
-    return true;
+    return d != NULL;
+}
+
+bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t segment_bytes) {
+    struct index_directory *d = directory_for(a, n);
+    void *segment = d != NULL ? index_pool_take(pool, segment_bytes) : NULL;
+    if (segment != NULL) {
+        atomic_store_explicit(&d->segments[n], segment, memory_order_release);
+    }
+    return segment != NULL;
 }
 
 void index_array_free(index_array *a) {

@@ -17,6 +17,8 @@ struct index_pool {
     _Atomic size_t used;
 };
 bool  index_pool_init(struct index_pool *, size_t reserve_bytes); /* false and errno */
+/* Has memory for so much of it now rather than at its first use; a wish. */
+void  index_pool_back(struct index_pool *, size_t bytes);
 void  index_pool_fini(struct index_pool *);
 /* zeroed, a multiple of 64 bytes; NULL: all is used. Any thread */
 void *index_pool_take(struct index_pool *, size_t bytes);
@@ -33,6 +35,8 @@ typedef _Atomic(struct index_directory *) index_array;
 
 /* Gives the array its n-th segment, all before it being there; false: out of memory. */
 bool index_array_add(index_array *, uint32_t n, struct index_pool *, size_t segment_bytes);
+/* The same with memory of the pool that was taken before. */
+bool index_array_put(index_array *, uint32_t n, void *segment);
 void index_array_free(index_array *); /* only the directories: segments are the pool's */
 
 /* A segment that is there. */

@@ -191,7 +191,7 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
     if (h == NULL || file_bytes < sizeof *h ||
         pread(f->fd, h, sizeof *h, 0) != (ssize_t)sizeof *h) {
         ok = refuse(why, path, "it is no memory file of slated" ANEW);
-    } else if (h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
+    } else if (h->magic == MAGIC_NEW && !f->borrowed) { /* nothing was ever stored in it */
         ok = make(f, path, w, why);
     } else if (h->magic != MAGIC) {
         ok = refuse(why, path, "it is no memory file of slated" ANEW);
@@ -206,7 +206,7 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
                           (unsigned long long)h->shape.file_bytes);
         kept_get(&h->state, &state);
         kept_get(&h->boot, &boot);
-        if (ok && state != MEMORY_STOPPED && boot != memory_boot()) {
+        if (ok && !f->borrowed && state != MEMORY_STOPPED && boot != memory_boot()) {
             log_warn("%s: the machine went down while it was in use, and not all of it may have "
                      "been written: it starts empty",
                      path);
@@ -282,6 +282,33 @@ struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES
     return memory_file_of(fd, path, why);
 }
 
+struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]) {
+    struct memory_file *f = memory_file_of(taken_fd, name, why);
+    if (f != NULL) {
+        f->borrowed = true;
+    }
+    return f;
+}
+
+struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]) {
+    int fd = memfd_create("slated-memory", MFD_CLOEXEC);
+    if (fd < 0) {
+        refuse(why, "memory", "cannot have a file without a name: %s", strerror(errno));
+        return NULL;
+    }
+    return memory_file_of(fd, "memory", why);
+}
+
+void memory_file_own(struct memory_file *f) {
+    mprotect(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE);
+    f->borrowed = false;
+}
+
+bool memory_file_leave(struct memory_file *f) {
+    return mmap(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, f->fd, 0) != MAP_FAILED;
+}
+
 bool memory_file_begin(struct memory_file *f, const struct memory_wish *w,
                        char why[MEMORY_WHY_BYTES]) {
     struct stat st;
@@ -312,10 +339,11 @@ static void init_head(struct memory_file *f) {
 }
 
 bool memory_file_map(struct memory_file *f, char *at) {
-    if (!memory_file_back(f, 0, f->shape.table_at + f->shape.page_max * sizeof(struct page))) {
+    if (!f->borrowed &&
+        !memory_file_back(f, 0, f->shape.table_at + f->shape.page_max * sizeof(struct page))) {
         return false;
     }
-    void *map = mmap(at, f->shape.file_bytes, PROT_READ | PROT_WRITE,
+    void *map = mmap(at, f->shape.file_bytes, PROT_READ | (f->borrowed ? 0 : PROT_WRITE),
                      MAP_SHARED | MAP_FIXED | MAP_NORESERVE, f->fd, 0);
     if (map == MAP_FAILED) {
         return false;

@@ -84,6 +84,8 @@ struct memory_wish {
 struct memory_file {
     char               *path;       /* for sentences; its own */
     int                 fd;
+    /* it is another process's still: until memory_file_own the mapping cannot be written */
+    bool                borrowed;
     bool                is_new;     /* nothing is in it */
     size_t              map_align_bytes;
     struct memory_shape shape;
@@ -95,6 +97,16 @@ struct memory_file {
 struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]);
 /* The same of a file that is open, as another process left it to this one with its lock. */
 struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]);
+/* One that another process has and is about to hand over. `name` is what sentences call it; the
+ * descriptor is the file's from now on. NULL: `why`. */
+struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]);
+/* One that has no name and goes with the last process that has it. NULL: `why`. */
+struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]);
+/* The other process has left it: from now on it may be written. */
+void memory_file_own(struct memory_file *);
+/* It is another process's now: what this one still writes is seen by nobody but itself. False: the
+ * system refuses, and this process must not write another byte to it. */
+bool memory_file_leave(struct memory_file *);
 /* Looks at what is in it, or lays it out anew. False: `why`, as above. */
 bool memory_file_begin(struct memory_file *, const struct memory_wish *,
                        char why[MEMORY_WHY_BYTES]);
