@@ -184,6 +184,7 @@ static void finish_begin(struct worker *w) {
 
 /* Whether to go on. */
 static bool obey(struct worker *w) {
+    rest_here(&w->rest);
     switch ((enum worker_order)atomic_load_explicit(&w->order, memory_order_acquire)) {
     case WORKER_RUN: return true;
     case WORKER_STOP: return false;
@@ -242,6 +243,7 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     conn_queue_init(&w->asleep);
     conn_queue_init(&w->handshakes);
     lock_init(&w->inbox_lock);
+    rest_init(&w->rest);
     struct event_config *ec = event_config_new();
     if (ec != NULL) {
         event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK); /* each base has one thread */
@@ -303,6 +305,20 @@ void worker_order(struct worker *w, enum worker_order order) {
     worker_wake(w);
 }
 
+void worker_rest(struct worker *w) {
+    rest_ask(&w->rest);
+    worker_wake(w);
+}
+
+bool worker_await_rest(struct worker *w, uint64_t most_us) {
+    return rest_await(&w->rest, most_us);
+}
+
+void worker_go_on(struct worker *w) {
+    rest_end(&w->rest);
+    worker_wake(w);
+}
+
 void worker_join(struct worker *w) {
     if (w->started) {
         pthread_join(w->thread, NULL);
@@ -332,5 +348,6 @@ void worker_fini(struct worker *w) {
     if (w->base != NULL) {
         event_base_free(w->base);
     }
+    rest_fini(&w->rest);
     lock_fini(&w->inbox_lock);
 }

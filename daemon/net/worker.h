@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "base/lock.h"
+#include "base/rest.h"
 #include "net/buffer.h"
 #include "net/conn.h"
 #include "net/net.h"
@@ -52,6 +53,7 @@ struct worker {
     uint64_t               finish_by_us;
     uint64_t               received_bytes, sent_bytes; /* in this turn */
     _Atomic int            order; /* enum worker_order */
+    struct rest            rest;
     struct lock            inbox_lock;
     struct conn           *inbox; /* new connections, linked by ready_next */
 };
@@ -62,6 +64,11 @@ bool worker_start(struct worker *);
 /* Hands over a connection whose record is filled and registered. Any thread. */
 void worker_adopt(struct worker *, struct conn *taken);
 void worker_order(struct worker *, enum worker_order); /* any thread */
+/* Has it rest between two turns, and go on. While it rests, whoever asked may do as it would. The
+ * same thread for all workers; worker_await_rest after worker_rest. */
+void worker_rest(struct worker *);
+bool worker_await_rest(struct worker *, uint64_t most_us); /* false: it does not yet */
+void worker_go_on(struct worker *);
 void worker_join(struct worker *);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 

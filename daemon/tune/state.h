@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
+#include "base/rest.h"
 #include "tune/active.h"
 #include "tune/crawl.h"
 #include "tune/geometry/geometry.h"
@@ -59,6 +60,7 @@ struct tuner {
     _Atomic uint32_t crawler_sleep_us, crawler_tocrawl;
     _Atomic bool     stop;
     _Atomic bool     moving;
+    struct rest      rest;
 
     struct lock          lock; /* over what follows: others ask and look, the thread serves */
     struct reassignment       request;

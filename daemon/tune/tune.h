@@ -32,6 +32,7 @@ struct tune_config {
     bool     sample_follow;
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
     const char *record; /* automove_record: a file, see tune/shown.h; NULL: none */
+    bool     rests;   /* from the start, until tuner_go_on */
     bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
 };
 
@@ -39,6 +40,12 @@ struct tuner;
 /* starts the threads; NULL and errno */
 struct tuner *tuner_create(struct cache *, const struct tune_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
+
+/* Has the thread do nothing from its next step on, which is waited for, `most_us` at most. False: it
+ * did not come to that, and goes on. While it rests no page is half moved. One caller; a page's
+ * move at hand ends before, an order of some goes on after. */
+bool tuner_rest(struct tuner *, uint64_t most_us);
+void tuner_go_on(struct tuner *);
 
 /* For a tuner by hand: decides what is due at `now_us`, which is not 0 and never goes back, and
  * does it. Outside a turn, on one thread. Expired items are not crawled for, and chunk sizes

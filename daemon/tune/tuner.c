@@ -116,13 +116,29 @@ void tuner_tend_at(struct tuner *t, uint64_t now_us) {
     whatif_tend_at(t->whatif, now_us);
 }
 
+bool tuner_rest(struct tuner *t, uint64_t most_us) {
+    rest_ask(&t->rest);
+    tuner_wake(t);
+    bool rests = rest_await(&t->rest, most_us);
+    if (!rests) {
+        rest_end(&t->rest);
+    }
+    return rests;
+}
+
+void tuner_go_on(struct tuner *t) { rest_end(&t->rest); }
+
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("tuner: no memory to tell its events to those who watch");
     }
-    while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
+    for (;;) {
+        rest_here(&t->rest);
+        if (atomic_load_explicit(&t->stop, memory_order_acquire)) {
+            break;
+        }
         cache_keep_time(t->cache);
         tuner_serve_trial(t);
         adopt(t);
@@ -199,6 +215,10 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     atomic_init(&t->crawler_sleep_us, cfg->crawler_sleep_us);
     atomic_init(&t->crawler_tocrawl, cfg->crawler_tocrawl);
     lock_init(&t->lock);
+    rest_init(&t->rest);
+    if (cfg->rests) {
+        rest_ask(&t->rest);
+    }
     move_log_init(&t->moves);
     t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     t->ct = cache_thread_create(cache);
@@ -251,6 +271,7 @@ void tuner_destroy(struct tuner **taken) {
         atomic_store_explicit(&t->stop, true, memory_order_release);
         atomic_store_explicit(&t->mover.cancel, true, memory_order_relaxed);
         tuner_wake(t);
+        tuner_go_on(t);
         pthread_join(t->thread, NULL);
     }
     pace_stop(&t->pace);
@@ -270,6 +291,7 @@ void tuner_destroy(struct tuner **taken) {
         close(t->wake_fd);
     }
     move_log_fini(&t->moves);
+    rest_fini(&t->rest);
     lock_fini(&t->lock);
     free(t);
 }

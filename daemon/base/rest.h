@@ -1,0 +1,34 @@
+/* A thread that another can have rest: it comes by rest_here() between two pieces of its work, and
+ * stays there while it is asked to. What it did before is seen by the one who asked, and the other
+ * way round.
+ *
+ * Threading: one thread that rests, one that asks. Cost: of a coming by, a load. */
+#ifndef SLATE_BASE_REST_H
+#define SLATE_BASE_REST_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rest {
+    _Atomic bool    asked;
+    bool            rests;
+    pthread_mutex_t mutex;
+    pthread_cond_t  changed;
+};
+
+void rest_init(struct rest *);
+void rest_fini(struct rest *);
+
+void rest_ask(struct rest *); /* also before the thread is started */
+/* Whether it rests, within so many microseconds; if not it is still asked to. */
+bool rest_await(struct rest *, uint64_t most_us);
+void rest_end(struct rest *);
+
+void rest_until_end(struct rest *);
+static inline void rest_here(struct rest *r) {
+    if (atomic_load_explicit(&r->asked, memory_order_relaxed)) {
+        rest_until_end(r);
+    }
+}
+#endif
