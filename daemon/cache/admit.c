@@ -25,11 +25,11 @@ size_t cache_drafts_most(const struct cache *c) {
     return most > PAGE_BYTES ? most : PAGE_BYTES;
 }
 
-static size_t held(const struct cache *c, bool large) {
+static size_t charged(const struct cache *c, bool large) {
     return atomic_load_explicit(&c->draft_bytes[large], memory_order_relaxed);
 }
 
-size_t cache_drafts_held(const struct cache *c) { return held(c, false) + held(c, true); }
+size_t cache_drafts_held(const struct cache *c) { return charged(c, false) + charged(c, true); }
 
 static uint32_t waiting(const struct cache *c, bool large) {
     return atomic_load_explicit(&c->drafts_waiting[large], memory_order_relaxed);
@@ -74,8 +74,8 @@ static size_t share_bytes(const struct cache *c, const struct cache_draft *d) {
 }
 
 bool cache_draft_has_room(const struct cache *c, const struct cache_draft *d, bool warily) {
-    size_t bytes = share_bytes(c, d), most = cache_drafts_most(c), small = held(c, false),
-           large = held(c, true);
+    size_t bytes = share_bytes(c, d), most = cache_drafts_most(c), small = charged(c, false),
+           large = charged(c, true);
     warily = warily && (d->large ? large : small) > 0;
     return may_hold(c, d, warily ? most / 2 : most, small + (d->large ? 0 : bytes),
                     large + (d->large ? bytes : 0));
@@ -84,7 +84,7 @@ bool cache_draft_has_room(const struct cache *c, const struct cache_draft *d, bo
 bool draft_admit(struct cache *c, struct cache_draft *d) {
     size_t bytes = share_bytes(c, d);
     atomic_fetch_add_explicit(&c->draft_bytes[d->large], bytes, memory_order_relaxed);
-    if (!may_hold(c, d, cache_drafts_most(c), held(c, false), held(c, true))) {
+    if (!may_hold(c, d, cache_drafts_most(c), charged(c, false), charged(c, true))) {
         atomic_fetch_sub_explicit(&c->draft_bytes[d->large], bytes, memory_order_relaxed);
         return false;
     }

@@ -76,16 +76,17 @@ struct cache_config {
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     /* items living at most this long go to the temporary queue; < 0: off */
     int64_t  temporary_ttl_s;
-    /* a file in which items outlive the process, the cache's from now on, also if it cannot be made;
-     * NULL: none. CACHE_STORE_SLAB. If cache_create fails with EINVAL because of it, `why`, of
-     * CACHE_WHY_BYTES, has a sentence */
+    /* a file in which items outlive the process, the cache's from now on, also if it cannot be
+     * made; NULL: none. CACHE_STORE_SLAB. If cache_create fails with EINVAL because of it, `why`,
+     * of CACHE_WHY_BYTES, has a sentence */
     struct memory_file *memory_file;
     const struct cache_taken *taken; /* that is another process's still, of which this tells */
     char       *why;
     /* the policy is that of the file, if it is known there; in any case classes that had another
      * than the whole have it again */
     bool        policy_of_file;
-    /* what the process may have of memory, so that adopting what is in the file keeps within; 0: any */
+    /* bytes of memory that the process may have, also while it adopts what is in the file; 0: any
+     * number */
     uint64_t    process_bytes;
 };
 enum { CACHE_WHY_BYTES = 512 };

@@ -425,8 +425,8 @@ static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned
     }
 }
 
-static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t chunk,
-                              enum cache_refit how, unsigned *wanted) {
+static enum cache_moved refit_chunk(struct cache_thread *ct, uint32_t page, uint32_t chunk,
+                                    enum cache_refit how, unsigned *wanted) {
     struct cache *c = ct->cache;
     struct evacuee e;
     struct spares s;
@@ -452,7 +452,7 @@ static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t c
 enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk,
                              enum cache_refit how, unsigned *wanted) {
     ct->refits = true;
-    enum cache_moved moved = refit(ct, page, chunk, how, wanted);
+    enum cache_moved moved = refit_chunk(ct, page, chunk, how, wanted);
     ct->refits = false;
     return moved;
 }

@@ -5,8 +5,8 @@
 #define SLATE_CACHE_KEEP_H
 #include "cache/partition.h"
 
-/* Makes the arena of c->config.memory_file, which is taken; goes on with its clock, which nobody has
- * looked at yet. False: `config.why` says why. */
+/* Makes the arena of c->config.memory_file, which is taken; goes on with its clock, which nobody
+ * has looked at yet. False: `config.why` says why. */
 bool keep_open(struct cache *, size_t reserve_bytes, unsigned partitions);
 /* Brings back the classes of a file that is old, and whose policy is whose. False: as above. */
 bool keep_recall_classes(struct cache *);

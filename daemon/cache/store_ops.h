@@ -1,5 +1,5 @@
 /* What the cache asks of the store that its items live in: slabs (slabs.c), blocks (blocks.c) or a
- * heap (heap/). cache.c alone chooses one, when the cache is made.
+ * heap (heap/). create.c alone chooses one, when the cache is made.
  *
  * A get calls none of it, and neither does the store of a small value in a chunk of a class, unless
  * it needs another chunk: struct cache has the numbers for that (slab_bytes_most, tail_bytes_most,

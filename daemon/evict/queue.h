@@ -1,5 +1,5 @@
-/* A queue and its policy, and what is marked on their nodes: the types that all files of this folder
- * and their callers share. What can be done with a queue: evict.h. */
+/* A queue and its policy, and what is marked on their nodes: the types that all files of this
+ * folder and their callers share. What can be done with a queue: evict.h. */
 #ifndef SLATE_EVICT_QUEUE_H
 #define SLATE_EVICT_QUEUE_H
 #include <stdatomic.h>

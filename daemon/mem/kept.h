@@ -5,7 +5,7 @@
  *
  * What is found after a crash: the process is gone, but what its processors had stored is there, in
  * the order in which each of them stored it. So between two stores that must be found in their
- * order only the compiler has to be kept from changing it: kept_order, which costs no instruction. */
+ * order only the compiler must be kept from changing it: kept_order, which costs no instruction. */
 #ifndef SLATE_MEM_KEPT_H
 #define SLATE_MEM_KEPT_H
 #include <stdatomic.h>

@@ -18,8 +18,8 @@
 
 #include "base/crash.h"
 #include "base/log.h"
-#include "mem/arena.h"
 #include "mem/item.h"
+#include "mem/page.h"
 
 /* ASCII, in the byte order of the machine; before the head is whole, and after. */
 #define MAGIC_NEW UINT64_C(0x77656e6c6174616c)

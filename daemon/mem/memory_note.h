@@ -1,8 +1,9 @@
 /* A text in a memory file beside what items need: what the next start is to know that no option
  * says. Nobody reads it here.
  *
- * It has two places, which are written in turn, each with a number that grows and a checksum of all:
- * a process that ends while it writes leaves the text of before. Threading: one writer at a time. */
+ * It has two places, which are written in turn, each with a number that grows and a checksum of
+ * all: a process that ends while it writes leaves the text of before. Threading: one writer at a
+ * time. */
 #ifndef SLATE_MEM_MEMORY_NOTE_H
 #define SLATE_MEM_MEMORY_NOTE_H
 #include "mem/memory_file.h"

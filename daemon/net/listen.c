@@ -93,8 +93,9 @@ static bool all_local(const struct addrinfo *ai) {
             char text[128];
             address_show(ai->ai_addr, "", text, sizeof text);
             log_error("cannot listen on %s: other machines can reach it, and clients there need no "
-                      "password (-Y) and no certificate; if that is meant, give --public, or a role "
-                      "behind the address", text);
+                      "password (-Y) and no certificate; if that is meant, give --public, or a "
+                      "role behind the address",
+                      text);
             return false;
         }
     }

@@ -39,7 +39,8 @@ static int version_number(const char *name) {
     static const struct {
         const char *name;
         int         number;
-    } versions[] = {{"tlsv1.0", TLS1_VERSION}, {"tlsv1.1", TLS1_1_VERSION}, {"tlsv1.3", TLS1_3_VERSION}};
+    } versions[] = {
+        {"tlsv1.0", TLS1_VERSION}, {"tlsv1.1", TLS1_1_VERSION}, {"tlsv1.3", TLS1_3_VERSION}};
     for (unsigned i = 0; i < sizeof versions / sizeof *versions; i++) {
         if (strcmp(versions[i].name, name) == 0) {
             return versions[i].number;

@@ -17,7 +17,8 @@ struct ssl_st; /* OpenSSL's SSL */
 enum { TLS_VERIFY_REQUIRED = 2 };
 
 struct tls_config {
-    const char *chain_file, *key_file, *ca_file; /* key_file NULL: in chain_file; ca_file NULL: none */
+    /* key_file NULL: the key is in chain_file; ca_file NULL: there is none */
+    const char *chain_file, *key_file, *ca_file;
     bool        key_is_der;
     unsigned    verify_mode; /* 0 to 3, as ssl_verify_mode; 2 and more: clients must show one */
     const char *ciphers;     /* NULL: OpenSSL's */

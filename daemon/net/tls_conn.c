@@ -296,7 +296,8 @@ static void on_room(evutil_socket_t fd, short what, void *arg) {
 static int tls_watch_fd(struct conn *c) {
     int pair[2];
     struct relay *r = malloc(sizeof *r);
-    if (r == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (r == NULL ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) {
         free(r);
         return -1;
     }

@@ -11,8 +11,8 @@
 
 #include "serve/config/settings.h"
 
-/* A copy of the command line, which is cut up when it is read: so ps shows it as it was given. Lives
- * as long as the process. NULL: out of memory. */
+/* A copy of the command line, which is cut up when it is read: so ps shows it as it was given.
+ * Lives as long as the process. NULL: out of memory. */
 char **process_words(int argc, char **argv);
 
 /* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets

@@ -12,8 +12,9 @@
  * What makes an item whole is the order in which stores write (mem/kept.h): a chunk is LINKED from
  * the last store of its publishing to the first of its end, and of an overwriting where it lies it
  * is a draft meanwhile. A piece of a chained value counts only where a whole chain leads to it. One
- * key may have two items: a new one had been published, or a copy for a page that moves, and the old
- * one not yet been freed; nobody had heard of the new one. Then the one with the higher CAS stays.
+ * key may have two items: a new one had been published, or a copy for a page that moves, and the
+ * old one not yet been freed; nobody had heard of the new one. Then the one with the higher CAS
+ * stays.
  *
  * A crash on the way changes nothing but that less is left to be freed. */
 #include "cache/adopt/adopt.h"

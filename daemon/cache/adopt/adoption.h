@@ -25,7 +25,8 @@ struct adoption {
     _Atomic bool       no_memory;
     unsigned           thread_count;
     struct adopter    *threads;
-    const struct evict_policy *policies[SLAB_CLASSES_MAX]; /* whose lists the items' marks tell of */
+    /* whose lists the items' marks tell of */
+    const struct evict_policy *policies[SLAB_CLASSES_MAX];
     uint64_t           start_us, said_us;
 };
 struct adopter {

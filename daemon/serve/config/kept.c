@@ -30,7 +30,8 @@ void kept_settings_write(struct cache *cache, const struct settings *start,
         }
     }
     if (!whole || !cache_keep_note(cache, text, used)) {
-        log_warn("a setting that was changed will not outlive the process: there is no room for it");
+        log_warn("a setting that was changed will not outlive the process: there is no room for "
+                 "it");
     }
     free(text);
 }

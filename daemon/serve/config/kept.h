@@ -1,5 +1,5 @@
-/* Settings that outlive the process in the memory file: those that were changed while it ran, a line
- * `name value` each. The next start takes them up again, but for what its own options say.
+/* Settings that outlive the process in the memory file: those that were changed while it ran, a
+ * line `name value` each. The next start takes them up again, but for what its own options say.
  *
  * Threading: that of the settings, which are copies or guarded by their owner. */
 #ifndef SLATE_SERVE_CONFIG_KEPT_H

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "proto/binary.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 #include "serve/commands.h"
 #include "serve/verbs/observe.h"
 #include "serve/prefix.h"

@@ -5,7 +5,7 @@
 
 #include "base/sanitize.h"
 #include "proto/binary.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 #include "serve/verbs/observe.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "proto/binary.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 #include "serve/words.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include "proto/binary.h"
 #include "serve/access/logins.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 #include "serve/waiting.h"
 
 /* --- before --- */

@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "proto/binary.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 
 struct output *batch_output(struct batch *b, struct session *s) {
     if (s->turn != b->turn) {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "proto/binary.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 #include "serve/session/packets.h"
 
 void batch_return_values(struct batch *b) {

@@ -4,7 +4,7 @@
 #include "cache/signals.h"
 #include "proto/binary.h"
 #include "serve/commands.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 #include "serve/verbs/observe.h"
 #include "serve/version.h"
 

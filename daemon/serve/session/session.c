@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "serve/access/cyrus.h"
-#include "serve/session/batch.h"
+#include "serve/session/insides.h"
 
 struct session *session_create(void) {
     struct session *s = calloc(1, sizeof *s);

@@ -14,7 +14,9 @@ static inline char *put_flag(char *p, char c) {
     return p;
 }
 
-static inline char *put_flag_number(char *p, char c, uint64_t n) { return number_put(put_flag(p, c), n); }
+static inline char *put_flag_number(char *p, char c, uint64_t n) {
+    return number_put(put_flag(p, c), n);
+}
 
 /* A key as the client wrote it: encoded again, and said to be, when it is binary. */
 static inline char *put_flag_key(char *p, const struct key *key, bool binary) {

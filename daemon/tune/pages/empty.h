@@ -1,5 +1,5 @@
-/* Empties a page that was taken, at the pace of its owner: passes over its chunks until none is left
- * in use. Between two passes it rests, longer each time. Threading: as of tune/pages/mover.h. */
+/* Empties a page that was taken, at the pace of its owner: passes over its chunks until none is
+ * left in use. Between two passes it rests, longer each time. Threading: as of mover.h. */
 #ifndef SLATE_TUNE_PAGES_EMPTY_H
 #define SLATE_TUNE_PAGES_EMPTY_H
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /* Moves pages between classes while everybody goes on reading and writing.
  *
- *     drain begins (its chunks only become free) -> every chunk is emptied -> all threads leave their turn -> it changes hands
+ *     drain begins (its chunks only become free) -> every chunk is emptied
+ *     -> all threads leave their turn -> it changes hands
  *
  * Pages of one move are emptied one after the other and change hands together, because waiting for
  * the turns is what costs. When fewer are wanted meanwhile, it ends with the next. Live items are

@@ -11,7 +11,12 @@ void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, s
     uint32_t pages =
         atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     unsigned most = pages / HELD_SHARE;
-    *r = (struct refit){.cache = cache, .ct = ct, .pace = pace, .held_most = most < 1 ? 1 : most > REFIT_HELD_MAX ? REFIT_HELD_MAX : most};
+    *r = (struct refit){.cache = cache,
+                        .ct = ct,
+                        .pace = pace,
+                        .held_most = most < 1                ? 1
+                                     : most > REFIT_HELD_MAX ? REFIT_HELD_MAX
+                                                             : most};
 }
 
 bool refit_grow(struct refit *r, unsigned class_id) {

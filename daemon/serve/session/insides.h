@@ -6,8 +6,8 @@
  * or the turn ends, the items are prefetched and the requests run in order. All replies of a turn
  * lie in one run of bytes; a session's are contiguous, because sessions are added one after the
  * other. Nothing here is seen by net. */
-#ifndef SLATE_SERVE_SESSION_BATCH_H
-#define SLATE_SERVE_SESSION_BATCH_H
+#ifndef SLATE_SERVE_SESSION_INSIDES_H
+#define SLATE_SERVE_SESSION_INSIDES_H
 #include <stdint.h>
 
 #include "proto/meta.h"
