@@ -34,7 +34,7 @@ void     log_stop(void);  /* the same, and then the thread ends; what is not wri
 uint64_t log_lost(void);  /* lines lost so far */
 
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
-/* Without the program's name and the level before it: for lines that scripts know from memcached. */
+/* Without the program's name and the level before it: lines that scripts know from memcached. */
 __attribute__((format(printf, 2, 3))) void log_bare(enum log_level level, const char *format, ...);
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)

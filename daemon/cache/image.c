@@ -1,7 +1,7 @@
-/* A cache on its way to another process. Items and the page table lie in the memory file, which both
- * map; the image has the rest: index, queues, lists of chunks, counts. Nothing in it is an address,
- * and getting it changes nothing in the file, so that the process before can go on until the very
- * end. */
+/* A cache on its way to another process. Items and the page table lie in the memory file, which
+ * both map; the image has the rest: index, queues, lists of chunks, counts. Nothing in it is an
+ * address, and getting it changes nothing in the file, so that the process before can go on until
+ * the very end. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -56,7 +56,8 @@ void index_put(struct image *to, struct index *ix) {
 
 static bool array_get(struct image *from, index_array *a, struct index_pool *pool) {
     uint64_t segments = image_take_u64(from), used = atomic_load(&pool->used);
-    const uint64_t *at = image_part(from, segments <= UINT32_MAX ? segments * sizeof *at : SIZE_MAX);
+    const uint64_t *at =
+        image_part(from, segments <= UINT32_MAX ? segments * sizeof *at : SIZE_MAX);
     for (uint32_t n = 0; at != NULL && n < segments; n++) {
         if (at[n] >= used || !index_array_put(a, n, pool->base + at[n])) {
             return false;

@@ -22,8 +22,8 @@ struct words {
 void words_split(const char *line, size_t bytes, struct words *); /* at spaces */
 
 bool word_is(const struct word *, const char *text);
-/* Whether the word is a beginning of `text`, as memcached matches the words behind stats, slabs, lru,
- * lru_crawler and watch. Where a word begins two of them, the one that is asked first counts. */
+/* Whether the word is a beginning of `text`, as memcached matches the words behind stats, slabs,
+ * lru, lru_crawler and watch. Where a word begins two of them, the one asked first counts. */
 bool word_begins(const struct word *, const char *text);
 
 /* Whole words of digits within the type; int32 also with a sign; double as strtod reads it, finite.

@@ -41,8 +41,8 @@ struct tuner;
 struct tuner *tuner_create(struct cache *, const struct tune_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
 
-/* Has the thread do nothing from its next step on, which is waited for, `most_us` at most. False: it
- * did not come to that, and goes on. While it rests no page is half moved. One caller; a page's
+/* Has the thread do nothing from its next step on, which is waited for, `most_us` at most. False:
+ * it did not come to that, and goes on. While it rests no page is half moved. One caller; a page's
  * move at hand ends before, an order of some goes on after. */
 bool tuner_rest(struct tuner *, uint64_t most_us);
 void tuner_go_on(struct tuner *);

@@ -1,7 +1,7 @@
 /* What was changed while the server ran: what, from which value to which, by whom and when. The
  * last changes are kept for `stats audit`; each is a line of the log (base/log.h) from verbosity 1
- * on, and one with an old value is told to those who watch sysevents. Page moves have a record of their own (tune/pages/moves.h), which `stats audit`
- * shows between them.
+ * on, and one with an old value is told to those who watch sysevents. Page moves have a record of
+ * their own (tune/pages/moves.h), which `stats audit` shows between them.
  *
  * Threading: any; no other project lock held. Cost: a copy under a lock of its own. */
 #ifndef SLATE_SERVE_CONFIG_AUDIT_H
