@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "tune/pages/empty.h"
 #include "tune/pages/spare.h"
+#include "cache/shrink.h"
 #include "tune/state.h"
 
 enum { LIMIT_REST_US = 100 * 1000 }; /* when no page could be had, look again after this */

@@ -10,6 +10,8 @@
  * evict more and more, oldest first, in vain. Instead they go by a cap on the bytes in use, which
  * falls with each item evicted here. So a store makes room for itself, as always, and for nothing
  * else. */
+#include "cache/shrink.h"
+
 #include <stdlib.h>
 
 #include "cache/heap/limbo.h"

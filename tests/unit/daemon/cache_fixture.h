@@ -2,6 +2,7 @@
 #ifndef CACHE_FIXTURE_H
 #define CACHE_FIXTURE_H
 #include "base/clock.h"
+#include "cache/shrink.h"
 #include "cache/cache.h"
 #include "cache/pages.h"
 
