@@ -55,6 +55,11 @@ CONSOLE_LIBS := $(call libs_of,ncursesw tinfo,-lncursesw -ltinfo) $(call libs_of
 POLICY_LUA   := base/policy_curve base/policy_box base/policy_core
 lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
                 sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done
+# What slated makes its page of metrics with, which slatectl's exporter runs too.
+METRICS_LUA  := base/json base/policy_box base/policy_core base/policy_curve base/units cli/exporter_names cli/families \
+                cli/page cli/prometheus facts/automove facts/foresight facts/moves facts/runtime facts/settings \
+                facts/snapshot facts/stats judge/course judge/held judge/observer judge/recent judge/starving \
+                judge/verdict judge/view wire/request
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/policy_box base/policy_core \
                 base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/foresight \
@@ -68,7 +73,7 @@ LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
 SUITES   := $(wildcard tests/unit/*/test_*.c tests/stress/test_*.c $(if $(SAN),,tests/faults/test_*.c))
-THREADED := $(shell grep -lE 'pthread_create|memory_file|log_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
+THREADED := $(shell grep -lE 'pthread_create|memory_file|log_start|metrics_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
 ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
 TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)))
@@ -127,6 +132,10 @@ $B/bin/slatectl: scripts/slatectl Makefile
 $B/gen/tune/policies/policy_core.inc: $(POLICY_LUA:%=lua/slate/%.lua) Makefile
 	@mkdir -p $(@D) && $(call lua_texts,$(POLICY_LUA)) >$@
 $B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
+# And the modules that make its page of metrics.
+$B/gen/metrics/modules.inc: $(METRICS_LUA:%=lua/slate/%.lua) Makefile
+	@mkdir -p $(@D) && $(call lua_texts,$(METRICS_LUA)) >$@
+$B/daemon/metrics/page.o: $B/gen/metrics/modules.inc
 $B/daemon/%.o: daemon/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
@@ -212,7 +221,7 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/linearize/run $B/bin/slated
 # Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
-$F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc
+$F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc $B/gen/metrics/modules.inc
 	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
 $F/console/%.o: console/%.c $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc
 	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
@@ -238,7 +247,7 @@ model: ## explore the lock-free protocols under weakly ordered memory, with and 
 	@scripts/bootstrap model && tests/model/run
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
-analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
+analyze: $B/gen/tune/policies/policy_core.inc $B/gen/metrics/modules.inc $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS, KEYS; LATENCY=1: waits at 70 % load)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin

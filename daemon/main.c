@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/key.h"
 #include "base/log.h"
+#include "metrics/metrics.h"
 #include "net/net.h"
 #include "net/probe.h"
 #include "serve/access/logins.h"
@@ -227,9 +228,16 @@ static int drop_privileges(void) {
 }
 
 static int serve(struct net *net) {
+    struct metrics *metrics = NULL;
+    if (settings.metrics &&
+        !(metrics = metrics_start(&server, settings.metrics, settings.public))) {
+        net_stop(net, false);
+        return EX_OSERR;
+    }
     process_lock_memory(&settings);
     int status = drop_privileges();
     if (status != EXIT_SUCCESS) {
+        metrics_stop(&metrics);
         net_stop(net, false);
         return status;
     }
@@ -244,6 +252,7 @@ static int serve(struct net *net) {
     enum server_stop how = net_run(net);
     notify_stopping();
     log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
+    metrics_stop(&metrics);
     net_stop(net, how == SERVER_STOP_GRACEFUL);
     if (settings.pidfile) {
         process_pidfile_remove(settings.pidfile);

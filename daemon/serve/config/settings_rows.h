@@ -289,6 +289,10 @@
     X(FLAG, public, NULL, 0, "public", false, 0, 0, "flag", STARTUP, ACCESS, \
       "listen where other machines reach it although clients need no password and no " \
       "certificate: that is meant") \
+    X(TEXT, metrics, NULL, OPT_EXTENDED, "metrics", NULL, 0, 0, "address", STARTUP, ACCESS, \
+      "tell Prometheus the server's figures at http://ADDRESS/metrics, HOST or HOST:PORT, port " \
+      "9150 where none is named; without a login, so that it takes --public where other machines " \
+      "reach it") \
     X(INT, udp_reply_factor, NULL, OPT_EXTENDED, "udp_reply_factor", 1, 0, 65536, "times", \
       STARTUP, NETWORK, \
       "by UDP, clients of other machines get replies at most so many times as long as their " \

@@ -30,8 +30,10 @@ local UNITS <const> = { chunk_size = "bytes", mem_requested = "bytes", uptime = 
     age_hot = "seconds", age_warm = "seconds", evicted_time = "seconds", rusage_user = "seconds",
     rusage_system = "seconds", time_in_listen_disabled_us = "microseconds" }
 
+-- Nothing in slated, which has no texts of explanations in it.
 local function explained(name)
-    local entries = require("slate.facts.explain").find(name)
+    local has_texts, explain = pcall(require, "slate.facts.explain")
+    local entries = has_texts and explain.find(name)
     return entries and entries[1] and entries[1].meaning or nil
 end
 

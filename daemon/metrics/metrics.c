@@ -1,0 +1,245 @@
+#include "metrics/metrics.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/figures.h"
+#include "metrics/http.h"
+#include "metrics/page.h"
+#include "net/address.h"
+#include "net/listen.h"
+
+enum { SOCKETS_MOST = 8, BACKLOG = 16 };
+
+struct metrics {
+    struct server  *server;
+    pthread_t       thread;
+    int             stop_fd;
+    int             fds[SOCKETS_MOST];
+    unsigned        count;
+    struct figures *figures; /* the thread's; NULL: to be made anew */
+    struct page    *page;    /* likewise */
+    struct text_out answers[PAGE_GROUPS];
+};
+
+/* --- a page --- */
+
+/* The text; NULL: it could not be made, which is logged. */
+static const char *make_page(struct metrics *m, bool openmetrics, size_t *bytes) {
+    char               why[PAGE_WHY_BYTES] = "the server's statistics did not come";
+    struct page_answer answers[PAGE_GROUPS];
+    const char        *text = NULL;
+    bool               came = true;
+    if (m->figures == NULL && (m->figures = figures_create(m->server)) == NULL) {
+        log_warn("cannot tell metrics: out of memory");
+        return NULL;
+    }
+    for (int i = 0; came && i < PAGE_GROUPS; i++) {
+        text_out_clear(&m->answers[i]);
+        came = figures_ask(m->figures, page_groups[i], &m->answers[i]);
+        answers[i] = (struct page_answer){m->answers[i].bytes, m->answers[i].used};
+    }
+    if (!came) {
+        figures_destroy(&m->figures);
+    } else if (m->page != NULL || (m->page = page_create(why)) != NULL) {
+        text = page_text(m->page, openmetrics, answers, bytes, why);
+        if (text == NULL) {
+            page_destroy(&m->page);
+        }
+    }
+    if (text == NULL) {
+        log_warn("cannot tell metrics: %s", why);
+    }
+    return text;
+}
+
+static void answer_plainly(const struct http_peer *peer, int status, const char *text) {
+    http_answer(peer, status, "text/plain", text, strlen(text), false);
+}
+
+static void serve_peer(struct metrics *m, int fd) {
+    char                request_bytes[METRICS_REQUEST_BYTES + 1];
+    struct http_request request;
+    struct http_peer    peer = {
+           .fd = fd,
+           .stop_fd = m->stop_fd,
+           .until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000};
+    int status = http_read(&peer, request_bytes, sizeof request_bytes, &request);
+    peer.until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000;
+    if (status != 200) {
+        if (status != 0) {
+            answer_plainly(&peer, status, "a request of HTTP/1 is wanted, of at most 8 KiB\n");
+        }
+        return;
+    }
+    bool head = strcmp(request.method, "HEAD") == 0;
+    if (!head && strcmp(request.method, "GET") != 0) {
+        answer_plainly(&peer, 405, "GET is wanted\n");
+    } else if (strcmp(request.path, "/metrics") != 0) {
+        answer_plainly(&peer, 404, "/metrics is all there is\n");
+    } else {
+        size_t      bytes = 0;
+        const char *text = make_page(m, request.openmetrics, &bytes);
+        peer.until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000;
+        if (text != NULL) {
+            http_answer(&peer, 200,
+                        request.openmetrics
+                            ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                            : "text/plain; version=0.0.4; charset=utf-8",
+                        text, bytes, head);
+        } else {
+            answer_plainly(&peer, 500, "the metrics cannot be told; the log says why\n");
+        }
+    }
+}
+
+/* --- the thread --- */
+
+static void *metrics_main(void *arg) {
+    struct metrics *m = arg;
+    struct pollfd   at[SOCKETS_MOST + 1] = {{.fd = m->stop_fd, .events = POLLIN}};
+    for (unsigned i = 0; i < m->count; i++) {
+        at[i + 1] = (struct pollfd){.fd = m->fds[i], .events = POLLIN};
+    }
+    for (;;) {
+        int ready = poll(at, m->count + 1, -1);
+        if (at[0].revents != 0 || (ready < 0 && errno != EINTR)) {
+            return NULL;
+        }
+        for (unsigned i = 1; ready > 0 && i <= m->count; i++) {
+            int fd = at[i].revents != 0
+                         ? accept4(at[i].fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+                         : -1;
+            if (fd >= 0) {
+                serve_peer(m, fd);
+                close(fd);
+            } else if (at[i].revents != 0 && (errno == EMFILE || errno == ENFILE)) {
+                poll(at, 1, 100); /* until somebody gives a descriptor back, or it ends */
+            }
+        }
+    }
+}
+
+/* --- starting --- */
+
+/* A socket of one address, or -1 and errno. */
+static int open_one(const struct addrinfo *ai) {
+    int on = 1;
+    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, ai->ai_protocol);
+    if (fd < 0) {
+        return -1;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (ai->ai_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
+        int failed = errno;
+        close(fd);
+        errno = failed;
+        return -1;
+    }
+    return fd;
+}
+
+static bool open_sockets(struct metrics *m, const char *address, bool open_to_all) {
+    struct address      a;
+    char                error[SETTING_WHY_BYTES] = "one address is wanted";
+    const char         *rest = address;
+    struct listen_place place = {.socket_type = SOCK_STREAM, .local_only = !open_to_all};
+    if (address_next(&rest, METRICS_PORT, &a, error, sizeof error) <= 0 || *rest != '\0') {
+        log_error("-o metrics=%s: %s", address, error);
+        return false;
+    }
+    place.host = a.host;
+    place.port = a.port;
+    struct addrinfo *found = listen_resolve(&place);
+    int why = EADDRNOTAVAIL;
+    if (found == NULL) {
+        return false;
+    }
+    for (const struct addrinfo *ai = found; ai && m->count < SOCKETS_MOST; ai = ai->ai_next) {
+        int fd = open_one(ai);
+        if (fd >= 0) {
+            m->fds[m->count++] = fd;
+        } else {
+            why = errno;
+        }
+    }
+    return listen_end(&place, found, m->count, why) == 0;
+}
+
+static bool start_thread(struct metrics *m) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    int failed = pthread_create(&m->thread, NULL, metrics_main, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        log_error("cannot start the thread that tells metrics: %s", strerror(failed));
+        return false;
+    }
+    pthread_setname_np(m->thread, "slated-metrics");
+    return true;
+}
+
+static void release(struct metrics *m) {
+    for (unsigned i = 0; i < m->count; i++) {
+        close(m->fds[i]);
+    }
+    for (int i = 0; i < PAGE_GROUPS; i++) {
+        text_out_fini(&m->answers[i]);
+    }
+    figures_destroy(&m->figures);
+    page_destroy(&m->page);
+    if (m->stop_fd >= 0) {
+        close(m->stop_fd);
+    }
+    free(m);
+}
+
+struct metrics *metrics_start(struct server *server, const char *address, bool open_to_all) {
+    struct metrics *m = calloc(1, sizeof *m);
+    if (m == NULL) {
+        log_error("cannot tell metrics: out of memory");
+        return NULL;
+    }
+    m->server = server;
+    for (int i = 0; i < PAGE_GROUPS; i++) {
+        text_out_init(&m->answers[i]);
+    }
+    m->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (m->stop_fd < 0) {
+        log_error("cannot tell metrics: %s", strerror(errno));
+    }
+    if (m->stop_fd < 0 || !open_sockets(m, address, open_to_all) || !start_thread(m)) {
+        release(m);
+        return NULL;
+    }
+    log_info("metrics on http://%s", address);
+    return m;
+}
+
+void metrics_stop(struct metrics **taken) {
+    struct metrics *m = *taken;
+    const uint64_t  one = 1;
+    *taken = NULL;
+    if (m == NULL) {
+        return;
+    }
+    while (write(m->stop_fd, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    pthread_join(m->thread, NULL);
+    release(m);
+}

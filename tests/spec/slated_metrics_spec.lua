@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated -o metrics=ADDRESS: its own figures over HTTP, the same that slatectl's exporter tells.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local server = require "support.server"
+local socket = require "socket"
+
+local TRIES <const> = 5
+
+local function free_port()
+    local one = assert(socket.bind("127.0.0.1", 0))
+    local _, port = one:getsockname()
+    one:close()
+    return math.tointeger(tonumber(port))
+end
+
+-- A server and the port of its metrics, which was free a moment ago; where somebody else was faster, another is tried.
+local function start(options)
+    for try = 1, TRIES do
+        local port = free_port()
+        local args = { "-o", "metrics=127.0.0.1:" .. port }
+        table.move(options or {}, 1, #(options or {}), #args + 1, args)
+        local ok, one = pcall(server.start, { args = args })
+        if ok then
+            return one, port
+        end
+        assert(try < TRIES, one)
+    end
+end
+
+local function ask(port, request)
+    local peer = assert(socket.connect("127.0.0.1", port))
+    peer:settimeout(60)
+    peer:send(request)
+    local text, _, part = peer:receive("*a")
+    peer:close()
+    text = text or part
+    return tonumber(text:match("^HTTP/1.1 (%d+) ")), text:match("\r\n\r\n(.*)$"), text
+end
+
+local function get(port, headers)
+    local status, body, whole = ask(port, "GET /metrics?x=1 HTTP/1.1\r\nHost: here\r\n" .. (headers or "") .. "\r\n")
+    assert.equal(200, status)
+    assert.equal(#body, tonumber(whole:match("Content%-Length: (%d+)")))
+    return body, whole
+end
+
+-- The names of all metrics, as one text.
+local function names_of(text)
+    local seen, list = {}, {}
+    for name in text:gmatch("\n([%a_][%w_]*)[ {]") do
+        if not seen[name] then
+            seen[name] = true
+            list[#list + 1] = name
+        end
+    end
+    table.sort(list)
+    return table.concat(list, "\n")
+end
+
+describe("slated -o metrics", function()
+    local one, port
+
+    setup(function() one, port = start() end)
+    teardown(function() one:stop() end)
+
+    it("tells what slatectl's exporter tells, which promtool has no remark on", function()
+        local client = one:connect()
+        for i = 1, 3 do
+            client:set("key" .. i, ("x"):rep(1000))
+        end
+        client:close()
+        local page = get(port)
+        local ctl = command.new({ server = one.address })
+        finally(function() ctl.remove() end)
+        assert.equal(names_of("\n" .. ctl.succeed("export prometheus")), names_of("\n" .. page))
+        assert.truthy(page:find("\nmemcached_current_items 3\n", 1, true), page)
+        assert.truthy(page:find('\nmemcached_commands_total{command="set",status="hit"} 3\n', 1, true))
+        assert.truthy(page:find('\nslate_policy{policy="s3fifo"} 1\n', 1, true))
+        if os.execute("command -v promtool >/dev/null") then
+            server.write_file(ctl.folder .. "/page", page)
+            assert.equal("", server.capture("promtool check metrics <" .. ctl.folder .. "/page 2>&1"))
+        end
+    end)
+
+    it("tells from scrape to scrape which classes starve", function()
+        local page
+        for _ = 1, 3 do
+            page = get(port)
+            socket.sleep(0.01)
+        end
+        assert.truthy(page:find('\nslate_class_starving{class="%d+"} 0\n'), page)
+    end)
+
+    it("tells OpenMetrics to whoever accepts it", function()
+        local page, whole = get(port, "accept: application/openmetrics-text;version=1.0.0\r\n")
+        assert.truthy(whole:find("Content-Type: application/openmetrics-text; version=1.0.0", 1, true))
+        assert.truthy(page:find("\n# EOF\n$"))
+        assert.truthy(page:find("\n# TYPE memcached_commands counter\n", 1, true))
+    end)
+
+    it("answers little to whoever asks wrongly, and goes on", function()
+        for request, status in pairs({
+            ["GET / HTTP/1.1\r\n\r\n"] = 404, ["POST /metrics HTTP/1.1\r\n\r\n"] = 405, ["nonsense\r\n\r\n"] = 400,
+            ["GET metrics HTTP/1.1\r\n\r\n"] = 400, ["GET /metrics HTTP/2\r\n\r\n"] = 400,
+            ["GET /metrics HTTP/1.1\n\n"] = 200, ["GET /metrics\0 HTTP/1.1\r\n\r\n"] = 400,
+            ["GET /" .. ("x"):rep(1000) .. " HTTP/1.1\r\n\r\n"] = 414,
+            ["GET /metrics HTTP/1.1\r\nX: " .. ("x"):rep(20000)] = 431, ["GET /metr"] = 408,
+        }) do
+            assert.equal(status, (ask(port, request)), request:sub(1, 40))
+        end
+        local status, body = ask(port, "HEAD /metrics HTTP/1.1\r\n\r\n")
+        assert.same({ 200, "" }, { status, body })
+        assert.truthy(get(port):find("^# HELP slate_up"))
+    end)
+
+    it("is nobody's client: connections and commands are counted without it", function()
+        local client = one:connect()
+        local function figures()
+            local lines = table.concat(client:stats(""), "\n") .. "\n"
+            return { lines:match("curr_connections (%d+)"), lines:match("total_connections (%d+)"),
+                lines:match("cmd_meta (%d+)"), lines:match("cmd_get (%d+)") }
+        end
+        local before = figures()
+        get(port)
+        assert.same(before, figures())
+        client:close()
+    end)
+
+    it("serves while a scraper holds its connection, and ends in the midst of one", function()
+        local other, at = start({ "-o", "drop_privileges" })
+        local held = assert(socket.connect("127.0.0.1", at))
+        local client = other:connect()
+        assert(client:set("key", "value"))
+        client:close()
+        other:stop()
+        held:close()
+    end)
+
+    for _, options in ipairs({ { "--store=heap" }, { "--store=blocks" }, { "-o", "like_memcached" },
+        { "-o", "sample_rate=0" }, { "-o", "drop_privileges" } }) do
+        it("tells figures with " .. table.concat(options, " "), function()
+            local other, at = start(options)
+            finally(function() other:stop() end)
+            assert.truthy(get(at):find("\nmemcached_up 1\n", 1, true))
+        end)
+    end
+end)
+
+describe("slated's metrics", function()
+    local slated = server.slated()
+
+    local function refused(address, pattern)
+        local folder = server.folder()
+        local _, _, code = os.execute(("timeout 60 %s %s -s %s/s -o metrics=%s >%s/out 2>&1"):format(
+            server.quoted(slated), server.USER, folder, address, folder))
+        local said = server.read_file(folder .. "/out")
+        server.remove_folder(folder)
+        assert.equal(71, code, said)
+        assert.truthy(said:find(pattern, 1, true), said)
+        assert.equal(1, select(2, said:gsub("error: ", "")), said)
+    end
+
+    it("are off unless asked for", function()
+        local one = server.start({})
+        local threads = server.capture(("cat /proc/%d/task/*/comm"):format(one.pid))
+        one:stop()
+        assert.is_nil(threads:find("slated-metrics", 1, true))
+    end)
+
+    it("are refused in one sentence where they cannot be had", function()
+        refused("127.0.0.1:none", "a port must be a number")
+        refused("127.0.0.1:0", "a port must be a number")
+        refused("0.0.0.0:9150", "other machines can reach it")
+        local held = assert(socket.bind("127.0.0.1", 0))
+        local _, port = held:getsockname()
+        refused("127.0.0.1:" .. port, "in use")
+        held:close()
+    end)
+end)
