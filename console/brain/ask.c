@@ -158,7 +158,7 @@ static int ask(lua_State *L) {
     lua_pushstring(L, asking->question->module);
     lua_call(L, 1, 1);
     lua_getfield(L, -1, asking->question->function);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(asking->model)->observer);
+    brain_push_observer(L, brain_of(asking->model));
     push_asked(L, asking);
     lua_call(L, 2, 1);
     luaL_checktype(L, -1, LUA_TTABLE);
@@ -246,7 +246,7 @@ static int find_worths(lua_State *L) {
     lua_pushstring(L, "slate.judge.worth");
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "classes");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(model)->observer);
+    brain_push_observer(L, brain_of(model));
     lua_createtable(L, 0, 2);
     set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
     set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
@@ -293,13 +293,14 @@ unsigned brain_worth(const struct model *model, const struct class_worth **worth
 
 /* ---- columns of an operator's own ---- */
 
-/* (observer, values) -> nothing; values as light userdata */
+/* (brain) -> nothing; as light userdata */
 static int find_values(lua_State *L) {
-    struct own_values *values = lua_touserdata(L, 2);
+    struct brain *brain = lua_touserdata(L, 1);
+    struct own_values *values = brain->own;
     own_rules_push(L);
     lua_getfield(L, -1, "cells");
     lua_insert(L, -2);
-    lua_pushvalue(L, 1);
+    brain_push_observer(L, brain);
     lua_call(L, 2, 2);
     int numbers = lua_gettop(L);
     lua_pushvalue(L, -2);
@@ -338,9 +339,8 @@ static const struct own_values *own_values_of(const struct model *model) {
         }
         brain->own->snapshot_ms = now->at_ms;
         lua_pushcfunction(brain->lua, find_values);
-        lua_rawgeti(brain->lua, LUA_REGISTRYINDEX, brain->observer);
-        lua_pushlightuserdata(brain->lua, brain->own);
-        lua_pcall(brain->lua, 2, 0, 0);
+        lua_pushlightuserdata(brain->lua, brain);
+        lua_pcall(brain->lua, 1, 0, 0);
         lua_settop(brain->lua, 0);
     }
     return brain->own;

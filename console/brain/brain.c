@@ -106,20 +106,26 @@ static void read_automove(struct brain *brain) {
 
 /* ---- calls in which Lua may raise errors ---- */
 
-/* () -> observer */
-static int observe(lua_State *L) {
+/* The observer is made when it is asked for first: its modules take longer to load than the first paint may. */
+void brain_push_observer(lua_State *L, const struct brain *brain) {
+    if (brain->observer != LUA_NOREF) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+        return;
+    }
     lua_getglobal(L, "require");
     lua_pushstring(L, "slate.judge.observer");
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "new");
+    lua_remove(L, -2);
     lua_call(L, 0, 1);
-    return 1;
+    lua_pushvalue(L, -1);
+    ((struct brain *)brain)->observer = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 /* (brain, snapshot), both as light userdata -> nothing */
 static int look(lua_State *L) {
     struct brain *brain = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    brain_push_observer(L, brain);
     lua_getfield(L, -1, "look");
     lua_pushvalue(L, -2);
     lua_facts_push(L, lua_touserdata(L, 2), own_rules_are_open());
@@ -135,7 +141,7 @@ static int look(lua_State *L) {
 static int find_giver(lua_State *L) {
     const struct brain *brain = lua_touserdata(L, 1);
     struct giver *giver = lua_touserdata(L, 2);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    brain_push_observer(L, brain);
     lua_getfield(L, -1, "giver_for");
     lua_insert(L, -2);
     lua_pushvalue(L, 3);
@@ -154,7 +160,7 @@ static int find_pages(lua_State *L) {
     lua_pushstring(L, "slate.judge.prospect");
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "pages");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    brain_push_observer(L, brain);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, 3);
     lua_call(L, 3, 1);
@@ -171,7 +177,7 @@ static int find_waste(lua_State *L) {
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "total");
     lua_getfield(L, -2, "classes");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    brain_push_observer(L, brain);
     lua_getfield(L, -1, "now");
     lua_replace(L, -2);
     lua_pushvalue(L, -1);
@@ -195,13 +201,7 @@ struct brain *brain_create(void) {
         return NULL;
     }
     forget(brain);
-    lua_pushcfunction(brain->lua, observe);
-    if (lua_pcall(brain->lua, 0, 1, 0) == LUA_OK) {
-        brain->observer = luaL_ref(brain->lua, LUA_REGISTRYINDEX);
-    } else {
-        brain->observer = LUA_NOREF;
-        fail(brain);
-    }
+    brain->observer = LUA_NOREF;
     return brain;
 }
 
@@ -310,10 +310,6 @@ struct waste brain_waste(const struct brain *brain) {
         }
     }
     return waste;
-}
-
-void brain_push_observer(lua_State *L, const struct brain *brain) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
 }
 
 const struct held *brain_held(const struct brain *brain) {

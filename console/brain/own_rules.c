@@ -71,10 +71,10 @@ static void push_source(lua_State *L, const char *path) {
     }
 }
 
-/* (name) -> that function of slate.judge.rules */
-static void push_function(lua_State *L, const char *name) {
+/* (module, name) -> that function of the module */
+static void push_function(lua_State *L, const char *module, const char *name) {
     lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.judge.rules");
+    lua_pushstring(L, module);
     lua_call(L, 1, 1);
     lua_getfield(L, -1, name);
     lua_remove(L, -2);
@@ -97,7 +97,7 @@ static void take_titles(lua_State *L) {
 
 /* () -> whether there is a file */
 static int load(lua_State *L) {
-    push_function(L, "path");
+    push_function(L, "slate.facts.rules_file", "path"); /* without a file the rest is not loaded before the first paint */
     lua_pushcfunction(L, environment);
     lua_call(L, 1, 1);
     const char *path = lua_tostring(L, -1);
@@ -105,7 +105,7 @@ static int load(lua_State *L) {
         lua_pushboolean(L, false);
         return 1;
     }
-    push_function(L, "for_screen");
+    push_function(L, "slate.judge.rules", "for_screen");
     lua_pushvalue(L, -2);
     push_source(L, path);
     lua_call(L, 3, 1);

@@ -2,6 +2,7 @@
 
 #include "brain/inside.h"
 #include "brain/lua_state.h"
+#include "brain/observer.h"
 
 #include <lauxlib.h>
 #include <math.h>
@@ -121,7 +122,7 @@ static int find_sizes(lua_State *L) {
     const struct model *model = lua_touserdata(L, 1);
     struct size_plan *plan = lua_touserdata(L, 2);
     push_function(L, "choices");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(model)->observer);
+    brain_push_observer(L, brain_of(model));
     push_asked(L, model);
     lua_call(L, 2, 1);
     sizes_of(L, "now", &plan->now);

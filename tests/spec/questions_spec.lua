@@ -24,7 +24,7 @@ local QUESTIONS <const> = {
     { "Is this server short of memory?", "advise memory", "starves: it lacks pages that other classes have" },
     { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL" },
     { "Which eviction policy would hit more?", "advise policy",
-        "starves: it lacks pages that other classes have; see to it before the policy" },
+        "starves: it lacks pages that other classes have" },
     { "Who moves pages, and is that right?", "advise automove", "utility moves\npages to where they bring most hits" },
     { "Which pages moved last, and why?", "moves", "FROM +TO +PAGES +WHY" },
     { "What happens now, in one look?", "top", "hits %d+%.%d+%%.*starves: items live" },

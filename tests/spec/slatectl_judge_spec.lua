@@ -54,7 +54,12 @@ end)
 describe("an advised policy", function()
     local function advised(...)
         local lines = { ... }
-        return require("slate.judge.advice").policy(nil, { stats = function() return lines end })
+        local one = require("slate.judge.observer").new()
+        for i = 0, 1 do
+            one:look(make(1000 + i, {}, { evictions = 100 * i }))
+        end
+        local context = { pair = function() return one.now, one.before, one.rates, nil, nil, one end }
+        return require("slate.judge.advice").policy(context, { stats = function() return lines end }, {})
     end
 
     it("is the one that hits most, but never none, which refuses stores", function()

@@ -20,12 +20,8 @@ local SEVERITIES <const> = { critical = true, warning = true, note = true }
 local HASTY <const> = { instructions = 1000000, cpu_s = 0.02, memory_bytes = 4 << 20 }
 local BUDGET_S <const> = 0.05
 
---- The path of the file: SLATE_RULES, else slate/rules.lua under XDG_CONFIG_HOME or ~/.config; nil without a home.
-function M.path(environment)
-    environment = environment or os.getenv
-    local config = environment("XDG_CONFIG_HOME") or environment("HOME") and environment("HOME") .. "/.config"
-    return environment("SLATE_RULES") or config and config .. "/slate/rules.lua"
-end
+--- The path of the file: of slate.facts.rules_file.
+M.path = require("slate.facts.rules_file").path
 
 local function deep_copy(value)
     if type(value) ~= "table" then
