@@ -119,6 +119,15 @@ describe("the review of a move of pages", function()
         assert.same(predict.move(often, 3, 5, 1), (predict.move(twice, 3, 5, 1)))
     end)
 
+    it("goes by what the class did where its curve rests on few sampled reads", function()
+        local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
+        local curves = { [3] = { { 3 << 20, 1 }, { 4 << 20, 1 }, reads = 499 },
+            [5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.9 }, reads = 499 } }
+        assert.equal(told(one, change, "expects"), told(one, change, "expects", { curves = curves }))
+        curves[3].reads, curves[5].reads = 500, 500
+        assert.truthy(told(one, change, "expects", { curves = curves }):find("^%+35.0 points of hits"))
+    end)
+
     it("promises a gain only where the band leaves no doubt of it, and warns of a loss", function()
         local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
         local function curves(giver, getter)

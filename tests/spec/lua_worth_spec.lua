@@ -21,8 +21,8 @@ local function watched()
     return one
 end
 
-local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 100 },
-    [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 300 } }
+local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 1000 },
+    [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 3000 } }
 
 describe("what a page is worth", function()
     it("is by the classes' curves what a move of one page is predicted to bring", function()

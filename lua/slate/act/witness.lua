@@ -37,6 +37,9 @@ function M.predict(client, witness, src, dst, pages)
     for _, id in ipairs(one.now.slated and { src, dst } or {}) do
         local curve = id > 0 and require("slate.facts.foresight").curve(client, id)
         curves[id] = curve and curve.points or nil
+        if curve then
+            curve.points.reads = curve.reads
+        end
     end
     local made, why = predict.move(one, src, dst, pages, curves)
     witness.predicted = made

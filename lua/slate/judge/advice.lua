@@ -277,8 +277,8 @@ function M.memory(context, client, options)
     local advice = {
         facts = {
             { "memory", units.bytes(bytes) },
-            { "hits now", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
-                or "-" },
+            { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
+                or "not counted yet" },
             { "twice of it", gain_in_words(curve, 2) }, { "half of it", gain_in_words(curve, 0.5) },
             { "told by", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
         },

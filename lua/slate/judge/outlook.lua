@@ -59,8 +59,8 @@ function M.memory(curve, about)
     if not twice then
         return nil
     elseif about.starves then
-        return { text = ("class %d starves: it lacks pages that other classes have; see to it before memory is bought")
-            :format(about.starves) }
+        return { text = ("class %d starves: give it pages of other classes before memory is bought"):format(
+            about.starves) }
     elseif not about.evicts then
         return { text = "nothing is evicted: more memory would bring nothing" }
     end
@@ -93,8 +93,8 @@ function M.policy(whatif, about)
     if not (totals.policy and best and best.difference) then
         return nil
     elseif about.starves then
-        return { best = best.policy, text = ("class %d starves: it lacks pages that other classes have; see to it "
-            .. "before the policy"):format(about.starves) }
+        return { best = best.policy, text = ("class %d starves: give it pages of other classes before the policy "
+            .. "is judged"):format(about.starves) }
     elseif best.policy == totals.policy or M.rate(best) ~= "better" then
         return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
             totals.policy) }

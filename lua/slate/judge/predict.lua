@@ -3,8 +3,8 @@
 --
 -- Everything that predicts asks here, of an observer: it rests on the last ten seconds (slate.judge.recent), so that
 -- two answers to one question are one. Each class's misses over its pages are those of slate.base.policy_curve's
--- page_gain: of its sampled curve where the class has one, else fitted to what it did. `make bench-moves` holds
--- predictions against what came.
+-- page_gain: of its sampled curve where that rests on reads enough, else fitted to what the class did. `make
+-- bench-moves` holds predictions against what came.
 local core = require "slate.base.policy_core"
 local policy_curve = require "slate.base.policy_curve"
 local recent = require "slate.judge.recent"
@@ -16,6 +16,9 @@ local M = {}
 local BAND_RATIO <const> = 0.75 -- of what is won and lost
 local BAND_LEAST_RATIO <const> = 0.008 -- of the reads
 local READS_LEAST <const> = 1000 -- in the time seen; what fewer tell is chance
+-- In a class's curve: of fewer the fitted one is nearer, which rests on all that the class did. So many leave a point
+-- on the curve a standard error of two points.
+local CURVE_READS_LEAST <const> = 500
 local SHORT_S <const> = recent.SPAN_S * 0.8 -- what rests on less says so
 
 --- The hits a second that a class wins by pages more. class: of M.seen.
@@ -31,7 +34,7 @@ end
 
 --- What the classes of a server did in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
 -- reads a second of the server, and the seconds seen; or nil and why nothing can be told. one: of slate.judge.observer;
--- curves: sampled ones by class id, as lists of { bytes, hit_ratio }; may be nil.
+-- curves: sampled ones by class id, as lists of { bytes, hit_ratio } with their reads (enough unless told); may be nil.
 function M.seen(one, curves)
     local before, after = one.recent:begin(), one.now
     local seconds = before and after.time_s - before.time_s or 0
@@ -41,7 +44,7 @@ function M.seen(one, curves)
     end
     local _, seen = core.pair(before, after)
     for id, curve in pairs(curves or {}) do
-        if seen.by_id[id] then
+        if seen.by_id[id] and (curve.reads or CURVE_READS_LEAST) >= CURVE_READS_LEAST then
             seen.by_id[id].curve = curve
         end
     end
