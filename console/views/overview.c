@@ -8,7 +8,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+/* What a small screen shows of the rates; the rest is flat on most servers and gives way to the classes. */
+static const enum metric few_lines[] = {METRIC_OPS, METRIC_HIT_RATIO, METRIC_EVICTIONS, METRIC_GETS, METRIC_SETS};
 static const enum metric rate_lines[] = {
     METRIC_OPS,
     METRIC_GETS,
@@ -27,7 +30,11 @@ static const enum metric rate_lines[] = {
 };
 enum {
     RATE_LINES = sizeof rate_lines / sizeof *rate_lines,
-    RATE_LINES_COMPACT = 9,
+    FEW_LINES = 3,    /* of few_lines, on a screen of 24 rows */
+    MIDDLE_LINES = 5, /* on one that is not tall */
+    SCALE_X = 43,     /* of the graphs' scales, where there are means beside them */
+    SCALE_WIDTH = 8,
+    SPIKE_TIMES = 4, /* a graph's top is at most so many times what nine of ten values stay under */
     MEMORY_ROWS = 4,
     MARK_WIDTH = 8, /* of "! BAD   " */
     HEALTH_ROWS_MOST = 2 * HEALTH_LIMIT
@@ -99,9 +106,58 @@ static int drawn_samples(const struct model *model, int columns) {
     return drawn;
 }
 
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Cuts what stands out from a graph, so that one spike does not flatten the rest; true when something was cut. */
+static bool cut_spikes(float *values, int count) {
+    float sorted[1000];
+    int known = 0;
+    for (int i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            sorted[known++] = values[i];
+        }
+    }
+    qsort(sorted, (size_t)known, sizeof *sorted, compare_floats);
+    float most = known > 0 ? SPIKE_TIMES * sorted[(known - 1) * 9 / 10] : 0;
+    bool is_cut = false;
+    for (int i = 0; i < count && most > 0; i++) {
+        if (values[i] > most) {
+            values[i] = most;
+            is_cut = true;
+        }
+    }
+    return is_cut;
+}
+
+/* A graph of one row with what its top stands for before it; "+" behind that when a spike goes higher. */
+static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area, enum metric metric,
+                       bool has_scale) {
+    float values[1000];
+    char text[FORMAT_BYTES];
+    int count = model_history(frame->model, metric, values, area.width < 1000 ? area.width : 1000);
+    bool is_cut = metric != METRIC_HIT_RATIO && cut_spikes(values, count);
+    float high = cells_graph(cells, area, STYLE_GRAPH, values, count, floor_of(metric, values, count));
+    bool is_known = false;
+    for (int i = 0; i < count; i++) {
+        is_known |= !isnan(values[i]);
+    }
+    if (has_scale && is_known) {
+        cells_printf(cells, area.y, area.x - SCALE_WIDTH + 1, STYLE_DIM, "%5s%s", metric_text(metric, (double)high, text),
+                     is_cut ? "+" : "");
+    }
+}
+
+/* The line that a row of the rates shows, as many as there are. */
+static enum metric line_at(int i, int lines) {
+    return lines <= MIDDLE_LINES ? few_lines[i] : rate_lines[i];
+}
+
 static void draw_rates(const struct frame *frame, struct cells *cells, struct rect area) {
     bool has_means = area.width >= 60;
-    int spark_x = area.x + (has_means ? 43 : 26);
+    int spark_x = area.x + (has_means ? SCALE_X + SCALE_WIDTH : 26);
     int spark_width = area.x + area.width - spark_x;
     char title[40];
     int drawn = drawn_samples(frame->model, spark_width);
@@ -111,12 +167,13 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
     if (has_means) {
         cells_text_right(cells, area.y, area.x + 33, STYLE_HEADER, " 10 s");
         cells_text_right(cells, area.y, area.x + 41, STYLE_HEADER, " 100 s");
+        cells_text_right(cells, area.y, spark_x - 1, STYLE_HEADER, " top ");
         cells_text_fit(cells, area.y, spark_x + 1, spark_width - 1, STYLE_HEADER, title);
     }
     /* Before the second refresh no rate is known, for a fifth of a second: a column of dashes would look like a fault. */
     bool is_measuring = model_before(frame->model) == NULL && model_link(frame->model) == LINK_UP;
     for (int i = 0; i < RATE_LINES && i < area.height - 1; i++) {
-        enum metric metric = rate_lines[i];
+        enum metric metric = line_at(i, area.height - 1);
         char text[FORMAT_BYTES];
         int y = area.y + 1 + i;
         if (is_measuring && isnan(model_metric(frame->model, metric))) {
@@ -135,11 +192,7 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
             cells_text_right(cells, y, area.x + 41, STYLE_PLAIN,
                              metric_text(metric, model_mean(frame->model, metric, 100000), text));
         }
-        float values[1000];
-        int count =
-            model_history(frame->model, metric, values, spark_width < 1000 ? spark_width : 1000);
-        cells_graph(cells, (struct rect){y, spark_x, 1, spark_width}, STYLE_GRAPH, values, count,
-                    floor_of(metric, values, count));
+        draw_spark(frame, cells, (struct rect){y, spark_x, 1, spark_width}, metric, has_means);
     }
 }
 
@@ -235,6 +288,7 @@ static int at_most(int value, int limit) {
 
 /* Sections from the top; each takes what it needs and leaves the rest to the next. */
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    (void)ui;
     struct rect left = area;
     struct health_line lines[HEALTH_LIMIT];
     int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
@@ -243,7 +297,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     int health = at_most(draw_lines(lines, health_count, NULL, unbounded) + 1, is_tall ? 9 : area.height >= 20 ? 7 : 3);
     int memory = area.height >= 16 ? MEMORY_ROWS : 0;
     int rates =
-        at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : RATE_LINES_COMPACT));
+        at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : area.height >= 23 ? MIDDLE_LINES : FEW_LINES));
     draw_health(lines, health_count, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
     draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
     if (memory > 0) {
@@ -258,10 +312,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     if (left.height >= 4) {
         int events = left.height >= 12 ? 5 : 0;
         int classes = left.height - events;
-        int y = take_rows(&left, classes);
-        cells_rule(cells, y, 0, area.width, "classes");
-        class_table_draw(frame->model, &ui->classes, cells,
-                         (struct rect){y + 1, 0, classes - 1, area.width}, false);
+        imbalance_draw(frame, cells, (struct rect){take_rows(&left, classes), 0, classes, area.width});
     }
     if (left.height >= 2) {
         cells_rule(cells, left.y, 0, area.width, "events");

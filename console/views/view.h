@@ -200,6 +200,9 @@ struct intent review_of(struct action action);
 
 /* The review that the view's "move pages" command should open, for the given destination (or the
  * worst class when -1). */
+/* The classes by who evicts most, with a heading: a part of the overview. */
+void imbalance_draw(const struct frame *frame, struct cells *cells, struct rect area);
+
 struct intent propose_move(const struct frame *frame, int to, int from);
 struct intent propose_automove(const struct frame *frame);
 struct intent say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -17,6 +17,25 @@ static void test_overview_says_what_is_wrong_and_what_to_press(void) {
     ok(shows("items  48.0M") && shows("of 64.0M"), "memory");
     ok(shows("conns     10 of -"), "a limit that the server does not report is a dash");
     ok(shows("[1 Overview]") && shows("F10Quit"), "tabs and keys");
+    ok(shows("class 12: 1.6 % of the pages, 100 % of the evictions"), "the imbalance in one sentence");
+    ok(shows("! 12   1184     1    1.6% █               100% █████████████"), "and as bars beside each other");
+    ok(shows("     7s  STARVING"), "how long its items live, and what that means");
+    ok(shows("evictions/s          100      100     100     100"), "a graph says what its top stands for");
+    model_destroy(&model);
+}
+
+/* Ops a second of a minute, of which one second stands out. */
+static void test_one_spike_does_not_flatten_a_minute(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    fixture_go_on(model, 20);
+    struct snapshot spike = *model_now(model);
+    spike.at_ms += 1000;
+    spike.general[GENERAL_evictions] += 1000000;
+    model_add(model, &spike, 1100);
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    draw(&frame, 80, 24, false);
+    ok(shows("400+"), "the top is four times what is usual, and a spike is known to be higher");
     model_destroy(&model);
 }
 
@@ -333,6 +352,7 @@ static void test_random_commands_break_nothing(void) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     test_overview_says_what_is_wrong_and_what_to_press();
+    test_one_spike_does_not_flatten_a_minute();
     test_class_table_shows_the_promised_columns_at_80();
     test_the_review_shows_exactly_what_is_sent();
     test_automove_goes_through_the_same_review();
