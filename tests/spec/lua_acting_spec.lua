@@ -38,7 +38,7 @@ end
 
 function Server:move(src, dst, count)
     self.pages[src], self.pages[dst] = self.pages[src] - count, self.pages[dst] + count
-    self.slabs_moved = self.slabs_moved + count
+    self.slabs_moved, self.lost = self.slabs_moved + count, (self.lost or 0) + 400 * count
 end
 
 function Server:answer(line)
@@ -49,6 +49,8 @@ function Server:answer(line)
     elseif line == "stats" then
         return stats_of({ pid = 1, slabs_moved = self.slabs_moved, slab_reassign_running = 0,
             limit_maxbytes = self.settings.maxbytes, total_items = 1 })
+    elseif line == "stats moves" and self.lost_from then -- a slated
+        return stats_of({ evicted = self.lost_from + (self.lost or 0) })
     elseif line == "stats slabs" then
         return stats_of(self.pages, ":total_pages")
     elseif line == "stats settings" then
@@ -356,7 +358,9 @@ describe("the outcome of a move from slatetop", function()
 
     -- A server whose class 12 evicts, and a console that has seen it for so many seconds and moved a page since.
     local function moved(curves)
-        local console = new_console(new_server(), SLATED)
+        local server = new_server()
+        server.lost_from = 5000
+        local console = new_console(server, SLATED)
         for _ = 1, 15 do console.second(1000, 700, 300) end
         console.observer.now.slated = SLATED.slated
         for i, class in ipairs(console.observer.now.classes) do
@@ -375,7 +379,9 @@ describe("the outcome of a move from slatetop", function()
         local outcome = entries(console)[2]
         assert.same({ "outcome", 1 }, { outcome.what, outcome.of })
         assert.is_true(outcome.predicted_change > 0.01 and outcome.predicted_band > 0, console.text)
-        assert.is_true(outcome.items_lost >= 28, console.text)
+        assert.equal(400, entries(console)[1].items_lost)
+        assert.equal(400, outcome.items_lost)
+        assert.truthy(outcome.words:find("400 items lost by moves", 1, true))
         assert.equal(1, audit.accuracy(audit.entries(console.text)).predictions)
     end)
 

@@ -71,6 +71,12 @@ describe("the verdict", function()
             (select(2, one:outcome(1000, 1005))))
     end)
 
+    it("has the items that the change itself is known to have cost", function()
+        local one = seen(5, function() return 500 end)
+        assert.equal("hits 50.0%, as before, 250 items lost by moves", (select(2, one:outcome(1000, 1000, 250))))
+        assert.equal(250, one:outcome(1000, 1000, 250).items_lost)
+    end)
+
     it("is silent before two seconds have passed, without traffic, and of a time before it looked", function()
         local function flat() return 500 end
         assert.is_nil(words(1, flat))

@@ -68,7 +68,7 @@ function Acting:follow_outcome()
     end
     if now.time_s ~= one.seen_s then
         one.seen_s = now.time_s
-        local found, words = self.observer:outcome(one.began_s, one.ended_s)
+        local found, words = self.observer:outcome(one.began_s, one.ended_s, one.items_lost)
         if found then
             found.words, one.found = words, found
         end
@@ -163,6 +163,15 @@ function Acting:end_change(run, is_whole, kept)
     end
 end
 
+-- The items that moves are known to have cost; nil where none is known.
+local function lost_by(entries)
+    local lost
+    for _, entry in ipairs(entries) do
+        lost = entry.items_lost and (lost or 0) + entry.items_lost or lost
+    end
+    return lost
+end
+
 function Acting:end_run()
     local run = self.run
     local results = run.talk.results or { "given up: " .. run.talk.failure, false }
@@ -181,7 +190,8 @@ function Acting:end_run()
     end
     if #run.done > 0 then
         self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
-            ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted }
+            ended_s = clock.steady_s(), id = run.done[#run.done].id, predicted = run.predicted,
+            items_lost = lost_by(run.done) }
     end
     self.news = text
     if #run.steps > 1 or run.kind == "trial" then

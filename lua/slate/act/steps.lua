@@ -71,7 +71,8 @@ local function move_pages(context, client, plan, undoes, progress)
     local result, message, code = move.run(client, plan, { wait = true, limit_s = MOVE_LIMIT_S, result = seen,
         progress = progress })
     local pages = result and result.pages_moved or seen.pages_seen or 0
-    local entry = pages > 0 and { what = "move", src = plan.src, dst = plan.dst, pages = pages, undoes = undoes } or nil
+    local entry = pages > 0 and { what = "move", src = plan.src, dst = plan.dst, pages = pages, undoes = undoes,
+        items_lost = (result or seen).items_lost } or nil
     local id = entry and audit.note(context, entry)
     if not result then
         return nil, message, code, entry

@@ -83,9 +83,10 @@ function M.before(context, client, for_s)
     return { observer = one, for_s = for_s, began_s = one.now.time_s }
 end
 
---- Watches after the change, puts what came of it on record for the change of this id (nil: none is on record), and
--- returns the outcome with its words in the field words; or nil, message, code. The change stands in any case.
-function M.after(context, client, witness, id)
+--- Watches after the change, puts what came of it on record for the change of this id (nil: none is on record), with
+-- the items that it is known to have cost (may be nil), and returns the outcome with its words in the field words; or
+-- nil, message, code. The change stands in any case.
+function M.after(context, client, witness, id, items_lost)
     local one = witness.observer
     local ok, message, code = watch(context, client, one, 0)
     local ended_s = ok and one.now.time_s
@@ -95,7 +96,7 @@ function M.after(context, client, witness, id)
     if not ok then
         return nil, "the change is made, but what came of it is unknown: " .. message, code
     end
-    local outcome, words = one:outcome(witness.began_s, ended_s)
+    local outcome, words = one:outcome(witness.began_s, ended_s, items_lost)
     if not outcome then
         return { words = "too little traffic to tell what came of it" }
     end

@@ -157,14 +157,14 @@ function M.run(context, parsed)
     end
     local pages = result.pages_moved or result.pages_accepted
     local id = pages > 0 and require("slate.facts.audit").note(context, { what = "move", src = plan.src, dst = plan.dst,
-        pages = pages }) or nil
+        pages = pages, items_lost = result.items_lost }) or nil
     if not context.json then
         context:out(move.words(plan, result), "\n") -- a verdict takes its time
         context:flush()
     end
     local outcome
     if seen and pages > 0 then
-        outcome, message = witness.after(context, client, seen, id)
+        outcome, message = witness.after(context, client, seen, id, result.items_lost)
         if not outcome then
             context:say(message)
         end

@@ -53,9 +53,12 @@ function Observer:giver_for(id)
 end
 
 --- What came of a change that was made between two times, in seconds: the outcome (of slate.judge.verdict) and its
--- words; nil when too little is known.
-function Observer:outcome(began_s, ended_s)
+-- words; nil when too little is known. items_lost: what the change itself is known to have cost; nil where it is not.
+function Observer:outcome(began_s, ended_s, items_lost)
     local outcome = self.past:outcome(began_s, ended_s)
+    if outcome and items_lost then -- slated counts what its mover evicts with all evictions
+        outcome.items_lost = math.max(outcome.items_lost or 0, items_lost)
+    end
     local words = outcome and verdict.words(outcome) or ""
     if words ~= "" then
         return outcome, words
