@@ -301,9 +301,9 @@ enum cache_drafted {
     CACHE_DRAFT_WAITS,
     CACHE_DRAFT_REFUSED, /* no memory; the draft is gone, and an old item of a plain set */
 };
-/* Whether a store would be refused by what is there now, before it has memory: CACHE_OK, or what
- * cache_store would give, counted as that would. The caller need not ask; a store whose condition
- * holds no more when it is published is refused then. */
+/* Whether what is there now would refuse a store, asked before the store has memory: CACHE_OK, or
+ * what cache_store would return, counted in the same way. Asking is optional: a store whose
+ * condition no longer holds when it is published is refused then. */
 enum cache_status cache_store_verdict(struct cache_thread *, const struct key *,
                                       const struct cache_store *);
 /* Takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE as cache_store gives it. */
@@ -335,8 +335,8 @@ void cache_draft_late(struct cache_thread *, const struct key *, const struct ca
 uint64_t cache_thread_copied(const struct cache_thread *);
 size_t cache_drafts_most(const struct cache *); /* bytes that drafts may take together … */
 size_t cache_drafts_held(const struct cache *); /* … and do, or may yet; two loads */
-/* Whether a draft that waits may be extended now, as far as a few loads can tell. `warily`: only
- * while half of what its kind may take is left to others, or its kind takes nothing. */
+/* Whether a draft that waits may be extended now, as far as a few loads can tell. `warily`: only if
+ * half of what its kind may hold stays free for others, or its kind holds nothing. */
 bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
 /* Said by makers of drafts that wait: while a large one does, small ones leave it room. */
 void     cache_draft_waits(struct cache *, bool large, bool waits);
@@ -478,9 +478,10 @@ int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_wal
 /* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between
  * two calls. */
 bool cache_set_sizes(struct cache *, const struct size_list *);
-/* Whether a memory file came with chunk sizes of other options than this cache's, whose sizes these
- * are. Once they have been set, or others have, cache_sizes_settled says that the file's are what
- * was wanted; until then each start wants them again. From the same thread. */
+/* Whether a memory file came with other chunk sizes than this cache's options ask for, and which
+ * these are. Each start asks for them again until cache_sizes_settled is called, once these sizes
+ * or others have been set: from then on the file's sizes are what is wanted. From the same
+ * thread. */
 bool cache_sizes_wanted(const struct cache *, struct size_list *);
 void cache_sizes_settled(struct cache *);
 /* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a

@@ -11,8 +11,8 @@ enum {
     GHOST_HITS = COUNTER_AT(cache_signal_counters, ghost_hits_1),
 };
 
-/* An item read so often since it came to its list is given another round at its end: with a page
- * less that happens sooner. */
+/* Hits for which the policy gives an item another round when it comes to the end of its list. With
+ * a page less it would come there sooner, and not be lost. */
 enum { SAFE_HITS = 2 };
 
 static uint32_t chunks_per_page(const struct cache *c, unsigned class_id) {

@@ -12,7 +12,8 @@ struct cache_signal {
     uint64_t hits;                              /* all, since the start */
     /* on items in the last page, in the last two pages; since the start */
     uint64_t tail_hits[CACHE_TAILS];
-    /* sampled, of items evicted within 1 << d pages, the steps before not counted */
+    /* sampled misses of items that were evicted within the last 1 << d pages, without those of
+     * smaller d */
     uint64_t ghost_hits[CACHE_GHOST_DEPTHS];
     uint32_t ghost_weight;                      /* misses that one sampled one stands for */
     /* what the tails hold now: about one and two pages' worth, or all there is */

@@ -12,8 +12,9 @@ enum {
     STEAL_QUIESCE_US = 100000,
 };
 
-/* The class that can best spare a page: the most pages, at least `least_pages`, and not among
- * `refused`. */
+/* The class to take a page from: the one with the most pages, at least `least_pages`, and not among
+ * `refused`. It goes by pages, where spare_choose (tune/pages) goes by what pages are worth: a set
+ * waits, and the worth of a class takes a look at up to 1,300 chunks. */
 static unsigned richest_class(const struct cache *c, const struct class_set *refused,
                               uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;

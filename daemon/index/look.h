@@ -12,9 +12,9 @@ struct index_look {
     uint32_t                version;
 };
 
-/* Where a look for a hash begins, as index_prefetch found it, so that the steps after it need not
- * find the way again. Zeroes, which are always right: find it. It stays good however much changes
- * meanwhile: places never move, and whether the hash has left this one is known by the count. */
+/* Where a look for a hash begins, as index_prefetch found it, so that later steps need not find the
+ * way again. Zeroes mean that it is not known, and are always right. A spot stays good however much
+ * changes meanwhile: places never move, and the count tells whether the hash has left this one. */
 struct index_spot {
     const void *at;
     uint32_t    count; /* of places, when this was the hash's */

@@ -9,8 +9,8 @@
 #include "mem/item.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
-/* In so large pieces a page goes back to the system, so that a thread that waits for this processor
- * need not wait for the whole. */
+/* A page goes back to the system in pieces of this size, so that a thread which waits for this
+ * processor need not wait for the whole page. */
 #define GIVE_BYTES ((size_t)128 << 10)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }

@@ -35,7 +35,8 @@ void         heap_destroy(struct heap **);
 /* 0: the limit is reached, or the address space is used up */
 uint32_t heap_take(struct heap *, size_t bytes);
 void     heap_give(struct heap *, uint32_t ref);     /* memory that was retired */
-/* these are to be given as soon as nobody sees them: not used any more */
+/* so many bytes no longer count as used: they wait until no thread can see them, and are then given
+ * back */
 void     heap_retired(struct heap *, size_t bytes);
 
 /* what an allocation of `bytes` takes */

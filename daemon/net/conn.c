@@ -214,7 +214,7 @@ static void receive_value(struct conn *c) {
     buffers_trim(&w->buffers, c->n);
 }
 
-/* What somebody who watches sends is nobody's; only that he hangs up matters. */
+/* What a watcher sends is ignored; only its hanging up matters. */
 static void receive_nothing(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     char *slice = buffers_slice(b);

@@ -18,7 +18,7 @@
 
 enum { RELAY_BYTES = 16 * 1024 };
 
-/* What the logger writes for a client who watches, on its way to him. */
+/* What the logger writes for a client that watches, on its way to the client. */
 struct relay {
     struct event readable, writable; /* the logger's bytes; the client's socket */
     int          ours, loggers;      /* the ends of the pair */
@@ -31,7 +31,7 @@ struct tls_conn {
     uint64_t      end_us;  /* of the handshake's time */
     bool          shaking; /* hands: the session is not agreed on yet */
     bool          broken;  /* nothing may be sent any more, not even that it ends */
-    struct relay *relay;   /* while he watches; NULL: he does not */
+    struct relay *relay;   /* while the client watches; NULL: it does not */
 };
 
 /* --- errors --- */
@@ -327,7 +327,7 @@ static void tls_close(struct conn *c) {
     }
     if (!t->shaking && !t->broken) {
         ERR_clear_error();
-        SSL_shutdown(t->ssl); /* tells the client; what he answers is not waited for */
+        SSL_shutdown(t->ssl); /* tells the client; its answer is not waited for */
         ERR_clear_error();
     }
     SSL_free(t->ssl);

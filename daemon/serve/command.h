@@ -25,7 +25,7 @@ struct command_more {
     void (*destroy)(struct command_more *);
     bool mute; /* noreply: the pieces are thrown away */
     bool packets; /* the pieces are packets of the binary protocol, not text */
-    /* it ends when the client does, also one that has ended nothing but its own sending */
+    /* it ends when the client hangs up, even if the client has ended only its own sending */
     bool ends_with_client;
     bool asleep;
 };

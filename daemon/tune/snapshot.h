@@ -38,8 +38,8 @@ struct class_curve {
 
 struct snapshot {
     uint64_t time_us;      /* clock_mono_us */
-    /* with which time_us is the system's time, as of the start; 0: a time that only differences
-     * tell of */
+    /* time_us plus this is Unix time, as of the start; 0: only differences of time_us mean
+     * anything */
     uint64_t epoch_us;
     uint32_t pages_limit, pages_free; /* free: no class has them */
     uint32_t ages_as_of_s; /* clock_now_s when the classes' ages were that */

@@ -32,9 +32,9 @@ enum {
 struct watcher {
     struct watcher *next;    /* of the logger's list, or of those that wait to be on it */
     unsigned        classes;
-    uint64_t        first_gid; /* earlier events are not for him */
+    uint64_t        first_gid; /* it gets no event before this one */
     _Atomic int     fd;        /* the logger's to write to; -1: not yet */
-    /* under the lock: his connection has gone, the logger may free him */
+    /* under the lock: the connection has gone, the logger may free this */
     bool            closed;
     bool            broken;    /* nothing can be sent any more */
     uint64_t        skipped;   /* lines lost since the last that was not */
@@ -102,7 +102,7 @@ static void give_line(struct watcher *w, const char *line, size_t n) {
 static void break_off(struct watcher *w, int fd) {
     w->broken = true;
     w->out = w->in;
-    shutdown(fd, SHUT_RDWR); /* so that his worker finds out, if it does not know yet */
+    shutdown(fd, SHUT_RDWR); /* so that the worker finds out, if it does not know yet */
 }
 
 /* Sends what the socket takes. */
@@ -210,7 +210,7 @@ static void *logger_main(void *arg) {
         bool busy = drain(list, gid);
         for (struct watcher *w = list; w != NULL; w = w->next) {
             flush(w);
-            /* do not leave him in doubt until the next event */
+            /* else the watcher would be in doubt until the next event */
             if (w->skipped > 0 && w->in == w->out && !w->broken) {
                 tell_skipped(w, 0);
                 flush(w);
@@ -341,7 +341,7 @@ void watcher_close(struct watcher **taken) {
     }
     lock_take(&watch.lock);
     count_classes(w->classes, -1);
-    w->closed = true; /* from here on the logger may free him */
+    w->closed = true; /* from here on the logger may free it */
     wake_logger();
     lock_release(&watch.lock);
 }

@@ -26,8 +26,8 @@ void watch_fini(void);
 /* NULL and errno: EUSERS, there are WATCHERS_MAX already; or no memory, no thread. `classes` of
  * enum event_class, at least one. */
 struct watcher *watcher_open(unsigned classes);
-/* The logger writes to a duplicate of the socket, so the caller may close his at any time. False
- * and errno: no descriptor. */
+/* The logger writes to a duplicate of the socket, so the caller may close its own at any time.
+ * False and errno: no descriptor. */
 bool watcher_attach(struct watcher *, int fd);
 void watcher_close(struct watcher **); /* NULL: nothing to do */
 

@@ -6,9 +6,9 @@
  * counters as epochs (Fraser, "Practical lock-freedom", 2004, section 5.2.3). A limbo has an open
  * part and a sealed one: the sealed part waits for the turns seen when it was sealed.
  *
- * A thread looks after its own limbo when it retires or needs memory. An idle one would keep what
- * is in there counted for ever; so a thread that needs memory also gives back what others have left
- * that are not within a turn. No lock held. */
+ * A thread looks after its own limbo when it retires or needs memory. What an idle thread has left
+ * in its limbo would count as used for ever; so a thread that needs memory also gives back what is
+ * in the limbos of threads that are not within a turn. No lock held. */
 #ifndef SLATE_CACHE_LIMBO_H
 #define SLATE_CACHE_LIMBO_H
 #include "cache/partition.h"

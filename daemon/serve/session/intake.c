@@ -9,11 +9,11 @@
 #include "serve/verbs/observe.h"
 
 enum {
-    /* so far memory is taken ahead of what has come: more than a receive brings, and small
-     * beside a page */
+    /* memory is taken this far ahead of what has come: more than one receive brings, little beside
+     * a page */
     AHEAD_BYTES = 64 * 1024,
-    /* before so many have come none is taken: they wait in the connection's buffer, as small
-     * values do */
+    /* until so many bytes have come no memory is taken: they wait in the connection's buffer, as
+     * small values do */
     FIRST_BYTES = ITEM_COPY_MAX,
 };
 

@@ -185,8 +185,8 @@ static double gain_of(const struct automove_utility *u, unsigned class_id, bool 
     return window_ended ? sure_gain(&u->classes[class_id]) : 0;
 }
 
-/* The class that gains most, or else evicts most. One without pages that evicted or left ghosts is
- * retired, or the id is another class's than it was. */
+/* The class that gains most, or else evicts most. A class without pages does not count, though it
+ * evicted or left ghosts: it is retired, or its id was another class's before. */
 static unsigned best_receiver(const struct automove_utility *u, const struct snapshot *s,
                               bool window_ended, const struct class_set *but) {
     unsigned best = SLAB_CLASS_NONE;
@@ -280,7 +280,8 @@ static unsigned consider(struct automove_utility *u, const struct snapshot *s, u
     return pages;
 }
 
-/* A class that gave or got is as nobody measured it, and waits for the next decision. */
+/* A class that gave or got a page is no longer what was measured: it takes no part before the next
+ * decision. */
 static bool decide(struct automove_utility *u, const struct snapshot *s, bool window_ended,
                    struct decision *d) {
     struct class_set done = {{0}};
