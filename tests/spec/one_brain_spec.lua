@@ -105,6 +105,20 @@ describe("slatetop and slatectl doctor", function()
         assert.are.same({ "warn", "t" }, { list[#list].tone, list[#list].key })
     end)
 
+    it("tell the hit ratio of the last ten seconds, which the overview shows, not that of the last one", function()
+        local one, gets, hits = observer.new(), 0, 0
+        for i = 0, 20 do
+            one:look(snapshots.make(1000 + i, {}, { cmd_get = gets, get_hits = hits, get_misses = gets - hits,
+                uptime = 9000 + i }, {}))
+            gets, hits = gets + 1000, hits + (i == 19 and 100 or 460)
+        end
+        local said = {}
+        for _, finding in ipairs(attention.findings(one, {})) do
+            said[finding.label or ""] = finding.text
+        end
+        assert.equal("only 42% of the reads find their item", said.hits)
+    end)
+
     it("tell what a limit of the process leaves items", function()
         local one = observer.new()
         for _, now in ipairs(table.move(recordings.load("demo"), 1, 5, 1, {})) do

@@ -82,8 +82,9 @@ local function against_few_hits(about)
 end
 
 function CHECKS.hits(about, add)
-    local ratio = view.overview(about.now, about.rates).hit_ratio
-    local reads = about.rates and (about.per_s.cmd_get or 0) * about.rates.interval_s or 0
+    local lately = about.lately or {}
+    local ratio = lately.hit_ratio or view.overview(about.now, about.rates).hit_ratio
+    local reads = lately.reads or about.rates and (about.per_s.cmd_get or 0) * about.rates.interval_s or 0
     if ratio and ratio < HITS_LEAST_RATIO and reads >= HITS_LEAST_READS then
         add("note", ("only %s of the reads find their item"):format(units.percent(ratio)), against_few_hits(about),
             "hit_ratio")

@@ -31,7 +31,7 @@ end
 -- slate.judge.view.classes; course: of slate.judge.course; moves: the last moves of slated, oldest first, and
 -- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
 -- whatif = { totals, policies } (slate.facts.foresight); process (slate.facts.memory); expired_items
--- (slate.facts.expired).
+-- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
 --
 -- Adds rates, per_s (of the server as a whole), general, settings, rows and starves (does any class?).
 function M.about(known)

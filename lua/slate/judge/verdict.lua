@@ -50,7 +50,7 @@ local function between(from, to)
     local lost, seconds = increase(from, to, "lost"), to.time_s - from.time_s
     local ratio = gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
     return {
-        hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
+        reads = gets, hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
         evictions_per_s = evictions and evictions / seconds,
         item_loss_per_s = evictions and (evictions + (lost or 0)) / seconds,
         out_of_memory_per_s = refused and refused / seconds,
@@ -108,7 +108,7 @@ function Past:outcome(began_s, ended_s)
     }
 end
 
---- What happened from a time on, as far as it was seen: { hit_ratio, evictions_per_s, item_loss_per_s,
+--- What happened from a time on, as far as it was seen: { reads, hit_ratio, evictions_per_s, item_loss_per_s,
 -- out_of_memory_per_s }, absent when unknown.
 function Past:since(time_s)
     local start, last = first_from(self, time_s), self[#self]
