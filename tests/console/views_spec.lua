@@ -130,7 +130,12 @@ for _, program in ipairs(servers) do
       screen:wait("PAUSED")
       screen:wait(is_slated and "small1" or "needs slated")
       screen:press("6")
-      screen:wait(is_slated and "not recorded" or "needs slated")
+      -- The overview asks for a curve now and then: it may have, before the pause.
+      tui.wait_until(function()
+        local text = screen:text()
+        return text:find("[6 Curves]", 1, true) and (text:find(is_slated and "not recorded" or "needs slated", 1, true)
+          or is_slated and text:find("sampled reads", 1, true))
+      end, function() return screen:text() end)
       screen:press("5")
       screen:wait("ESTIMATED")
       screen:press(".")
