@@ -3,6 +3,7 @@
  * and given back after, so one lock is held at a time. */
 #include "cache/obtain.h"
 
+#include "cache/help.h"
 #include "cache/patience.h"
 #include "cache/pinned.h"
 #include "cache/steal.h"
@@ -55,6 +56,7 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
     struct cache *c = ct->cache;
     (void)total_bytes;
     uint64_t give_up_us = 0;
+    bool helped = false;
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     for (int tries = 0; tries < EVICT_TRIES; tries++) {
         class_id = still_serving(c, class_id, chunk_bytes);
@@ -70,6 +72,11 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
         }
         if (large && c->store->one_class && pinned_are_much(c)) {
             break;
+        }
+        if (!helped && help_is_wanted(c, class_id)) {
+            helped = true;
+            help_with_pages(ct, class_id);
+            continue;
         }
         bool leaving;
         if (!all_draining(c, class_id) && evict_somewhere(ct, class_id, &ref, &leaving)) {

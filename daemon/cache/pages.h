@@ -131,6 +131,31 @@ bool cache_page_emptied(const struct page_take *);
 void cache_page_hand_over(const struct page_take *, unsigned to_class);
 void cache_page_put_back(const struct page_take *);
 
+/* --- sets that help: while a move is under way, stores into the class that receives, which find
+ * nothing free there, empty pages of the one that gives, and hand them over --- */
+enum { CACHE_HELP_PAGES = 8 }; /* under way at a time */
+struct cache_helped {
+    uint32_t pages; /* that changed hands */
+    /* of what lived in pages that sets worked on */
+    uint64_t rescued, chunks_rescued, evicted, expired;
+};
+/* From now on they may begin up to so many pages, the ones of least value, but not the giver's last
+ * one, and none while the giver itself is hungry. One pair of classes at a time; from the mover's
+ * thread, as what follows. */
+void     cache_help_begin(struct cache *, unsigned from, unsigned to, uint32_t pages);
+struct cache_help_state {
+    uint32_t pages;     /* that changed hands since */
+    uint32_t left;      /* that may still be begun */
+    uint32_t under_way;
+    uint64_t bytes;     /* that sets went over, ever */
+};
+struct cache_help_state cache_help_state(const struct cache *);
+void     cache_help_no_more(struct cache *); /* is begun; what is under way goes on */
+/* They begin none any more. Returns how many pages they had under way: those are the caller's to
+ * empty and hand over, or to put back. Waits for a set that works on one. */
+unsigned cache_help_end(struct cache_thread *, struct page_take taken[CACHE_HELP_PAGES],
+                        struct cache_helped *);
+
 /* Waits until every other thread has left the turn it was in, so that none holds a reference from
  * before; the caller holds none either. Returns at once when they are idle; false after
  * `deadline_us` of waiting. */

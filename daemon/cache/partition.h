@@ -40,6 +40,39 @@ struct partition {
 
 struct ring; /* watch/ring.h */
 
+/* --- pages that sets empty (help.c) --- */
+
+enum helped_state {
+    HELPED_NONE,
+    HELPED_EMPTYING,
+    HELPED_EMPTIED, /* and turns have to end */
+    HELPED_IN_USE,  /* something in it was in use at each pass */
+};
+
+/* One such page; all but `held` belongs to the thread that set it. */
+struct helped_page {
+    _Atomic bool     held;
+    _Atomic uint8_t  state; /* enum helped_state */
+    unsigned         to, passes;
+    struct page_take take;
+    uint64_t         seen[THREADS_MAX], emptied_us; /* turns, and when the page was found empty */
+} __attribute__((aligned(64)));
+
+struct help {
+    _Atomic uint32_t pair; /* whose pages go to whom, by help_pair; 0: sets are to do nothing */
+    _Atomic uint32_t left; /* pages that sets may begin yet */
+    /* by sets, since cache_help_begin */
+    _Atomic uint64_t pages, bytes_passed, rescued, chunks_rescued, evicted, expired;
+    _Atomic bool     picking; /* what follows belongs to the thread that set it */
+    unsigned         picked_from, pick_at, pick_count;
+    uint32_t         picked[CACHE_SPARE_MAX];
+    struct helped_page each[CACHE_HELP_PAGES];
+};
+
+static inline uint32_t help_pair(unsigned from, unsigned to) { return from << 16 | to; }
+static inline unsigned help_donor(uint32_t pair) { return pair >> 16; }
+static inline unsigned help_receiver(uint32_t pair) { return pair & 0xffff; }
+
 /* The clock by which items and policies count time: cache time, plus one second for each flush. So
  * nothing that is stored after a flush has the time of something stored before it: an item is
  * flushed if its time is not later than the last flush's, however many flushes there are in a
@@ -119,6 +152,7 @@ struct cache {
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX];
     _Atomic bool     stealing; /* one page steal at a time */
     uint64_t         steal_again_us; /* of the one who is stealing */
+    struct help      help;
     /* classes in which an abandoned draft may have left a whole page free */
     struct class_set_shared left_whole;
     /* of drafts whose values are still coming, small and large: what they may take, and how many
@@ -167,6 +201,12 @@ static inline struct item *item_at(const struct cache *c, uint32_t ref) {
 }
 static inline uint32_t ref_of_item(const struct cache *c, const void *it) {
     return node_ref(&c->arena->space, it);
+}
+
+/* Whether sets of the class are to empty pages (help.c). */
+static inline bool help_is_wanted(const struct cache *c, unsigned class_id) {
+    uint32_t pair = atomic_load_explicit(&c->help.pair, memory_order_relaxed);
+    return pair != 0 && help_receiver(pair) == class_id;
 }
 
 static inline const struct evict_policy *policy_of(const struct cache *c, unsigned class_id) {

@@ -39,7 +39,8 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
     struct cache *c = ct->cache;
     struct shelf *s = p->shelves[class_id];
     if (!may_evict(c, class_id) || s == NULL || c->stock_most[class_id] == 0 ||
-        evict_count(&s->queue) < EVICT_HERE_MIN || slab_has_free(c->slab, class_id)) {
+        evict_count(&s->queue) < EVICT_HERE_MIN || slab_has_free(c->slab, class_id) ||
+        help_is_wanted(c, class_id)) {
         return 0;
     }
     bool leaving;

@@ -69,6 +69,9 @@ static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id)
     }
     return atomic_fetch_or_explicit(word, bit, memory_order_relaxed) == 0;
 }
+static inline bool class_set_shared_has(const struct class_set_shared *s, unsigned id) {
+    return atomic_load_explicit(&s->words[id / 64], memory_order_relaxed) >> (id % 64) & 1;
+}
 /* and leaves none */
 static inline struct class_set class_set_shared_take(struct class_set_shared *s) {
     struct class_set taken;

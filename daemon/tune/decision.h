@@ -17,6 +17,7 @@ enum {
 struct page_move {
     unsigned       from, to; /* classes; SLAB_CLASS_NONE: the pool */
     unsigned       pages;
+    unsigned       helped;    /* while it is under way, sets may move so many more; 0: nor any */
     enum page_pick pick;      /* which page of the class leaves it */
     bool           last_too;  /* even the class's last page */
     char           reason[REASON_BYTES];

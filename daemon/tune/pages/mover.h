@@ -10,7 +10,12 @@
  * something is being stored or sent is passed over while there is another; else its chunks are
  * tried again for EMPTY_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone
  * for a while, and the next page is tried, at most MOVER_FAILURES_MAX in one move; where somebody
- * waits for the owner (`hurry`) it goes back at once. Threading: the owner's thread alone, outside
+ * waits for the owner (`hurry`) it goes back at once.
+ *
+ * Where a decision allows it (`helped`), sets that need such pages empty and hand over some
+ * themselves (cache/help.c), and as long as they do the mover only looks on: on a core that workers
+ * fill it would get a fifth, late, and who needs a page is the one who runs. What they leave, it
+ * ends. Threading: the owner's thread alone, outside
  * a turn; what takes time is done by its pace, which may do it on another thread, through the same
  * cache_thread. The counters may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to 1 us
  * a chunk, plus the longest turn of a worker. */
@@ -52,6 +57,7 @@ struct mover {
 /* What became of a move. */
 struct move_result {
     unsigned    pages;     /* that changed hands */
+    unsigned    helped;    /* of them, those that sets emptied */
     unsigned    given_up;  /* pages put back */
     /* items; lost: live ones that were evicted for it */
     uint64_t    rescued, chunks_rescued, lost, expired;

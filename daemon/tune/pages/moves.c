@@ -39,7 +39,7 @@ void move_log_add(struct move_log *l, const char *by, const struct page_move *mo
     struct move_record m = {.unix_ms = clock_unix_ms(),
                             .from = move->from,
                             .to = move->to,
-                            .wanted = move->pages,
+                            .wanted = move->pages > result->pages ? move->pages : result->pages,
                             .result = *result};
     snprintf(m.by, sizeof m.by, "%s", by);
     snprintf(m.reason, sizeof m.reason, "%s", move->reason);

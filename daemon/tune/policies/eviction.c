@@ -76,6 +76,16 @@ static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, 
     return pages < donor_pages - 1 ? pages : donor_pages - 1;
 }
 
+/* How many more sets may take while these are on the move: who takes one evicts at that moment. As
+ * many as the class could give at once, for nothing tells how long the mover's thread waits for a
+ * processor. */
+static unsigned may_help(const struct snapshot *s, const struct donor *d, unsigned pages) {
+    uint64_t most = d->spare   ? snapshot_free_pages(&s->classes[d->class_id])
+                    : d->quiet ? d->pages - 1
+                               : pages;
+    return most > pages ? (unsigned)most - pages : 0;
+}
+
 bool automove_eviction_decide(void *state, const struct snapshot *s, struct decision *decision) {
     struct automove_eviction *a = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
@@ -106,16 +116,18 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
             receiver, receiver_s);
     }
     unsigned pages = pages_of(a, s, receiver, best.pages);
-    if (best.spare) {
-        return decision_move(decision, best.class_id, receiver, pages,
-                             "class %u evicts at age %u s, class %u has %" PRIu64 " free chunks",
-                             receiver, receiver_s, best.class_id,
-                             s->classes[best.class_id].free_chunks) != NULL;
-    }
-    return decision_move(decision, best.class_id, receiver, pages,
-                         "class %u evicts at age %u s, class %u's tail is %u s old%s", receiver,
-                         receiver_s, best.class_id, best.age_s,
-                         best.quiet ? "" : " though it is stored to") != NULL;
+    struct page_move *move =
+        best.spare
+            ? decision_move(decision, best.class_id, receiver, pages,
+                            "class %u evicts at age %u s, class %u has %" PRIu64 " free chunks",
+                            receiver, receiver_s, best.class_id,
+                            s->classes[best.class_id].free_chunks)
+            : decision_move(decision, best.class_id, receiver, pages,
+                            "class %u evicts at age %u s, class %u's tail is %u s old%s", receiver,
+                            receiver_s, best.class_id, best.age_s,
+                            best.quiet ? "" : " though it is stored to");
+    move->helped = may_help(s, &best, pages);
+    return true;
 }
 
 bool automove_has_surplus(const struct snapshot_class *c) {

@@ -162,21 +162,37 @@ static double stored(const struct automove_utility *u, const struct snapshot *s,
     return (bytes + chunk + doubt * sqrt(bytes * chunk)) / pages;
 }
 
-/* How many pages of a donor whose loss is 0 a class takes for what is stored in it: no more than
- * hold that. */
+/* How many pages of a donor whose loss is 0 a class may take for what is stored in it. */
 static unsigned pages_for_stores(const struct automove_utility *u, const struct snapshot *s,
                                  unsigned donor, unsigned receiver) {
     const struct snapshot_class *from = &s->classes[donor], *to = &s->classes[receiver];
     uint64_t most = unread(u, s, donor) ? from->pages - 1 : snapshot_free_pages(from);
-    double page_bytes = (double)to->chunk_bytes * to->chunks_per_page;
     unsigned pages = 0;
-    while (pages < PAGES_A_LOOK && pages < most && pages + 1 < from->pages &&
-           pages * page_bytes < u->classes[receiver].stored &&
+    while (pages < most && pages + 1 < from->pages &&
            stored(u, s, receiver, to->pages + pages + 1, -DOUBT) >
                HYSTERESIS * stored(u, s, donor, from->pages - pages - 1, DOUBT)) {
         pages++;
     }
     return pages;
+}
+
+/* The same before anything is known of what is stored: as if it were as much in both. */
+static unsigned pages_if_alike(const struct snapshot *s, unsigned donor, unsigned receiver) {
+    unsigned from = s->classes[donor].pages, to = s->classes[receiver].pages, pages = 0;
+    while (from > pages + 1 && from - pages - 1 > HYSTERESIS * (to + pages + 1)) {
+        pages++;
+    }
+    return pages;
+}
+
+/* And how many at once: no more than hold what was stored. */
+static unsigned pages_at_once(const struct automove_utility *u, const struct snapshot *s,
+                              unsigned receiver, unsigned most) {
+    const struct snapshot_class *to = &s->classes[receiver];
+    double page_bytes = (double)to->chunk_bytes * to->chunks_per_page;
+    double pages = ceil(u->classes[receiver].stored / page_bytes);
+    most = most < PAGES_A_LOOK ? most : PAGES_A_LOOK;
+    return pages < most ? (unsigned)pages : most;
 }
 
 /* --- who gets, who gives --- */
@@ -268,10 +284,12 @@ static unsigned consider(struct automove_utility *u, const struct snapshot *s, u
         pages = 1;
         move_for_hits(u, s, donor, receiver, d);
     } else if (gain <= 0 && loss <= 0) {
-        pages = pages_for_stores(u, s, donor, receiver);
+        unsigned most = pages_for_stores(u, s, donor, receiver);
+        pages = pages_at_once(u, s, receiver, most);
         if (pages > 0) {
             decision_move(d, donor, receiver, pages, "class %u evicts, class %u %s", receiver,
-                          donor, why_useless(u, s, donor));
+                          donor, why_useless(u, s, donor))
+                ->helped = most - pages;
         }
     }
     if (pages > 0) {
@@ -352,10 +370,12 @@ bool automove_utility_at_need(void *state, const struct snapshot *s, struct deci
         unsigned donor =
             c->hungry && c->free_chunks == 0 ? best_donor(u, s, i, &nobody) : SLAB_CLASS_NONE;
         if (donor != SLAB_CLASS_NONE) {
-            return decision_move(d, donor, i, 1,
-                                 "class %u has nothing left, class %u would lose least: %.2f hits "
-                                 "a page and 1000 requests",
-                                 i, donor, per_1000(u, u->classes[donor].loss)) != NULL;
+            decision_move(d, donor, i, 1,
+                          "class %u has nothing left, class %u would lose least: %.2f hits a page "
+                          "and 1000 requests",
+                          i, donor, per_1000(u, u->classes[donor].loss))
+                ->helped = likely_loss(u, s, donor) <= 0 ? pages_if_alike(s, donor, i) : 0;
+            return true;
         }
     }
     return decision_none(d, "no class has nothing left");

@@ -1,0 +1,299 @@
+/* Sets that help the mover, and what it takes over from them.
+ *
+ * Up to CACHE_HELP_PAGES pages are under way at a time. Each is one thread's while that works on
+ * it, and nobody waits for such a page: a thread that the scheduler stopped there holds up no
+ * other, they find or begin another one. For each byte of the chunk that it wants a set goes over
+ * HELP_SHARE bytes of pages, for HELP_US at most, so it costs in proportion to what it stores. An
+ * emptied page changes hands as soon as a set of the class, whichever, sees that all turns have
+ * ended that were under way when it became empty; nobody waits for that either. */
+#include "cache/help.h"
+
+#include <unistd.h>
+
+#include "cache/stock.h"
+#include "cache/turn.h"
+#include "watch/event.h"
+
+/* The experiment: the four phases of tests/bench/calcify at full speed, the server pinned to one
+ * core, pages of 64 that the class of the moment has at the end of the last two. */
+enum {
+    /* With 2 a phase that stores 1.5 times the memory brings 49 to 52 at best, for sets that find
+     * something free do nothing; 4: 62. */
+    HELP_SHARE = 4,
+    /* A set costs others no more, whatever it stores. */
+    HELP_US = 200,
+    STEP_BYTES = 4096, /* between looks at the clock, or one chunk that is larger */
+    HELP_PASSES = 2,   /* what is in use after so many is the mover's to wait for */
+    /* Turns of threads that run end sooner. Those of threads that wait for the core that this one
+     * has took 6 to 12 ms, and a set that never rests left 33 and 47. */
+    TURNS_WAIT_US = 500,
+    PREFETCH_AHEAD = 8, /* chunks */
+    HELD_LOOK_US = 20,
+};
+
+static bool hold(struct helped_page *h) {
+    return !atomic_exchange_explicit(&h->held, true, memory_order_acquire);
+}
+
+static void let_go(struct helped_page *h) {
+    atomic_store_explicit(&h->held, false, memory_order_release);
+}
+
+static enum helped_state state_of(const struct helped_page *h) {
+    return (enum helped_state)atomic_load_explicit(&h->state, memory_order_relaxed);
+}
+
+static void set_state(struct helped_page *h, enum helped_state state) {
+    atomic_store_explicit(&h->state, state, memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *n, uint64_t more) {
+    if (more > 0) {
+        atomic_fetch_add_explicit(n, more, memory_order_relaxed);
+    }
+}
+
+/* --- a page to begin with --- */
+
+/* What the donor evicts tells that the decision was made before it was stored to. */
+static bool may_begin(const struct cache *c, unsigned from) {
+    return !class_set_shared_has(&c->hunger, from) && slab_pages_beyond(c->slab, from, 1) > 0;
+}
+
+/* One of those that may be begun is the caller's. */
+static bool take_one(struct help *help) {
+    uint32_t left = atomic_load_explicit(&help->left, memory_order_relaxed);
+    while (left > 0 && !atomic_compare_exchange_weak_explicit(
+                           &help->left, &left, left - 1, memory_order_relaxed,
+                           memory_order_relaxed)) {
+    }
+    return left > 0;
+}
+
+/* Takes a page of those that were picked, or picks some. False: there is none, or another thread is
+ * at it. */
+static bool pick(struct cache_thread *ct, unsigned from, struct page_take *take) {
+    struct help *help = &ct->cache->help;
+    bool taken = false;
+    if (atomic_exchange_explicit(&help->picking, true, memory_order_acquire)) {
+        return false;
+    }
+    if (help->pick_at >= help->pick_count || help->picked_from != from) {
+        help->picked_from = from;
+        help->pick_at = 0;
+        help->pick_count =
+            cache_spare_pages(ct, from, PICK_LEAST_VALUE, help->picked, CACHE_SPARE_MAX);
+    }
+    while (!taken && help->pick_at < help->pick_count) {
+        uint32_t page = help->picked[help->pick_at++];
+        taken = !cache_page_in_use(ct->cache, page) && cache_page_take(take, ct, page, from);
+    }
+    atomic_store_explicit(&help->picking, false, memory_order_release);
+    return taken;
+}
+
+/* The page is held. What was decided may have ended before it was. */
+static bool begin(struct cache_thread *ct, struct helped_page *h, unsigned class_id) {
+    struct help *help = &ct->cache->help;
+    uint32_t pair = atomic_load_explicit(&help->pair, memory_order_relaxed);
+    unsigned from = help_donor(pair);
+    if (pair == 0 || help_receiver(pair) != class_id || !may_begin(ct->cache, from) ||
+        !take_one(help)) {
+        return false;
+    }
+    if (!pick(ct, from, &h->take)) {
+        atomic_fetch_add_explicit(&help->left, 1, memory_order_relaxed);
+        return false;
+    }
+    h->to = class_id;
+    h->passes = 0;
+    set_state(h, HELPED_EMPTYING);
+    return true;
+}
+
+/* --- emptying it, and handing it over --- */
+
+struct emptied_chunks {
+    struct page_take *take;
+    uint64_t          rescued, chunks_rescued, expired;
+};
+
+static unsigned empty_chunk(void *arg, uint32_t chunk) {
+    struct emptied_chunks *e = arg;
+    struct cache_thread *ct = e->take->ct;
+    cache_evacuate_prefetch(ct, e->take->page, chunk + PREFETCH_AHEAD);
+    enum cache_moved moved = cache_evacuate(ct, e->take->page, chunk, true);
+    unsigned tails = moved == CACHE_MOVED_CHUNK ? cache_tails_moved(ct) : 0;
+    e->rescued += moved == CACHE_MOVED_RESCUED;
+    e->chunks_rescued += tails;
+    e->expired += moved == CACHE_MOVED_EXPIRED;
+    return tails > 0 ? tails : 1;
+}
+
+/* Whose turns are to end before the page changes hands; not this one's, who holds nothing. */
+static void note_turns(struct cache_thread *ct, struct helped_page *h) {
+    turns_look(ct->cache->turns, h->seen);
+    h->seen[ct->turn - ct->cache->turns] = 0;
+    h->emptied_us = clock_mono_us();
+    set_state(h, HELPED_EMPTIED);
+}
+
+static bool turns_ended(const struct cache *c, const struct helped_page *h) {
+    unsigned used = atomic_load_explicit(&c->turns_used, memory_order_acquire);
+    for (unsigned i = 0; i < used; i++) {
+        if (turn_lasts(&c->turns[i], h->seen[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Goes on with the page by a step; returns how many bytes it went over. */
+static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
+    struct help *help = &ct->cache->help;
+    struct emptied_chunks e = {.take = &h->take};
+    const struct cache_class_counters *of =
+        &ct->classes[slab_page_class(ct->cache->slab, h->take.page)];
+    uint64_t evicted = counter_get(&of->evicted);
+    h->take.ct = ct;
+    ct->moves_pages = true;
+    bool more = cache_page_pass(&h->take, STEP_BYTES, empty_chunk, &e);
+    ct->moves_pages = false;
+    add(&help->bytes_passed, h->take.bytes_passed);
+    add(&help->rescued, e.rescued);
+    add(&help->chunks_rescued, e.chunks_rescued);
+    add(&help->evicted, counter_get(&of->evicted) - evicted);
+    add(&help->expired, e.expired);
+    if (!more && cache_page_emptied(&h->take)) {
+        note_turns(ct, h);
+    } else if (!more && ++h->passes == HELP_PASSES) {
+        set_state(h, HELPED_IN_USE);
+    }
+    return h->take.bytes_passed;
+}
+
+static void hand_over(struct cache *c, struct helped_page *h) {
+    unsigned from = slab_page_class(c->slab, h->take.page);
+    cache_page_hand_over(&h->take, h->to);
+    set_state(h, HELPED_NONE);
+    atomic_fetch_add_explicit(&c->help.pages, 1, memory_order_relaxed);
+    if (event_watched(EVENT_SYSEVENTS)) {
+        event_slab_move(from, h->to, EVENT_MOVE_DONE);
+    }
+}
+
+/* A set at its work: what it goes over yet, and what came of it. */
+struct helping {
+    struct cache_thread *ct;
+    unsigned             class_id;
+    uint32_t             bytes;
+    uint64_t             until_us;
+    bool                 got;  /* the class has a page more */
+    bool                 late; /* a page has waited for turns for long */
+};
+
+/* What it can do for a page that it holds: begin it, empty a part, hand it over. */
+static void go_on(struct helping *s, struct helped_page *h) {
+    if (state_of(h) == HELPED_NONE && s->bytes > 0) {
+        begin(s->ct, h, s->class_id);
+    }
+    if (h->to != s->class_id) {
+        return;
+    }
+    while (state_of(h) == HELPED_EMPTYING && s->bytes > 0) {
+        uint32_t passed = empty_some(s->ct, h);
+        bool go_on = passed < s->bytes && clock_mono_us() < s->until_us;
+        s->bytes = go_on ? s->bytes - passed : 0;
+    }
+    if (state_of(h) == HELPED_EMPTIED && turns_ended(s->ct->cache, h)) {
+        hand_over(s->ct->cache, h);
+        s->got = true;
+    } else if (state_of(h) == HELPED_EMPTIED) {
+        s->late = s->late || clock_mono_us() - h->emptied_us > TURNS_WAIT_US;
+    }
+}
+
+static void help_with_each(struct helping *s) {
+    struct help *help = &s->ct->cache->help;
+    for (unsigned i = 0; i < CACHE_HELP_PAGES && !s->got; i++) {
+        struct helped_page *h = &help->each[i];
+        if (hold(h)) {
+            go_on(s, h);
+            let_go(h);
+        }
+    }
+}
+
+/* The turns that a page waits for end within a moment, unless their threads wait for the processor
+ * that this one has. */
+void help_with_pages(struct cache_thread *ct, unsigned class_id) {
+    struct helping s = {.ct = ct,
+                        .class_id = class_id,
+                        .until_us = clock_mono_us() + HELP_US,
+                        .bytes = HELP_SHARE * slab_chunk_bytes(ct->cache->slab, class_id)};
+    turn_leave(ct->turn); /* nobody need wait for us */
+    turn_enter(ct->turn);
+    help_with_each(&s);
+    if (s.late && !s.got) {
+        turn_rest(ct);
+        help_with_each(&s);
+    }
+}
+
+/* --- the mover's side --- */
+
+void cache_help_begin(struct cache *c, unsigned from, unsigned to, uint32_t pages) {
+    struct help *help = &c->help;
+    atomic_store_explicit(&help->pages, 0, memory_order_relaxed);
+    atomic_store_explicit(&help->rescued, 0, memory_order_relaxed);
+    atomic_store_explicit(&help->chunks_rescued, 0, memory_order_relaxed);
+    atomic_store_explicit(&help->evicted, 0, memory_order_relaxed);
+    atomic_store_explicit(&help->expired, 0, memory_order_relaxed);
+    atomic_store_explicit(&help->left, pages, memory_order_relaxed);
+    atomic_store_explicit(&help->pair, help_pair(from, to), memory_order_release);
+}
+
+struct cache_help_state cache_help_state(const struct cache *c) {
+    const struct help *help = &c->help;
+    struct cache_help_state now = {
+        .pages = (uint32_t)atomic_load_explicit(&help->pages, memory_order_relaxed),
+        .left = atomic_load_explicit(&help->left, memory_order_relaxed),
+        .bytes = atomic_load_explicit(&help->bytes_passed, memory_order_relaxed),
+    };
+    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
+        now.under_way += state_of(&help->each[i]) != HELPED_NONE;
+    }
+    return now;
+}
+
+void cache_help_no_more(struct cache *c) {
+    atomic_store_explicit(&c->help.left, 0, memory_order_relaxed);
+}
+
+/* Who began a page before the word changed holds it still; who holds one after sees the change. */
+unsigned cache_help_end(struct cache_thread *ct, struct page_take taken[CACHE_HELP_PAGES],
+                        struct cache_helped *told) {
+    struct help *help = &ct->cache->help;
+    unsigned n = 0;
+    atomic_store_explicit(&help->pair, 0, memory_order_relaxed);
+    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
+        struct helped_page *h = &help->each[i];
+        while (!hold(h)) {
+            usleep(HELD_LOOK_US);
+        }
+        if (state_of(h) != HELPED_NONE) {
+            taken[n] = h->take;
+            taken[n++].ct = ct;
+            set_state(h, HELPED_NONE);
+        }
+        let_go(h);
+    }
+    *told = (struct cache_helped){
+        .pages = (uint32_t)atomic_load_explicit(&help->pages, memory_order_relaxed),
+        .rescued = atomic_load_explicit(&help->rescued, memory_order_relaxed),
+        .chunks_rescued = atomic_load_explicit(&help->chunks_rescued, memory_order_relaxed),
+        .evicted = atomic_load_explicit(&help->evicted, memory_order_relaxed),
+        .expired = atomic_load_explicit(&help->expired, memory_order_relaxed),
+    };
+    return n;
+}

@@ -1,0 +1,268 @@
+/* While pages are on their way to a class, sets of that class empty them and hand them over; what
+ * they leave is the mover's. */
+#include "tap.h"
+
+#include <pthread.h>
+
+#include "mover_fixture.h"
+
+enum { SMALL = 1000, LARGE = 9000, SMALL_ITEMS = 12000, FIRST_LARGE = 1000000 };
+
+/* A full cache whose pages are of the small class, but for the first of the large one. */
+struct help_rig {
+    struct rig r;
+    unsigned   from, to;
+    uint64_t   next; /* key of a large item */
+};
+
+static void set_large(struct help_rig *h) { set(&h->r, h->next++, LARGE); }
+
+static void open_full(struct help_rig *h) {
+    rig_open(&h->r, 8u << 20);
+    h->next = FIRST_LARGE;
+    h->to = class_of(&h->r, LARGE);
+    h->from = class_of(&h->r, SMALL);
+    set_large(h);
+    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
+        set(&h->r, i, SMALL);
+    }
+    while (slab_has_free(h->r.slab, h->to)) {
+        set_large(h);
+    }
+    cache_take_hunger(h->r.cache);
+}
+
+static void set_some(struct help_rig *h, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        set_large(h);
+    }
+}
+
+/* Enough for all pages by far: a page takes some 28 sets and its chunks 110; but at most 256, where
+ * the scheduler ends each set's part early. */
+enum { ENOUGH = 5000 };
+
+/* Until so many pages have changed hands. */
+static void set_until_moved(struct help_rig *h, unsigned pages) {
+    for (unsigned i = 0; i < ENOUGH && cache_help_state(h->r.cache).pages < pages; i++) {
+        set_large(h);
+    }
+}
+
+/* Until sets have gone over so many pages, but for a chunk or two. */
+static void set_until_emptied(struct help_rig *h, unsigned pages) {
+    uint64_t bytes = (uint64_t)pages * 1000 * 1024;
+    for (unsigned i = 0; i < ENOUGH && cache_help_state(h->r.cache).bytes < bytes; i++) {
+        set_large(h);
+    }
+}
+
+static unsigned put_back_all(struct help_rig *h) {
+    struct page_take left[CACHE_HELP_PAGES];
+    struct cache_helped told;
+    unsigned n = cache_help_end(h->r.ct, left, &told);
+    for (unsigned i = 0; i < n; i++) {
+        cache_page_put_back(&left[i]);
+    }
+    return n;
+}
+
+static void test_sets_bring_the_pages(void) {
+    struct help_rig h;
+    unsigned wrong = 0, kept = 0;
+    open_full(&h);
+    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
+    set_some(&h, 300);
+    is(pages_of(&h.r, h.to), had_to, "unasked, sets evict what is theirs");
+    cache_help_begin(h.r.cache, h.from, h.to, 3);
+    set_until_moved(&h, 3);
+    set_some(&h, 300);
+    is(pages_of(&h.r, h.to), had_to + 3, "asked for three pages they bring three");
+    is(pages_of(&h.r, h.from), had - 3, "of the class that gives");
+    struct cache_help_state now = cache_help_state(h.r.cache);
+    ok(now.pages == 3 && now.left == 0 && now.under_way == 0, "and none is left or under way");
+    struct page_take left[CACHE_HELP_PAGES];
+    struct cache_helped told;
+    is(cache_help_end(h.r.ct, left, &told), 0, "so the mover has nothing to take over");
+    is(told.pages, 3, "and is told of three");
+    ok(told.evicted > 0, "and of what lived there");
+    set_some(&h, 300);
+    is(pages_of(&h.r, h.to), had_to + 3, "after the end they bring no more");
+    for (uint64_t n = h.next - 100; n < h.next; n++) {
+        kept += get(&h.r, n, LARGE, &wrong);
+    }
+    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
+        get(&h.r, i, SMALL, &wrong);
+    }
+    ok(kept > 0 && wrong == 0, "every value that is there is right");
+    rig_close(&h.r);
+}
+
+static void test_others_do_not_help(void) {
+    struct help_rig h;
+    open_full(&h);
+    uint32_t had_to = pages_of(&h.r, h.to);
+    cache_help_begin(h.r.cache, h.from, h.to, 3);
+    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
+        set(&h.r, i, SMALL);
+    }
+    is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
+    is(pages_of(&h.r, h.to), had_to, "and bring none");
+    put_back_all(&h);
+    rig_close(&h.r);
+}
+
+/* What it goes over is a small multiple of the chunk that it wants: decision by bytes, not by
+ * time. */
+static void test_a_set_does_a_part(void) {
+    struct help_rig h;
+    open_full(&h);
+    uint32_t chunk = slab_chunk_bytes(h.r.slab, h.to);
+    cache_help_begin(h.r.cache, h.from, h.to, 3);
+    set_large(&h);
+    uint64_t bytes = cache_help_state(h.r.cache).bytes;
+    ok(bytes > 0, "a set goes over a part of a page (%" PRIu64 " bytes)", bytes);
+    ok(bytes <= 5 * (uint64_t)chunk, "of no more than a few of its chunks");
+    is(put_back_all(&h), 1, "the rest is left to the mover");
+    rig_close(&h.r);
+}
+
+static void test_a_turn_holds_pages_back(void) {
+    struct help_rig h;
+    open_full(&h);
+    struct cache_thread *other = cache_thread_create(h.r.cache);
+    uint32_t had_to = pages_of(&h.r, h.to);
+    cache_turn_begin(other);
+    cache_help_begin(h.r.cache, h.from, h.to, 2);
+    set_until_emptied(&h, 2);
+    struct cache_help_state now = cache_help_state(h.r.cache);
+    is(now.under_way, 2, "two pages are under way");
+    is(pages_of(&h.r, h.to), had_to, "none changes hands in a turn that began before");
+    cache_turn_end(other);
+    set_until_moved(&h, 2);
+    is(pages_of(&h.r, h.to), had_to + 2, "after its end both do");
+    is(put_back_all(&h), 0, "and none is left");
+    cache_thread_destroy(&other);
+    rig_close(&h.r);
+}
+
+static void test_the_giver_keeps_what_it_needs(void) {
+    struct help_rig h;
+    open_full(&h);
+    cache_set_hunger_on_evict(h.r.cache, true);
+    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
+        set(&h.r, i, SMALL);
+    }
+    uint32_t had = pages_of(&h.r, h.from);
+    cache_help_begin(h.r.cache, h.from, h.to, 100);
+    set_some(&h, 300);
+    is(pages_of(&h.r, h.from), had, "a class that is hungry itself gives none");
+    cache_take_hunger(h.r.cache);
+    set_until_moved(&h, had - 1);
+    set_some(&h, 300);
+    is(pages_of(&h.r, h.from), 1, "one that is not keeps its last page");
+    put_back_all(&h);
+    rig_close(&h.r);
+}
+
+static void test_the_mover_takes_over(void) {
+    struct help_rig h;
+    open_full(&h);
+    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
+    cache_help_begin(h.r.cache, h.from, h.to, 2);
+    set_some(&h, 3);
+    struct page_take left[CACHE_HELP_PAGES];
+    struct cache_helped told;
+    unsigned n = cache_help_end(h.r.ct, left, &told);
+    is(n, 1, "a page that sets began is the mover's");
+    is(slab_page_draining(h.r.slab, left[0].page), true, "on its way still");
+    cache_page_put_back(&left[0]);
+    is(pages_of(&h.r, h.from), had, "put back, the giver has all");
+    struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .helped = 3};
+    unsigned moved = mover_move(&h.r.mover, &m, &last);
+    is(moved, 2, "without sets the mover moves what was decided, and no more");
+    is(last.helped, 0, "by itself");
+    is(pages_of(&h.r, h.to), had_to + 2, "and the receiver has it");
+    rig_close(&h.r);
+}
+
+/* --- many at once --- */
+
+enum { THREADS = 3, ROUNDS = 60, KEYS_A_THREAD = 400 };
+
+struct setter {
+    struct cache *cache;
+    unsigned      number;
+    _Atomic bool *stop;
+    unsigned      wrong, refused;
+};
+
+static void *set_and_get(void *arg) {
+    struct setter *s = arg;
+    struct cache_thread *ct = cache_thread_create(s->cache);
+    char *value = malloc(LARGE), *read = malloc(LARGE + 16);
+    for (uint64_t i = 0; !atomic_load_explicit(s->stop, memory_order_relaxed); i++) {
+        size_t bytes = i / 2000 % 2 ? SMALL : LARGE;
+        uint64_t n = 1 + s->number * KEYS_A_THREAD * 2 + i % KEYS_A_THREAD * 2 + (bytes == LARGE);
+        fixture_value(value, bytes, n, bytes);
+        cache_turn_begin(ct);
+        s->refused += fixture_set(ct, n, value, bytes) != CACHE_OK;
+        long got = fixture_get(ct, n, read);
+        cache_turn_end(ct);
+        s->wrong += got >= 0 && ((size_t)got != bytes || memcmp(read, value, bytes) != 0);
+    }
+    free(value);
+    free(read);
+    cache_thread_destroy(&ct);
+    return NULL;
+}
+
+/* Pages go to and fro while threads store into both classes: what sets began, the mover ends. */
+static void test_threads_and_the_mover(void) {
+    struct help_rig h;
+    open_full(&h);
+    _Atomic bool stop = false;
+    struct setter setters[THREADS];
+    pthread_t threads[THREADS];
+    uint32_t had = pages_of(&h.r, h.from) + pages_of(&h.r, h.to);
+    for (unsigned i = 0; i < THREADS; i++) {
+        setters[i] = (struct setter){.cache = h.r.cache, .number = i, .stop = &stop};
+        pthread_create(&threads[i], NULL, set_and_get, &setters[i]);
+    }
+    unsigned helped = 0;
+    for (unsigned i = 0; i < ROUNDS || (helped == 0 && i < 100 * ROUNDS); i++) {
+        bool back = i % 2;
+        struct page_move m = {.from = back ? h.to : h.from,
+                              .to = back ? h.from : h.to,
+                              .pages = 1,
+                              .helped = 3};
+        cache_take_hunger(h.r.cache);
+        mover_move(&h.r.mover, &m, &last);
+        helped += last.helped;
+    }
+    atomic_store(&stop, true);
+    unsigned wrong = 0, refused = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        wrong += setters[i].wrong;
+        refused += setters[i].refused;
+    }
+    is(wrong, 0, "no value is wrong");
+    is(refused, 0, "no set is refused");
+    ok(helped > 0, "sets moved pages (%u)", helped);
+    is(pages_of(&h.r, h.from) + pages_of(&h.r, h.to), had, "no page is lost");
+    is(cache_help_state(h.r.cache).under_way, 0, "nor left under way");
+    rig_close(&h.r);
+}
+
+int main(void) {
+    fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
+    test_sets_bring_the_pages();
+    test_others_do_not_help();
+    test_a_set_does_a_part();
+    test_a_turn_holds_pages_back();
+    test_the_giver_keeps_what_it_needs();
+    test_the_mover_takes_over();
+    test_threads_and_the_mover();
+    return tap_done();
+}
