@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What is counted as memcached counts it, and no transcript can tell, since figures depend on the machine: each claim
+-- for slated and for the memcached 1.6.45 that it follows, where one is built.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local PEER <const> = "build/peer/memcached"
+local VALUES <const>, VALUE_BYTES <const> = 120, 100000 -- seven chunks of 16 KiB each
+local REQUESTS <const> = 2000 -- in one packet: more than one turn of either server runs
+
+local function claims(binary)
+    local one, connection
+
+    local function start(...)
+        one = server.start({ binary = binary, args = { ... } })
+        connection = wire.connect(one.address)
+        connection:settimeout(patience.DEADLINE_S)
+    end
+
+    local function stat(name, section)
+        local _, values = wire.stats(connection, section)
+        return tonumber(values[name])
+    end
+
+    local function store(key, bytes)
+        assert.equal("STORED", wire.ask(connection, ("set %s 0 0 %d\r\n%s"):format(key, bytes, ("v"):rep(bytes))))
+    end
+
+    -- Nil where there is no such memcached.
+    local function is_there()
+        if binary == PEER and server.memcached() ~= PEER then
+            pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
+            return false
+        end
+        return true
+    end
+
+    after_each(function()
+        if connection then
+            connection:close()
+        end
+        if one then
+            one:stop()
+        end
+        one, connection = nil, nil
+    end)
+
+    it("counts pieces of values that were saved when their page moved", function()
+        if not is_there() then
+            return
+        end
+        start("-m", "64", "-o", "slab_chunk_max=16,no_slab_automove,no_lru_crawler")
+        for i = 1, VALUES do
+            store("k" .. i, VALUE_BYTES)
+        end
+        for i = 1, VALUES, 2 do
+            assert.equal("DELETED", wire.ask(connection, "delete k" .. i))
+        end
+        -- the class of whole chunks has most pages
+        local pages, from, to = 1, nil, nil
+        for _, line in ipairs(wire.lines(connection, "stats slabs")) do
+            local id, count = line:match("^STAT (%d+):total_pages (%d+)")
+            if id and tonumber(count) > pages then
+                pages, from = tonumber(count), id
+            end
+            to = to or id
+        end
+        assert.truthy(from and to and from ~= to)
+        patience.wait_for("a page that moves, with pieces in it", function()
+            wire.ask(connection, ("slabs reassign %s %s"):format(from, to))
+            return stat("slabs_moved") > 0 and stat("slab_reassign_chunk_rescues") > 0
+        end)
+        for i = 2, VALUES, 2 do
+            assert.equal("VALUE k" .. i .. " 0 " .. VALUE_BYTES, wire.ask(connection, "get k" .. i))
+            assert.equal(("v"):rep(VALUE_BYTES), connection:receive("*l"))
+            assert.equal("END", connection:receive("*l"))
+        end
+    end)
+
+    it("counts the turns that a client with many requests gave to others", function()
+        if not is_there() then
+            return
+        end
+        start("-t", "1")
+        assert.equal(0, stat("conn_yields"))
+        connection:send(("mn\r\n"):rep(REQUESTS))
+        for _ = 1, REQUESTS do
+            assert.equal("MN", connection:receive("*l"))
+        end
+        assert.truthy(stat("conn_yields") > 0)
+    end)
+
+    it("has given out no memory at the start, then whole pages", function()
+        if not is_there() then
+            return
+        end
+        start()
+        assert.equal(0, stat("total_malloced", "slabs"))
+        store("k", 1)
+        local _, slabs = wire.stats(connection, "slabs")
+        assert.same({ "1", "1048576" }, { slabs.active_slabs, slabs.total_malloced })
+    end)
+end
+
+describe("slated", function() claims(nil) end)
+describe("the memcached that it follows", function() claims(PEER) end)

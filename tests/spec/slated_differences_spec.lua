@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The replies of text commands that slate-protocol(7) lists as different from memcached 1.6.45, from both: the list
+-- says what is so. Commands that answer alike stand in tests/proto.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local PEER <const> = "build/peer/memcached"
+local LONG_KEY <const> = ("k"):rep(251)
+
+-- What is sent; the beginning of slated's first line, and memcached's.
+local DIFFERENT <const> = {
+    { "cache_memlimit 900000000", "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust", "OK" },
+    { "slabs reassign 200 1 5", "BADCLASS invalid src or dst class id", "ERROR" },
+    { "slabs reassign 0 1", "OK", "NOSPARE source class has no spare pages" },
+    { "slabs automove ratio", "OK", "ERROR" },
+    { "slabs automove nosuch 5", "CLIENT_ERROR automove wants ", "CLIENT_ERROR bad command line format" },
+    { "slabs automove ratio 0", "CLIENT_ERROR automove ratio must be from 0.01 to 1", "OK" },
+    { "extstore item_size 5", "ERROR", "OK" },
+    { "config get maxconns", "CONFIG maxconns 1024 runtime", "ERROR" },
+    { " stats reset", "RESET", "ERROR" },
+    { "flush_all -", "CLIENT_ERROR invalid exptime argument", "OK" },
+    { "lru temp_ttl -", "ERROR", "OK" },
+    { "get absent\r\nget " .. LONG_KEY, "END", "CLIENT_ERROR bad command line format" },
+}
+
+local function answers(binary, column)
+    local one = server.start({ binary = binary })
+    finally(function() one:stop() end)
+    for _, case in ipairs(DIFFERENT) do
+        local connection = wire.connect(one.address)
+        connection:settimeout(patience.DEADLINE_S)
+        local said = wire.ask(connection, case[1])
+        assert.equal(case[column], said:sub(1, #case[column]), case[1])
+        connection:close()
+    end
+end
+
+describe("what is answered otherwise than by memcached 1.6.45", function()
+    it("is answered so by slated", function()
+        answers(nil, 2)
+    end)
+
+    it("is answered as listed by memcached", function()
+        if server.memcached() ~= PEER then
+            pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
+            return
+        end
+        answers(PEER, 3)
+    end)
+end)
