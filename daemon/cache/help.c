@@ -5,7 +5,12 @@
  * other, they find or begin another one. For each byte of the chunk that it wants a set goes over
  * HELP_SHARE bytes of pages, for HELP_US at most, so it costs in proportion to what it stores. An
  * emptied page changes hands as soon as a set of the class, whichever, sees that all turns have
- * ended that were under way when it became empty; nobody waits for that either. */
+ * ended that were under way when it became empty; nobody waits for that either.
+ *
+ * What bounds it: the decision is the tuner's, and waits for the processor. Calcify with the server
+ * on one core and a client at real-time priority on the other, beside 20 to 40 busy programs: all
+ * four phases ended with 60 of 64 pages or more in 9 runs of 14, and in none of 7 without help. In
+ * the other five the third phase ended with 5 to 54 pages; the last one always had 61. */
 #include "cache/help.h"
 
 #include <unistd.h>
