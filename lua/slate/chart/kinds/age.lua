@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- How old items are when they are evicted, class by class: the middle eight tenths of the samples, and the median.
 local time = require "slate.chart.kinds.time"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -56,7 +57,8 @@ function M.figure(list)
     return {
         title = time.title("Age at eviction", list),
         note = ("bars: the middle 80 %% of the samples; o: the median; the oldest median is %.1f times the youngest%s")
-            :format(most / least, left_out > 0 and ("; %d that evict less are left out"):format(left_out) or ""),
+            :format(most / least, left_out > 0 and ("; %s with fewer evictions left out"):format(
+                units.plural(left_out, "class", "classes")) or ""),
         panels = { { kind = "ranges", x = { label = "seconds since the last use, at least 1", log = true },
             y = { label = "" }, names = names, ranges = ranges } },
     }
