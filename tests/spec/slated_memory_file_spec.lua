@@ -132,7 +132,7 @@ describe("slated -e", function()
     end)
 
     for _, signal in ipairs { "TERM", "KILL" } do
-        it("keeps settings that were changed while it ran after SIG" .. signal .. ", but for what options say", function()
+        it("keeps settings changed while it ran after SIG" .. signal .. ", but for what options say", function()
             local words <const> = "-m 64 -c 500 -o lru_crawler_sleep=7"
             local changed <const> = { slab_automove = "lra", slab_automove_window = "33", hot_max_factor = "0.5",
                 maxconns_fast = "no", maxbytes = tostring(96 << 20), policy = "sieve", sample_rate = "0.125" }
