@@ -8,8 +8,8 @@
  * ended that were under way when it became empty; nobody waits for that either.
  *
  * What it reaches: calcify with the server on one core and a client at real-time priority on the
- * other, beside 20 to 40 busy programs. All four phases ended with 60 of 64 pages or more in 10 runs
- * of 17, and in none of 7 without help. The other seven missed in the third phase (5 to 58 pages),
+ * other, beside 20 to 40 busy programs. All four phases ended with 60 of 64 pages or more in 10
+ * runs of 17, and in none of 7 without help. The other seven missed in the third phase (5 to 58),
  * one of them in the last too (42). Where moves were logged, a page took 1.5 to 4 ms in that phase,
  * 0.5 of them to empty it: the rest went to turns of threads that wait for the core, which end
  * later the busier it is, and to decisions, which the tuner makes when it has the core. */
