@@ -95,6 +95,7 @@ struct cache {
     struct cache_adopted adopted;
     bool                sizes_wanted; /* cache_sizes_wanted */
     struct arena       *arena;
+    struct joiner      *joiner; /* of its memory file's pages; NULL: they stay as they are */
     struct slab        *slab;
     /* of the heap store, whose slab has a single class and no page; else NULL */
     struct heap        *heap;

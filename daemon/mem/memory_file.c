@@ -164,19 +164,33 @@ bool memory_head_whole(const struct memory_head *h, char why[MEMORY_WHY_BYTES]) 
     return bad == NULL;
 }
 
-static bool write_all(int fd, const void *from, size_t bytes) {
-    ssize_t n = pwrite(fd, from, bytes, 0);
-    errno = n >= 0 && (size_t)n < bytes ? ENOSPC : errno;
-    return n == (ssize_t)bytes;
+/* Writes the file's first word. hugetlbfs takes no writes, but stores into its mapping. */
+static bool write_first(const struct memory_file *f, uint64_t word) {
+    ssize_t n = pwrite(f->fd, &word, sizeof word, 0);
+    if (n == (ssize_t)sizeof word) {
+        return true;
+    }
+    if (n >= 0 || errno != EINVAL) {
+        errno = n >= 0 ? ENOSPC : errno;
+        return false;
+    }
+    if (!memory_file_back(f, 0, f->map_align_bytes)) {
+        return false;
+    }
+    void *map = mmap(NULL, f->map_align_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    memcpy(map, &word, sizeof word);
+    return munmap(map, f->map_align_bytes) == 0;
 }
 
 /* A new file gets its shape; the owner sets the words, then memory_file_made. */
 static bool make(struct memory_file *f, const char *path, const struct memory_wish *w, char *why) {
-    uint64_t magic = MAGIC_NEW;
     f->shape = new_shape(w, f->map_align_bytes);
     f->is_new = true;
     if (ftruncate(f->fd, 0) != 0 || ftruncate(f->fd, (off_t)f->shape.file_bytes) != 0 ||
-        !write_all(f->fd, &magic, sizeof magic)) {
+        !write_first(f, MAGIC_NEW)) {
         return refuse(why, path, "cannot make a memory file: %s", strerror(errno));
     }
     crash_point("file_sized");
@@ -219,21 +233,22 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
 
 /* --- the file --- */
 
-/* The page size of hugetlbfs; and says so where the file is on something slow. */
-static size_t align_of(int fd, const char *path) {
+/* How large its pages are; and says so where it is on something slow. */
+static void look_at_place(struct memory_file *f) {
     struct statfs fs;
-    if (fstatfs(fd, &fs) != 0) {
-        return HUGE_BYTES;
+    f->map_align_bytes = HUGE_BYTES;
+    if (fstatfs(f->fd, &fs) != 0) {
+        return;
     }
-    if (fs.f_type == HUGETLBFS_MAGIC) {
-        return (size_t)fs.f_bsize > HUGE_BYTES ? (size_t)fs.f_bsize : HUGE_BYTES;
-    }
-    if (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC) {
+    f->has_small_pages = fs.f_type == TMPFS_MAGIC;
+    if (fs.f_type == HUGETLBFS_MAGIC && (size_t)fs.f_bsize > HUGE_BYTES) {
+        f->map_align_bytes = (size_t)fs.f_bsize;
+    } else if (fs.f_type != HUGETLBFS_MAGIC && fs.f_type != TMPFS_MAGIC &&
+               fs.f_type != RAMFS_MAGIC) {
         log_warn("%s is on a disk, unless that is mapped directly (DAX): the system will write the "
                  "cache to it",
-                 path);
+                 f->path);
     }
-    return HUGE_BYTES;
 }
 
 /* A file of another user is not taken: he could read what is in it and change it, and root would
@@ -251,7 +266,7 @@ static bool take(struct memory_file *f, char *why) {
         return refuse(why, f->path,
                       errno == EWOULDBLOCK ? "another process has it" : "cannot lock it");
     }
-    f->map_align_bytes = align_of(f->fd, f->path);
+    look_at_place(f);
     return true;
 }
 

@@ -87,6 +87,7 @@ struct memory_file {
     /* it is another process's still: until memory_file_own the mapping cannot be written */
     bool                borrowed;
     bool                is_new;     /* nothing is in it */
+    bool                has_small_pages; /* which may be joined (mem/join.h): it is on tmpfs */
     size_t              map_align_bytes;
     struct memory_shape shape;
     struct memory_head *head;       /* mapped by the arena; NULL before */

@@ -1,11 +1,10 @@
-/* A cache in a memory file, and lives of processes that have it. A crash is a child that ends without a word, at a point that
- * the test chooses; what it leaves half done, it does to its own memory. */
+/* A cache in a memory file, for the suites of it. A crash is a child that ends without a word, at a point that the test
+ * chooses; what it leaves half done, it does to its own memory. */
 #ifndef SLATE_MEMORY_FILE_FIXTURE_H
 #define SLATE_MEMORY_FILE_FIXTURE_H
-#include "tap.h"
-
 #include <fcntl.h>
-#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,34 +134,52 @@ static inline void end(struct life *l) {
     cache_destroy(&l->c);
 }
 
-/* Chunks are free, or hold an item or a piece: sums of classes say the same as a walk. */
-static inline void accounts(struct life *l, const char *when) {
-    uint64_t free_chunks = 0, seen_free = 0, items = 0, bytes = 0, live = 0;
+/* What is told twice: by sums, and by a walk. */
+struct sums {
+    uint64_t free_listed, free_seen, items_queued, items_told, items_seen, bytes_queued, bytes_told;
+};
+
+static inline struct sums sums_of(struct life *l) {
+    struct sums sums = {0};
     struct slab *slab = l->c->slab;
     for (uint32_t page = 0; page < arena_page_end(l->c->arena); page++) {
         const struct item *it;
         for (uint32_t i = 0; slab_page_class(slab, page) != 0 && (it = slab_page_chunk(slab, page, i)) != NULL; i++) {
-            seen_free += item_state(it) == CHUNK_FREE;
-            live += item_state(it) == CHUNK_LINKED && item_key_len(it) != 0;
+            sums.free_seen += item_state(it) == CHUNK_FREE;
+            sums.items_seen += item_state(it) == CHUNK_LINKED && item_key_len(it) != 0;
         }
     }
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        free_chunks += slab->classes[i].free_count;
+        sums.free_listed += slab->classes[i].free_count;
     }
     for (unsigned i = 0; i < l->c->partition_count; i++) {
         for (unsigned k = 0; k < SLAB_CLASSES_MAX; k++) {
             const struct shelf *s = l->c->partitions[i].shelves[k];
-            items += s != NULL ? evict_count(&s->queue) : 0;
-            bytes += s != NULL ? s->requested_bytes : 0;
-            free_chunks += s != NULL ? s->stock_count : 0;
+            sums.items_queued += s != NULL ? evict_count(&s->queue) : 0;
+            sums.bytes_queued += s != NULL ? s->requested_bytes : 0;
+            sums.free_listed += s != NULL ? s->stock_count : 0;
         }
     }
     struct cache_facts f;
     cache_facts(l->c, &f);
-    is(free_chunks, seen_free, "%s: every free chunk is on a list", when);
-    is(items, f.items, "%s: each item is in a queue", when);
-    is(live, f.items, "%s: … and in a chunk", when);
-    is(bytes, f.bytes, "%s: the sums of bytes agree", when);
+    sums.items_told = f.items;
+    sums.bytes_told = f.bytes;
+    return sums;
+}
+
+static inline bool sums_agree(struct life *l) {
+    struct sums s = sums_of(l);
+    return s.free_listed == s.free_seen && s.items_queued == s.items_told && s.items_seen == s.items_told &&
+           s.bytes_queued == s.bytes_told;
+}
+
+/* Chunks are free, or hold an item or a piece: sums of classes say the same as a walk. */
+static inline void accounts(struct life *l, const char *when) {
+    struct sums s = sums_of(l);
+    is(s.free_listed, s.free_seen, "%s: every free chunk is on a list", when);
+    is(s.items_queued, s.items_told, "%s: each item is in a queue", when);
+    is(s.items_seen, s.items_told, "%s: … and in a chunk", when);
+    is(s.bytes_queued, s.bytes_told, "%s: the sums of bytes agree", when);
 }
 
 static inline void comes_back(const char *after) {
@@ -191,9 +208,10 @@ static inline uint32_t word_at(size_t at) {
     return (uint32_t)word;
 }
 
-static inline void begin_suite(void) {
+/* Names the file. */
+static inline void memory_file_fixture_begin(const char *suite) {
     const char *folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/slate-test-%ld", folder != NULL ? folder : "/dev/shm", (long)getpid());
+    snprintf(path, sizeof path, "%s/slate-%s-%ld", folder != NULL ? folder : "/dev/shm", suite, (long)getpid());
     clock_start();
 }
 #endif

@@ -1,12 +1,9 @@
-/* A cache in a memory file: what comes back after a stop and after a crash. What is refused: test_memory_file_refused.c. */
-#include "memory_file_fixture.h"
+/* A cache in a memory file: what comes back after a stop and after a crash. */
+#include "tap.h"
 
-#include <malloc.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
-#include "cache/adopt/bins.h"
+#include "mem/join.h"
 #include "mem/memory_note.h"
+#include "memory_file_fixture.h"
 
 static void test_items_come_back(void) {
     afresh();
@@ -172,119 +169,6 @@ static void test_times_go_on_by_the_wall(void) {
     end(&l);
 }
 
-/* --- what a crash leaves half done --- */
-
-enum { TORN_ITEMS = 7 };
-
-static struct tail *tail_of(struct cache_thread *ct, uint64_t n) {
-    return (void *)item_at(ct->cache, item_load32(item_chain(item_of(ct, n))));
-}
-
-static void tear_items(struct cache_thread *ct) {
-    fill(ct);
-    item_set_state(item_of(ct, 1), CHUNK_DRAFT);                /* it was being overwritten */
-    item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* longer than its chunk */
-    item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
-    struct item *none = item_of(ct, 6); /* a chain that is empty, of an empty value */
-    item_set_flags(none, item_flags(none) | ITEM_CHAINED);
-    item_store32(&none->value_bytes, 0);
-    item_store32(item_chain(none), 0);
-    item_store32(&tail_of(ct, 511)->head, ref_of_item(ct->cache, item_of(ct, 4)));
-    item_store32(&tail_of(ct, 1011)->used_bytes, 17);
-    struct tail *round = tail_of(ct, 1511);
-    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->next, ref_of_item(ct->cache, round));
-    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->used_bytes, 1000);
-}
-
-static void test_torn_items_are_emptied(void) {
-    unsigned counts[3];
-    afresh();
-    crash(tear_items);
-    struct life l = begin();
-    is(cache_adopted(l.c)->torn, TORN_ITEMS, "torn items are counted: a draft, one too long, chains that lead nowhere, that are too short, that go round");
-    count_wrong(l.ct, counts);
-    is(counts[1], TORN_ITEMS, "… and not there");
-    is(counts[2], 0, "… and no other value is served");
-    accounts(&l, "with torn items");
-    end(&l);
-}
-
-static void make_twins(struct cache_thread *ct) {
-    fill(ct);
-    cache_turn_begin(ct);
-    for (uint64_t n = 0; n < ITEMS; n += 3) { /* a new value was published, and the old one not yet taken away */
-        struct item *old = item_of(ct, n);
-        char name[64], other[KEY_BYTES_MAX];
-        if (item_large(old)) {
-            continue;
-        }
-        struct key key = fixture_key(name, n);
-        memset(other, 'x', key.len);
-        struct key as_long = key_make(other, key.len);
-        fixture_value(value, bytes_of(n), n, 2);
-        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes_of(n)};
-        cache_store(ct, &as_long, &s, NULL);
-        uint32_t ref = index_find(&partition_of(ct->cache, as_long.hash)->index, &as_long, NULL);
-        struct item *it = item_at(ct->cache, ref);
-        bytes_store((char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), name, key.len);
-        item_set_cas(it, item_cas(old) + (n % 2 ? 1 : -1));
-        index_remove(&partition_of(ct->cache, as_long.hash)->index, as_long.hash, ref);
-    }
-    cache_turn_end(ct);
-}
-
-static void test_of_twins_the_later_stays(void) {
-    afresh();
-    crash(make_twins);
-    struct life l = begin();
-    unsigned bad = 0;
-    cache_turn_begin(l.ct);
-    for (uint64_t n = 0; n < ITEMS; n++) {
-        bool large = bytes_of(n) > ITEM_COPY_MAX;
-        bad += wrong(l.ct, n, !large && n % 3 == 0 && n % 2 ? 2 : 1) != 0;
-    }
-    cache_turn_end(l.ct);
-    is(bad, 0, "of two items of one key the one with the higher CAS stays");
-    struct cache_facts f;
-    cache_facts(l.c, &f);
-    is(f.items, ITEMS, "… and one only");
-    accounts(&l, "with twins");
-    end(&l);
-}
-
-
-static void tear_pages(struct cache_thread *ct) {
-    fill(ct);
-    struct page *table = ct->cache->arena->table;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < arena_page_end(ct->cache->arena) && n < 4; i++) {
-        if (table[i].class_id == slab_page_class(ct->cache->slab, arena_page_of(ct->cache->arena, item_of(ct, 20)))) {
-            continue;
-        }
-        switch (n++) {
-        case 0: table[i].chunk_bytes += 8; break;      /* another class's size */
-        case 1: table[i].class_id = 250; break;        /* a class that is none */
-        case 2: table[i].state = PAGE_FREE; break;     /* on its way from one class to another */
-        case 3: table[i].state = PAGE_DRAINING; break; /* being emptied: it stays what it was */
-        }
-    }
-}
-
-static void test_torn_pages_are_emptied(void) {
-    unsigned counts[3];
-    afresh();
-    crash(tear_pages);
-    struct life l = begin();
-    is(cache_adopted(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
-    count_wrong(l.ct, counts);
-    is(counts[2], 0, "no value is another's");
-    ok(counts[0] > 0 && counts[0] < ITEMS && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
-    accounts(&l, "with torn pages");
-    fill(l.ct);
-    accounts(&l, "when all were stored again");
-    end(&l);
-}
-
 /* --- pages of sizes that are going --- */
 
 static void change_sizes(struct cache_thread *ct) {
@@ -409,60 +293,6 @@ static void test_policies_come_back(void) {
     end(&l);
 }
 
-/* --- memory to adopt with --- */
-
-static void test_adoption_takes_rounds_for_want_of_memory(void) {
-    unsigned counts[3];
-    afresh();
-    crash(tear_items);
-    struct cache_config config = file_config();
-    config.process_bytes = 1;
-    struct life l = {.c = open_cache_of(config)};
-    l.ct = cache_thread_create(l.c);
-    is(cache_adopted(l.c)->rounds, l.c->partition_count, "without any memory to spare it adopts a partition at a time");
-    is(cache_adopted(l.c)->torn, TORN_ITEMS, "… counts what is torn once");
-    count_wrong(l.ct, counts);
-    is(counts[0], ITEMS - TORN_ITEMS, "… and brings all the others back");
-    is(counts[2], 0, "… none with another's value");
-    accounts(&l, "after many rounds");
-    end(&l);
-}
-
-/* As 16 threads fill bins, in all orders of partitions, and gather at once. */
-static void test_bins_take_no_more_than_they_say(void) {
-    enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
-    struct bins bins;
-    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0;
-    bool all = bins_init(&bins, THREADS, PARTITIONS);
-    for (uint64_t i = 0; all && i < MANY; i++) {
-        uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-        struct found f = {.hash = hash, .ref = (uint32_t)i, .age = (uint32_t)(hash >> 20 & 0xffff)};
-        all = bins_put(&bins, (unsigned)(hash >> 40) % THREADS, (unsigned)(hash >> 50) % PARTITIONS, &f);
-    }
-    ok(all, "all are put");
-    struct found *memory[THREADS] = {NULL};
-    uint32_t gathered = 0, unsorted = 0;
-    for (unsigned p = 0; p < PARTITIONS; p++) {
-        uint32_t count;
-        free(memory[p % THREADS]);
-        const struct found *f = bins_gather(&bins, p, &count, &memory[p % THREADS]);
-        gathered += count;
-        for (uint32_t i = 1; i < count; i++) {
-            unsorted += f[i].age < f[i - 1].age;
-        }
-        size_t now = mallinfo2().uordblks + mallinfo2().hblkhd;
-        most = now > most ? now : most;
-    }
-    for (unsigned t = 0; t < THREADS; t++) {
-        free(memory[t]);
-    }
-    bins_fini(&bins);
-    is(gathered, MANY, "all are gathered");
-    is(unsorted, 0, "… the oldest first");
-    size_t told = bins_bytes(THREADS, PARTITIONS, MANY);
-    ok(most <= before + told + told / 20, "of 16 threads they take %zu KiB of the %zu they say, and the allocator's own", (most - before) / 1024, told / 1024);
-}
-
 /* --- notes --- */
 
 static char note[MEMORY_NOTE_BYTES + 1];
@@ -529,24 +359,53 @@ static void test_notes_come_back(void) {
     is(misread, 0, "with any byte of the notes changed the last or the one before is read, and nothing else");
 }
 
+/* --- small pages that are joined --- */
+
+static bool joined_or_failed(const struct cache *c) {
+    struct join_facts f = joiner_facts(c->joiner);
+    return f.joined >= 2 || f.failed > 0;
+}
+
+static void test_pages_are_joined_and_all_stays(void) {
+    unsigned counts[3];
+    afresh();
+    struct cache_config config = file_config();
+    config.huge_pages = true;
+    struct life l = {.c = open_cache_of(config)};
+    l.ct = cache_thread_create(l.c);
+    fill(l.ct);
+    bool can = l.c->joiner != NULL;
+    while (can && !joined_or_failed(l.c)) { /* both ends of the wait are the thread's; a hang is ended by the runner */
+        fill(l.ct);
+        usleep(10 * 1000);
+    }
+    struct join_facts f = joiner_facts(l.c->joiner);
+    ok(!can || f.joined + f.failed > 0, "pages are joined where the system does that (%" PRIu64 " pairs, %" PRIu64 " not)", f.joined, f.failed);
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS, "… and all items are as they were");
+    accounts(&l, "with joined pages");
+    end(&l);
+    l = (struct life){.c = open_cache_of(config)};
+    l.ct = cache_thread_create(l.c);
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS, "joined pages come back");
+    end(&l);
+}
+
 int main(void) {
-    begin_suite();
+    memory_file_fixture_begin("life");
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     test_items_come_back();
     test_deletes_and_overwrites_stay();
     test_flushes_stay();
     test_cas_never_repeats();
     test_times_go_on_by_the_wall();
-    test_torn_items_are_emptied();
-    test_of_twins_the_later_stays();
-    test_torn_pages_are_emptied();
     test_classes_that_go_come_back();
     test_other_classes_are_wanted();
     test_the_order_of_eviction_comes_back();
     test_policies_come_back();
-    test_adoption_takes_rounds_for_want_of_memory();
-    test_bins_take_no_more_than_they_say();
     test_notes_come_back();
+    test_pages_are_joined_and_all_stays();
     unlink(path);
     return tap_done();
 }

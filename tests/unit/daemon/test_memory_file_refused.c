@@ -1,8 +1,9 @@
-/* Which memory files are refused, and with which sentence. */
-#include "memory_file_fixture.h"
+/* Memory files that are refused: another's, of another layout, with any byte of the head changed. */
+#include "tap.h"
 
 #include <sys/file.h>
-#include <sys/stat.h>
+
+#include "memory_file_fixture.h"
 
 static void test_files_of_others_are_refused(void) {
     afresh();
@@ -138,7 +139,7 @@ static void test_counts_of_cas_are_checked(void) {
 }
 
 int main(void) {
-    begin_suite();
+    memory_file_fixture_begin("refused");
     test_files_of_others_are_refused();
     test_other_ways_are_refused();
     test_shapes_of_others_are_refused();

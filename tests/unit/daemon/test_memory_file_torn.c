@@ -1,0 +1,297 @@
+/* What adopting a memory file makes of what is not whole, and how much memory it takes for that. */
+#include "tap.h"
+
+#include <malloc.h>
+
+#include "cache/adopt/bins.h"
+#include "memory_file_fixture.h"
+
+/* --- what a crash leaves half done --- */
+
+enum { TORN_ITEMS = 7 };
+
+static struct tail *tail_of(struct cache_thread *ct, uint64_t n) {
+    return (void *)item_at(ct->cache, item_load32(item_chain(item_of(ct, n))));
+}
+
+static void tear_items(struct cache_thread *ct) {
+    fill(ct);
+    item_set_state(item_of(ct, 1), CHUNK_DRAFT);                /* it was being overwritten */
+    item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* longer than its chunk */
+    item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
+    struct item *none = item_of(ct, 6); /* a chain that is empty, of an empty value */
+    item_set_flags(none, item_flags(none) | ITEM_CHAINED);
+    item_store32(&none->value_bytes, 0);
+    item_store32(item_chain(none), 0);
+    item_store32(&tail_of(ct, 511)->head, ref_of_item(ct->cache, item_of(ct, 4)));
+    item_store32(&tail_of(ct, 1011)->used_bytes, 17);
+    struct tail *round = tail_of(ct, 1511);
+    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->next, ref_of_item(ct->cache, round));
+    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->used_bytes, 1000);
+}
+
+static void test_torn_items_are_emptied(void) {
+    unsigned counts[3];
+    afresh();
+    crash(tear_items);
+    struct life l = begin();
+    is(cache_adopted(l.c)->torn, TORN_ITEMS, "torn items are counted: a draft, one too long, chains that lead nowhere, that are too short, that go round");
+    count_wrong(l.ct, counts);
+    is(counts[1], TORN_ITEMS, "… and not there");
+    is(counts[2], 0, "… and no other value is served");
+    accounts(&l, "with torn items");
+    end(&l);
+}
+
+static void make_twins(struct cache_thread *ct) {
+    fill(ct);
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n += 3) { /* a new value was published, and the old one not yet taken away */
+        struct item *old = item_of(ct, n);
+        char name[64], other[KEY_BYTES_MAX];
+        if (item_large(old)) {
+            continue;
+        }
+        struct key key = fixture_key(name, n);
+        memset(other, 'x', key.len);
+        struct key as_long = key_make(other, key.len);
+        fixture_value(value, bytes_of(n), n, 2);
+        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes_of(n)};
+        cache_store(ct, &as_long, &s, NULL);
+        uint32_t ref = index_find(&partition_of(ct->cache, as_long.hash)->index, &as_long, NULL);
+        struct item *it = item_at(ct->cache, ref);
+        bytes_store((char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), name, key.len);
+        item_set_cas(it, item_cas(old) + (n % 2 ? 1 : -1));
+        index_remove(&partition_of(ct->cache, as_long.hash)->index, as_long.hash, ref);
+    }
+    cache_turn_end(ct);
+}
+
+static void test_of_twins_the_later_stays(void) {
+    afresh();
+    crash(make_twins);
+    struct life l = begin();
+    unsigned bad = 0;
+    cache_turn_begin(l.ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        bool large = bytes_of(n) > ITEM_COPY_MAX;
+        bad += wrong(l.ct, n, !large && n % 3 == 0 && n % 2 ? 2 : 1) != 0;
+    }
+    cache_turn_end(l.ct);
+    is(bad, 0, "of two items of one key the one with the higher CAS stays");
+    struct cache_facts f;
+    cache_facts(l.c, &f);
+    is(f.items, ITEMS, "… and one only");
+    accounts(&l, "with twins");
+    end(&l);
+}
+
+
+static void tear_pages(struct cache_thread *ct) {
+    fill(ct);
+    struct page *table = ct->cache->arena->table;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < arena_page_end(ct->cache->arena) && n < 4; i++) {
+        if (table[i].class_id == slab_page_class(ct->cache->slab, arena_page_of(ct->cache->arena, item_of(ct, 20)))) {
+            continue;
+        }
+        switch (n++) {
+        case 0: table[i].chunk_bytes += 8; break;      /* another class's size */
+        case 1: table[i].class_id = 250; break;        /* a class that is none */
+        case 2: table[i].state = PAGE_FREE; break;     /* on its way from one class to another */
+        case 3: table[i].state = PAGE_DRAINING; break; /* being emptied: it stays what it was */
+        }
+    }
+}
+
+static void test_torn_pages_are_emptied(void) {
+    unsigned counts[3];
+    afresh();
+    crash(tear_pages);
+    struct life l = begin();
+    is(cache_adopted(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
+    count_wrong(l.ct, counts);
+    is(counts[2], 0, "no value is another's");
+    ok(counts[0] > 0 && counts[0] < ITEMS && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
+    accounts(&l, "with torn pages");
+    fill(l.ct);
+    accounts(&l, "when all were stored again");
+    end(&l);
+}
+
+/* --- headers with any byte changed --- */
+
+/* Of the items and pages that are looked for in the file: a small item, one of several pieces, its first piece. */
+enum { SMALL = 30, CHAINED = 511 };
+
+static size_t place_of(const struct life *l, const void *p) { return (size_t)((const char *)p - l->c->arena->space.base); }
+
+static void flip(size_t at, unsigned bit) {
+    unsigned char byte;
+    int fd = open(path, O_RDWR);
+    bool done = pread(fd, &byte, 1, (off_t)at) == 1;
+    byte = (unsigned char)(byte ^ 1u << bit);
+    if (!done || pwrite(fd, &byte, 1, (off_t)at) != 1) {
+        ok(false, "a byte of the file is changed");
+    }
+    close(fd);
+}
+
+struct outcome {
+    unsigned wrong_values, others_gone, gone, untold;
+    bool     disagree;
+};
+
+/* Looks at everything but `target`, which may be gone, or have lost what only its header told; then all is as it was. */
+static void look(struct life *l, struct outcome *o, uint64_t target) {
+    o->disagree = o->disagree || !sums_agree(l);
+    cache_turn_begin(l->ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        int is_wrong = wrong(l->ct, n, 1);
+        o->others_gone += n != target && is_wrong == 1;
+        o->wrong_values += n != target && is_wrong == 2;
+        o->gone += n == target && is_wrong == 1;
+    }
+    cache_turn_end(l->ct);
+    const struct cache_adopted *a = cache_adopted(l->c);
+    o->untold += o->gone > 0 && a->torn + a->torn_pages + a->expired + a->left_out == 0;
+    fill(l->ct);
+    o->disagree = o->disagree || !sums_agree(l);
+}
+
+/* Where a key's item lies in the file; or the first piece of its value. */
+static size_t header_of(struct life *l, uint64_t n, bool of_piece) {
+    const void *p = item_of(l->ct, n);
+    return place_of(l, of_piece ? item_at(l->c, item_load32(item_chain(item_of(l->ct, n)))) : p);
+}
+
+/* Changes a bit of each byte up to `bytes`, one a start; of those from told_from on it can be told that they changed. */
+static void change_headers(const char *what, uint64_t n, bool of_piece, size_t bytes, size_t told_from) {
+    struct outcome all = {0};
+    unsigned told = 0, told_gone = 0;
+    struct life l = begin();
+    for (size_t at = 0; at < bytes; at++) {
+        struct outcome o = {0};
+        size_t place = header_of(&l, n, of_piece) + at;
+        end(&l);
+        flip(place, (unsigned)(at * 5 + 1) % 8);
+        l = begin();
+        look(&l, &o, n);
+        all.wrong_values += o.wrong_values;
+        all.others_gone += o.others_gone;
+        all.disagree = all.disagree || o.disagree;
+        told += at >= told_from;
+        told_gone += at >= told_from && o.gone > 0 && o.untold == 0;
+    }
+    end(&l);
+    is(all.wrong_values, 0, "with any byte of %s changed no other item has another value", what);
+    is(all.others_gone, 0, "… none is gone");
+    ok(!all.disagree, "… and all sums agree");
+    is(told_gone, told, "… and where that can be told, the item is emptied and counted");
+}
+
+static void test_any_byte_of_an_item_may_change(void) {
+    afresh();
+    crash(fill);
+    size_t header = sizeof(struct item) + sizeof(uint64_t), none = SIZE_MAX;
+    change_headers("an item's header", SMALL, false, header, none);
+    change_headers("a chained item's header", CHAINED, false, header + 8, none);
+    change_headers("a piece's link", CHAINED, true, sizeof(uint32_t), 0);
+    change_headers("a piece's header", CHAINED, true, sizeof(struct tail), offsetof(struct tail, key_len));
+    comes_back("with all headers as they were");
+}
+
+static void test_any_byte_of_a_page_entry_may_change(void) {
+    afresh();
+    crash(fill);
+    unsigned wrong_values = 0, disagree = 0, lost_untold = 0, counts[3];
+    struct life l = begin();
+    for (size_t at = 0; at < sizeof(struct page); at++) {
+        uint64_t n = at % 3 == 0 ? SMALL : at % 3 == 1 ? CHAINED : 7;
+        uint32_t page = arena_page_of(l.c->arena, item_of(l.ct, n));
+        size_t place = place_of(&l, &l.c->arena->table[page]) + at;
+        end(&l);
+        flip(place, (unsigned)(at * 3) % 8);
+        l = begin();
+        disagree += !sums_agree(&l);
+        count_wrong(l.ct, counts);
+        wrong_values += counts[2];
+        const struct cache_adopted *a = cache_adopted(l.c);
+        /* a page without a state is one on its way from class to class: nothing was in it */
+        lost_untold += counts[1] > 0 && a->torn_pages + a->torn == 0 && at != offsetof(struct page, state);
+        fill(l.ct);
+        disagree += !sums_agree(&l);
+    }
+    end(&l);
+    is(wrong_values, 0, "with any byte of a page's entry changed no value is another");
+    is(lost_untold, 0, "… what is gone was counted");
+    is(disagree, 0, "… and all sums agree");
+    comes_back("with all entries as they were");
+}
+
+/* --- memory to adopt with --- */
+
+static void test_adoption_takes_rounds_for_want_of_memory(void) {
+    unsigned counts[3];
+    afresh();
+    crash(tear_items);
+    struct cache_config config = file_config();
+    config.process_bytes = 1;
+    struct life l = {.c = open_cache_of(config)};
+    l.ct = cache_thread_create(l.c);
+    is(cache_adopted(l.c)->rounds, l.c->partition_count, "without any memory to spare it adopts a partition at a time");
+    is(cache_adopted(l.c)->torn, TORN_ITEMS, "… counts what is torn once");
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS - TORN_ITEMS, "… and brings all the others back");
+    is(counts[2], 0, "… none with another's value");
+    accounts(&l, "after many rounds");
+    end(&l);
+}
+
+/* As 16 threads fill bins, in all orders of partitions, and gather at once. */
+static void test_bins_take_no_more_than_they_say(void) {
+    enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
+    struct bins bins;
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0;
+    bool all = bins_init(&bins, THREADS, PARTITIONS);
+    for (uint64_t i = 0; all && i < MANY; i++) {
+        uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        struct found f = {.hash = hash, .ref = (uint32_t)i, .age = (uint32_t)(hash >> 20 & 0xffff)};
+        all = bins_put(&bins, (unsigned)(hash >> 40) % THREADS, (unsigned)(hash >> 50) % PARTITIONS, &f);
+    }
+    ok(all, "all are put");
+    struct found *memory[THREADS] = {NULL};
+    uint32_t gathered = 0, unsorted = 0;
+    for (unsigned p = 0; p < PARTITIONS; p++) {
+        uint32_t count;
+        free(memory[p % THREADS]);
+        const struct found *f = bins_gather(&bins, p, &count, &memory[p % THREADS]);
+        gathered += count;
+        for (uint32_t i = 1; i < count; i++) {
+            unsorted += f[i].age < f[i - 1].age;
+        }
+        size_t now = mallinfo2().uordblks + mallinfo2().hblkhd;
+        most = now > most ? now : most;
+    }
+    for (unsigned t = 0; t < THREADS; t++) {
+        free(memory[t]);
+    }
+    bins_fini(&bins);
+    is(gathered, MANY, "all are gathered");
+    is(unsorted, 0, "… the oldest first");
+    size_t told = bins_bytes(THREADS, PARTITIONS, MANY);
+    ok(most <= before + told + told / 20, "of 16 threads they take %zu KiB of the %zu they say, and the allocator's own", (most - before) / 1024, told / 1024);
+}
+
+int main(void) {
+    memory_file_fixture_begin("torn");
+    test_torn_items_are_emptied();
+    test_of_twins_the_later_stays();
+    test_torn_pages_are_emptied();
+    test_any_byte_of_an_item_may_change();
+    test_any_byte_of_a_page_entry_may_change();
+    test_adoption_takes_rounds_for_want_of_memory();
+    test_bins_take_no_more_than_they_say();
+    unlink(path);
+    return tap_done();
+}
