@@ -185,7 +185,7 @@ static struct net *make_net(const struct settings *s) {
         .write_bytes = s->ssl_wbuf_size,
         .handshake_s = (uint32_t)s->ssl_handshake_timeout,
     };
-    return net_start(&server,
+    return net_open(&server,
                      &(struct net_config){
                          .listen = s->inter,
                          .tls = s->ssl_enabled ? &tls : NULL,
@@ -200,6 +200,7 @@ static struct net *make_net(const struct settings *s) {
                          .value_timeout_s = (uint32_t)s->value_timeout,
                          .held_bytes_most = s->read_buf_mem_limit,
                          .port_file = getenv("MEMCACHED_PORT_FILENAME"),
+                         .tell_starting = s->memory_file && strcmp(s->starting, "answer") == 0,
                      });
 }
 
@@ -288,6 +289,11 @@ static int build_and_serve(void) {
         status = EXIT_FAILURE;
         goto done;
     }
+    /* Taking up what is in a memory file may last: clients find somebody meanwhile. What the
+     * network could not have it says itself, as below. */
+    if (settings.memory_file && !(net = make_net(&settings))) {
+        goto done;
+    }
     struct memory_file *file = NULL;
     if (!open_memory_file(&file) || !(server.cache = open_cache(&settings, file))) {
         goto done;
@@ -309,8 +315,8 @@ static int build_and_serve(void) {
         status = EX_USAGE;
         goto done;
     }
-    net = make_net(&settings); /* says itself what it could not have */
-    if (net) {
+    net = net ? net : make_net(&settings);
+    if (net && net_begin(net)) {
         take_signals(&held);
         status = serve(net);
     }

@@ -18,6 +18,7 @@
 #include "net/listen.h"
 #include "net/tls.h"
 #include "net/port_file.h"
+#include "net/starting.h"
 #include "net/udp.h"
 #include "net/worker.h"
 
@@ -30,8 +31,10 @@ enum {
 struct net {
     struct server    *server;
     struct net_config config;
+    struct tls_config tls_config; /* which `config` points to */
     struct tls       *tls; /* NULL: nobody speaks it */
     struct listener  *listeners;
+    struct starting  *starting; /* NULL: nobody is told that we are */
     struct event     *accept_events; /* one a listener */
     unsigned          listener_count;
     struct event_base *base;
@@ -387,7 +390,7 @@ static int start_workers(struct net *net) {
     return 0;
 }
 
-struct net *net_start(struct server *server, const struct net_config *config) {
+struct net *net_open(struct server *server, const struct net_config *config) {
     assert(config->worker_count >= 1 && config->worker_count <= SERVER_WORKERS_MAX);
     struct net *net = calloc(1, sizeof *net + config->worker_count * sizeof net->workers[0]);
     if (net == NULL) {
@@ -396,23 +399,63 @@ struct net *net_start(struct server *server, const struct net_config *config) {
     }
     net->server = server;
     net->config = *config;
+    if (config->tls != NULL) { /* the workers look at it, too */
+        net->tls_config = *config->tls;
+        net->config.tls = &net->tls_config;
+    }
     net->wake_fd = -1;
     if (!start_tls(net) || open_listeners(net) != 0) {
-        goto fail;
+        int saved = errno;
+        net_destroy(&net);
+        errno = saved;
+        return NULL;
     }
-    if (prepare_events(net) != 0 || start_workers(net) != 0) {
-        log_error("cannot start the workers: %s", strerror(errno));
-        goto fail;
+    if (config->tell_starting) {
+        net->starting = starting_begin(net->listeners, net->tls != NULL);
+        if (net->starting == NULL) {
+            log_warn("clients wait until the server serves: %s", strerror(errno));
+        }
     }
-    server->on_stop = net_wake;
-    server->on_stop_arg = net;
-    atomic_store_explicit(&server->conns.accepting, true, memory_order_relaxed);
     return net;
-fail:;
+}
+
+/* A client that came while the server was starting. */
+static void take_guest(void *arg, const struct listener *l, int fd) {
+    struct net *net = arg;
+    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+    socklen_t peer_bytes = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) != 0) {
+        close(fd); /* it has gone */
+    } else if (at_limit(net)) {
+        reject(net, fd, tls_mode(net, l));
+    } else {
+        dispatch(net, l, fd, (struct sockaddr *)&peer);
+    }
+}
+
+bool net_begin(struct net *net) {
+    bool begun = prepare_events(net) == 0 && start_workers(net) == 0;
     int saved = errno;
-    net_destroy(&net);
-    errno = saved;
-    return NULL;
+    starting_end(&net->starting, begun ? take_guest : NULL, net);
+    if (!begun) {
+        log_error("cannot start the workers: %s", strerror(saved));
+        errno = saved;
+        return false;
+    }
+    net->server->on_stop = net_wake;
+    net->server->on_stop_arg = net;
+    atomic_store_explicit(&net->server->conns.accepting, true, memory_order_relaxed);
+    return true;
+}
+
+struct net *net_start(struct server *server, const struct net_config *config) {
+    struct net *net = net_open(server, config);
+    if (net != NULL && !net_begin(net)) {
+        int saved = errno;
+        net_destroy(&net);
+        errno = saved;
+    }
+    return net;
 }
 
 /* --- running and stopping --- */
@@ -480,6 +523,7 @@ void net_destroy(struct net **taken) {
         return;
     }
     *taken = NULL;
+    starting_end(&net->starting, NULL, NULL);
     net_stop(net, false);
     for (unsigned i = 0; i < net->worker_count; i++) {
         net->server->workers[i] = NULL;

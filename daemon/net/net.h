@@ -41,13 +41,19 @@ struct net_config {
     uint64_t    held_bytes_most;
     /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
     const char *port_file;
+    /* whoever asks before net_begin is told so (net/starting.h); else all wait */
+    bool        tell_starting;
 };
 
 struct net;
 
-/* Binds, listens and starts the workers; fills server->workers and worker_count, and sets
- * server->on_stop to net_wake. Connections are accepted once net_run runs. Blocks every signal in
- * the workers. */
+/* Binds and listens. The server's cache need not be there yet. */
+struct net *net_open(struct server *, const struct net_config *);
+/* Starts the workers; fills server->workers and worker_count, and sets server->on_stop to net_wake.
+ * Connections are accepted once net_run runs. Blocks every signal in the workers. False and errno,
+ * after a log line; what was opened is still to be closed by net_destroy. */
+bool net_begin(struct net *);
+/* Both. */
 struct net *net_start(struct server *, const struct net_config *);
 
 /* Accepts connections until server->stop is not SERVER_RUN; returns it. */

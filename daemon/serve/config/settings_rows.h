@@ -297,6 +297,10 @@
       STARTUP, NETWORK, \
       "by UDP, clients of other machines get replies at most so many times as long as their " \
       "request, since its sender may be forged; 0: without a bound") \
+    X(CHOICE, starting, NULL, OPT_EXTENDED, "starting", "wait", 0, 0, "wait|answer", STARTUP, \
+      NETWORK, \
+      "what clients find while the items of -e are taken up: wait, nothing until they are; " \
+      "answer, SERVER_ERROR starting") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo|hopscotch", STARTUP, \
       MEMORY, \
       "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in " \

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "net/starting.h"
 #include "net_fixture.h"
 
 /* --- claims --- */
@@ -422,6 +423,67 @@ static void test_many_idle_connections(void) {
     host_close(&h);
 }
 
+/* --- before it serves --- */
+
+static void test_early_clients_wait(void) {
+    struct host h;
+    ok(host_prepare(&h, ""), "a server that is still starting");
+    struct net_config cfg = host_config(&h);
+    h.net = net_open(&h.rig.server, &cfg);
+    h.port = read_port(h.port_file, "INET");
+    int fd = connect_tcp(h.port);
+    ok(fd >= 0 && say(fd, "mn\r\n", 4), "a client may come and ask");
+    ok(net_begin(h.net), "the server begins to serve");
+    pthread_create(&h.thread, NULL, run_main, &h);
+    char got[4];
+    ok(hear(fd, got, 4) == 4 && memcmp(got, "MN\r\n", 4) == 0, "… and gets its answer then");
+    close(fd);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+static void test_early_clients_are_told(void) {
+    struct host h;
+    ok(host_prepare(&h, ""), "a server that tells that it is still starting");
+    struct net_config cfg = host_config(&h);
+    cfg.tell_starting = true;
+    h.net = net_open(&h.rig.server, &cfg);
+    h.port = read_port(h.port_file, "INET");
+    int quiet = connect_tcp(h.port), asks, binary;
+    for (unsigned i = 0; i < 3; i++) {
+        asks = connect_tcp(h.port);
+        ok(answers(asks, "set a 0 0 1\r\nb\r\n", "SERVER_ERROR starting\r\n") && hung_up(asks), "whoever asks is told so, and hung up on");
+        close(asks);
+    }
+    binary = connect_tcp(h.port);
+    ok(say(binary, "\x80\x0a\0\0", 4) && hung_up(binary), "a client of the binary protocol is hung up on");
+    close(binary);
+    int many[STARTING_GUESTS + 20];
+    for (unsigned i = 0; i < STARTING_GUESTS + 20; i++) {
+        many[i] = connect_tcp(h.port);
+    }
+    ok(net_begin(h.net), "the server begins to serve");
+    pthread_create(&h.thread, NULL, run_main, &h);
+    ok(answers(quiet, "mn\r\n", "MN\r\n"), "whoever said nothing is served now");
+    unsigned served = 0;
+    for (unsigned i = 0; i < STARTING_GUESTS + 20; i++) {
+        served += answers(many[i], "mn\r\n", "MN\r\n");
+        close(many[i]);
+    }
+    is(served, STARTING_GUESTS + 20, "… also when they are more than are accepted early");
+    close(quiet);
+    ok(settles(&h.rig.server.conns.current, 0), "all are counted in and out");
+    host_stop(&h, false);
+    cfg.tell_starting = true;
+    h.net = net_open(&h.rig.server, &cfg);
+    h.port = read_port(h.port_file, "INET");
+    quiet = connect_tcp(h.port);
+    net_destroy(&h.net);
+    ok(hung_up(quiet), "a start that fails hangs up on all");
+    close(quiet);
+    host_close(&h);
+}
+
 int main(void) {
     uint64_t seed = tap_seed();
     test_serves_and_stops();
@@ -435,5 +497,7 @@ int main(void) {
     test_unix_socket();
     test_graceful_stop();
     test_many_idle_connections();
+    test_early_clients_wait();
+    test_early_clients_are_told();
     return tap_done();
 }
