@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,18 @@ static int open_in(const char *folder, const char *name) {
     return n > 0 && n < PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
+/* How the versions of control groups name things. In version 1 each controller has a tree of its
+ * own, and no limit is a number that no machine reaches. */
+struct group_version {
+    const char *root;  /* below the folder of groups */
+    const char *limit, *current, *droppable_word;
+};
+static const struct group_version versions[] = {
+    {"", "memory.max", "memory.current", "inactive_file"},
+    {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+};
+enum { GROUP_LIMIT_BITS = 62 }; /* beyond that it is none */
+
 /* "max", like a file that is not there, is no limit. */
 static uint64_t limit_in(const char *folder, const char *name) {
     char text[TEXT_ROOM];
@@ -30,14 +43,14 @@ static uint64_t limit_in(const char *folder, const char *name) {
     if (fd >= 0) {
         close(fd);
     }
-    return bytes;
+    return bytes >> GROUP_LIMIT_BITS == 0 ? bytes : 0;
 }
 
 /* The least of a group's limit and those of all above it. Cuts `folder` down to `root`. */
-static uint64_t least_limit(char *folder, size_t root_bytes) {
+static uint64_t least_limit(char *folder, size_t root_bytes, const char *name) {
     uint64_t least = 0;
     for (;;) {
-        uint64_t bytes = limit_in(folder, "memory.max");
+        uint64_t bytes = limit_in(folder, name);
         least = bytes > 0 && (least == 0 || bytes < least) ? bytes : least;
         char *slash = strrchr(folder, '/');
         if (slash == NULL || slash < folder + root_bytes) {
@@ -47,33 +60,74 @@ static uint64_t least_limit(char *folder, size_t root_bytes) {
     }
 }
 
-/* The path of our group, of version 2: the line "0::/path". Empty: there is none. */
-static void group_path(const char *proc_self, char path[TEXT_ROOM]) {
+/* Whether a list with commas has the word "memory". */
+static bool has_memory(const char *list, size_t bytes) {
+    static const char word[] = "memory";
+    for (const char *at = list; at + sizeof word - 1 <= list + bytes; at++) {
+        const char *end = at + sizeof word - 1;
+        if ((at == list || at[-1] == ',') && (end == list + bytes || *end == ',') &&
+            memcmp(at, word, sizeof word - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The path of our group for memory: of a line "5:memory:/path", which is version 1's, or of
+ * "0::/path". Where both are there, memory is version 1's. NULL: there is none. */
+static const struct group_version *group_path(const char *proc_self, char path[TEXT_ROOM]) {
     char text[TEXT_ROOM];
-    int  fd = open_in(proc_self, "cgroup");
-    const char *line = strstr(read_fd(fd, text), "0::/");
+    const struct group_version *found = NULL;
+    int fd = open_in(proc_self, "cgroup");
+    read_fd(fd, text);
     if (fd >= 0) {
         close(fd);
     }
-    size_t n = line != NULL && (line == text || line[-1] == '\n') ? strcspn(line + 3, "\n") : 0;
-    memcpy(path, line + 3, n);
-    path[n] = '\0';
+    for (const char *line = text; *line != '\0';) {
+        size_t bytes = strcspn(line, "\n");
+        const char *first = memchr(line, ':', bytes),
+                   *second = first != NULL
+                                 ? memchr(first + 1, ':', (size_t)(line + bytes - first - 1))
+                                 : NULL;
+        bool second_version = second != NULL && second == first + 1,
+             first_version = second != NULL && has_memory(first + 1, (size_t)(second - first - 1));
+        if (second != NULL && (first_version || (second_version && found == NULL))) {
+            size_t n = (size_t)(line + bytes - second - 1);
+            memcpy(path, second + 1, n);
+            path[n] = '\0';
+            found = &versions[first_version];
+        }
+        line += bytes + (line[bytes] == '\n');
+    }
+    return found;
+}
+
+/* Our group's folder: within a container its path may be that of the machine, and its folder the
+ * root. False: there is none. */
+static bool group_folder(const struct group_version *v, const char *groups, const char *path,
+                         char folder[PATH_ROOM]) {
+    int n = snprintf(folder, PATH_ROOM, "%s%s%s", groups, v->root,
+                     strcmp(path, "/") != 0 ? path : "");
+    if (n > 0 && n < PATH_ROOM && access(folder, F_OK) != 0) {
+        n = snprintf(folder, PATH_ROOM, "%s%s", groups, v->root);
+    }
+    return n > 0 && n < PATH_ROOM;
 }
 
 void resident_open(struct resident *r, const char *proc_self, const char *groups) {
-    char group[TEXT_ROOM], folder[PATH_ROOM];
+    char path[TEXT_ROOM], folder[PATH_ROOM];
     proc_self = proc_self != NULL ? proc_self : "/proc/self";
     groups = groups != NULL ? groups : "/sys/fs/cgroup";
-    *r = (struct resident){open_in(proc_self, "statm"), -1, -1, -1, 0};
-    group_path(proc_self, group);
-    int n = snprintf(folder, sizeof folder, "%s%s", groups, strcmp(group, "/") != 0 ? group : "");
-    if (group[0] == '\0' || n < 0 || n >= PATH_ROOM) {
+    *r = (struct resident){open_in(proc_self, "statm"), -1, -1, -1, NULL, 0};
+    const struct group_version *v = group_path(proc_self, path);
+    if (v == NULL || !group_folder(v, groups, path, folder)) {
         return;
     }
-    r->current_fd = open_in(folder, "memory.current");
+    r->droppable_word = v->droppable_word;
+    r->current_fd = open_in(folder, v->current);
     r->stat_fd = open_in(folder, "memory.stat");
     r->pressure_fd = open_in(folder, "memory.pressure");
-    r->group_limit_bytes = least_limit(folder, strlen(groups));
+    r->group_limit_bytes = least_limit(folder, strlen(groups) + strlen(v->root), v->limit);
 }
 
 static void close_one(int *fd) {
@@ -110,7 +164,9 @@ void resident_look(const struct resident *r, struct resident_now *now) {
     }
     now->bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t all = strtoull(read_fd(r->current_fd, text), NULL, 10),
-             files = number_of(read_fd(r->stat_fd, text), "inactive_file");
+             files = r->droppable_word != NULL
+                         ? number_of(read_fd(r->stat_fd, text), r->droppable_word)
+                         : 0;
     now->group_bytes = all > files ? all - files : 0;
     const char *some = strstr(read_fd(r->pressure_fd, text), "some avg10=");
     now->pressure_pct = some != NULL ? strtod(some + strlen("some avg10="), NULL) : 0;

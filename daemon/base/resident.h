@@ -1,7 +1,8 @@
 /* How much memory the system has given the process, and how much its control group allows.
  *
  * The files behind it are opened once: later reads cost a system call each, and none of those that
- * a filter of system calls may forbid. What is not there, such as control groups, reads as 0.
+ * a filter of system calls may forbid. Control groups are of either version. What is not there
+ * reads as 0.
  * Threading: one owner. Nothing here allocates or fails. */
 #ifndef SLATE_BASE_RESIDENT_H
 #define SLATE_BASE_RESIDENT_H
@@ -10,6 +11,7 @@
 
 struct resident {
     int      statm_fd, current_fd, stat_fd, pressure_fd; /* -1: not there */
+    const char *droppable_word; /* of stat_fd: files of the group that can be dropped */
     uint64_t group_limit_bytes; /* the least that a control group above us allows; 0: none */
 };
 

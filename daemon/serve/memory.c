@@ -11,6 +11,8 @@ enum {
     /* The allocator looks at all it holds: seldom when it only seems to hold much that is free. */
     TRIM_EVERY_US = 1000 * 1000,
     TRIM_CALM_US = 10 * 1000 * 1000,
+    SAMPLES_GIVE_US = 250 * 1000, /* within which what samples had is back: two looks and some */
+    PRESSES_SHARE = 16,
 };
 
 static uint64_t slack_of(uint64_t limit) {
@@ -30,6 +32,13 @@ uint64_t memory_items_limit(const struct memory_parts *p) {
     return left < p->asked ? left : p->asked;
 }
 
+bool memory_presses(const struct memory_parts *p, bool still) {
+    uint64_t most = beyond(p->limit, p->calm + slack_of(p->limit));
+    most = p->asked < most ? p->asked : most;
+    uint64_t lost = beyond(most, memory_items_limit(p) + p->index);
+    return p->limit > 0 && lost > most / PRESSES_SHARE / (still ? 2 : 1);
+}
+
 static uint64_t load(const _Atomic uint64_t *value) {
     return atomic_load_explicit(value, memory_order_relaxed);
 }
@@ -43,7 +52,7 @@ void memory_facts(const struct memory *m, const struct memory_wishes *w, struct 
     struct whatif_facts whatif;
     struct resident_now now;
     cache_facts(m->from.cache, &cache);
-    whatif_facts(m->from.whatif, &whatif);
+    whatif_facts(tuner_whatif(m->from.tuner), &whatif);
     resident_look(&m->resident, &now);
     uint64_t connections = load(m->from.connections),
              held = load(m->from.buffer_bytes) + load(m->from.reply_bytes);
@@ -66,6 +75,7 @@ void memory_facts(const struct memory *m, const struct memory_wishes *w, struct 
         .lowered = load(&m->lowered),
         .raised = load(&m->raised),
         .trims = load(&m->trims),
+        .gave_way = load(&m->gave_way),
         .pressure_pct = now.pressure_pct,
     };
     uint64_t counted = f->items_bytes + f->index_bytes + f->sample_bytes + f->buffer_bytes +
@@ -73,7 +83,8 @@ void memory_facts(const struct memory *m, const struct memory_wishes *w, struct 
     f->other_bytes = beyond(f->resident_bytes, counted);
 }
 
-static struct memory_parts parts_of(const struct memory *m, const struct memory_facts *f) {
+static struct memory_parts parts_of(const struct memory *m, const struct memory_wishes *w,
+                                    const struct memory_facts *f) {
     /* A group holds what the kernel has for us, too: sockets' buffers, page tables. */
     bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
     return (struct memory_parts){
@@ -81,9 +92,11 @@ static struct memory_parts parts_of(const struct memory *m, const struct memory_
         .asked = f->asked_bytes,
         .resident = in_group ? f->group_bytes : f->resident_bytes,
         .items = f->items_bytes,
-        .counted = m->start_bytes + f->index_bytes + f->buffer_bytes + f->connection_bytes +
-                   beyond(f->sample_bytes, m->start_sample),
+        .counted = m->start_bytes + f->sample_bytes + f->index_bytes + f->buffer_bytes +
+                   f->connection_bytes,
         .reserved = f->reserved_bytes,
+        .index = f->index_bytes,
+        .calm = m->start_bytes + w->held_most + w->conns_most * w->conn_bytes,
     };
 }
 
@@ -94,9 +107,8 @@ bool memory_begin(struct memory *m, const struct memory_sources *from,
     m->from = *from;
     resident_open(&m->resident, NULL, NULL);
     memory_facts(m, w, &f);
-    m->start_bytes = beyond(f.resident_bytes, f.items_bytes);
-    m->start_sample = f.sample_bytes;
-    struct memory_parts parts = parts_of(m, &f);
+    m->start_bytes = beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
+    struct memory_parts parts = parts_of(m, w, &f);
     *left_bytes = memory_items_limit(&parts);
     if (w->limit > 0 && *left_bytes < MEMORY_LEAST_ITEMS) {
         return false;
@@ -149,10 +161,34 @@ static void trim(struct memory *m, const struct memory_parts *p, uint64_t now_us
     }
 }
 
+static void ask_samples(struct memory *m, bool give_way, uint64_t now_us) {
+    tuner_samples_give_way(m->from.tuner, give_way);
+    m->asked_us = give_way ? now_us : 0;
+    m->calm_us = 0;
+    add(&m->gave_way, give_way ? 1 : 0);
+    log_info(give_way ? "keys are sampled no more: others need the memory (process_memory)"
+                      : "keys are sampled again: others need the memory no more");
+}
+
+/* Samples give way before items do. True: they were just asked, and what they give may be
+ * enough. */
+static bool samples_first(struct memory *m, const struct memory_parts *p, uint64_t samples,
+                          uint64_t now_us) {
+    bool presses = memory_presses(p, m->asked_us != 0),
+         near = p->resident + slack_of(p->limit) / 2 > p->limit;
+    m->calm_us = presses ? 0 : m->calm_us != 0 ? m->calm_us : now_us;
+    if (presses && m->asked_us == 0 && samples > 0) {
+        ask_samples(m, true, now_us);
+    } else if (m->asked_us != 0 && !presses && now_us - m->calm_us >= RAISE_AFTER_US) {
+        ask_samples(m, false, now_us);
+    }
+    return m->asked_us != 0 && now_us - m->asked_us < SAMPLES_GIVE_US && !near;
+}
+
 void memory_look(struct memory *m, const struct memory_wishes *w, uint64_t now_us) {
     struct memory_facts f;
     memory_facts(m, w, &f);
-    struct memory_parts p = parts_of(m, &f);
+    struct memory_parts p = parts_of(m, w, &f);
     if (p.resident > load(&m->resident_most)) {
         atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
     }
@@ -160,6 +196,9 @@ void memory_look(struct memory *m, const struct memory_wishes *w, uint64_t now_u
         trim(m, &p, now_us);
     }
     uint64_t limit = memory_items_limit(&p), was = f.items_limit_bytes;
+    if (samples_first(m, &p, f.sample_bytes, now_us) && limit < was) {
+        return;
+    }
     limit = limit > MEMORY_LEAST_ITEMS || limit == p.asked ? limit : MEMORY_LEAST_ITEMS;
     if ((p.limit > 0 || load(&m->items_limit) > 0) && is_time(m, was, limit, now_us) &&
         cache_set_limit(m->from.cache, limit)) {

@@ -7,7 +7,8 @@
  * limit (read_buf_mem_limit), connections have one (maxconns). The index and the allocator have
  * none, but grow slowly, and the slack covers what they take between two looks. So nothing is ever
  * beyond the limit for others to take: when another part grows, its reserve shrinks, or the items'
- * limit does, as by `cache_memlimit`.
+ * limit does, as by `cache_memlimit`. Where others take much of what was meant for items, samples
+ * give way first, and items get less only if that was not enough; samples come back last.
  *
  * Threading: main's thread looks, at most every MEMORY_LOOK_US; facts may be read by any. */
 #ifndef SLATE_SERVE_MEMORY_H
@@ -18,6 +19,7 @@
 
 #include "base/resident.h"
 #include "cache/cache.h"
+#include "tune/tune.h"
 #include "tune/whatif/whatif.h"
 
 enum {
@@ -40,9 +42,14 @@ struct memory_parts {
     uint64_t items;    /* the pages they have */
     uint64_t counted;  /* what others say they have */
     uint64_t reserved; /* what others may still take */
+    uint64_t index;    /* of what is counted: it is the items' own */
+    uint64_t calm;     /* what others have and may take when nothing presses */
 };
 /* Pure: the limit of items. */
 uint64_t memory_items_limit(const struct memory_parts *);
+/* Pure: whether others press items hard: these lose a sixteenth of what they might have; or, to be
+ * asked whether that is over, half as much. */
+bool     memory_presses(const struct memory_parts *, bool still);
 
 /* What is wanted, from the settings; zero where there is no limit. */
 struct memory_wishes {
@@ -57,26 +64,27 @@ struct memory_facts {
     uint64_t limit_bytes, resident_bytes, resident_most_bytes, group_limit_bytes, group_bytes;
     uint64_t asked_bytes, items_limit_bytes, items_bytes, index_bytes, sample_bytes, buffer_bytes,
         connection_bytes, start_bytes, other_bytes, reserved_bytes;
-    uint64_t lowered, raised, trims;
+    uint64_t lowered, raised, trims, gave_way;
     double   pressure_pct;
 };
 
 /* Whom it asks; all outlive it. The counters are written by others with relaxed atomics. */
 struct memory_sources {
     struct cache           *cache;
-    struct whatif          *whatif;
+    struct tuner           *tuner;
     const _Atomic uint64_t *buffer_bytes, *reply_bytes, *connections;
 };
 
 struct memory {
     struct memory_sources from;
     struct resident  resident;
-    uint64_t         start_bytes;  /* resident before there was an item */
-    uint64_t         start_sample; /* of these, for sampled keys */
+    uint64_t         start_bytes;  /* resident before there was an item, without samples */
+    uint64_t         asked_us;     /* when samples were asked to give way; 0: they were not */
+    uint64_t         calm_us;      /* since when nothing presses; 0: something does */
     uint64_t         raise_us;     /* when more was first there for items; 0: it is not */
     uint64_t         trim_us;      /* when the allocator may be asked again to give back */
     _Atomic uint64_t items_limit;  /* that the cache was told last; 0: what is asked */
-    _Atomic uint64_t resident_most, lowered, raised, trims;
+    _Atomic uint64_t resident_most, lowered, raised, trims, gave_way;
 };
 
 /* Once, when all is built and before anyone is served: the items' limit holds from then on. False:

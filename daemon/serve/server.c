@@ -176,7 +176,7 @@ bool server_memory_begin(struct server *server, char *why) {
     bool begun = memory_begin(&server->memory,
                               &(struct memory_sources){
                                   .cache = server->cache,
-                                  .whatif = tuner_whatif(server->tuner),
+                                  .tuner = server->tuner,
                                   .buffer_bytes = &server->conns.buffer_bytes,
                                   .reply_bytes = &server->conns.reply_bytes,
                                   .connections = &server->conns.structures,

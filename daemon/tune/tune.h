@@ -95,6 +95,7 @@ void tuner_geometry(struct tuner *, struct geometry_facts *);
 /* What the sampled keys tell, and whether the policy follows it (tune/whatif/whatif.h). */
 struct whatif;
 void           tuner_set_sampling(struct tuner *, double rate, bool follow);
+void           tuner_samples_give_way(struct tuner *, bool); /* whatif_give_way, soon */
 struct whatif *tuner_whatif(struct tuner *);
 
 enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };

@@ -374,6 +374,11 @@ void tuner_set_sampling(struct tuner *t, double rate, bool follow) {
     tuner_wake(t);
 }
 
+void tuner_samples_give_way(struct tuner *t, bool gives_way) {
+    whatif_give_way(t->whatif, gives_way);
+    tuner_wake(t);
+}
+
 struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {

@@ -31,6 +31,8 @@
     X(limit_raised, counter, operations, U64, m->raised, "times that items got some of it back") \
     X(allocator_trims, counter, operations, U64, m->trims, \
       "times that the allocator gave memory back because the limit was near") \
+    X(samples_gave_way, counter, operations, U64, m->gave_way, \
+      "times that samples gave their memory to others") \
     X(group_limit, gauge, bytes, U64, m->group_limit_bytes, \
       "what the control group allows; 0: no limit, or no group") \
     X(group, gauge, bytes, U64, m->group_bytes, \

@@ -42,8 +42,8 @@ struct whatif {
 
     struct lock    lock; /* over what follows */
     double         rate;
-    bool           follow;
-    struct shadow *shadow; /* NULL: never on */
+    bool           follow, gives_way;
+    struct shadow *shadow; /* NULL: never on, or it gave way */
     struct hot    *hot;
     uint32_t       below;
     /* the cache's own by windows, as the shadow counts policies and sizes */
@@ -96,6 +96,12 @@ void whatif_set(struct whatif *w, double rate, bool follow) {
     lock_release(&w->lock);
 }
 
+void whatif_give_way(struct whatif *w, bool gives_way) {
+    lock_take(&w->lock);
+    w->gives_way = gives_way;
+    lock_release(&w->lock);
+}
+
 /* --- memory --- */
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -145,6 +151,20 @@ static bool make(struct whatif *w) {
     return true;
 }
 
+/* Gives the memory back, but for the rings, in which threads may be at work. */
+static void unmake(struct whatif *w) {
+    lock_take(&w->lock);
+    struct shadow *shadow = w->shadow;
+    struct hot *hot = w->hot;
+    w->shadow = NULL;
+    w->hot = NULL;
+    w->changed_window = 0;
+    w->lately = w->longer = (struct reads){0};
+    lock_release(&w->lock);
+    shadow_destroy(&shadow);
+    free(hot);
+}
+
 /* --- the rate --- */
 
 static uint64_t cache_bytes(const struct whatif *w) {
@@ -190,7 +210,8 @@ static void settle_rate(struct whatif *w) {
 /* Returns whether it is on. */
 static bool adopt(struct whatif *w) {
     lock_take(&w->lock);
-    double rate = w->rate;
+    bool gives_way = w->gives_way;
+    double rate = gives_way ? 0 : w->rate;
     lock_release(&w->lock);
     if (rate > 0 && !make(w)) {
         log_warn("sampling is off: no memory for it");
@@ -206,6 +227,9 @@ static bool adopt(struct whatif *w) {
         } else {
             cache_set_sample(w->cache, 0, 0);
         }
+    }
+    if (gives_way && w->shadow != NULL) {
+        unmake(w);
     }
     return rate > 0;
 }
@@ -364,7 +388,10 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     f->on = w->rate > 0 && w->shadow != NULL;
     f->follows = w->follow;
     f->running = w->running;
-    if (w->rate > 0) {
+    if (w->gives_way) {
+        snprintf(f->why, sizeof f->why,
+                 "nothing is sampled: its memory went to others (process_memory)");
+    } else if (w->rate > 0) {
         memcpy(f->why, w->why, sizeof f->why);
     } else {
         snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s",
@@ -372,6 +399,7 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     }
     memcpy(f->changed, w->changed, sizeof f->changed);
     f->changes = w->changes;
+    f->memory_bytes = samples.ring_bytes;
     if (w->shadow != NULL) {
         f->rate = f->on ? sample_rate(w->below) : 0;
         f->hit_ratio = hit_ratio(&w->lately);

@@ -31,6 +31,9 @@ void           whatif_destroy(struct whatif **);
 
 /* The greatest rate, 0 to 1 (0: off), and whether to follow the miniatures. */
 void whatif_set(struct whatif *, double rate, bool follow);
+/* Whether samples, curves and miniatures are to give their memory to others for as long; what they
+ * knew is forgotten. Done at the next whatif_tend. */
+void whatif_give_way(struct whatif *, bool);
 /* Takes what there is. Returns in how many microseconds it is to be called again; UINT64_MAX: it is
  * off. */
 uint64_t whatif_tend(struct whatif *);

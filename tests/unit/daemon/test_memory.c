@@ -13,9 +13,12 @@
 
 static uint64_t items(uint64_t limit, uint64_t asked, uint64_t resident, uint64_t held,
                       uint64_t counted, uint64_t reserved) {
-    return memory_items_limit(&(struct memory_parts){limit * MIB, asked * MIB, resident * MIB,
-                                                     held * MIB, counted * MIB,
-                                                     reserved * MIB}) /
+    return memory_items_limit(&(struct memory_parts){.limit = limit * MIB,
+                                                     .asked = asked * MIB,
+                                                     .resident = resident * MIB,
+                                                     .items = held * MIB,
+                                                     .counted = counted * MIB,
+                                                     .reserved = reserved * MIB}) /
            MIB;
 }
 
@@ -34,6 +37,23 @@ static void test_arithmetic(void) {
     ok(items(100, 100, 300, 10, 60, 100) == 0, "where others have it all, nothing is left");
     uint64_t before = items(1024, 1024, 110, 100, 10, 100), after = items(1024, 1024, 160, 100, 60, 50);
     ok(before == after, "what others take of their reserve costs items nothing");
+}
+
+static bool presses(uint64_t resident, uint64_t held, uint64_t index, uint64_t calm, bool still) {
+    return memory_presses(&(struct memory_parts){.limit = 1024 * MIB, .asked = 1024 * MIB, .resident = resident * MIB,
+                                                 .items = held * MIB, .counted = 10 * MIB + index * MIB,
+                                                 .index = index * MIB, .calm = calm * MIB},
+                          still);
+}
+
+/* 1024 less 32 of slack and 10 at the start: 982 for items, and 61 of them a sixteenth. */
+static void test_pressure(void) {
+    ok(!presses(510, 500, 0, 10, false), "nothing presses where others have what they had at the start");
+    ok(!presses(610, 500, 100, 10, false), "the index of the items presses nobody");
+    ok(!presses(570, 500, 0, 10, false), "somewhat less for items is no pressure");
+    ok(presses(572, 500, 0, 10, false), "a sixteenth less is");
+    ok(presses(542, 500, 0, 10, true) && !presses(540, 500, 0, 10, true), "… and is over with half of that");
+    ok(!presses(610, 500, 0, 110, false), "what was reserved for others presses nobody when they take it");
 }
 
 static char folder[] = "/tmp/slate-memory-XXXXXX";
@@ -82,11 +102,28 @@ static void test_group(void) {
     ok(now.pressure_pct == 1.5, "the pressure is that of somebody, of ten seconds");
     resident_close(&r);
 
-    put("cgroup", "3:memory:/old\n");
+    make("groups/memory");
+    make("groups/memory/old");
+    put("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put("groups/memory/old/memory.limit_in_bytes", "7000000\n");
+    put("groups/memory/old/memory.usage_in_bytes", "3000000\n");
+    put("groups/memory/old/memory.stat", "inactive_file 1\ntotal_inactive_file 600000\n");
+    put("cgroup", "4:cpu:/cpu\n3:hugetlb,memory:/old\n2:memory2:/no\n0::/a/b\n");
     resident_open(&r, folder, groups);
     resident_look(&r, &now);
-    ok(r.group_limit_bytes == 0 && now.group_bytes == 0 && now.bytes > 0,
-       "groups of the first version are none");
+    ok(r.group_limit_bytes == 7000000, "the limit of a group of version 1 counts, and before one of version 2");
+    ok(now.group_bytes == 2400000 && now.pressure_pct == 0, "… and what it takes");
+    resident_close(&r);
+
+    put("cgroup", "3:memory:/elsewhere/in/the/machine\n");
+    put("groups/memory/memory.limit_in_bytes", "6000000\n");
+    resident_open(&r, folder, groups);
+    ok(r.group_limit_bytes == 6000000, "a container's group is the root of what it sees");
+    resident_close(&r);
+
+    put("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    resident_open(&r, folder, groups);
+    ok(r.group_limit_bytes == 0, "version 1's word for no limit is none");
     resident_close(&r);
 
     put("cgroup", "0::/gone\n");
@@ -106,6 +143,9 @@ static void test_group(void) {
 static void remove_all(void) {
     static const char *const names[] = {
         "groups/a/b/memory.max", "groups/a/b/memory.current", "groups/a/b/memory.stat",
+        "groups/memory/old/memory.limit_in_bytes", "groups/memory/old/memory.usage_in_bytes",
+        "groups/memory/old/memory.stat", "groups/memory/memory.limit_in_bytes",
+        "groups/memory/old", "groups/memory",
         "groups/a/b/memory.pressure", "groups/a/memory.max", "groups/memory.max", "statm",
         "cgroup", "groups/a/b", "groups/a", "groups", ""};
     char path[256];
@@ -121,6 +161,7 @@ int main(void) {
         return 1;
     }
     test_arithmetic();
+    test_pressure();
     test_group();
     remove_all();
     return tap_done();
