@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 #ifndef MADV_COLLAPSE
@@ -18,7 +17,7 @@
 enum {
     PAIR = 2, /* pages of the arena in a huge one */
     NICE = 10,
-    WORK_SHARE = 5,               /* a fifth of the time */
+    WORK_SHARE = 5,               /* a fifth of a processor's time */
     REST_LEAST_US = 2 * 1000,
     LOOK_US = 250 * 1000,         /* between two walks over all pages */
     LOOK_MOST_US = 60 * 1000 * 1000, /* when nothing could be joined */
@@ -40,6 +39,13 @@ static uint32_t birth_of(const struct arena *a, uint32_t page) {
 }
 static bool is_out(const struct arena *a, uint32_t page) {
     return atomic_load_explicit(&a->table[page].state, memory_order_relaxed) != PAGE_FREE;
+}
+
+/* Of this thread: on a busy machine it mostly waits, and that need be no longer for it. */
+static uint64_t worked_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
 /* Rests so long; false: it is to stop. */
@@ -92,7 +98,7 @@ static bool is_due(const struct joiner *j, uint32_t first, uint64_t *births) {
 static bool walk(struct joiner *j, unsigned *joined, unsigned *failed) {
     *joined = *failed = 0;
     for (uint32_t first = 0; first + PAIR <= arena_page_end(j->arena); first += PAIR) {
-        uint64_t births, began_us = clock_mono_us();
+        uint64_t births, before_us = worked_us();
         if (!is_due(j, first, &births)) {
             continue;
         }
@@ -102,7 +108,7 @@ static bool walk(struct joiner *j, unsigned *joined, unsigned *failed) {
         }
         *joined += done;
         *failed += !done;
-        uint64_t rest_us = (clock_mono_us() - began_us) * (WORK_SHARE - 1);
+        uint64_t rest_us = (worked_us() - before_us) * (WORK_SHARE - 1);
         if (!rest(j, rest_us > REST_LEAST_US ? rest_us : REST_LEAST_US)) {
             return false;
         }
