@@ -244,6 +244,7 @@ static const struct {
     {"class_noted:3", SERVED},  {"half_overwritten:50", SERVED}, {"twins:50", SERVED},       {"old_loose:50", SERVED},
     {"item_loose:50", SERVED},  {"half_copied:9", SERVED},     {"copied:9", SERVED},         {"piece_adopted", SERVED},
     {"piece_moved", SERVED},    {"pieces_linked", SERVED},     {"pieces_to_free", SERVED},   {"flush_half_noted:2", FLUSHED},
+    {"note_half_written", BEGUN}, {"note_written", BEGUN},     {"note_half_written:4", SERVED}, {"note_written:4", SERVED},
     {"stopping", ENDED},        {"about_to_be_stopped", ENDED}, {"stopped", ENDED},
 };
 enum { POINTS = sizeof points / sizeof *points, LOAD_MS = 200, POINT_MS = 20 * 1000 };
