@@ -124,6 +124,7 @@ describe("the review of a move of pages", function()
         local curves = { [3] = { { 3 << 20, 1 }, { 4 << 20, 1 }, reads = 499 },
             [5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.9 }, reads = 499 } }
         assert.equal(told(one, change, "expects"), told(one, change, "expects", { curves = curves }))
+        assert.is_true(predict.move(one, 3, 5, 1).band >= 0.025, "which is rougher")
         curves[3].reads, curves[5].reads = 500, 500
         assert.truthy(told(one, change, "expects", { curves = curves }):find("^%+35.0 points of hits"))
     end)
