@@ -54,10 +54,11 @@ describe("a question of an operator", function()
         pid = pipe:read("l")
         pipe:close()
         local advised
-        patience.wait_for("a class that starves, and curves", function()
+        patience.wait_for("a curve", function() return ctl.run("curve") == 0 end)
+        patience.wait_for("a comparison of policies", function() return ctl.run("advise policy") == 0 end)
+        patience.wait_for("a class that starves, with a curve", function()
             advised = ctl.succeed("advise pages")
             return advised:find("slatectl move", 1, true) and advised:find("PAGE MORE", 1, true)
-                and ctl.run("advise policy") == 0 and ctl.run("curve") == 0
         end)
         local giver, taker = advised:match("slatectl move (%d+) (%d+)")
         local pages = assert(ctl.succeed("classes " .. giver):match("\n +%d+ +%S+ +(%d+) "))
