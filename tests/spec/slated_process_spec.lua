@@ -215,7 +215,7 @@ describe("slated", function()
         pid = assert(math.tointeger(tonumber(shell:read("l"))))
         local log
         patience.wait_for("slated to serve", function()
-            log = server.read_file(folder .. "/log")
+            log = server.read_file(folder .. "/log") or ""
             return log:find(" serves: memory=", 1, true)
         end)
         local client = wire.connect(log:match("listening on tcp:(%S+)"))
