@@ -51,13 +51,15 @@ static pid_t run(struct place *p) {
 
 bool place_start(struct place *p) {
     struct wire *w = malloc(sizeof *w);
+    char answer[16];
     bool up = false;
     unlink(p->socket);
     p->pid = run(p);
     for (int waited_ms = 0; !up && waited_ms < START_MS && !place_has_crashed(p, 0) && p->pid > 0; waited_ms += 5) {
         nanosleep(&(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
-        up = wire_open(w, p);
-        if (up) {
+        /* it listens before it has taken up its items, and answers after that */
+        if (wire_open(w, p)) {
+            up = wire_ask(w, "mn\r\n", answer, sizeof answer) && strcmp(answer, "MN") == 0;
             wire_close(w);
         }
     }
