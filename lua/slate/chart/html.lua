@@ -3,6 +3,9 @@
 --
 -- A page asks no other machine for anything, and its policy forbids it: whatever a server calls itself, its keys and
 -- its settings are shown as text and never run.
+local script = require "slate.chart.html_script"
+local style = require "slate.chart.html_style"
+
 local M = {}
 
 local ENTITIES <const> = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
@@ -57,8 +60,8 @@ local HEAD <const> = [[<!DOCTYPE html>
 
 --- A document. title: any text; body: HTML.
 function M.document(title, body)
-    return table.concat({ HEAD:format(M.escape(title), require "slate.chart.html_style"), body,
-        '<div id="tip" hidden></div>\n<script>\n', require "slate.chart.html_script", "</script>\n</body>\n</html>\n" })
+    return table.concat({ HEAD:format(M.escape(title), style.text()), body,
+        '<div id="tip" hidden></div>\n<script>\n', script.text(), "</script>\n</body>\n</html>\n" })
 end
 
 --- The button that goes from the system's colours to the others and back.

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The script of pages of HTML: colours by button, and values under the pointer, a finger or the arrow keys. All text
 --- is set as text, never as HTML. Without it a page shows all but these values.
-return [[
+local M = {}
+
+local SCRIPT <const> = [[
 "use strict";
 (function () {
   var root = document.documentElement, tip = document.getElementById("tip");
@@ -122,3 +124,9 @@ return [[
   document.addEventListener("pointerdown", words);
 }());
 ]]
+
+--- The script, to stand between its tags.
+-- @treturn string
+function M.text() return SCRIPT end
+
+return M

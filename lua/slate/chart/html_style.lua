@@ -7,7 +7,9 @@ local DARK <const> = [[
   --warn-ground: #362a12; --note-ground: #17283a; --s1: #4aa3df; --s2: #f0b030; --s3: #2fbf95; --s4: #f07830;
   --s5: #8fd0f5; --s6: #f0e442; --s7: #e09ac4; --s8: #6f9fc0; --s9: #c08a4a; --s10: #a5a5a5; --grey: #4a525c; ]]
 
-return (([[
+local M = {}
+
+local STYLE <const> = ([[
 :root { color-scheme: light; --ground: #ffffff; --raised: #f5f6f8; --ink: #1b1f24; --faint: #5b6470; --line: #d9dde3;
   --bad: #b3261e; --warn: #8a5a00; --note: #2b5c8a; --good: #1d7a46; --bad-ground: #fdecea; --warn-ground: #fff4dc;
   --note-ground: #eaf2f9; --s1: #0072b2; --s2: #e69f00; --s3: #009e73; --s4: #d55e00; --s5: #56b4e9; --s6: #d9c800;
@@ -117,4 +119,10 @@ details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
   td.share i { max-width: 1.9rem; } th.narrow { white-space: normal; }
   .tiles { grid-template-columns: repeat(auto-fill, minmax(7.5rem, 1fr)); } }
 @media print { #theme, #tip { display: none; } figure, ul.findings li { break-inside: avoid; } }
-]]):gsub("@DARK@", DARK))
+]]):gsub("@DARK@", DARK)
+
+--- The style sheet, to stand between its tags.
+-- @treturn string
+function M.text() return STYLE end
+
+return M
