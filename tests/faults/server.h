@@ -145,6 +145,7 @@ static inline void server_spawn(struct server *s, const char *options, int stder
     snprintf(ports, sizeof ports, "%s/ports", s->folder);
     unlink(s->socket);
     unlink(ports);
+    unlink(s->stderr_path); /* what an earlier one said is not this one's */
     fflush(NULL);
     s->pid = fork();
     if (s->pid == 0) {
