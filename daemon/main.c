@@ -12,6 +12,7 @@
 #include "base/key.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
+#include "net/arrive.h"
 #include "net/net.h"
 #include "net/probe.h"
 #include "serve/access/logins.h"
@@ -30,6 +31,7 @@
 
 static struct settings settings;
 static struct server   server;
+static struct arrival  arrival = {.fd = -1, .memory_fd = -1, .handover_fd = -1}; /* of --takeover */
 
 enum { MANY_THREADS = 64 };
 
@@ -39,6 +41,8 @@ static void on_signal(int number) {
     int kept = errno;
     if (number == SIGHUP) {
         server_request_reload(&server);
+    } else if (number == SIGUSR2) {
+        server_request_takeover(&server);
     } else {
         server_request_stop(&server, number == SIGUSR1 ? SERVER_STOP_GRACEFUL : SERVER_STOP);
     }
@@ -55,6 +59,7 @@ static void hold_signals(sigset_t *held) {
     sigaddset(held, SIGINT);
     sigaddset(held, SIGTERM);
     sigaddset(held, SIGUSR1);
+    sigaddset(held, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, held, NULL);
 }
 
@@ -106,6 +111,7 @@ static struct cache *make_cache_in(const struct settings *s, struct memory_file 
         .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
         .memory_file = taken,
+        .taken = s->takeover ? &arrival.facts : NULL,
         .why = refused,
         .policy_of_file = !evict_find(s->policy), /* auto goes on from where it was */
         .process_bytes = s->process_memory,
@@ -124,10 +130,18 @@ static const char *policy_dir(const struct settings *s) {
  * says why not. */
 static bool open_memory_file(struct memory_file **file) {
     char refused[MEMORY_WHY_BYTES];
-    if (settings.memory_file == NULL) {
+    if (settings.memory_file == NULL && settings.takeover_socket == NULL) {
         return true;
     }
-    *file = memory_file_open(settings.memory_file, refused);
+    if (settings.takeover) {
+        int fd = arrival.memory_fd;
+        arrival.memory_fd = -1;
+        *file = memory_file_borrow(
+            fd, settings.memory_file != NULL ? settings.memory_file : "memory", refused);
+    } else {
+        *file = settings.memory_file != NULL ? memory_file_open(settings.memory_file, refused)
+                                             : memory_file_nameless(refused);
+    }
     if (*file == NULL) {
         log_error("%s", refused);
     } else {
@@ -168,6 +182,7 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
                                    .crawler = s->lru_crawler,
                                    .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
                                    .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
+                                   .rests = s->takeover,
                                });
 }
 
@@ -199,6 +214,10 @@ static struct net *make_net(const struct settings *s) {
                          .worker_count = (unsigned)s->threads,
                          .value_timeout_s = (uint32_t)s->value_timeout,
                          .held_bytes_most = s->read_buf_mem_limit,
+                         .handover_path = s->takeover_socket,
+                         .handover_fd = arrival.handover_fd,
+                         .handed = s->takeover ? &arrival.sockets : NULL,
+                         .rests = s->takeover,
                          .port_file = getenv("MEMCACHED_PORT_FILENAME"),
                          .tell_starting = s->memory_file && strcmp(s->starting, "answer") == 0,
                      });
@@ -228,7 +247,7 @@ static int drop_privileges(void) {
     return failed ? EX_OSERR : EXIT_SUCCESS;
 }
 
-static int serve(struct net *net) {
+static int serve(struct net *net, const sigset_t *held) {
     struct metrics *metrics = NULL;
     if (settings.metrics &&
         !(metrics = metrics_start(&server, settings.metrics, settings.public))) {
@@ -237,13 +256,20 @@ static int serve(struct net *net) {
     }
     process_lock_memory(&settings);
     int status = drop_privileges();
+    if (status == EXIT_SUCCESS && settings.takeover && !net_arrive(net, &arrival)) {
+        status = EX_UNAVAILABLE;
+    }
     if (status != EXIT_SUCCESS) {
         metrics_stop(&metrics);
         net_stop(net, false);
         return status;
     }
+    int before = arrival.pid;
+    arrive_end(&arrival);
+    take_signals(held);
+    kept_settings_write(server.cache, &server.at_start, &settings);
     if (settings.pidfile) {
-        process_pidfile_write(settings.pidfile);
+        process_pidfile_write(settings.pidfile, before);
     }
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
              (unsigned long long)settings.maxbytes, settings.threads,
@@ -251,6 +277,12 @@ static int serve(struct net *net) {
     process_ready(&settings);
     notify_ready();
     enum server_stop how = net_run(net);
+    int next;
+    if (net_left(net, &next)) {
+        notify_main(next);
+        net_stop(net, false);
+        return EXIT_SUCCESS;
+    }
     notify_stopping();
     log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
     metrics_stop(&metrics);
@@ -289,16 +321,22 @@ static int build_and_serve(void) {
         status = EXIT_FAILURE;
         goto done;
     }
-    /* Taking up what is in a memory file may last: clients find somebody meanwhile. What the
-     * network could not have it says itself, as below. */
-    if (settings.memory_file && !(net = make_net(&settings))) {
+    if (settings.takeover && !arrive_begin(&arrival, settings.takeover_socket)) {
+        status = EX_UNAVAILABLE;
+        goto done;
+    }
+    if (settings.takeover) {
+        key_hash_set_secret(arrival.secret);
+    }
+    /* Taking up what is in a memory file may last: clients find somebody meanwhile, unless another
+     * process serves them. What the network could not have it says itself, as below. */
+    if (settings.memory_file && !settings.takeover && !(net = make_net(&settings))) {
         goto done;
     }
     struct memory_file *file = NULL;
     if (!open_memory_file(&file) || !(server.cache = open_cache(&settings, file))) {
         goto done;
     }
-    kept_settings_write(server.cache, &server.at_start, &settings);
     if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
         say_classes(server.cache);
     }
@@ -315,12 +353,13 @@ static int build_and_serve(void) {
         status = EX_USAGE;
         goto done;
     }
-    net = net ? net : make_net(&settings);
+    net = net ? net : make_net(&settings); /* says itself what it could not have */
+    arrival.handover_fd = net ? -1 : arrival.handover_fd;
     if (net && net_begin(net)) {
-        take_signals(&held);
-        status = serve(net);
+        status = serve(net, &held);
     }
 done:
+    arrive_end(&arrival);
     if (net) {
         net_destroy(&net);
     }
@@ -397,6 +436,7 @@ static void help(void) {
 
 int main(int argc, char **argv) {
     char why[OPTIONS_WHY_BYTES];
+    process_note_start(argv);
     if (process_stdio() != 0) {
         return EX_OSERR;
     }

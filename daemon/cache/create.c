@@ -112,7 +112,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     }
     for (; c->partition_count < n; c->partition_count++) {
         struct partition *p = &c->partitions[c->partition_count];
-        if (!c->borrowed && !index_init(&p->index, kind, &c->index_pool, &c->arena->space)) {
+        if (!index_init(&p->index, kind, &c->index_pool, &c->arena->space)) {
             errno = ENOMEM;
             goto fail;
         }

@@ -189,6 +189,7 @@ static bool get_partition(struct image *from, struct cache *c, struct partition 
     p->cas = counts[0];
     p->cas_step = counts[1];
     p->bytes = counts[2];
+    index_fini(&p->index); /* the empty one, of whose pool nothing is used any more */
     bool whole = index_get(from, &p->index, kind, &c->index_pool, &c->arena->space);
     while (whole && (class_id = image_take_u64(from)) != SHELVES_END) {
         whole = class_id < SLAB_CLASSES_MAX && class_id != SLAB_CLASS_NONE && !from->failed &&

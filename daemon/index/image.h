@@ -11,7 +11,8 @@
 void index_pool_put(struct image *, const struct index_pool *);
 void index_put(struct image *, struct index *);
 
-/* Into a pool from which nothing was taken. False: it is smaller, or the image is not whole. */
+/* Into a pool of which no more was taken than was of the other. False: it is smaller, or the image
+ * is not whole. */
 bool index_pool_get(struct image *, struct index_pool *);
 /* Makes an index that was not initialised. False: no memory, or the image is not whole; index_fini
  * may be called either way. */

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "net/address.h"
+#include "net/handed.h"
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 
@@ -63,11 +64,15 @@ static bool already_bound(const struct listener *list, const struct sockaddr *sa
     return false;
 }
 
-static int open_tcp(const struct addrinfo *ai, int backlog, const struct listen_entry *as,
-                    struct listener **list) {
+static int open_tcp(const struct addrinfo *ai, int backlog, struct handed *handed,
+                    const struct listen_entry *as, struct listener **list) {
     int on = 1;
     if (already_bound(*list, ai->ai_addr)) {
         return 0;
+    }
+    int there = handed_take(handed, SOCK_STREAM, ai->ai_addr);
+    if (there >= 0) {
+        return add_listener(there, "", as, list);
     }
     int fd = socket(ai->ai_family, SOCKET_FLAGS, ai->ai_protocol);
     if (fd < 0) {
@@ -143,7 +148,7 @@ int listen_tcp(const struct listen_place *at, int backlog, const struct listen_e
         return -1;
     }
     for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
-        if (open_tcp(ai, backlog, as, list) == 0) {
+        if (open_tcp(ai, backlog, at->handed, as, list) == 0) {
             opened++;
         } else {
             why = errno;
@@ -164,9 +169,13 @@ static bool socket_alive(const struct sockaddr_un *at) {
 }
 
 static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
-                     struct listener **list) {
+                     struct handed *handed, struct listener **list) {
     static const struct listen_entry plain = {.tls = LISTEN_TLS_NONE};
     struct stat existing;
+    int there = handed_take(handed, SOCK_STREAM, (const struct sockaddr *)at);
+    if (there >= 0) {
+        return add_listener(there, at->sun_path, &plain, list);
+    }
     if (lstat(at->sun_path, &existing) == 0) {
         if (!S_ISSOCK(existing.st_mode) || socket_alive(at)) {
             errno = EADDRINUSE;
@@ -187,7 +196,8 @@ static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
     return add_listener(fd, at->sun_path, &plain, list);
 }
 
-int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list) {
+int listen_unix(const char *path, unsigned mode, int backlog, struct handed *handed,
+                struct listener **list) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof at.sun_path) {
         log_error("cannot listen on %s: the path of a UNIX socket has at most %zu bytes", path,
@@ -196,7 +206,7 @@ int listen_unix(const char *path, unsigned mode, int backlog, struct listener **
         return -1;
     }
     strcpy(at.sun_path, path);
-    if (open_unix(&at, mode, backlog, list) != 0) {
+    if (open_unix(&at, mode, backlog, handed, list) != 0) {
         log_error("cannot listen on %s: %s", path, strerror(errno));
         return -1;
     }

@@ -8,6 +8,7 @@
 #include "serve/server.h"
 
 struct addrinfo;
+struct handed;
 
 struct listener {
     struct conn_record record; /* fd, and the address in addr */
@@ -26,6 +27,7 @@ struct listen_place {
     int  port;        /* -1: any free one */
     int  socket_type; /* SOCK_STREAM, SOCK_DGRAM */
     bool local_only;  /* an address that other machines reach is refused */
+    struct handed *handed; /* where one may be taken from rather than opened; NULL: no */
 };
 
 /* The addresses of the place; listen_end frees them. NULL and errno, after a log line: there is
@@ -48,5 +50,6 @@ int listen_tcp(const struct listen_place *, int backlog, const struct listen_ent
 
 /* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any
  * other file, and a socket in use, is left alone: EADDRINUSE. */
-int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list);
+int listen_unix(const char *path, unsigned mode, int backlog, struct handed *,
+                struct listener **list);
 #endif

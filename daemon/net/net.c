@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <event2/event_struct.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,197 +12,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/address.h"
-#include "net/conn.h"
-#include "net/listen.h"
-#include "net/tls.h"
 #include "net/port_file.h"
 #include "net/starting.h"
-#include "net/udp.h"
-#include "net/worker.h"
-
-enum {
-    ACCEPTS_AT_ONCE = 64,        /* a listener, before others have their turn */
-    RETRY_ACCEPT_US = 10 * 1000, /* how often to look whether a connection has gone */
-    RETRY_ANYWAY_US = 1000 * 1000, /* what ran out may be somebody else's doing */
-};
-
-struct net {
-    struct server    *server;
-    struct net_config config;
-    struct tls_config tls_config; /* which `config` points to */
-    struct tls       *tls; /* NULL: nobody speaks it */
-    struct listener  *listeners;
-    struct starting  *starting; /* NULL: nobody is told that we are */
-    struct event     *accept_events; /* one a listener */
-    unsigned          listener_count;
-    struct event_base *base;
-    struct event      wake_event, retry_timer, memory_timer;
-    int               wake_fd;
-    bool              stopped, disabled; /* disabled: not accepting for now */
-    /* when, and with how many connections */
-    uint64_t          disabled_at_us, counted_until_us, disabled_conns;
-    struct udp_socket *udp;
-    char             *socket_path; /* to be removed */
-    unsigned          next_worker, worker_count; /* worker_count: initialised */
-    struct worker     workers[];
-};
-
-static void add(_Atomic uint64_t *n, uint64_t by) {
-    atomic_fetch_add_explicit(n, by, memory_order_relaxed);
-}
-
-/* --- accepting --- */
-
-static uint64_t conns_now(const struct net *net) {
-    return atomic_load_explicit(&net->server->conns.current, memory_order_relaxed);
-}
-
-static bool at_limit(const struct net *net) {
-    return conns_now(net) >= atomic_load_explicit(&net->server->conns.most, memory_order_relaxed);
-}
-
-static void accept_disable(struct net *net) {
-    static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
-    /* without the timer nothing would begin again */
-    if (net->disabled || event_add(&net->retry_timer, &retry) != 0) {
-        return;
-    }
-    net->disabled = true;
-    net->disabled_at_us = net->counted_until_us = clock_mono_us();
-    net->disabled_conns = conns_now(net);
-    atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
-    add(&net->server->conns.listen_disabled_num, 1);
-    for (unsigned i = 0; i < net->listener_count; i++) {
-        event_del(&net->accept_events[i]);
-    }
-}
-
-/* The time is added while it passes, so that statistics show it before it ends. */
-static void account_disabled(struct net *net) {
-    uint64_t now_us = clock_mono_us();
-    add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
-    net->counted_until_us = now_us;
-}
-
-/* While a listener cannot be listened to again, the timer goes on. */
-static void accept_enable(struct net *net) {
-    for (unsigned i = 0; i < net->listener_count; i++) {
-        if (event_add(&net->accept_events[i], NULL) != 0) {
-            log_warn("cannot listen again: %s", strerror(errno));
-            return;
-        }
-    }
-    net->disabled = false;
-    atomic_store_explicit(&net->server->conns.accepting, true, memory_order_relaxed);
-    event_del(&net->retry_timer);
-}
-
-static void on_retry(evutil_socket_t fd, short what, void *arg) {
-    struct net *net = arg;
-    (void)fd;
-    (void)what;
-    account_disabled(net);
-    bool room = conns_now(net) < net->disabled_conns ||
-                net->counted_until_us - net->disabled_at_us >= RETRY_ANYWAY_US;
-    if (room && !at_limit(net)) {
-        accept_enable(net);
-    }
-}
-
-static enum listen_tls tls_mode(const struct net *net, const struct listener *l) {
-    return net->tls != NULL ? l->tls : LISTEN_TLS_NONE;
-}
-
-/* A client that speaks TLS could not read an answer. */
-static void reject(struct net *net, int fd, enum listen_tls tls) {
-    static const char answer[] = "ERROR Too many open connections\r\n";
-    add(&net->server->conns.rejected, 1);
-    if (tls == LISTEN_TLS_NONE &&
-        send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-        log_debug("cannot tell a client that there are too many connections: %s", strerror(errno));
-    }
-    close(fd);
-}
-
-/* Strangers may store; what concerns the server is for those on its machine, unless it is said
- * otherwise. */
-static struct session_access access_of(const struct net *net, bool is_local, enum role given,
-                                       enum listen_protocol protocol) {
-    enum role usual = is_local ? ROLE_ADMIN : ROLE_WRITE;
-    return (struct session_access){
-        .role = given != ROLE_NONE ? given : usual,
-        .most = given != ROLE_NONE ? given : ROLE_ADMIN,
-        .must_log_in = server_wants_login(net->server),
-        .protocol = protocol,
-    };
-}
-
-static void dispatch(struct net *net, const struct listener *l, int fd,
-                     const struct sockaddr *peer) {
-    struct conn *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        log_warn("out of memory for a connection");
-        close(fd);
-        return;
-    }
-    c->record.fd = fd;
-    c->tls_mode = (uint8_t)tls_mode(net, l);
-    c->access = access_of(net, l->is_local, l->role, l->protocol);
-    address_show(peer, l->record.addr + strlen("unix:"), c->record.addr, sizeof c->record.addr);
-    memcpy(c->record.listen_addr, l->record.addr, sizeof c->record.listen_addr);
-    atomic_store_explicit(&c->record.state, "conn_new_cmd", memory_order_relaxed);
-    atomic_store_explicit(&c->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
-    add(&net->server->conns.current, 1);
-    add(&net->server->conns.total, 1);
-    add(&net->server->conns.structures, 1);
-    conn_registry_add(&net->server->registry, &c->record);
-    worker_adopt(&net->workers[net->next_worker], c);
-    net->next_worker = (net->next_worker + 1) % net->worker_count;
-}
-
-/* False: no more for now. */
-static bool accept_one(struct net *net, const struct listener *l) {
-    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
-    socklen_t peer_bytes = sizeof peer;
-    bool fast = atomic_load_explicit(&net->server->conns.most_fast, memory_order_relaxed);
-    if (!fast && at_limit(net)) {
-        accept_disable(net);
-        return false;
-    }
-    int fd =
-        accept4(l->record.fd, (struct sockaddr *)&peer, &peer_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            log_warn("too many open connections: %s", strerror(errno));
-            accept_disable(net);
-        } else if (errno == EINTR || errno == ECONNABORTED) {
-            return true;
-        } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
-            log_warn("cannot accept a connection: %s", strerror(errno));
-        }
-        return false;
-    }
-    if (at_limit(net)) {
-        reject(net, fd, tls_mode(net, l));
-    } else {
-        dispatch(net, l, fd, (struct sockaddr *)&peer);
-    }
-    return true;
-}
-
-static void on_accept(evutil_socket_t fd, short what, void *arg) {
-    struct net *net = arg;
-    (void)what;
-    for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
-        if (l->record.fd == fd) {
-            bool more = true; /* at the limit, the next event tells whether anybody waits */
-            for (int i = 0; more && i < ACCEPTS_AT_ONCE && (i == 0 || !at_limit(net)); i++) {
-                more = accept_one(net, l);
-            }
-            return;
-        }
-    }
-}
+#include "net/state.h"
+#include "net/tls.h"
 
 static void on_wake(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
@@ -214,6 +25,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
         log_warn("cannot read a wake-up: %s", strerror(errno));
     }
     server_reload(net->server);
+    leaving_start_next(net);
     if (atomic_load_explicit(&net->server->stop, memory_order_acquire) != SERVER_RUN) {
         event_base_loopbreak(net->base);
     }
@@ -224,6 +36,7 @@ static void on_memory(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     server_memory_look(net->server);
+    leaving_look(net->leaving);
 }
 
 /* --- starting --- */
@@ -246,14 +59,15 @@ static int open_udp(struct net *net, const struct listen_entry *entry) {
     struct udp_socket *before = net->udp;
     while (net->config.udp_port != 0 &&
            address_next(&at, net->config.udp_port, &a, error, sizeof error) > 0) {
-        const struct listen_place place = {a.host, a.port, SOCK_DGRAM, !is_for_all(net, entry)};
+        const struct listen_place place = {a.host, a.port, SOCK_DGRAM, !is_for_all(net, entry),
+                                           net->config.handed};
         if (udp_listen(&place, net->config.worker_count, &net->udp) != 0) {
             return -1;
         }
     }
     for (struct udp_socket *u = net->udp; u != before; u = u->next) {
         u->factor = net->config.udp_factor;
-        u->access = access_of(net, u->is_local, entry->role, entry->protocol);
+        u->access = net_access_of(net, u->is_local, entry->role, entry->protocol);
     }
     return 0;
 }
@@ -267,9 +81,11 @@ static int open_listeners(struct net *net) {
     int more;
     if (cfg->unix_path != NULL) {
         net->socket_path = strdup(cfg->unix_path);
-        int opened = net->socket_path == NULL ? -1
-                                              : listen_unix(cfg->unix_path, cfg->unix_mode,
-                                                            cfg->backlog, &net->listeners);
+        int opened = -1;
+        if (net->socket_path != NULL) {
+            opened = listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, cfg->handed,
+                                 &net->listeners);
+        }
         if (opened != 0) { /* the file is not ours */
             if (net->socket_path == NULL) {
                 log_error("cannot listen on %s: %s", cfg->unix_path, strerror(errno));
@@ -283,7 +99,7 @@ static int open_listeners(struct net *net) {
         const char *at = entry.address;
         while ((more = address_next(&at, cfg->port, &a, error, sizeof error)) > 0) {
             const struct listen_place place = {a.host, a.port, SOCK_STREAM,
-                                               !is_for_all(net, &entry)};
+                                               !is_for_all(net, &entry), cfg->handed};
             if (a.port != 0 &&
                 listen_tcp(&place, cfg->backlog, &entry, &net->listeners) != 0) {
                 return -1;
@@ -311,7 +127,6 @@ static int prepare_events(struct net *net) {
     for (struct listener *l = net->listeners; l != NULL; l = l->next) {
         net->listener_count++;
     }
-    net->base = event_base_new();
     net->accept_events = calloc(net->listener_count + 1, sizeof *net->accept_events);
     net->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (net->base == NULL || net->accept_events == NULL || net->wake_fd < 0) {
@@ -320,17 +135,17 @@ static int prepare_events(struct net *net) {
     unsigned i = 0;
     for (struct listener *l = net->listeners; l != NULL; l = l->next, i++) {
         event_assign(&net->accept_events[i], net->base, l->record.fd, EV_READ | EV_PERSIST,
-                     on_accept, net);
+                     net_on_accept, net);
         if (event_add(&net->accept_events[i], NULL) != 0) {
             return -1;
         }
         conn_registry_add(&net->server->registry, &l->record);
         atomic_store_explicit(&l->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
-        add(&net->server->conns.total, 1);
-        add(&net->server->conns.structures, 1);
+        net_add(&net->server->conns.total, 1);
+        net_add(&net->server->conns.structures, 1);
         log_info("listening on %s", l->record.addr);
     }
-    event_assign(&net->retry_timer, net->base, -1, EV_PERSIST, on_retry, net);
+    event_assign(&net->retry_timer, net->base, -1, EV_PERSIST, net_on_retry, net);
     event_assign(&net->wake_event, net->base, net->wake_fd, EV_READ | EV_PERSIST, on_wake, net);
     event_assign(&net->memory_timer, net->base, -1, EV_PERSIST, on_memory, net);
     const struct timeval every = {.tv_usec = MEMORY_LOOK_US};
@@ -383,6 +198,9 @@ static int start_workers(struct net *net) {
     }
     server->worker_count = net->worker_count;
     for (unsigned i = 0; i < net->worker_count; i++) {
+        if (net->config.rests) {
+            rest_ask(&net->workers[i].rest);
+        }
         if (!worker_start(&net->workers[i])) {
             return -1;
         }
@@ -404,6 +222,7 @@ struct net *net_open(struct server *server, const struct net_config *config) {
         net->config.tls = &net->tls_config;
     }
     net->wake_fd = -1;
+    net->base = event_base_new();
     if (!start_tls(net) || open_listeners(net) != 0) {
         int saved = errno;
         net_destroy(&net);
@@ -416,27 +235,19 @@ struct net *net_open(struct server *server, const struct net_config *config) {
             log_warn("clients wait until the server serves: %s", strerror(errno));
         }
     }
-    return net;
-}
-
-/* A client that came while the server was starting. */
-static void take_guest(void *arg, const struct listener *l, int fd) {
-    struct net *net = arg;
-    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
-    socklen_t peer_bytes = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) != 0) {
-        close(fd); /* it has gone */
-    } else if (at_limit(net)) {
-        reject(net, fd, tls_mode(net, l));
-    } else {
-        dispatch(net, l, fd, (struct sockaddr *)&peer);
+    if (config->handover_path != NULL && !leaving_begin(net)) {
+        int saved = errno;
+        net_destroy(&net);
+        errno = saved;
+        return NULL;
     }
+    return net;
 }
 
 bool net_begin(struct net *net) {
     bool begun = prepare_events(net) == 0 && start_workers(net) == 0;
     int saved = errno;
-    starting_end(&net->starting, begun ? take_guest : NULL, net);
+    starting_end(&net->starting, begun ? net_take_guest : NULL, net);
     if (!begun) {
         log_error("cannot start the workers: %s", strerror(saved));
         errno = saved;
@@ -492,7 +303,7 @@ static void close_listeners(struct net *net) {
         net->listeners = l->next;
         if (l->record.link != NULL) {
             conn_registry_remove(&net->server->registry, &l->record);
-            add(&net->server->conns.structures, (uint64_t)-1);
+            net_add(&net->server->conns.structures, (uint64_t)-1);
         }
         close(l->record.fd);
         free(l);
@@ -506,9 +317,11 @@ void net_stop(struct net *net, bool graceful) {
     net->stopped = true;
     atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
     close_listeners(net);
+    leaving_end(&net->leaving);
     for (unsigned i = 0; i < net->worker_count; i++) {
         if (net->workers[i].started) {
             worker_order(&net->workers[i], graceful ? WORKER_FINISH : WORKER_STOP);
+            worker_go_on(&net->workers[i]);
         }
     }
     for (unsigned i = 0; i < net->worker_count; i++) {
@@ -542,7 +355,8 @@ void net_destroy(struct net **taken) {
     if (net->wake_fd >= 0) {
         close(net->wake_fd);
     }
-    if (net->socket_path != NULL) {
+    /* before it has arrived, or after it has left, the path is another process's */
+    if (net->socket_path != NULL && !net->left && !net->config.rests) {
         unlink(net->socket_path);
     }
     free(net->socket_path);

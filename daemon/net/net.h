@@ -39,6 +39,12 @@ struct net_config {
     uint32_t    value_timeout_s;
     /* what connections of all workers may hold of memory (net/buffer.h); 0: no limit */
     uint64_t    held_bytes_most;
+    /* where the next process finds this one; NULL: nowhere. Its socket is `handover_fd` if that was
+     * handed over, else -1 */
+    const char *handover_path;
+    int         handover_fd;
+    struct handed *handed; /* sockets of the process before; NULL: none */
+    bool        rests;     /* workers rest, and nobody is accepted, until net_arrive */
     /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
     const char *port_file;
     /* whoever asks before net_begin is told so (net/starting.h); else all wait */
@@ -61,6 +67,15 @@ enum server_stop net_run(struct net *);
 
 /* Makes net_run look at server->stop. `net` is a struct net; async-signal-safe. */
 void net_wake(void *net);
+
+/* Whether another process has taken over: all that is left is to end. Its number. */
+bool net_left(const struct net *, int *pid);
+
+struct arrival;
+/* The other side (net/arrive.h): waits until the process before has left everything to this one;
+ * then cache and connections are this one's. False: it goes on, and this one has to end, after a
+ * line in the log. */
+bool net_arrive(struct net *, struct arrival *);
 
 /* Stops accepting, then ends and joins the workers. Graceful: requests already sent by clients are
  * answered and replies are delivered first, for at most NET_GRACE_S seconds; otherwise connections

@@ -33,6 +33,27 @@ struct conn *conn_queue_take(struct conn_queue *q) {
     return c;
 }
 
+static void queue_remove(struct conn_queue *q, struct conn *c) {
+    struct conn **at = &q->first;
+    while (*at != NULL && *at != c) {
+        at = &(*at)->ready_next;
+    }
+    if (*at == c) {
+        *at = c->ready_next;
+        q->end = c->ready_next == NULL ? at : q->end;
+        c->ready = false;
+    }
+}
+
+void worker_unlist(struct worker *w, struct conn *c) {
+    if (c->ready) {
+        queue_remove(&w->ready, c);
+        queue_remove(&w->commands, c);
+        queue_remove(&w->asleep, c);
+        queue_remove(&w->handshakes, c);
+    }
+}
+
 void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
 
 void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }

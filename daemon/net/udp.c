@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "net/address.h"
 #include "net/buffer.h"
+#include "net/handed.h"
 #include "net/udp_frame.h"
 #include "net/udp_out.h"
 #include "net/worker.h"
@@ -61,12 +62,15 @@ struct udp_batch {
 
 /* --- sockets --- */
 
-static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t at_bytes) {
+/* `there`: one that was handed over; -1: a new one. */
+static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t at_bytes,
+                                   int there) {
     int on = 1, wanted = BUFFER_WANTED_BYTES;
     struct sockaddr_storage bound;
     socklen_t bound_bytes = sizeof bound;
     struct udp_socket *s = calloc(1, sizeof *s);
-    int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = there >= 0 ? there
+                        : socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (s == NULL || fd < 0) {
         goto fail;
     }
@@ -76,7 +80,7 @@ static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t 
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     }
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0 ||
-        bind(fd, (const struct sockaddr *)at, at_bytes) != 0 ||
+        (there < 0 && bind(fd, (const struct sockaddr *)at, at_bytes) != 0) ||
         getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) != 0) {
         goto fail;
     }
@@ -115,14 +119,17 @@ static bool is_free(const struct sockaddr_storage *at, socklen_t at_bytes) {
     return is;
 }
 
-static int open_all(const struct addrinfo *ai, unsigned workers, struct udp_socket **list) {
+static int open_all(const struct addrinfo *ai, unsigned workers, struct handed *handed,
+                    struct udp_socket **list) {
     struct sockaddr_storage at;
     memcpy(&at, ai->ai_addr, ai->ai_addrlen);
-    if (!is_free(&at, ai->ai_addrlen)) {
+    int there = handed_take(handed, SOCK_DGRAM, ai->ai_addr);
+    if (there < 0 && !is_free(&at, ai->ai_addrlen)) {
         return -1;
     }
     for (unsigned i = 0; i < workers; i++) {
-        struct udp_socket *s = open_one(&at, ai->ai_addrlen);
+        struct udp_socket *s = open_one(&at, ai->ai_addrlen, there);
+        there = handed_take(handed, SOCK_DGRAM, (const struct sockaddr *)&at);
         if (s == NULL) {
             return -1;
         }
@@ -141,7 +148,7 @@ int udp_listen(const struct listen_place *at, unsigned workers, struct udp_socke
         return -1;
     }
     for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
-        if (open_all(ai, workers, list) == 0) {
+        if (open_all(ai, workers, at->handed, list) == 0) {
             opened++;
         } else {
             why = errno;

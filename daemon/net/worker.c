@@ -35,26 +35,32 @@ static void close_between_turns(struct conn *c) {
 
 /* --- events --- */
 
-static void take_inbox(struct worker *w) {
+bool worker_own(struct worker *w, struct conn *c) {
+    c->next = w->conns;
+    c->link = &w->conns;
+    if (w->conns != NULL) {
+        w->conns->link = &c->next;
+    }
+    w->conns = c;
+    if (event_watched(EVENT_CONNEVENTS)) {
+        event_conn_new(c->record.addr, c->record.fd);
+    }
+    if (!conn_open(c, w) || (c->tls_mode != LISTEN_TLS_NONE && !tls_conn_open(c))) {
+        log_warn("out of memory for a connection");
+        close_between_turns(c);
+        return false;
+    }
+    return true;
+}
+
+void worker_take_inbox(struct worker *w) {
     lock_take(&w->inbox_lock);
     struct conn *c = w->inbox;
     w->inbox = NULL;
     lock_release(&w->inbox_lock);
     while (c != NULL) {
         struct conn *next = c->ready_next;
-        c->next = w->conns;
-        c->link = &w->conns;
-        if (w->conns != NULL) {
-            w->conns->link = &c->next;
-        }
-        w->conns = c;
-        if (event_watched(EVENT_CONNEVENTS)) {
-            event_conn_new(c->record.addr, c->record.fd);
-        }
-        if (!conn_open(c, w) || (c->tls_mode != LISTEN_TLS_NONE && !tls_conn_open(c))) {
-            log_warn("out of memory for a connection");
-            close_between_turns(c);
-        }
+        worker_own(w, c);
         c = next;
     }
 }
@@ -66,7 +72,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
-    take_inbox(w);
+    worker_take_inbox(w);
     /* one of them, or none, has its answer: the others sleep on after their turn */
     while (w->asleep.first != NULL) {
         struct conn *c = conn_queue_take(&w->asleep);
@@ -329,7 +335,7 @@ void worker_join(struct worker *w) {
 void worker_fini(struct worker *w) {
     if (w->batch != NULL) {
         udp_forget(w);
-        take_inbox(w);
+        worker_take_inbox(w);
         cache_turn_begin(w->cache_thread);
         while (w->conns != NULL) {
             conn_close(w->conns);

@@ -70,6 +70,10 @@ void worker_rest(struct worker *);
 bool worker_await_rest(struct worker *, uint64_t most_us); /* false: it does not yet */
 void worker_go_on(struct worker *);
 void worker_join(struct worker *);
+/* While it rests: connections that it has not seen yet become its own. */
+void worker_take_inbox(struct worker *);
+/* While it rests: makes a connection its own; false: no memory, and it is closed. */
+bool worker_own(struct worker *, struct conn *taken);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
 /* --- ready.c: what connections wait for. The worker's thread --- */
@@ -79,6 +83,8 @@ struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is n
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
+/* Takes it off the list that it is on, if any: O(those on it). */
+void worker_unlist(struct worker *, struct conn *);
 /* Has those who sleep look for their answer in the next turn. Any thread; `worker` is a struct
  * worker. */
 void worker_wake(void *worker);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -37,5 +38,11 @@ static void notify(const char *state) {
 }
 
 void notify_ready(void) { notify("READY=1"); }
+
+void notify_main(int pid) {
+    char state[32];
+    snprintf(state, sizeof state, "MAINPID=%d", pid);
+    notify(state);
+}
 
 void notify_stopping(void) { notify("STOPPING=1"); }

@@ -7,5 +7,6 @@
 #define SLATE_SERVE_NOTIFY_H
 
 void notify_ready(void);    /* connections are accepted from now on */
-void notify_stopping(void); /* … and no more */
+void notify_stopping(void);
+void notify_main(int pid); /* another process is the service now */ /* … and no more */
 #endif

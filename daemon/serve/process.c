@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,49 @@ int process_stdio(void) {
     }
     close(fd);
     return 0;
+}
+
+/* --- the next process --- */
+
+static char   program_path[PATH_MAX];
+static char **next_argv; /* NULL: out of memory */
+
+void process_note_start(char **argv) {
+    static char word[] = "--takeover";
+    size_t count = 0;
+    bool there = false;
+    ssize_t n = readlink("/proc/self/exe", program_path, sizeof program_path - 1);
+    program_path[n > 0 ? n : 0] = '\0';
+    for (; argv[count] != NULL; count++) {
+        there = there || strcmp(argv[count], word) == 0;
+    }
+    next_argv = calloc(count + 2, sizeof *next_argv);
+    for (size_t i = 0; next_argv != NULL && i < count; i++) {
+        next_argv[i] = strdup(argv[i]);
+    }
+    if (next_argv != NULL && !there) {
+        next_argv[count] = word;
+    }
+}
+
+int process_start_next(void) {
+    posix_spawnattr_t attr;
+    sigset_t none;
+    pid_t child = 0;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    int error = next_argv != NULL
+                    ? posix_spawn(&child, program_path, NULL, &attr, next_argv, environ)
+                    : ENOMEM;
+    posix_spawnattr_destroy(&attr);
+    if (error != 0) {
+        log_error("cannot start the next process, %s: %s", program_path, strerror(error));
+        return 0;
+    }
+    log_info("process %d is started to take over", (int)child);
+    return (int)child;
 }
 
 /* --- limits --- */
@@ -251,10 +296,10 @@ static long pid_in(const char *path) {
 /* Also that of another user, to whom we may send no signal. */
 static bool runs(long pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
 
-void process_pidfile_write(const char *path) {
+void process_pidfile_write(const char *path, int predecessor) {
     char temporary[4096];
     long other = pid_in(path);
-    if (other > 0 && other != (long)getpid() && runs(other)) {
+    if (other > 0 && other != (long)getpid() && other != predecessor && runs(other)) {
         log_warn("the pidfile %s names a process that runs: %ld", path, other);
     }
     /* Written aside and renamed, so that a reader never sees half of it. */

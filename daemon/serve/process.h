@@ -19,6 +19,12 @@ char **process_words(int argc, char **argv);
  * its number. Says nothing. */
 int process_stdio(void);
 
+/* Before anything else: what process_start_next starts, and with which words. */
+void process_note_start(char **argv);
+/* Starts the program that is at this one's path now, with the same options and --takeover. Returns
+ * its number, or 0 after a line in the log. */
+int  process_start_next(void);
+
 /* Room for all connections, and core files with -r. */
 int process_limits(const struct settings *);
 
@@ -46,6 +52,6 @@ void process_ready(const struct settings *);
 
 /* Writes the process id, warning when the file names a process that runs, or cannot be written, as
  * memcached does; removes the file if it is still ours. */
-void process_pidfile_write(const char *path);
+void process_pidfile_write(const char *path, int predecessor);
 void process_pidfile_remove(const char *path);
 #endif

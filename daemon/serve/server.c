@@ -334,6 +334,11 @@ void server_request_reload(struct server *server) {
     wake_main(server);
 }
 
+void server_request_takeover(struct server *server) {
+    atomic_store_explicit(&server->takeover, true, memory_order_release);
+    wake_main(server);
+}
+
 void server_reload(struct server *server) {
     char why[SERVER_TLS_WHY_BYTES];
     if (!atomic_exchange_explicit(&server->reload, false, memory_order_acquire)) {

@@ -139,6 +139,7 @@ struct server {
     unsigned             worker_count;
     _Atomic int          stop;      /* enum server_stop; the shutdown command sets it */
     _Atomic bool         reload;    /* SIGHUP: files are to be read again */
+    _Atomic bool         takeover;  /* SIGUSR2: the next process is to be started */
     void               (*on_stop)(void *); /* wakes main's loop after one of these; any thread */
     void                *on_stop_arg;
 
@@ -203,6 +204,9 @@ void server_automove_failed(void *server, const char *mode, const char *now, con
 void server_request_stop(struct server *, enum server_stop);
 /* Asks main to read files again. Any thread, and signal handlers. */
 void server_request_reload(struct server *);
+
+/* Asks main to start the process that takes over. Likewise. */
+void server_request_takeover(struct server *);
 
 /* Reads the files again, if that was asked for: certificates, users. Main's thread. */
 void server_reload(struct server *);

@@ -198,6 +198,21 @@ static bool has_name(const struct user *user, const char *name, size_t n) {
            user->token[n] == SEPARATOR && memchr(name, SEPARATOR, n) == NULL;
 }
 
+bool users_know(struct users *u, const char *name, size_t name_bytes, enum role otherwise,
+                enum role *role) {
+    bool known = false;
+    lock_take(&u->lock);
+    for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
+        const struct user *user = &u->table->user[i];
+        if (has_name(user, name, name_bytes)) {
+            known = true;
+            *role = user->role != ROLE_NONE ? user->role : otherwise;
+        }
+    }
+    lock_release(&u->lock);
+    return known;
+}
+
 enum role users_role(struct users *u, const char *name, size_t name_bytes, enum role otherwise) {
     enum role role = otherwise;
     lock_take(&u->lock);

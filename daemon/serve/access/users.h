@@ -54,6 +54,10 @@ bool users_check(struct users *, const char *name, size_t name_bytes, const char
  * there is no file, or none is named. */
 enum role users_role(struct users *, const char *name, size_t name_bytes, enum role otherwise);
 
+/* Whether the file has a user of this name; his role then, or `otherwise` where it names none. */
+bool users_know(struct users *, const char *name, size_t name_bytes, enum role otherwise,
+                enum role *);
+
 /* Tells the log that `who` was refused `what`: one line a second at most, which counts those that
  * had none. */
 void users_log_refusal(struct users *, const char *who, const char *what);

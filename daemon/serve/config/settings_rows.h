@@ -208,6 +208,13 @@
       STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, napi_ids, "num_napi_ids", 'N', "napi-ids", "0", 0, 0, "ids", STARTUP, NETWORK, \
       "threads by NAPI id are not built") \
+    X(TEXT, takeover_socket, "takeover_socket", OPT_EXTENDED, "takeover_socket", NULL, 0, 0, \
+      "path", STARTUP, PROCESS, \
+      "the next process may take over: it finds this one at a UNIX socket of this path, see " \
+      "UPGRADES WITHOUT A GAP; of --store=slab") \
+    X(FLAG, takeover, NULL, 0, "takeover", false, 0, 0, "flag", STARTUP, PROCESS, \
+      "take over from the server at -o takeover_socket: its items, sockets and connections; " \
+      "where there is none, end") \
     X(TEXT, memory_file, "memory_file", 'e', "memory-file", NULL, 0, 0, "path", STARTUP, MEMORY, \
       "keep items in this file, of a file system in memory, so that the next start goes on with " \
       "them, also after a crash; of --store=slab") \

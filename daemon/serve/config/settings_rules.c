@@ -151,6 +151,17 @@ bool settings_check(const struct settings *s, char *why) {
     if (s->like_memcached && strcmp(s->store, "slab") != 0) {
         return setting_refuse(why, "like_memcached needs --store=slab, not %s", s->store);
     }
+    if (s->takeover && !s->takeover_socket) {
+        return setting_refuse(
+            why, "--takeover wants -o takeover_socket, where the server that runs is found");
+    }
+    if (s->takeover_socket && s->metrics) {
+        return setting_refuse(
+            why, "takeover_socket cannot be had with metrics, whose listener is not handed over");
+    }
+    if (s->takeover_socket && strcmp(s->store, "slab") != 0) {
+        return setting_refuse(why, "takeover_socket needs --store=slab, not %s", s->store);
+    }
     if (s->memory_file && strcmp(s->store, "slab") != 0) {
         return setting_refuse(
             why, "-e needs --store=slab: items of --store=%s cannot be kept in a file",

@@ -109,6 +109,13 @@ struct session_access {
     enum listen_protocol protocol;
 };
 void session_set_access(struct session *, const struct session_access *);
+/* A session between two requests, as a part of an image for the next process (base/image.h). */
+struct image;
+bool session_may_go(const struct session *);
+void session_put(struct image *, const struct session *);
+/* Into one that has its access already, which bounds what it may do. False: the image is not whole,
+ * or the access forbids what it speaks, or its user is none any more. */
+bool session_get(struct image *, struct session *, struct server *);
 /* After SESSION_NEED_EVENT: whether nobody needs the answer once the client has ended its
  * sending. */
 bool session_ends_with_client(const struct session *);

@@ -1,0 +1,169 @@
+#include "net/arrive.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crash.h"
+#include "base/image.h"
+#include "base/log.h"
+#include "net/state.h"
+
+enum { LOOK_MS = 100 };
+
+static bool fail(const char *why) {
+    log_error("cannot take over: %s", why);
+    return false;
+}
+
+/* Whether somebody wants this process to end, who would otherwise be heard only once it serves. */
+static bool is_to_end(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
+/* The next message, which must be of that kind. Waits for as long as the other lives: it alone
+ * decides. `ends`: a signal ends this. */
+static bool expect(const struct arrival *a, enum handover_kind kind, struct handover_message *m,
+                   int fds[HANDOVER_FDS_MOST], bool ends) {
+    struct pollfd p = {.fd = a->fd, .events = POLLIN};
+    int ready;
+    while ((ready = poll(&p, 1, LOOK_MS)) <= 0) {
+        if (ready < 0 && errno != EINTR) {
+            return fail(strerror(errno));
+        }
+        if (ends && is_to_end()) {
+            return fail("this process is to end");
+        }
+    }
+    int got = handover_receive(a->fd, m, fds);
+    if (got == 1 && m->kind == kind) {
+        return true;
+    }
+    for (unsigned i = 0; got == 1 && i < m->fd_count; i++) {
+        close(fds[i]);
+    }
+    return fail(got == 1 && m->kind == HANDOVER_REFUSED ? m->text
+                : got == 0 ? "the server that runs has ended or hung up"
+                           : "the server that runs says nothing that is understood");
+}
+
+bool arrive_begin(struct arrival *a, const char *path) {
+    struct handover_message m = {.layout = cache_image_layout()};
+    int fds[HANDOVER_FDS_MOST];
+    *a = (struct arrival){.memory_fd = -1, .handover_fd = -1, .fd = handover_connect(path)};
+    if (a->fd < 0) {
+        log_error("cannot take over: no server listens on %s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!handover_is_ours(a->fd, &a->pid)) {
+        return fail("the server that runs is another user's");
+    }
+    if (!handover_send(a->fd, &m, HANDOVER_HELLO, NULL, 0)) {
+        return fail(strerror(errno));
+    }
+    if (!expect(a, HANDOVER_OFFER, &m, fds, true)) {
+        return false;
+    }
+    if (m.fd_count != 2) {
+        return fail("the server that runs says nothing that is understood");
+    }
+    a->memory_fd = fds[0];
+    a->handover_fd = fds[1];
+    a->facts = (struct cache_taken){.partitions = m.partitions, .index_bytes = m.index_bytes};
+    memcpy(a->secret, m.secret, sizeof a->secret);
+    unsigned wanted = m.socket_count;
+    while (a->sockets.count < wanted) {
+        if (!expect(a, HANDOVER_SOCKETS, &m, fds, true) ||
+            !handed_add(&a->sockets, fds, m.fd_count)) {
+            return false;
+        }
+    }
+    crash_point("next_offered");
+    return true;
+}
+
+void arrive_end(struct arrival *a) {
+    handed_end(&a->sockets);
+    if (a->memory_fd >= 0) {
+        close(a->memory_fd);
+    }
+    if (a->handover_fd >= 0) {
+        close(a->handover_fd);
+    }
+    if (a->fd >= 0) {
+        close(a->fd);
+    }
+    *a = (struct arrival){.fd = -1, .memory_fd = -1, .handover_fd = -1};
+}
+
+static bool get_conns(const struct arrival *a, struct net *net, struct image *image,
+                      unsigned count) {
+    while (count > 0) {
+        struct handover_message m;
+        int fds[HANDOVER_FDS_MOST];
+        if (!expect(a, HANDOVER_CONNS, &m, fds, true)) {
+            return false;
+        }
+        if (m.fd_count == 0 || m.fd_count > count ||
+            !cargo_get(image, net, fds, m.fd_count)) {
+            return fail("connections are not whole");
+        }
+        count -= m.fd_count;
+    }
+    return true;
+}
+
+static bool get_state(const struct arrival *a, struct net *net) {
+    struct handover_message m;
+    struct image image;
+    int fds[HANDOVER_FDS_MOST];
+    if (!expect(a, HANDOVER_STATE, &m, fds, true)) {
+        return false;
+    }
+    if (m.fd_count != 1 || !image_open(&image, fds[0])) {
+        return fail("what the server that runs hands over cannot be read");
+    }
+    crash_point("next_has_image");
+    const char *why = cache_image_get(&image, net->server->cache);
+    bool got = why == NULL ? get_conns(a, net, &image, m.conn_count) : fail(why);
+    image_close(&image);
+    return got;
+}
+
+bool net_arrive(struct net *net, struct arrival *a) {
+    struct handover_message m = {.kind = 0};
+    int fds[HANDOVER_FDS_MOST];
+    crash_point("next_built");
+    if (!handover_send(a->fd, &m, HANDOVER_READY, NULL, 0)) {
+        return fail("the server that runs has ended or hung up");
+    }
+    if (!get_state(a, net)) {
+        handover_refuse(a->fd, "it could not take what it was handed");
+        return false;
+    }
+    if (is_to_end()) {
+        return fail("this process is to end");
+    }
+    crash_point("next_takes");
+    if (!handover_send(a->fd, &m, HANDOVER_TAKEN, NULL, 0) ||
+        !expect(a, HANDOVER_GO, &m, fds, false)) {
+        return false;
+    }
+    cache_own(net->server->cache);
+    net->config.rests = false;
+    if (net->config.unix_path != NULL && chmod(net->config.unix_path, net->config.unix_mode) != 0) {
+        log_warn("%s keeps its permissions: %s", net->config.unix_path, strerror(errno));
+    }
+    tuner_go_on(net->server->tuner);
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        worker_go_on(&net->workers[i]);
+    }
+    crash_point("next_serves");
+    return true;
+}

@@ -1,0 +1,153 @@
+#include "net/handover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+union descriptors {
+    char           bytes[CMSG_SPACE(HANDOVER_FDS_MOST * sizeof(int))];
+    struct cmsghdr align;
+};
+
+bool handover_send(int fd, struct handover_message *m, enum handover_kind kind, const int *fds,
+                   unsigned fd_count) {
+    union descriptors control = {.bytes = {0}};
+    struct iovec iov = {.iov_base = m, .iov_len = sizeof *m};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    m->magic = HANDOVER_MAGIC;
+    m->version = HANDOVER_VERSION;
+    m->kind = kind;
+    m->fd_count = fd_count;
+    if (fd_count > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, fd_count * sizeof(int));
+    }
+    ssize_t sent;
+    do {
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof *m;
+}
+
+bool handover_refuse(int fd, const char *why) {
+    struct handover_message m = {.kind = HANDOVER_REFUSED};
+    snprintf(m.text, sizeof m.text, "%s", why);
+    return handover_send(fd, &m, HANDOVER_REFUSED, NULL, 0);
+}
+
+/* As many as there is room for; returns how many came. */
+static unsigned take_descriptors(struct msghdr *message, int *fds) {
+    unsigned n = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+            continue;
+        }
+        unsigned count = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        for (unsigned i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            if (n < HANDOVER_FDS_MOST) {
+                fds[n++] = fd;
+            } else {
+                close(fd);
+            }
+        }
+    }
+    return n;
+}
+
+int handover_receive(int fd, struct handover_message *m, int fds[HANDOVER_FDS_MOST]) {
+    union descriptors control;
+    struct iovec iov = {.iov_base = m, .iov_len = sizeof *m};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t got;
+    do {
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0) {
+        return got < 0 && errno != ECONNRESET ? -1 : 0;
+    }
+    unsigned count = take_descriptors(&message, fds);
+    if (got == (ssize_t)sizeof *m && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
+        m->magic == HANDOVER_MAGIC && m->version == HANDOVER_VERSION && m->fd_count == count) {
+        m->text[sizeof m->text - 1] = '\0';
+        return 1;
+    }
+    while (count > 0) {
+        close(fds[--count]);
+    }
+    errno = EBADMSG;
+    return -1;
+}
+
+bool handover_is_ours(int fd, int *pid) {
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0;
+    *pid = known ? peer.pid : 0;
+    return known && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static int socket_at(const char *path, struct sockaddr_un *at) {
+    *at = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof at->sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(at->sun_path, path);
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+}
+
+static int fail_closed(int fd) {
+    int saved = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = saved;
+    return -1;
+}
+
+int handover_connect(const char *path) {
+    struct sockaddr_un at;
+    int fd = socket_at(path, &at);
+    return fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0 ? fd : fail_closed(fd);
+}
+
+/* Another server's is left alone, and so is whatever is no socket. */
+static bool may_replace(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) != 0) {
+        return errno == ENOENT;
+    }
+    int fd = S_ISSOCK(st.st_mode) ? handover_connect(path) : -1;
+    bool dead = S_ISSOCK(st.st_mode) && fd < 0 && errno == ECONNREFUSED;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = EADDRINUSE;
+    return dead && unlink(path) == 0;
+}
+
+int handover_listen(const char *path) {
+    struct sockaddr_un at;
+    if (!may_replace(path)) {
+        return -1;
+    }
+    int fd = socket_at(path, &at);
+    mode_t mask = umask(0177);
+    int bound = fd >= 0 ? bind(fd, (struct sockaddr *)&at, sizeof at) : -1;
+    umask(mask);
+    return bound == 0 && listen(fd, 4) == 0 ? fd : fail_closed(fd);
+}

@@ -1,0 +1,63 @@
+/* What two servers say to each other while one takes over from the other, over a UNIX socket that
+ * keeps messages whole.
+ *
+ *     next                            the one that serves
+ *     HELLO     layout of its image ->
+ *                                   <- OFFER     memory file; facts
+ *                                   <- SOCKETS   listeners and UDP, as often as it takes
+ *     READY     all else is built   ->
+ *                                      … nobody is answered from here …
+ *                                   <- STATE     image of cache and connections
+ *                                   <- CONNS     their sockets, as often as it takes
+ *     TAKEN     it could serve now  ->
+ *                                   <- GO        it does; the other leaves
+ *
+ * Instead of each message REFUSED may come, with a sentence, or the end. Until GO is sent the one
+ * that serves goes on as if nothing had been; the next one changes nothing until it has it. */
+#ifndef SLATE_NET_HANDOVER_H
+#define SLATE_NET_HANDOVER_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+
+enum handover_kind {
+    HANDOVER_HELLO = 1,
+    HANDOVER_REFUSED,
+    HANDOVER_OFFER,
+    HANDOVER_SOCKETS,
+    HANDOVER_READY,
+    HANDOVER_STATE,
+    HANDOVER_CONNS,
+    HANDOVER_TAKEN,
+    HANDOVER_GO,
+};
+enum { HANDOVER_FDS_MOST = 200, HANDOVER_TEXT_BYTES = 512 };
+#define HANDOVER_MAGIC UINT32_C(0x736c6f76)
+enum { HANDOVER_VERSION = 1 };
+
+struct handover_message {
+    uint32_t magic, version, kind; /* set by handover_send */
+    uint32_t fd_count;
+    uint64_t layout;      /* HELLO */
+    uint64_t index_bytes; /* OFFER, with what follows */
+    uint32_t partitions, socket_count;
+    uint32_t conn_count;  /* STATE */
+    unsigned char secret[KEY_SECRET_BYTES]; /* OFFER */
+    char     text[HANDOVER_TEXT_BYTES];     /* REFUSED: a sentence */
+};
+
+/* False: errno. Sets the message's first fields. */
+bool handover_send(int fd, struct handover_message *, enum handover_kind, const int *fds,
+                   unsigned fd_count);
+bool handover_refuse(int fd, const char *why);
+/* 1: a message, whose descriptors are the caller's; 0: the other has ended; -1: errno, EBADMSG
+ * where the bytes are no message of this version. Descriptors of such bytes are closed. */
+int handover_receive(int fd, struct handover_message *, int fds[HANDOVER_FDS_MOST]);
+/* Whether the process at the other end belongs to this one's user, or is root's; and its number. */
+bool handover_is_ours(int fd, int *pid);
+/* A socket that listens at the path, for this user alone; one that nobody listens on is replaced.
+ * -1 and errno. */
+int handover_listen(const char *path);
+int handover_connect(const char *path);
+#endif

@@ -1,0 +1,365 @@
+/* The side that serves: finds the next process, hands everything over, or goes on. All of it is the
+ * main thread's. Until the next process says that it is built, nobody notices anything; then this
+ * thread has all others rest, and does the remainder in one go, with a bound for each wait. */
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/crash.h"
+#include "base/image.h"
+#include "base/log.h"
+#include "net/handover.h"
+#include "net/state.h"
+#include "serve/process.h"
+
+enum {
+    BUILD_S = 60,                 /* the next process has so long until it is built */
+    TUNER_US = 2000 * 1000,       /* the tuner, until it rests */
+    WORKERS_US = 1000 * 1000,     /* the workers, likewise: while they do, clients wait */
+    TRY_US = 10 * 1000,           /* between two looks whether all connections could go */
+    TRIES_MOST = 100,             /* then those that cannot are closed */
+    ANSWER_MS = 5000,             /* the next process has so long to take all, while clients wait */
+};
+
+struct leaving {
+    struct net  *net;
+    int          listen_fd, peer_fd, peer_pid;
+    pid_t        child; /* that was started; 0: none */
+    unsigned     tries;
+    bool         tuner_rests;
+    uint64_t     begun_us;
+    struct event listen_event, peer_event, try_timer;
+    struct image image;
+};
+
+/* --- the one who asks --- */
+
+static void forget_peer(struct leaving *v) {
+    if (v->tuner_rests) {
+        tuner_go_on(v->net->server->tuner);
+        v->tuner_rests = false;
+    }
+    if (v->peer_fd >= 0) {
+        event_del(&v->peer_event);
+        event_del(&v->try_timer);
+        close(v->peer_fd);
+        v->peer_fd = -1;
+    }
+    image_close(&v->image);
+}
+
+/* Goes on serving. */
+static void refuse(struct leaving *v, const char *why) {
+    log_warn("process %d does not take over: %s; this one goes on", v->peer_pid, why);
+    handover_refuse(v->peer_fd, why);
+    forget_peer(v);
+}
+
+static void bound_waits(int fd) {
+    const struct timeval most = {.tv_sec = ANSWER_MS / 1000};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+}
+
+static unsigned count_sockets(const struct net *net) {
+    unsigned n = 0;
+    for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
+        n++;
+    }
+    for (const struct udp_socket *u = net->udp; u != NULL; u = u->next) {
+        n++;
+    }
+    return n;
+}
+
+static bool send_fds(int to, enum handover_kind kind, const int *fds, unsigned count) {
+    bool sent = true;
+    for (unsigned at = 0; at < count && sent; at += HANDOVER_FDS_MOST) {
+        struct handover_message m = {.kind = 0};
+        unsigned n = count - at < HANDOVER_FDS_MOST ? count - at : HANDOVER_FDS_MOST;
+        sent = handover_send(to, &m, kind, fds + at, n);
+    }
+    return sent;
+}
+
+static bool send_sockets(const struct leaving *v) {
+    const struct net *net = v->net;
+    unsigned count = count_sockets(net), n = 0;
+    int *fds = calloc(count + 1, sizeof *fds);
+    for (const struct listener *l = net->listeners; fds != NULL && l != NULL; l = l->next) {
+        fds[n++] = l->record.fd;
+    }
+    for (const struct udp_socket *u = net->udp; fds != NULL && u != NULL; u = u->next) {
+        fds[n++] = u->record.fd;
+    }
+    bool sent = fds != NULL && send_fds(v->peer_fd, HANDOVER_SOCKETS, fds, n);
+    free(fds);
+    return sent;
+}
+
+static void offer(struct leaving *v, const struct handover_message *hello) {
+    struct cache *cache = v->net->server->cache;
+    struct handover_message m = {.partitions = cache_partitions(cache),
+                                 .socket_count = count_sockets(v->net)};
+    int    fds[2] = {cache_file(cache), v->listen_fd};
+    size_t index_bytes;
+    if (hello->layout != cache_image_layout()) {
+        refuse(v, "it lays the index out otherwise than the server that runs");
+        return;
+    }
+    if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes))) {
+        refuse(v, "there is no memory for what it is told");
+        return;
+    }
+    m.index_bytes = index_bytes;
+    key_hash_secret(m.secret);
+    crash_point("offer_made");
+    if (!handover_send(v->peer_fd, &m, HANDOVER_OFFER, fds, 2) || !send_sockets(v)) {
+        refuse(v, strerror(errno));
+    }
+    crash_point("offered");
+}
+
+/* --- all others rest --- */
+
+static void go_on(struct net *net) {
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        worker_go_on(&net->workers[i]);
+    }
+}
+
+static bool rest(struct net *net) {
+    bool all = true;
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        worker_rest(&net->workers[i]);
+    }
+    for (unsigned i = 0; i < net->worker_count && all; i++) {
+        all = worker_await_rest(&net->workers[i], WORKERS_US);
+    }
+    if (!all) {
+        go_on(net);
+    }
+    return all;
+}
+
+static bool send_state(struct leaving *v) {
+    struct net *net = v->net;
+    struct handover_message m = {.conn_count = cargo_clear(net)};
+    int *fds = calloc(m.conn_count + 1, sizeof *fds);
+    bool sent = fds != NULL && cache_image_put(&v->image, net->server->cache);
+    crash_point("image_made");
+    if (sent) {
+        cargo_put(&v->image, net, fds);
+        sent = image_finish(&v->image) &&
+               handover_send(v->peer_fd, &m, HANDOVER_STATE, &v->image.fd, 1) &&
+               send_fds(v->peer_fd, HANDOVER_CONNS, fds, m.conn_count);
+    }
+    crash_point("state_sent");
+    free(fds);
+    return sent;
+}
+
+/* Whether the next process has all, and this one is not to stop meanwhile. */
+static bool is_taken(const struct leaving *v, char why[HANDOVER_TEXT_BYTES]) {
+    struct pollfd p = {.fd = v->peer_fd, .events = POLLIN};
+    struct handover_message m;
+    int fds[HANDOVER_FDS_MOST], ready;
+    do {
+        ready = poll(&p, 1, ANSWER_MS);
+    } while (ready < 0 && errno == EINTR);
+    int got = ready > 0 ? handover_receive(v->peer_fd, &m, fds) : -1;
+    bool taken = got == 1 && m.kind == HANDOVER_TAKEN &&
+                 atomic_load_explicit(&v->net->server->stop, memory_order_acquire) == SERVER_RUN;
+    snprintf(why, HANDOVER_TEXT_BYTES, "%s",
+             ready == 0                                  ? "it does not answer"
+             : got == 1 && m.kind == HANDOVER_REFUSED    ? m.text
+             : got == 0                                  ? "it has ended"
+             : got == 1 && m.kind == HANDOVER_TAKEN      ? "this one is to stop"
+                                                         : "it says nothing that is understood");
+    return taken;
+}
+
+static void leave(struct leaving *v, uint64_t rested_us) {
+    struct net *net = v->net;
+    net->left = true;
+    crash_point("go_sent");
+    if (!cache_leave(net->server->cache)) {
+        _exit(0); /* nothing of the cache may be touched any more */
+    }
+    log_info("process %d has taken over; clients waited %.1f ms", v->peer_pid,
+             (double)(clock_mono_us() - rested_us) / 1000);
+    atomic_store_explicit(&net->server->stop, SERVER_STOP, memory_order_release);
+    event_base_loopbreak(net->base);
+}
+
+/* Everybody rests. */
+static void hand_over(struct leaving *v, uint64_t rested_us) {
+    struct handover_message m = {.kind = 0};
+    char why[HANDOVER_TEXT_BYTES];
+    if (!send_state(v)) {
+        snprintf(why, sizeof why, "a page is on its way, or there is no memory");
+    } else if (is_taken(v, why)) {
+        crash_point("taken");
+        if (handover_send(v->peer_fd, &m, HANDOVER_GO, NULL, 0)) {
+            leave(v, rested_us);
+            return;
+        }
+        snprintf(why, sizeof why, "it has ended");
+    }
+    refuse(v, why);
+    go_on(v->net);
+}
+
+/* Tries again soon while some connection is amid a value, a reply that its client does not take, or
+ * an answer of another thread. */
+static void try_now(struct leaving *v) {
+    static const struct timeval soon = {.tv_usec = TRY_US};
+    uint64_t rested_us = clock_mono_us();
+    if (!rest(v->net)) {
+        refuse(v, "a worker does not come to rest");
+        return;
+    }
+    if (cargo_busy(v->net) > 0 && v->tries++ < TRIES_MOST) {
+        go_on(v->net);
+        event_add(&v->try_timer, &soon);
+        return;
+    }
+    hand_over(v, rested_us);
+}
+
+static void on_try(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    try_now(arg);
+}
+
+static void on_ready(struct leaving *v) {
+    crash_point("next_ready");
+    if (!tuner_rest(v->net->server->tuner, TUNER_US)) {
+        refuse(v, "the tuner does not come to rest");
+        return;
+    }
+    v->tuner_rests = true;
+    v->tries = 0;
+    try_now(v);
+}
+
+/* --- events --- */
+
+static void on_peer(evutil_socket_t fd, short what, void *arg) {
+    struct leaving *v = arg;
+    struct handover_message m;
+    int fds[HANDOVER_FDS_MOST];
+    if (what & EV_TIMEOUT) {
+        refuse(v, "it is not built in time");
+        return;
+    }
+    int got = handover_receive(fd, &m, fds);
+    for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
+        close(fds[i]); /* nobody asked for them */
+    }
+    if (got == 1 && m.kind == HANDOVER_HELLO && v->image.fd < 0) {
+        offer(v, &m);
+    } else if (got == 1 && m.kind == HANDOVER_READY && v->image.fd >= 0 && !v->tuner_rests) {
+        on_ready(v);
+    } else {
+        refuse(v, got == 1 && m.kind == HANDOVER_REFUSED ? m.text
+                  : got == 0                             ? "it has ended"
+                                                         : "it says nothing that is understood");
+    }
+}
+
+static void on_next(evutil_socket_t fd, short what, void *arg) {
+    static const struct timeval most = {.tv_sec = BUILD_S};
+    struct leaving *v = arg;
+    int pid, peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    (void)what;
+    if (peer < 0) {
+        return;
+    }
+    bool ours = handover_is_ours(peer, &pid);
+    if (!ours || v->peer_fd >= 0) {
+        bound_waits(peer);
+        handover_refuse(peer, ours ? "another process is taking over" : "it is another user's");
+        close(peer);
+        return;
+    }
+    bound_waits(peer);
+    v->peer_fd = peer;
+    v->peer_pid = pid;
+    event_assign(&v->peer_event, v->net->base, peer, EV_READ | EV_PERSIST, on_peer, v);
+    event_add(&v->peer_event, &most);
+}
+
+bool leaving_begin(struct net *net) {
+    const struct net_config *cfg = &net->config;
+    struct leaving *v = calloc(1, sizeof *v);
+    if (v == NULL) {
+        return false;
+    }
+    v->net = net;
+    v->peer_fd = -1;
+    v->image.fd = -1;
+    v->listen_fd = cfg->handover_fd >= 0 ? cfg->handover_fd : handover_listen(cfg->handover_path);
+    net->leaving = v;
+    if (v->listen_fd < 0) {
+        log_error("cannot listen for a takeover on %s: %s", cfg->handover_path, strerror(errno));
+        return false;
+    }
+    event_assign(&v->listen_event, net->base, v->listen_fd, EV_READ | EV_PERSIST, on_next, v);
+    event_assign(&v->try_timer, net->base, -1, 0, on_try, v);
+    return event_add(&v->listen_event, NULL) == 0;
+}
+
+void leaving_end(struct leaving **taken) {
+    struct leaving *v = *taken;
+    *taken = NULL;
+    if (v == NULL) {
+        return;
+    }
+    forget_peer(v);
+    if (v->listen_fd >= 0) {
+        if (event_initialized(&v->listen_event)) {
+            event_del(&v->listen_event);
+        }
+        close(v->listen_fd);
+        if (!v->net->left && !v->net->config.rests) {
+            unlink(v->net->config.handover_path);
+        }
+    }
+    free(v);
+}
+
+bool net_left(const struct net *net, int *pid) {
+    *pid = net->left && net->leaving != NULL ? net->leaving->peer_pid : 0;
+    return net->left;
+}
+
+void leaving_start_next(struct net *net) {
+    struct leaving *v = net->leaving;
+    if (!atomic_exchange_explicit(&net->server->takeover, false, memory_order_acquire)) {
+        return;
+    }
+    if (v == NULL) {
+        log_warn("no other process can take over: that needs -o takeover_socket");
+    } else if (v->child != 0 || v->peer_fd >= 0) {
+        log_warn("another process is taking over");
+    } else {
+        v->child = process_start_next();
+    }
+}
+
+void leaving_look(struct leaving *v) {
+    int status;
+    if (v != NULL && v->child > 0 && waitpid(v->child, &status, WNOHANG) != 0) {
+        v->child = 0;
+    }
+}

@@ -1,0 +1,72 @@
+/* The insides of struct net, for net.c, accept.c, leave.c and arrive.c. */
+#ifndef SLATE_NET_STATE_H
+#define SLATE_NET_STATE_H
+#include <event2/event_struct.h>
+
+#include "net/listen.h"
+#include "net/net.h"
+#include "net/udp.h"
+#include "net/worker.h"
+
+struct net {
+    struct server    *server;
+    struct net_config config;
+    struct tls_config tls_config; /* which `config` points to */
+    struct tls       *tls; /* NULL: nobody speaks it */
+    struct listener  *listeners;
+    struct starting  *starting; /* NULL: nobody is told that we are */
+    struct event     *accept_events; /* one a listener */
+    unsigned          listener_count;
+    struct event_base *base;
+    struct event      wake_event, retry_timer, memory_timer;
+    int               wake_fd;
+    bool              stopped, disabled; /* disabled: not accepting for now */
+    /* when, and with how many connections */
+    uint64_t          disabled_at_us, counted_until_us, disabled_conns;
+    struct udp_socket *udp;
+    struct leaving   *leaving; /* how it is handed over; NULL: it cannot be */
+    bool              left;    /* to another process, whose sockets and items they are now */
+    char             *socket_path; /* to be removed; NULL: none */
+    unsigned          next_worker, worker_count; /* worker_count: initialised */
+    struct worker     workers[];
+};
+
+static inline void net_add(_Atomic uint64_t *n, uint64_t by) {
+    atomic_fetch_add_explicit(n, by, memory_order_relaxed);
+}
+
+/* --- accept.c --- */
+void net_on_accept(evutil_socket_t, short what, void *net);
+void net_on_retry(evutil_socket_t, short what, void *net);
+/* Takes a client that came to a listener while the server was starting. */
+void net_take_guest(void *net, const struct listener *, int fd);
+/* What a client of a listener may do. */
+struct session_access net_access_of(const struct net *, bool is_local, enum role given,
+                                    enum listen_protocol);
+enum listen_tls net_tls_mode(const struct net *, const struct listener *);
+/* Counts a connection whose record is filled, and tells statistics of it. */
+void net_note_conn(struct net *, struct conn *);
+
+/* --- leave.c --- */
+struct leaving;
+/* Listens for the next process. False and errno: it cannot, after one line in the log. */
+bool leaving_begin(struct net *);
+void leaving_end(struct leaving **);
+/* Starts the next process, if that was asked for. */
+void leaving_start_next(struct net *);
+/* once in a while: whether a process that was started has ended */
+void leaving_look(struct leaving *);
+
+/* --- cargo.c: connections on their way, while all workers rest --- */
+struct image;
+/* How many connections are amid something that is soon over. */
+unsigned cargo_busy(struct net *);
+/* Closes those that cannot be handed over; the others are counted. */
+unsigned cargo_clear(struct net *);
+/* Puts them, with their sockets in the same order. */
+void cargo_put(struct image *, struct net *, int *fds);
+/* Makes connections of so many; the descriptors are taken. False: the image is not whole, or no
+ * memory. */
+bool cargo_get(struct image *, struct net *, const int *taken_fds, unsigned count);
+
+#endif
