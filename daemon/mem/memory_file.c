@@ -320,6 +320,7 @@ void memory_file_own(struct memory_file *f) {
 }
 
 bool memory_file_leave(struct memory_file *f) {
+    f->borrowed = true; /* what is given back here is not the other's */
     return mmap(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, f->fd, 0) != MAP_FAILED;
 }
@@ -384,7 +385,9 @@ bool memory_file_back(const struct memory_file *f, size_t at, size_t bytes) {
 }
 
 void memory_file_unback(const struct memory_file *f, size_t at, size_t bytes) {
-    fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
+    if (!f->borrowed) {
+        fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
+    }
 }
 
 void memory_file_sync(const struct memory_file *f) {

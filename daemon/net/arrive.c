@@ -151,12 +151,15 @@ bool net_arrive(struct net *net, struct arrival *a) {
         return fail("this process is to end");
     }
     crash_point("next_takes");
-    if (!handover_send(a->fd, &m, HANDOVER_TAKEN, NULL, 0) ||
-        !expect(a, HANDOVER_GO, &m, fds, false)) {
+    if (!handover_send(a->fd, &m, HANDOVER_TAKEN, NULL, 0)) {
+        return fail("the server that runs has ended or hung up");
+    }
+    if (!expect(a, HANDOVER_GO, &m, fds, false)) {
         return false;
     }
     cache_own(net->server->cache);
     net->config.rests = false;
+    handover_listen_as_this(net->config.handover_fd);
     if (net->config.unix_path != NULL && chmod(net->config.unix_path, net->config.unix_mode) != 0) {
         log_warn("%s keeps its permissions: %s", net->config.unix_path, strerror(errno));
     }

@@ -9,16 +9,18 @@
 #include "net/address.h"
 
 bool handed_add(struct handed *h, const int *taken_fds, unsigned count) {
-    int *longer = h->count + count > h->room ? realloc(h->fds, (h->room + count) * sizeof *longer)
-                                             : h->fds;
-    if (longer == NULL) {
-        for (unsigned i = 0; i < count; i++) {
-            close(taken_fds[i]);
+    if (h->count + count > h->room) {
+        unsigned room = h->count + count;
+        int *longer = realloc(h->fds, room * sizeof *longer);
+        if (longer == NULL) {
+            for (unsigned i = 0; i < count; i++) {
+                close(taken_fds[i]);
+            }
+            return false;
         }
-        return false;
+        h->room = room;
+        h->fds = longer;
     }
-    h->room = longer != h->fds ? h->room + count : h->room;
-    h->fds = longer;
     memcpy(h->fds + h->count, taken_fds, count * sizeof *taken_fds);
     h->count += count;
     return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -100,14 +101,16 @@ bool handover_is_ours(int fd, int *pid) {
     return known && (peer.uid == geteuid() || peer.uid == 0);
 }
 
-static int socket_at(const char *path, struct sockaddr_un *at) {
+enum { WAITING_MOST = 4, CONNECT_S = 5 };
+
+static int socket_at(const char *path, struct sockaddr_un *at, int flags) {
     *at = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof at->sun_path) {
         errno = ENAMETOOLONG;
         return -1;
     }
     strcpy(at->sun_path, path);
-    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 }
 
 static int fail_closed(int fd) {
@@ -121,7 +124,12 @@ static int fail_closed(int fd) {
 
 int handover_connect(const char *path) {
     struct sockaddr_un at;
-    int fd = socket_at(path, &at);
+    /* one that hangs takes nobody, once so many wait */
+    const struct timeval most = {.tv_sec = CONNECT_S};
+    int fd = socket_at(path, &at, 0);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+    }
     return fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0 ? fd : fail_closed(fd);
 }
 
@@ -145,9 +153,11 @@ int handover_listen(const char *path) {
     if (!may_replace(path)) {
         return -1;
     }
-    int fd = socket_at(path, &at);
+    int fd = socket_at(path, &at, SOCK_NONBLOCK);
     mode_t mask = umask(0177);
     int bound = fd >= 0 ? bind(fd, (struct sockaddr *)&at, sizeof at) : -1;
     umask(mask);
-    return bound == 0 && listen(fd, 4) == 0 ? fd : fail_closed(fd);
+    return bound == 0 && listen(fd, WAITING_MOST) == 0 ? fd : fail_closed(fd);
 }
+
+void handover_listen_as_this(int fd) { listen(fd, WAITING_MOST); }

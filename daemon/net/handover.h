@@ -59,5 +59,9 @@ bool handover_is_ours(int fd, int *pid);
 /* A socket that listens at the path, for this user alone; one that nobody listens on is replaced.
  * -1 and errno. */
 int handover_listen(const char *path);
+/* From now on those who connect are told this process's number, not the one's that listened
+ * first. */
+void handover_listen_as_this(int fd);
+/* -1 and errno: EAGAIN when whoever listens takes nobody for 5 seconds. */
 int handover_connect(const char *path);
 #endif

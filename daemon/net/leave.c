@@ -43,7 +43,7 @@ struct leaving {
 /* --- the one who asks --- */
 
 static void forget_peer(struct leaving *v) {
-    if (v->tuner_rests) {
+    if (v->tuner_rests && !v->net->left) { /* else it has nothing to tend any more */
         tuner_go_on(v->net->server->tuner);
         v->tuner_rests = false;
     }
@@ -176,6 +176,9 @@ static bool is_taken(const struct leaving *v, char why[HANDOVER_TEXT_BYTES]) {
         ready = poll(&p, 1, ANSWER_MS);
     } while (ready < 0 && errno == EINTR);
     int got = ready > 0 ? handover_receive(v->peer_fd, &m, fds) : -1;
+    for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
+        close(fds[i]); /* nobody asked for them */
+    }
     bool taken = got == 1 && m.kind == HANDOVER_TAKEN &&
                  atomic_load_explicit(&v->net->server->stop, memory_order_acquire) == SERVER_RUN;
     snprintf(why, HANDOVER_TEXT_BYTES, "%s",
@@ -214,8 +217,8 @@ static void hand_over(struct leaving *v, uint64_t rested_us) {
         }
         snprintf(why, sizeof why, "it has ended");
     }
+    go_on(v->net); /* first, for it may last until the other is told */
     refuse(v, why);
-    go_on(v->net);
 }
 
 /* Tries again soon while some connection is amid a value, a reply that its client does not take, or

@@ -129,10 +129,12 @@ static int open_all(const struct addrinfo *ai, unsigned workers, struct handed *
     }
     for (unsigned i = 0; i < workers; i++) {
         struct udp_socket *s = open_one(&at, ai->ai_addrlen, there);
-        there = handed_take(handed, SOCK_DGRAM, (const struct sockaddr *)&at);
         if (s == NULL) {
             return -1;
         }
+        /* not one more than there are workers: nobody would read it */
+        there = i + 1 < workers ? handed_take(handed, SOCK_DGRAM, (const struct sockaddr *)&at)
+                                : -1;
         address_set_port((struct sockaddr *)&at, s->port);
         s->next = *list;
         *list = s;
