@@ -139,6 +139,27 @@ describe("a takeover", function()
         assert.equal("HD", wire.ask(client, "mg a"))
     end)
 
+    it("keeps no UDP socket that nobody reads, with fewer threads", function()
+        local function words_of(threads, more)
+            return ("env MEMCACHED_PORT_FILENAME=%s/ports %s -v -m 64 -t %d -l 127.0.0.1 -p -1 -U -1 -P %s/pid " ..
+                "-o takeover_socket=%s/t %s %s </dev/null >>%s/log 2>&1 &"):format(folder,
+                server.quoted(server.slated()), threads, folder, folder, server.USER, more, folder)
+        end
+        os.execute(words_of(4, ""))
+        local first = patience.wait_for("slated to serve", serving)
+        pids[#pids + 1] = first
+        local port = server.read_file(folder .. "/ports"):match("UDP INET: (%d+)")
+        local function sockets()
+            return select(2, server.read_file("/proc/net/udp"):gsub((": 0100007F:%04X "):format(port), ""))
+        end
+        assert.equal(4, sockets())
+        os.execute(words_of(1, "--takeover"))
+        patience.wait_for("the next process to serve", function()
+            return serving() ~= first and not server.is_running(first)
+        end)
+        assert.equal(1, sockets())
+    end)
+
     it("keeps a memory file's items for the start after", function()
         local client = start(("-m 64 -e %s/memory"):format(folder))
         assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))

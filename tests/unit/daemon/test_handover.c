@@ -1,0 +1,106 @@
+/* What two servers say to each other while one takes over, and the sockets that go along. */
+#include "tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/handed.h"
+#include "net/handover.h"
+
+enum { AT_ONCE = 100, TIMES = 5 };
+
+static unsigned open_descriptors(void) {
+    unsigned n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir) != NULL) {
+        n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+/* In more pieces than one, so that the list grows where it lies or elsewhere. */
+static void test_many_are_handed(void) {
+    unsigned before = open_descriptors(), bad = 0;
+    struct handed h = {0};
+    for (unsigned t = 0; t < TIMES; t++) {
+        int fds[AT_ONCE];
+        for (unsigned i = 0; i < AT_ONCE; i++) {
+            fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        }
+        bad += !handed_add(&h, fds, AT_ONCE) || h.room < h.count || h.count != (t + 1) * AT_ONCE ||
+               h.fds[h.count - 1] != fds[AT_ONCE - 1];
+    }
+    is(bad, 0, "there is room for all that were handed over, in %d pieces", TIMES);
+    handed_end(&h);
+    is(open_descriptors(), before, "those that nobody took are closed");
+}
+
+/* Sends a message and two descriptors, with other first fields or another length. */
+static void test_refused(const char *what, size_t bytes, uint32_t version, uint32_t fd_count) {
+    int ends[2], got_fds[HANDOVER_FDS_MOST];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        ok(false, "there are sockets");
+        return;
+    }
+    struct handover_message m[2] = {{.magic = HANDOVER_MAGIC, .version = version,
+                                     .kind = HANDOVER_HELLO, .fd_count = fd_count}};
+    struct handover_message got;
+    union {
+        char           bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control = {.bytes = {0}};
+    struct iovec  iov = {.iov_base = m, .iov_len = bytes};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof ends);
+    memcpy(CMSG_DATA(c), ends, sizeof ends);
+    unsigned before = open_descriptors();
+    bool sent = sendmsg(ends[0], &message, 0) == (ssize_t)bytes;
+    int result = handover_receive(ends[1], &got, got_fds);
+    ok(sent && result == -1 && errno == EBADMSG, "%s is no message", what);
+    is(open_descriptors(), before, "and its descriptors are closed");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_messages(void) {
+    size_t whole = sizeof(struct handover_message);
+    test_refused("half of one", whole / 2, HANDOVER_VERSION, 2);
+    test_refused("one and a half", whole + whole / 2, HANDOVER_VERSION, 2);
+    test_refused("another version's", whole, HANDOVER_VERSION + 1, 2);
+    test_refused("one that promises other descriptors", whole, HANDOVER_VERSION, 3);
+}
+
+static void test_whole(void) {
+    int ends[2], fds[HANDOVER_FDS_MOST], got_fds[HANDOVER_FDS_MOST], pid;
+    struct handover_message m = {.layout = 7}, got;
+    ok(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "there are sockets");
+    ok(handover_is_ours(ends[0], &pid) && pid == (int)getpid(), "this process is its own user's");
+    for (unsigned i = 0; i < HANDOVER_FDS_MOST; i++) {
+        fds[i] = ends[0];
+    }
+    ok(handover_send(ends[0], &m, HANDOVER_CONNS, fds, HANDOVER_FDS_MOST) &&
+           handover_receive(ends[1], &got, got_fds) == 1 && got.kind == HANDOVER_CONNS &&
+           got.layout == 7 && got.fd_count == HANDOVER_FDS_MOST,
+       "a message comes with as many descriptors as may go at once");
+    for (unsigned i = 0; i < got.fd_count; i++) {
+        close(got_fds[i]);
+    }
+    close(ends[0]);
+    is(handover_receive(ends[1], &got, got_fds), 0, "the end is told from a message");
+    close(ends[1]);
+}
+
+int main(void) {
+    test_many_are_handed();
+    test_messages();
+    test_whole();
+    return tap_done();
+}
