@@ -54,7 +54,7 @@ static bool expect(const struct arrival *a, enum handover_kind kind, struct hand
 }
 
 bool arrive_begin(struct arrival *a, const char *path) {
-    struct handover_message m = {.layout = cache_image_layout()};
+    struct handover_message m = {.layout = cargo_layout()};
     int fds[HANDOVER_FDS_MOST];
     *a = (struct arrival){.memory_fd = -1, .handover_fd = -1, .fd = handover_connect(path)};
     if (a->fd < 0) {

@@ -15,6 +15,10 @@ struct conn_image {
     bool     goes_on;    /* there is something to run without new bytes */
 };
 
+uint64_t cargo_layout(void) {
+    return cache_image_layout() ^ (uint64_t)sizeof(struct conn_image) << 32 ^ session_image_bytes();
+}
+
 /* It never becomes one that can go: its keys, or what it waits for, are in this process. */
 static bool must_stay(const struct conn *c) {
     return c->watching || c->gone || c->tls != NULL || c->tls_mode != LISTEN_TLS_NONE;

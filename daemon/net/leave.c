@@ -111,8 +111,8 @@ static void offer(struct leaving *v, const struct handover_message *hello) {
                                  .socket_count = count_sockets(v->net)};
     int    fds[2] = {cache_file(cache), v->listen_fd};
     size_t index_bytes;
-    if (hello->layout != cache_image_layout()) {
-        refuse(v, "it lays the index out otherwise than the server that runs");
+    if (hello->layout != cargo_layout()) {
+        refuse(v, "it lays out what is handed over otherwise than the server that runs");
         return;
     }
     if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes))) {

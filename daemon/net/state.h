@@ -59,6 +59,8 @@ void leaving_look(struct leaving *);
 
 /* --- cargo.c: connections on their way, while all workers rest --- */
 struct image;
+/* Differs between builds that lay out otherwise what one hands to the other. */
+uint64_t cargo_layout(void);
 /* How many connections are amid something that is soon over. */
 unsigned cargo_busy(struct net *);
 /* Closes those that cannot be handed over; the others are counted. */

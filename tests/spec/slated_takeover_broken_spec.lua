@@ -211,7 +211,10 @@ describe("a takeover that comes to nothing", function()
         server.write_file(folder .. "/garbage", ("\xa5"):rep(300))
         server.write_file(folder .. "/half", hello:sub(1, #hello // 2))
         server.write_file(folder .. "/long", hello .. hello)
+        server.write_file(folder .. "/layout", hello:sub(1, 16) .. ("\x01"):rep(8) .. hello:sub(25))
         local cases = {
+            { "send:" .. folder .. "/layout hear",
+              "refused: it lays out what is handed over otherwise than the server that runs" },
             { "", "" }, -- hangs up
             { "send:" .. folder .. "/garbage hear", "refused: it says nothing that is understood" },
             { "send:" .. folder .. "/half hear", "refused: it says nothing that is understood" },

@@ -12,6 +12,8 @@ struct session_image {
     uint32_t      user_bytes; /* 0: it has not logged in */
 };
 
+size_t session_image_bytes(void) { return sizeof(struct session_image); }
+
 bool session_may_go(const struct session *s) {
     bool asks = s->need == SESSION_NEED_BYTES || s->need == SESSION_NEED_TURN ||
                 s->need == SESSION_NEED_COMMAND || s->need == SESSION_NEED_ROOM;

@@ -111,6 +111,7 @@ struct session_access {
 void session_set_access(struct session *, const struct session_access *);
 /* A session between two requests, as a part of an image for the next process (base/image.h). */
 struct image;
+size_t session_image_bytes(void); /* of what each has, for builds that differ */
 bool session_may_go(const struct session *);
 void session_put(struct image *, const struct session *);
 /* Into one that has its access already, which bounds what it may do. False: the image is not whole,
