@@ -64,6 +64,9 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
         if (ref != 0) {
             return ref;
         }
+        if (still_serving(c, class_id, chunk_bytes) != class_id) {
+            continue; /* the class was retired this moment: that is no want of memory */
+        }
         if (!may_evict(c, class_id)) {
             if (slab_grow_first(c->slab, class_id)) {
                 continue;
