@@ -79,6 +79,14 @@ done]]):format(missing))
     assert.equal("update\ninstall -y --no-install-recommends zlib1g-dev tmux\n", asked())
   end)
 
+  -- Debian's package of dalli does not ask for it.
+  it("installs Ruby for Ruby's client", function()
+    packages_but("ruby")
+    apt("exit 0")
+    assert.equal(0, (bootstrap("clients")))
+    assert.equal("update\ninstall -y --no-install-recommends ruby\n", asked())
+  end)
+
   it("says how far apt is while it works", function()
     packages_but("tmux")
     apt(("echo Get:1 http://mirror tmux; echo Unpacking tmux; until grep -q unpacked %s/said; do sleep 0.1; done")
