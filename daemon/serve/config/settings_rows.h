@@ -208,7 +208,7 @@
       STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, napi_ids, "num_napi_ids", 'N', "napi-ids", "0", 0, 0, "ids", STARTUP, NETWORK, \
       "threads by NAPI id are not built") \
-    X(TEXT, takeover_socket, "takeover_socket", OPT_EXTENDED, "takeover_socket", NULL, 0, 0, \
+    X(TEXT, takeover_socket, NULL, OPT_EXTENDED, "takeover_socket", NULL, 0, 0, \
       "path", STARTUP, PROCESS, \
       "the next process may take over: it finds this one at a UNIX socket of this path, see " \
       "UPGRADES WITHOUT A GAP; of --store=slab") \

@@ -51,8 +51,7 @@ int setting_format_stat(const struct settings *s, const struct setting *row, cha
         return snprintf(to, room, "%d", verify_bits[s->ssl_verify_mode]);
     }
     if ((at == &s->ssl_chain_cert && !s->ssl_chain_cert) || (at == &s->ssl_key && !s->ssl_key) ||
-        (at == &s->memory_file && !s->memory_file) ||
-        (at == &s->takeover_socket && !s->takeover_socket)) {
+        (at == &s->memory_file && !s->memory_file)) {
         return snprintf(to, room, "(null)");
     }
     return setting_format(s, row, to, room);
