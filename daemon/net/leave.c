@@ -94,13 +94,16 @@ static bool send_sockets(const struct leaving *v) {
     const struct net *net = v->net;
     unsigned count = count_sockets(net), n = 0;
     int *fds = calloc(count + 1, sizeof *fds);
-    for (const struct listener *l = net->listeners; fds != NULL && l != NULL; l = l->next) {
+    if (fds == NULL) {
+        return false;
+    }
+    for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
         fds[n++] = l->record.fd;
     }
-    for (const struct udp_socket *u = net->udp; fds != NULL && u != NULL; u = u->next) {
+    for (const struct udp_socket *u = net->udp; u != NULL; u = u->next) {
         fds[n++] = u->record.fd;
     }
-    bool sent = fds != NULL && send_fds(v->peer_fd, HANDOVER_SOCKETS, fds, n);
+    bool sent = send_fds(v->peer_fd, HANDOVER_SOCKETS, fds, n);
     free(fds);
     return sent;
 }
