@@ -121,6 +121,8 @@ static void test_bad_lines_are_refused(void) {
 }
 
 static void test_bad_files_are_refused(void) {
+    free(s.config_text); /* of the parse before, which the next one forgets */
+    s.config_text = NULL;
     char *argv[] = {"slated", "--config", "/nonexistent/slated.conf", NULL};
     is(options_parse(3, argv, &s, why), OPTIONS_BAD, "a file that is not there");
     is_str(why, "--config /nonexistent/slated.conf cannot be read: No such file or directory", "is named");
