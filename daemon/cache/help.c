@@ -179,7 +179,9 @@ static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
     return h->take.bytes_passed;
 }
 
-static void hand_over(struct cache *c, struct helped_page *h) {
+static void hand_over(struct cache_thread *ct, struct helped_page *h) {
+    struct cache *c = ct->cache;
+    h->take.ct = ct; /* the thread that emptied the page may have ended */
     unsigned from = slab_page_class(c->slab, h->take.page);
     cache_page_hand_over(&h->take, h->to);
     set_state(h, HELPED_NONE);
@@ -213,7 +215,7 @@ static void go_on(struct helping *s, struct helped_page *h) {
         s->bytes = go_on ? s->bytes - passed : 0;
     }
     if (state_of(h) == HELPED_EMPTIED && turns_ended(s->ct->cache, h)) {
-        hand_over(s->ct->cache, h);
+        hand_over(s->ct, h);
         s->got = true;
     } else if (state_of(h) == HELPED_EMPTIED) {
         s->late = s->late || clock_mono_us() - h->emptied_us > TURNS_WAIT_US;
