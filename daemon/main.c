@@ -31,7 +31,8 @@
 
 static struct settings settings;
 static struct server   server;
-static struct arrival  arrival = {.fd = -1, .memory_fd = -1, .handover_fd = -1}; /* of --takeover */
+static struct arrival  arrival = {
+    .fd = -1, .memory_fd = -1, .handover_fd = -1, .succession = {.fd = -1}}; /* of --takeover */
 
 enum { MANY_THREADS = 64 };
 
@@ -247,10 +248,25 @@ static int drop_privileges(void) {
     return failed ? EX_OSERR : EXIT_SUCCESS;
 }
 
+static struct metrics *make_metrics(struct net *net) {
+    struct net_companion with;
+    struct metrics *metrics =
+        metrics_start(&server, &(struct metrics_config){
+                                   .address = settings.metrics,
+                                   .open_to_all = settings.public,
+                                   .handed = settings.takeover ? &arrival.sockets : NULL,
+                                   .rests = settings.takeover,
+                               });
+    if (metrics != NULL) {
+        metrics_companion(metrics, &with);
+        net_go_along(net, &with);
+    }
+    return metrics;
+}
+
 static int serve(struct net *net, const sigset_t *held) {
     struct metrics *metrics = NULL;
-    if (settings.metrics &&
-        !(metrics = metrics_start(&server, settings.metrics, settings.public))) {
+    if (settings.metrics && !(metrics = make_metrics(net))) {
         net_stop(net, false);
         return EX_OSERR;
     }
@@ -266,6 +282,9 @@ static int serve(struct net *net, const sigset_t *held) {
     }
     int before = arrival.pid;
     arrive_end(&arrival);
+    if (metrics && settings.takeover) {
+        metrics_go_on(metrics);
+    }
     take_signals(held);
     kept_settings_write(server.cache, &server.at_start, &settings);
     if (settings.pidfile) {
@@ -280,6 +299,7 @@ static int serve(struct net *net, const sigset_t *held) {
     int next;
     if (net_left(net, &next)) {
         notify_main(next);
+        metrics_stop(&metrics);
         net_stop(net, false);
         return EXIT_SUCCESS;
     }

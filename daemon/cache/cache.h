@@ -110,10 +110,12 @@ bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
  *                                    cache_create, with the file, borrowed, and `taken`
  *     every thread rests between two turns
  *     cache_image_put                cache_image_get: nothing in the file is changed
+ *                                    cache_may_own
  *     … the other has it now:        … it is this one's now:
- *     cache_leave, cache_destroy     cache_own; turns may begin
+ *     cache_leave, cache_destroy     cache_own, cache_settle_in; turns may begin
  *
- * Before the last line either may end, and the first goes on as if nothing had been. */
+ * Before the last line either may end, and the first goes on as if nothing had been; so it may,
+ * with cache_take_up_again, where the next one ends before cache_settle_in. */
 struct image;
 /* The file that the items lie in; -1: there is none, the cache cannot be handed over. It stays the
  * cache's. */
@@ -129,11 +131,25 @@ bool     cache_image_put(struct image *, struct cache *);
 /* NULL, or why not: it is not whole, of a cache with other options, or memory is wanting. The cache
  * can only be destroyed then. */
 const char *cache_image_get(struct image *, struct cache *);
-/* Before the first turn, and before anything else that changes items. */
+/* Asks the system for leave to write to the file. False: it refuses. */
+bool     cache_may_own(struct cache *);
+/* Before anything else that changes the file. */
 void     cache_own(struct cache *);
+/* After it, and before the first turn: nothing of the cache goes back from here on. */
+void     cache_settle_in(struct cache *);
+/* After cache_image_put, and a cache_own of a process that has ended: as it was before. */
+void     cache_take_up_again(struct cache *);
 /* After cache_image_put. From now on nothing that this process does changes the items, and it can
  * only end. False: the system refuses; then it must end at once. */
 bool     cache_leave(struct cache *);
+/* What clients that do not go along hold: values that are still coming, and borrowed ones. The next
+ * process gives them back in its first turn; what is no item of its is passed over. */
+enum cache_held_kind { CACHE_HELD_DRAFT, CACHE_HELD_BORROWED };
+struct cache_held {
+    uint32_t ref, kind;
+};
+struct cache_held cache_held(const struct cache *, enum cache_held_kind, const struct item *);
+void     cache_held_give_back(struct cache_thread *, const struct cache_held *, unsigned count);
 
 struct cache_adopted { /* what a memory file held at the start */
     uint64_t items, expired; /* adopted; and had expired or been flushed by then */

@@ -10,16 +10,18 @@
 #include "cache/keep.h"
 #include "cache/measure.h"
 #include "cache/stock.h"
+#include "cache/value.h"
 #include "index/image.h"
 #include "mem/image.h"
 
 /* To be raised with each change of what an image holds, or of what its numbers mean. */
-enum { IMAGE_VERSION = 1 };
+enum { IMAGE_VERSION = 2 };
 
 enum { NAME_BYTES = 32, SHELVES_END = SLAB_CLASSES_MAX };
 
 struct cache_image {
     uint64_t layout, item_clock;
+    int64_t  pinned_bytes; /* of values that only those still have who do not go along */
     char     index_kind[NAME_BYTES];
     uint32_t partitions, cas_flag, flush_at_s;
     uint32_t policies_at_start; /* of the options: a number of evict_policies */
@@ -89,6 +91,7 @@ static void put_head(struct image *to, const struct cache *c) {
     struct cache_image head = {
         .layout = cache_image_layout(),
         .item_clock = atomic_load_explicit(&c->item_clock, memory_order_relaxed),
+        .pinned_bytes = atomic_load_explicit(&c->pinned_bytes, memory_order_relaxed),
         .partitions = c->partition_count,
         .cas_flag = c->cas_flag,
         .flush_at_s = atomic_load_explicit(&c->flush_at_s, memory_order_relaxed),
@@ -137,6 +140,8 @@ bool cache_image_put(struct image *to, struct cache *c) {
 }
 
 bool cache_leave(struct cache *c) { return keep_leave(c); }
+
+void cache_take_up_again(struct cache *c) { keep_take_up_again(c); }
 
 /* --- get --- */
 
@@ -216,16 +221,41 @@ const char *cache_image_get(struct image *from, struct cache *c) {
     }
     atomic_store_explicit(&c->item_clock, head.item_clock, memory_order_relaxed);
     atomic_store_explicit(&c->flush_at_s, head.flush_at_s, memory_order_relaxed);
+    atomic_store_explicit(&c->pinned_bytes, head.pinned_bytes, memory_order_relaxed);
     geometry_note_classes(c);
     geometry_set_stocks(c);
     return NULL;
 }
 
+/* --- what is held --- */
+
+struct cache_held cache_held(const struct cache *c, enum cache_held_kind kind,
+                             const struct item *it) {
+    return (struct cache_held){.ref = ref_of_item(c, it), .kind = kind};
+}
+
+void cache_held_give_back(struct cache_thread *ct, const struct cache_held *held, unsigned count) {
+    struct cache *c = ct->cache;
+    for (unsigned i = 0; i < count; i++) {
+        struct item *it = chunk_is_at(c, held[i].ref) ? item_at(c, held[i].ref) : NULL;
+        if (it != NULL && held[i].kind == CACHE_HELD_DRAFT) {
+            item_release(ct, it);
+        } else if (it != NULL) {
+            cache_return(ct, it);
+        }
+    }
+}
+
 /* --- own --- */
+
+bool cache_may_own(struct cache *c) { return memory_file_may_own(c->arena->file); }
 
 void cache_own(struct cache *c) {
     keep_own(c);
     keep_serve(c);
+}
+
+void cache_settle_in(struct cache *c) {
     if (c->policy_renamed) {
         cache_set_policy(c, c->config.policy, SLAB_CLASS_NONE);
     }

@@ -240,6 +240,13 @@ void cache_sizes_settled(struct cache *c) {
     }
 }
 
+static void keep_free_apart(struct cache *c) {
+    free(c->apart);
+    free(c->head_apart);
+    c->apart = NULL;
+    c->head_apart = NULL;
+}
+
 static struct partition *partitions_of_memory(unsigned count) {
     size_t bytes = count * sizeof(struct partition);
     struct partition *made = aligned_alloc(64, bytes);
@@ -255,12 +262,27 @@ static void copy_partitions(struct partition *to, const struct partition *from, 
 }
 
 bool keep_set_apart(struct cache *c) {
-    free(c->apart);
+    keep_free_apart(c);
     c->apart = partitions_of_memory(c->partition_count);
-    if (c->apart != NULL) {
-        copy_partitions(c->apart, c->partitions, c->partition_count);
+    c->head_apart = malloc(sizeof *c->head_apart);
+    if (c->apart == NULL || c->head_apart == NULL) {
+        return false;
     }
-    return c->apart != NULL;
+    copy_partitions(c->apart, c->partitions, c->partition_count);
+    memcpy(c->head_apart, head_of(c), sizeof *c->head_apart);
+    return true;
+}
+
+/* Word by word, so that a crash on the way leaves each as it was or as it is to be. */
+void keep_take_up_again(struct cache *c) {
+    char *to = (char *)head_of(c);
+    const char *from = (const char *)c->head_apart;
+    copy_partitions(c->partitions, c->apart, c->partition_count);
+    for (size_t at = 0; at < sizeof *c->head_apart; at += sizeof(kept_word)) {
+        if (memcmp(to + at, from + at, sizeof(kept_word)) != 0) {
+            memcpy(to + at, from + at, sizeof(kept_word));
+        }
+    }
 }
 
 bool keep_leave(struct cache *c) {
@@ -297,7 +319,7 @@ struct partition *keep_partitions(struct cache *c, unsigned count) {
 }
 
 void keep_free_partitions(struct cache *c) {
-    free(c->apart);
+    keep_free_apart(c);
     if (c->arena == NULL || c->arena->file == NULL || c->borrowed) {
         free(c->partitions);
     }

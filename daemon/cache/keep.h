@@ -13,10 +13,12 @@ bool keep_recall_classes(struct cache *);
 /* Memory for so many partitions: of the file's front, where their CAS counts are found again. They
  * are zeroes. NULL: out of memory */
 struct partition *keep_partitions(struct cache *, unsigned count);
-/* Copies the partitions out of the file's front, for when that is another process's: keep_leave
- * puts the copy in their place. False: out of memory. */
+/* Copies the partitions out of the file's front, and its head, for when that is another process's:
+ * keep_leave puts the copy in their place, keep_take_up_again takes back what the other has
+ * written there. False: out of memory. */
 bool keep_set_apart(struct cache *);
 bool keep_leave(struct cache *);
+void keep_take_up_again(struct cache *);
 /* The file is no other process's any more: partitions go to its front. */
 void keep_own(struct cache *);
 void keep_free_partitions(struct cache *);

@@ -102,7 +102,9 @@ struct cache {
     struct limbos      *limbos; /* THREADS_MAX of them, by turn; of the heap store, else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
-    struct partition   *apart; /* a copy in this process's own memory (keep_set_apart), or NULL */
+    /* copies in this process's own memory (keep_set_apart), or NULL */
+    struct partition   *apart;
+    struct memory_head *head_apart;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
     /* of each class in each partition: what its oldest item was, to whoever chooses a victim
      * (victim.c); 0: not known, or none */

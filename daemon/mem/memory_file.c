@@ -314,10 +314,11 @@ struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]) {
     return memory_file_of(fd, "memory", why);
 }
 
-void memory_file_own(struct memory_file *f) {
-    mprotect(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE);
-    f->borrowed = false;
+bool memory_file_may_own(struct memory_file *f) {
+    return mprotect(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE) == 0;
 }
+
+void memory_file_own(struct memory_file *f) { f->borrowed = false; }
 
 bool memory_file_leave(struct memory_file *f) {
     f->borrowed = true; /* what is given back here is not the other's */

@@ -84,7 +84,8 @@ struct memory_wish {
 struct memory_file {
     char               *path;       /* for sentences; its own */
     int                 fd;
-    /* it is another process's still: until memory_file_own the mapping cannot be written */
+    /* it is another process's still: until memory_file_may_own the mapping cannot be written, and
+     * until memory_file_own nobody does */
     bool                borrowed;
     bool                is_new;     /* nothing is in it */
     bool                has_small_pages; /* which may be joined (mem/join.h): it is on tmpfs */
@@ -103,7 +104,9 @@ struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMO
 struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]);
 /* One that has no name and goes with the last process that has it. NULL: `why`. */
 struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]);
-/* The other process has left it: from now on it may be written. */
+/* Makes the mapping writable. False: the system refuses, and errno. */
+bool memory_file_may_own(struct memory_file *);
+/* After that, once the other process has left it: it is this one's. */
 void memory_file_own(struct memory_file *);
 /* It is another process's now: what this one still writes is seen by nobody but itself. False: the
  * system refuses, and this process must not write another byte to it. */

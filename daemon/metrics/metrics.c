@@ -19,7 +19,7 @@
 #include "net/address.h"
 #include "net/listen.h"
 
-enum { SOCKETS_MOST = 8, BACKLOG = 16 };
+enum { SOCKETS_MOST = NET_COMPANION_FDS, BACKLOG = 16 };
 
 struct metrics {
     struct server  *server;
@@ -27,6 +27,9 @@ struct metrics {
     int             stop_fd;
     int             fds[SOCKETS_MOST];
     unsigned        count;
+    pthread_mutex_t looks; /* while it looks at the server, or rests */
+    bool            ends;  /* under `looks` */
+    bool            rests; /* of whoever started it */
     struct figures *figures; /* the thread's; NULL: to be made anew */
     struct page    *page;    /* likewise */
     struct text_out answers[PAGE_GROUPS];
@@ -89,7 +92,9 @@ static void serve_peer(struct metrics *m, int fd) {
         answer_plainly(&peer, 404, "/metrics is all there is\n");
     } else {
         size_t      bytes = 0;
-        const char *text = make_page(m, request.openmetrics, &bytes);
+        pthread_mutex_lock(&m->looks);
+        const char *text = !m->ends ? make_page(m, request.openmetrics, &bytes) : NULL;
+        pthread_mutex_unlock(&m->looks);
         peer.until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000;
         if (text != NULL) {
             http_answer(&peer, 200,
@@ -116,7 +121,11 @@ static void *metrics_main(void *arg) {
         if (at[0].revents != 0 || (ready < 0 && errno != EINTR)) {
             return NULL;
         }
-        for (unsigned i = 1; ready > 0 && i <= m->count; i++) {
+        /* who comes while this rests is the next process's, if there is one */
+        pthread_mutex_lock(&m->looks);
+        bool ends = m->ends;
+        pthread_mutex_unlock(&m->looks);
+        for (unsigned i = 1; ready > 0 && !ends && i <= m->count; i++) {
             int fd = at[i].revents != 0
                          ? accept4(at[i].fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
                          : -1;
@@ -133,14 +142,17 @@ static void *metrics_main(void *arg) {
 /* --- starting --- */
 
 /* A socket of one address, or -1 and errno. */
-static int open_one(const struct addrinfo *ai) {
+static int open_one(const struct addrinfo *ai, struct handed *handed) {
     int on = 1;
+    int there = handed_take(handed, SOCK_STREAM, ai->ai_addr);
+    if (there >= 0) {
+        return there;
+    }
     int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, ai->ai_protocol);
     if (fd < 0) {
         return -1;
     }
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     if (ai->ai_family == AF_INET6) {
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     }
@@ -153,11 +165,11 @@ static int open_one(const struct addrinfo *ai) {
     return fd;
 }
 
-static bool open_sockets(struct metrics *m, const char *address, bool open_to_all) {
+static bool open_sockets(struct metrics *m, const struct metrics_config *config) {
     struct address      a;
     char                error[SETTING_WHY_BYTES] = "one address is wanted";
-    const char         *rest = address;
-    struct listen_place place = {.socket_type = SOCK_STREAM, .local_only = !open_to_all};
+    const char         *address = config->address, *rest = address;
+    struct listen_place place = {.socket_type = SOCK_STREAM, .local_only = !config->open_to_all};
     if (address_next(&rest, METRICS_PORT, &a, error, sizeof error) <= 0 || *rest != '\0') {
         log_error("-o metrics=%s: %s", address, error);
         return false;
@@ -170,7 +182,7 @@ static bool open_sockets(struct metrics *m, const char *address, bool open_to_al
         return false;
     }
     for (const struct addrinfo *ai = found; ai && m->count < SOCKETS_MOST; ai = ai->ai_next) {
-        int fd = open_one(ai);
+        int fd = open_one(ai, config->handed);
         if (fd >= 0) {
             m->fds[m->count++] = fd;
         } else {
@@ -206,16 +218,18 @@ static void release(struct metrics *m) {
     if (m->stop_fd >= 0) {
         close(m->stop_fd);
     }
+    pthread_mutex_destroy(&m->looks);
     free(m);
 }
 
-struct metrics *metrics_start(struct server *server, const char *address, bool open_to_all) {
+struct metrics *metrics_start(struct server *server, const struct metrics_config *config) {
     struct metrics *m = calloc(1, sizeof *m);
     if (m == NULL) {
         log_error("cannot tell metrics: out of memory");
         return NULL;
     }
     m->server = server;
+    pthread_mutex_init(&m->looks, NULL);
     for (int i = 0; i < PAGE_GROUPS; i++) {
         text_out_init(&m->answers[i]);
     }
@@ -223,12 +237,37 @@ struct metrics *metrics_start(struct server *server, const char *address, bool o
     if (m->stop_fd < 0) {
         log_error("cannot tell metrics: %s", strerror(errno));
     }
-    if (m->stop_fd < 0 || !open_sockets(m, address, open_to_all) || !start_thread(m)) {
+    bool opened = m->stop_fd >= 0 && open_sockets(m, config);
+    if (opened && config->rests) {
+        metrics_rest(m); /* before there is a thread */
+    }
+    if (!opened || !start_thread(m)) {
+        if (opened && config->rests) {
+            metrics_go_on(m);
+        }
         release(m);
         return NULL;
     }
-    log_info("metrics on http://%s", address);
+    log_info("metrics on http://%s", config->address);
     return m;
+}
+
+void metrics_rest(struct metrics *m) {
+    pthread_mutex_lock(&m->looks);
+    m->rests = true;
+}
+
+void metrics_go_on(struct metrics *m) {
+    m->rests = false;
+    pthread_mutex_unlock(&m->looks);
+}
+
+static void rest(void *arg) { metrics_rest(arg); }
+static void go_on(void *arg) { metrics_go_on(arg); }
+
+void metrics_companion(struct metrics *m, struct net_companion *with) {
+    *with = (struct net_companion){.fd_count = m->count, .rest = rest, .go_on = go_on, .arg = m};
+    memcpy(with->fds, m->fds, m->count * sizeof *m->fds);
 }
 
 void metrics_stop(struct metrics **taken) {
@@ -239,6 +278,10 @@ void metrics_stop(struct metrics **taken) {
         return;
     }
     while (write(m->stop_fd, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    if (m->rests) {
+        m->ends = true;
+        metrics_go_on(m);
     }
     pthread_join(m->thread, NULL);
     release(m);

@@ -8,15 +8,28 @@
 #define SLATE_METRICS_METRICS_H
 #include <stdbool.h>
 
+#include "net/handed.h"
+#include "net/net.h"
 #include "serve/server.h"
 
 enum { METRICS_PORT = 9150, METRICS_REQUEST_BYTES = 8192, METRICS_REQUEST_S = 5 };
 
 struct metrics;
 
-/* `address`: HOST, HOST:PORT or [V6]:PORT; port METRICS_PORT where it names none. `open_to_all`:
- * others may reach it. NULL, after a log line: it cannot be had. The port may be shared with a
- * process of the same user, so that the next server of this one can begin before it ends. */
-struct metrics *metrics_start(struct server *, const char *address, bool open_to_all);
-void            metrics_stop(struct metrics **); /* NULL: nothing to do */
+struct metrics_config {
+    const char    *address;     /* HOST, HOST:PORT or [V6]:PORT; METRICS_PORT where it names none */
+    bool           open_to_all; /* others may reach it */
+    struct handed *handed;      /* sockets of the process before; NULL: none */
+    bool           rests;       /* nobody is answered until metrics_go_on */
+};
+
+/* NULL, after a log line: it cannot be had. */
+struct metrics *metrics_start(struct server *, const struct metrics_config *);
+/* Nobody is answered, nor the server looked at, until metrics_go_on; who comes waits. Returns once
+ * an answer under way is made. */
+void            metrics_rest(struct metrics *);
+void            metrics_go_on(struct metrics *);
+/* How it goes along to the next process. */
+void            metrics_companion(struct metrics *, struct net_companion *);
+void            metrics_stop(struct metrics **); /* NULL: nothing to do; also one that rests */
 #endif

@@ -1,6 +1,7 @@
 /* The side that comes: what the process before offers, before anything is built. */
 #ifndef SLATE_NET_ARRIVE_H
 #define SLATE_NET_ARRIVE_H
+#include "base/succession.h"
 #include "net/handed.h"
 #include "net/handover.h"
 #include "serve/server.h"
@@ -8,6 +9,7 @@
 struct arrival {
     int           fd, pid; /* to the process before; which it is */
     int           memory_fd, handover_fd; /* whoever takes them makes them -1 */
+    struct succession succession;
     struct handed sockets;
     struct cache_taken facts;
     unsigned char secret[KEY_SECRET_BYTES];

@@ -16,7 +16,8 @@ struct conn_image {
 };
 
 uint64_t cargo_layout(void) {
-    return cache_image_layout() ^ (uint64_t)sizeof(struct conn_image) << 32 ^ session_image_bytes();
+    return cache_image_layout() ^ (uint64_t)sizeof(struct conn_image) << 32 ^
+           (uint64_t)sizeof(struct cache_held) << 48 ^ session_image_bytes();
 }
 
 /* It never becomes one that can go: its keys, or what it waits for, are in this process. */
@@ -39,21 +40,12 @@ unsigned cargo_busy(struct net *net) {
     return busy;
 }
 
-unsigned cargo_clear(struct net *net) {
+unsigned cargo_count(const struct net *net) {
     unsigned count = 0;
     for (unsigned i = 0; i < net->worker_count; i++) {
-        struct worker *w = &net->workers[i];
-        cache_turn_begin(w->cache_thread);
-        for (struct conn *c = w->conns, *next; c != NULL; c = next) {
-            next = c->next;
-            if (may_go(c)) {
-                count++;
-            } else {
-                worker_unlist(w, c);
-                conn_close(c);
-            }
+        for (const struct conn *c = net->workers[i].conns; c != NULL; c = c->next) {
+            count += may_go(c);
         }
-        cache_turn_end(w->cache_thread);
     }
     return count;
 }
@@ -71,7 +63,7 @@ static void put_conn(struct image *to, const struct conn *c) {
     session_put(to, c->session);
 }
 
-void cargo_put(struct image *to, struct net *net, int *fds) {
+void cargo_put(struct image *to, const struct net *net, int *fds) {
     for (unsigned i = 0; i < net->worker_count; i++) {
         for (const struct conn *c = net->workers[i].conns; c != NULL; c = c->next) {
             if (may_go(c)) {
@@ -80,6 +72,57 @@ void cargo_put(struct image *to, struct net *net, int *fds) {
             }
         }
     }
+}
+
+/* --- what those hold that stay --- */
+
+/* Puts it, or counts it if there is no image. */
+static unsigned put_held(struct image *to, const struct cache *cache, enum cache_held_kind kind,
+                         const struct item *it) {
+    if (to != NULL) {
+        struct cache_held held = cache_held(cache, kind, it);
+        image_put(to, &held, sizeof held);
+    }
+    return 1;
+}
+
+static unsigned put_held_of(struct image *to, const struct cache *cache, const struct conn *c) {
+    unsigned count = 0;
+    const struct item *it;
+    if (session_holds_draft(c->session)) {
+        count += put_held(to, cache, CACHE_HELD_DRAFT, session_draft(c->session)->item);
+    }
+    for (unsigned i = 0; c->pending != NULL && (it = output_borrowed(c->pending, i)) != NULL; i++) {
+        count += put_held(to, cache, CACHE_HELD_BORROWED, it);
+    }
+    return count;
+}
+
+static unsigned put_all_held(struct image *to, const struct net *net) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        for (const struct conn *c = net->workers[i].conns; c != NULL; c = c->next) {
+            count += may_go(c) ? 0 : put_held_of(to, net->server->cache, c);
+        }
+    }
+    return count;
+}
+
+void cargo_put_held(struct image *to, const struct net *net) {
+    image_put_u64(to, put_all_held(NULL, net));
+    put_all_held(to, net);
+}
+
+bool cargo_get_held(struct image *from, struct held_list *list) {
+    uint64_t count = image_take_u64(from);
+    size_t bytes = (size_t)count * sizeof *list->each;
+    const void *each = count <= UINT32_MAX ? image_part(from, bytes) : NULL;
+    list->each = each != NULL ? malloc(bytes + 1) : NULL;
+    list->count = list->each != NULL ? (unsigned)count : 0;
+    if (list->each != NULL) {
+        memcpy(list->each, each, bytes);
+    }
+    return list->each != NULL;
 }
 
 /* --- get --- */

@@ -1,6 +1,7 @@
 #include "net/handover.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -89,7 +90,9 @@ int handover_receive(int fd, struct handover_message *m, int fds[HANDOVER_FDS_MO
     while (count > 0) {
         close(fds[--count]);
     }
-    errno = EBADMSG;
+    bool speaks = (size_t)got >= offsetof(struct handover_message, layout) &&
+                  m->magic == HANDOVER_MAGIC;
+    errno = speaks && m->version != HANDOVER_VERSION ? EPROTO : EBADMSG;
     return -1;
 }
 

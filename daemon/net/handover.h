@@ -3,17 +3,19 @@
  *
  *     next                            the one that serves
  *     HELLO     layout of its image ->
- *                                   <- OFFER     memory file; facts
+ *                                   <- OFFER     memory file; facts; the succession
  *                                   <- SOCKETS   listeners and UDP, as often as it takes
  *     READY     all else is built   ->
  *                                      … nobody is answered from here …
  *                                   <- STATE     image of cache and connections
  *                                   <- CONNS     their sockets, as often as it takes
- *     TAKEN     it could serve now  ->
- *                                   <- GO        it does; the other leaves
+ *            … whoever takes the succession first (base/succession.h) goes on …
+ *     SERVES    the other may leave ->
  *
- * Instead of each message REFUSED may come, with a sentence, or the end. Until GO is sent the one
- * that serves goes on as if nothing had been; the next one changes nothing until it has it. */
+ * Instead of each message REFUSED may come, with a sentence, or the end. Until the next one has
+ * taken the succession it changes nothing, and the one that serves may go on as if nothing had
+ * been; it takes the succession itself when the next one has ended or does not answer. A next one
+ * that ends between that and its first turn has changed only what the other keeps a copy of. */
 #ifndef SLATE_NET_HANDOVER_H
 #define SLATE_NET_HANDOVER_H
 #include <stdbool.h>
@@ -29,12 +31,16 @@ enum handover_kind {
     HANDOVER_READY,
     HANDOVER_STATE,
     HANDOVER_CONNS,
-    HANDOVER_TAKEN,
-    HANDOVER_GO,
+    HANDOVER_SERVES,
 };
 enum { HANDOVER_FDS_MOST = 200, HANDOVER_TEXT_BYTES = 512 };
+enum { HANDOVER_OFFER_FDS = 3 }; /* memory file, the socket that this is said on, the succession */
+#define HANDOVER_OTHER_VERSION \
+    "it speaks another version of takeovers; stop the server and start the next one, which with " \
+    "-e has the items"
 #define HANDOVER_MAGIC UINT32_C(0x736c6f76)
-enum { HANDOVER_VERSION = 1 };
+/* To be raised with each change of what is said; the first four fields stay as they are. */
+enum { HANDOVER_VERSION = 2 };
 
 struct handover_message {
     uint32_t magic, version, kind; /* set by handover_send */
@@ -52,7 +58,8 @@ bool handover_send(int fd, struct handover_message *, enum handover_kind, const 
                    unsigned fd_count);
 bool handover_refuse(int fd, const char *why);
 /* 1: a message, whose descriptors are the caller's; 0: the other has ended; -1: errno, EBADMSG
- * where the bytes are no message of this version. Descriptors of such bytes are closed. */
+ * where the bytes are no message, EPROTO where they are one of another version. Descriptors of such
+ * bytes are closed. */
 int handover_receive(int fd, struct handover_message *, int fds[HANDOVER_FDS_MOST]);
 /* Whether the process at the other end belongs to this one's user, or is root's; and its number. */
 bool handover_is_ours(int fd, int *pid);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/crash.h"
+#include "base/succession.h"
 #include "base/image.h"
 #include "base/log.h"
 #include "net/handover.h"
@@ -21,31 +23,46 @@
 #include "serve/process.h"
 
 enum {
+    CONNECT_US = 10 * 1000 * 1000, /* one that was started has so long until it asks, or ends */
     BUILD_S = 60,                 /* the next process has so long until it is built */
+    LISTEN_AGAIN_S = 1,           /* after a want of descriptors */
     TUNER_US = 2000 * 1000,       /* the tuner, until it rests */
     WORKERS_US = 1000 * 1000,     /* the workers, likewise: while they do, clients wait */
     TRY_US = 10 * 1000,           /* between two looks whether all connections could go */
-    TRIES_MOST = 100,             /* then those that cannot are closed */
+    TRIES_MOST = 100,             /* then those that cannot are left behind */
     ANSWER_MS = 5000,             /* the next process has so long to take all, while clients wait */
+    DECIDED_MS = 10,              /* between two looks at one that has taken it */
 };
 
 struct leaving {
     struct net  *net;
     int          listen_fd, peer_fd, peer_pid;
     pid_t        child; /* that was started; 0: none */
+    uint64_t     child_since_us; /* since when it has not asked */
     unsigned     tries;
-    bool         tuner_rests;
-    uint64_t     begun_us;
-    struct event listen_event, peer_event, try_timer;
+    bool         tuner_rests, companion_rests;
+    struct event listen_event, listen_timer, peer_event, try_timer;
     struct image image;
+    struct succession succession;
 };
 
 /* --- the one who asks --- */
+
+static void companion_go_on(struct leaving *v) {
+    const struct net_companion *with = &v->net->companion;
+    if (v->companion_rests) {
+        v->companion_rests = false;
+        with->go_on(with->arg);
+    }
+}
 
 static void forget_peer(struct leaving *v) {
     if (v->tuner_rests && !v->net->left) { /* else it has nothing to tend any more */
         tuner_go_on(v->net->server->tuner);
         v->tuner_rests = false;
+    }
+    if (!v->net->left) {
+        companion_go_on(v);
     }
     if (v->peer_fd >= 0) {
         event_del(&v->peer_event);
@@ -53,7 +70,9 @@ static void forget_peer(struct leaving *v) {
         close(v->peer_fd);
         v->peer_fd = -1;
     }
+    v->child_since_us = clock_mono_us();
     image_close(&v->image);
+    succession_close(&v->succession);
 }
 
 /* Goes on serving. */
@@ -77,7 +96,7 @@ static unsigned count_sockets(const struct net *net) {
     for (const struct udp_socket *u = net->udp; u != NULL; u = u->next) {
         n++;
     }
-    return n;
+    return n + net->companion.fd_count;
 }
 
 static bool send_fds(int to, enum handover_kind kind, const int *fds, unsigned count) {
@@ -103,6 +122,9 @@ static bool send_sockets(const struct leaving *v) {
     for (const struct udp_socket *u = net->udp; u != NULL; u = u->next) {
         fds[n++] = u->record.fd;
     }
+    for (unsigned i = 0; i < net->companion.fd_count; i++) {
+        fds[n++] = net->companion.fds[i];
+    }
     bool sent = send_fds(v->peer_fd, HANDOVER_SOCKETS, fds, n);
     free(fds);
     return sent;
@@ -112,20 +134,23 @@ static void offer(struct leaving *v, const struct handover_message *hello) {
     struct cache *cache = v->net->server->cache;
     struct handover_message m = {.partitions = cache_partitions(cache),
                                  .socket_count = count_sockets(v->net)};
-    int    fds[2] = {cache_file(cache), v->listen_fd};
     size_t index_bytes;
     if (hello->layout != cargo_layout()) {
-        refuse(v, "it lays out what is handed over otherwise than the server that runs");
+        refuse(v, "it lays out what is handed over otherwise than the server that runs; stop that "
+                  "one and start the next, which with -e has the items");
         return;
     }
-    if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes))) {
-        refuse(v, "there is no memory for what it is told");
+    if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes)) ||
+        !succession_make(&v->succession)) {
+        refuse(v, "there is no memory for what it is told, or no descriptor");
         return;
     }
+    const int fds[HANDOVER_OFFER_FDS] = {cache_file(cache), v->listen_fd, v->succession.fd};
     m.index_bytes = index_bytes;
     key_hash_secret(m.secret);
     crash_point("offer_made");
-    if (!handover_send(v->peer_fd, &m, HANDOVER_OFFER, fds, 2) || !send_sockets(v)) {
+    if (!handover_send(v->peer_fd, &m, HANDOVER_OFFER, fds, HANDOVER_OFFER_FDS) ||
+        !send_sockets(v)) {
         refuse(v, strerror(errno));
     }
     crash_point("offered");
@@ -155,12 +180,13 @@ static bool rest(struct net *net) {
 
 static bool send_state(struct leaving *v) {
     struct net *net = v->net;
-    struct handover_message m = {.conn_count = cargo_clear(net)};
+    struct handover_message m = {.conn_count = cargo_count(net)};
     int *fds = calloc(m.conn_count + 1, sizeof *fds);
     bool sent = fds != NULL && cache_image_put(&v->image, net->server->cache);
     crash_point("image_made");
     if (sent) {
         cargo_put(&v->image, net, fds);
+        cargo_put_held(&v->image, net);
         sent = image_finish(&v->image) &&
                handover_send(v->peer_fd, &m, HANDOVER_STATE, &v->image.fd, 1) &&
                send_fds(v->peer_fd, HANDOVER_CONNS, fds, m.conn_count);
@@ -170,33 +196,50 @@ static bool send_state(struct leaving *v) {
     return sent;
 }
 
-/* Whether the next process has all, and this one is not to stop meanwhile. */
-static bool is_taken(const struct leaving *v, char why[HANDOVER_TEXT_BYTES]) {
+static bool is_to_stop(const struct leaving *v) {
+    return atomic_load_explicit(&v->net->server->stop, memory_order_acquire) != SERVER_RUN;
+}
+
+/* Until the next process says that it serves, or something else that ends the wait, which `why`
+ * tells. What it has decided is another question. */
+static void await_next(const struct leaving *v, char why[HANDOVER_TEXT_BYTES]) {
     struct pollfd p = {.fd = v->peer_fd, .events = POLLIN};
     struct handover_message m;
-    int fds[HANDOVER_FDS_MOST], ready;
+    int fds[HANDOVER_FDS_MOST], ready, got = -1;
+    uint64_t until_us = clock_mono_us() + ANSWER_MS * 1000;
     do {
-        ready = poll(&p, 1, ANSWER_MS);
-    } while (ready < 0 && errno == EINTR);
-    int got = ready > 0 ? handover_receive(v->peer_fd, &m, fds) : -1;
+        uint64_t now_us = clock_mono_us();
+        ready = now_us < until_us ? poll(&p, 1, (int)((until_us - now_us) / 1000 + 1)) : 0;
+    } while (ready < 0 && errno == EINTR && !is_to_stop(v));
+    if (ready > 0) {
+        got = handover_receive(v->peer_fd, &m, fds);
+    }
     for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
         close(fds[i]); /* nobody asked for them */
     }
-    bool taken = got == 1 && m.kind == HANDOVER_TAKEN &&
-                 atomic_load_explicit(&v->net->server->stop, memory_order_acquire) == SERVER_RUN;
     snprintf(why, HANDOVER_TEXT_BYTES, "%s",
-             ready == 0                                  ? "it does not answer"
-             : got == 1 && m.kind == HANDOVER_REFUSED    ? m.text
-             : got == 0                                  ? "it has ended"
-             : got == 1 && m.kind == HANDOVER_TAKEN      ? "this one is to stop"
-                                                         : "it says nothing that is understood");
-    return taken;
+             is_to_stop(v)                            ? "this one is to stop"
+             : ready == 0                             ? "it does not answer"
+             : got == 1 && m.kind == HANDOVER_REFUSED ? m.text
+             : got == 0                               ? "it has ended"
+                                                      : "it says nothing that is understood");
+}
+
+/* Of a next process that has taken the succession: whether it came to serve. It does at once, or it
+ * ends; one that is stopped amid that is waited for, as one that serves would be. */
+static bool comes_to_serve(const struct leaving *v) {
+    struct pollfd p = {.fd = v->peer_fd};
+    bool ended = false;
+    while (succession_look(&v->succession) != SUCCESSION_NEXT_SERVES && !ended) {
+        ended = poll(&p, 1, DECIDED_MS) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
+    }
+    return succession_look(&v->succession) == SUCCESSION_NEXT_SERVES;
 }
 
 static void leave(struct leaving *v, uint64_t rested_us) {
     struct net *net = v->net;
     net->left = true;
-    crash_point("go_sent");
+    crash_point("left");
     if (!cache_leave(net->server->cache)) {
         _exit(0); /* nothing of the cache may be touched any more */
     }
@@ -208,17 +251,20 @@ static void leave(struct leaving *v, uint64_t rested_us) {
 
 /* Everybody rests. */
 static void hand_over(struct leaving *v, uint64_t rested_us) {
-    struct handover_message m = {.kind = 0};
+    struct cache *cache = v->net->server->cache;
     char why[HANDOVER_TEXT_BYTES];
     if (!send_state(v)) {
         snprintf(why, sizeof why, "a page is on its way, or there is no memory");
-    } else if (is_taken(v, why)) {
-        crash_point("taken");
-        if (handover_send(v->peer_fd, &m, HANDOVER_GO, NULL, 0)) {
+    } else {
+        await_next(v, why);
+    }
+    crash_point("next_heard");
+    if (!succession_take(&v->succession, SUCCESSION_FIRST)) {
+        if (comes_to_serve(v)) {
             leave(v, rested_us);
             return;
         }
-        snprintf(why, sizeof why, "it has ended");
+        cache_take_up_again(cache);
     }
     go_on(v->net); /* first, for it may last until the other is told */
     refuse(v, why);
@@ -248,7 +294,12 @@ static void on_try(evutil_socket_t fd, short what, void *arg) {
 }
 
 static void on_ready(struct leaving *v) {
+    const struct net_companion *with = &v->net->companion;
     crash_point("next_ready");
+    if (with->rest != NULL) { /* before the tuner, which its answers may wait for */
+        with->rest(with->arg);
+        v->companion_rests = true;
+    }
     if (!tuner_rest(v->net->server->tuner, TUNER_US)) {
         refuse(v, "the tuner does not come to rest");
         return;
@@ -279,8 +330,26 @@ static void on_peer(evutil_socket_t fd, short what, void *arg) {
     } else {
         refuse(v, got == 1 && m.kind == HANDOVER_REFUSED ? m.text
                   : got == 0                             ? "it has ended"
+                  : got < 0 && errno == EPROTO           ? HANDOVER_OTHER_VERSION
                                                          : "it says nothing that is understood");
     }
+}
+
+/* Who waits to be accepted would be told of again and again, while there is no descriptor. */
+static void listen_later(struct leaving *v) {
+    static const struct timeval later = {.tv_sec = LISTEN_AGAIN_S};
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        log_warn("a process that would take over waits: %s", strerror(errno));
+        event_del(&v->listen_event);
+        event_add(&v->listen_timer, &later);
+    }
+}
+
+static void on_listen_again(evutil_socket_t fd, short what, void *arg) {
+    struct leaving *v = arg;
+    (void)fd;
+    (void)what;
+    event_add(&v->listen_event, NULL);
 }
 
 static void on_next(evutil_socket_t fd, short what, void *arg) {
@@ -289,6 +358,7 @@ static void on_next(evutil_socket_t fd, short what, void *arg) {
     int pid, peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
     (void)what;
     if (peer < 0) {
+        listen_later(v);
         return;
     }
     bool ours = handover_is_ours(peer, &pid);
@@ -314,6 +384,7 @@ bool leaving_begin(struct net *net) {
     v->net = net;
     v->peer_fd = -1;
     v->image.fd = -1;
+    v->succession.fd = -1;
     v->listen_fd = cfg->handover_fd >= 0 ? cfg->handover_fd : handover_listen(cfg->handover_path);
     net->leaving = v;
     if (v->listen_fd < 0) {
@@ -321,6 +392,7 @@ bool leaving_begin(struct net *net) {
         return false;
     }
     event_assign(&v->listen_event, net->base, v->listen_fd, EV_READ | EV_PERSIST, on_next, v);
+    event_assign(&v->listen_timer, net->base, -1, 0, on_listen_again, v);
     event_assign(&v->try_timer, net->base, -1, 0, on_try, v);
     return event_add(&v->listen_event, NULL) == 0;
 }
@@ -335,6 +407,7 @@ void leaving_end(struct leaving **taken) {
     if (v->listen_fd >= 0) {
         if (event_initialized(&v->listen_event)) {
             event_del(&v->listen_event);
+            event_del(&v->listen_timer);
         }
         close(v->listen_fd);
         if (!v->net->left && !v->net->config.rests) {
@@ -360,12 +433,22 @@ void leaving_start_next(struct net *net) {
         log_warn("another process is taking over");
     } else {
         v->child = process_start_next();
+        v->child_since_us = clock_mono_us();
     }
 }
 
 void leaving_look(struct leaving *v) {
     int status;
-    if (v != NULL && v->child > 0 && waitpid(v->child, &status, WNOHANG) != 0) {
+    if (v == NULL || v->child == 0) {
+        return;
+    }
+    if (waitpid(v->child, &status, WNOHANG) != 0) {
         v->child = 0;
+    } else if (v->peer_fd < 0 && clock_mono_us() - v->child_since_us > CONNECT_US) {
+        log_warn("process %d, started to take over, has neither asked for it nor ended in %d s: it "
+                 "is killed",
+                 (int)v->child, CONNECT_US / 1000000);
+        kill(v->child, SIGKILL); /* its end is seen at the next look */
+        v->child_since_us = clock_mono_us();
     }
 }

@@ -269,6 +269,8 @@ struct net *net_start(struct server *server, const struct net_config *config) {
     return net;
 }
 
+void net_go_along(struct net *net, const struct net_companion *with) { net->companion = *with; }
+
 /* --- running and stopping --- */
 
 enum server_stop net_run(struct net *net) {

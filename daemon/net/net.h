@@ -68,6 +68,19 @@ enum server_stop net_run(struct net *);
 /* Makes net_run look at server->stop. `net` is a struct net; async-signal-safe. */
 void net_wake(void *net);
 
+/* What goes along to the next process beside the network's own: sockets that listen, and a thread
+ * that answers there. It rests while the cache is handed over, and for good when it was. */
+enum { NET_COMPANION_FDS = 8 };
+struct net_companion {
+    int      fds[NET_COMPANION_FDS];
+    unsigned fd_count;
+    void   (*rest)(void *); /* returns once it does; NULL: there is nobody */
+    void   (*go_on)(void *);
+    void    *arg;
+};
+/* Before net_run; the sockets are borrowed. */
+void net_go_along(struct net *, const struct net_companion *);
+
 /* Whether another process has taken over: all that is left is to end. Its number. */
 bool net_left(const struct net *, int *pid);
 

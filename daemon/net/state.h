@@ -25,6 +25,7 @@ struct net {
     uint64_t          disabled_at_us, counted_until_us, disabled_conns;
     struct udp_socket *udp;
     struct leaving   *leaving; /* how it is handed over; NULL: it cannot be */
+    struct net_companion companion; /* likewise of what goes along */
     bool              left;    /* to another process, whose sockets and items they are now */
     char             *socket_path; /* to be removed; NULL: none */
     unsigned          next_worker, worker_count; /* worker_count: initialised */
@@ -63,12 +64,20 @@ struct image;
 uint64_t cargo_layout(void);
 /* How many connections are amid something that is soon over. */
 unsigned cargo_busy(struct net *);
-/* Closes those that cannot be handed over; the others are counted. */
-unsigned cargo_clear(struct net *);
-/* Puts them, with their sockets in the same order. */
-void cargo_put(struct image *, struct net *, int *fds);
+/* How many can be handed over. The others stay: they are closed when this process leaves. */
+unsigned cargo_count(const struct net *);
+/* Puts these, with their sockets in the same order. */
+void cargo_put(struct image *, const struct net *, int *fds);
+/* Puts what the others hold of items: the next process gives it back, for they never come to. */
+void cargo_put_held(struct image *, const struct net *);
 /* Makes connections of so many; the descriptors are taken. False: the image is not whole, or no
  * memory. */
 bool cargo_get(struct image *, struct net *, const int *taken_fds, unsigned count);
+/* `each` is the caller's from now on. False: as above. */
+struct held_list {
+    struct cache_held *each;
+    unsigned           count;
+};
+bool cargo_get_held(struct image *, struct held_list *);
 
 #endif

@@ -8,6 +8,8 @@ local wire = require "support.wire"
 
 local EX_UNAVAILABLE <const>, KILLED <const> = 69, 137
 local OFFER <const>, SOCKETS <const>, READY <const>, STATE <const>, CONNS <const> = 3, 4, 5, 6, 7
+local LARGE_BYTES <const>, UNREAD_GETS <const> = 300000, 20
+local SPIN_TICKS <const> = 60 -- of the two seconds or more in which it looks twice
 local KILLS <const>, KILL_LATEST_MS <const> = 8, 60
 local PEER <const> = "perl tests/spec/support/handover_peer.pl "
 
@@ -104,6 +106,48 @@ describe("a takeover that comes to nothing", function()
         return "send:" .. path
     end
 
+    -- Connections that are not handed over: one that watches, one amid a value, one that reads no reply.
+    local function begin_what_stays()
+        local stay = { watcher = wire.connect(folder .. "/s"), writer = wire.connect(folder .. "/s"),
+            reader = wire.connect(folder .. "/s") }
+        assert.equal("STORED", wire.ask(client, ("set large 0 0 %d\r\n%s"):format(LARGE_BYTES, ("v"):rep(LARGE_BYTES))))
+        assert.equal("OK", wire.ask(stay.watcher, "watch mutations"))
+        assert(stay.writer:send(("set value 0 0 %d\r\nbegun"):format(LARGE_BYTES)))
+        assert(stay.reader:send(("get large\r\n"):rep(UNREAD_GETS)))
+        patience.wait_for("the reply to be too much for the socket", function()
+            local _, now = wire.stats(client, "conns")
+            local states = {}
+            for name, value in pairs(now) do
+                states[#states + 1] = name:find(":state$") and value or ""
+            end
+            states = table.concat(states, " ")
+            return states:find("conn_mwrite") and states:find("conn_nread") and states:find("conn_watch")
+        end)
+        return stay
+    end
+
+    local function go_on_with_what_stays(stay)
+        assert(stay.writer:send(("x"):rep(LARGE_BYTES - #"begun") .. "\r\n"))
+        assert.equal("STORED", stay.writer:receive("*l"))
+        for _ = 1, UNREAD_GETS do
+            assert.equal(("VALUE large 0 %d"):format(LARGE_BYTES), stay.reader:receive("*l"))
+            assert.equal(("v"):rep(LARGE_BYTES), stay.reader:receive(LARGE_BYTES))
+            assert.equal("", stay.reader:receive("*l"))
+            assert.equal("END", stay.reader:receive("*l"))
+        end
+        assert.matches("key=value", stay.watcher:receive("*l"), 1, true)
+        for _, one in pairs(stay) do
+            one:close()
+        end
+    end
+
+    -- Processor time that a process has had, in hundredths of a second.
+    local function ticks(pid)
+        local user, system = server.read_file(("/proc/%d/stat"):format(pid)):match(
+            "%) " .. ("%S+ "):rep(11) .. "(%d+) (%d+) ")
+        return tonumber(user) + tonumber(system)
+    end
+
     -- What the next process of this build says first: asked for by a server that listens elsewhere.
     local function learn_hello()
         local peer = background(("%slisten %s/elsewhere keep:%s/hello"):format(PEER, folder, folder), "peer")
@@ -166,7 +210,8 @@ describe("a takeover that comes to nothing", function()
         end
         start()
         local first = serving()
-        for i, point in ipairs { "next_offered", "next_built", "next_has_image", "next_takes" } do
+        for i, point in ipairs { "next_offered", "next_built", "next_has_image", "next_takes", "next_decided",
+            "file_owned", "partition_copied", "about_to_serve", "next_owns" } do
             local said = server.capture(("SLATED_CRASH_AT=%s %s --takeover >>%s/next 2>&1; echo $?"):format(
                 point, words(), folder))
             assert.equal(KILLED, tonumber(said), point)
@@ -184,8 +229,12 @@ describe("a takeover that comes to nothing", function()
             pending("needs the debug build: make DEBUG=1")
             return
         end
-        start("SLATED_CRASH_AT=go_sent")
-        take_over()
+        for _, point in ipairs { "state_sent", "next_heard", "left" } do
+            start("SLATED_CRASH_AT=" .. point)
+            take_over()
+            kill(serving())
+            os.remove(folder .. "/s")
+        end
     end)
 
     it("for the first is killed while it hands over: the next one ends, too", function()
@@ -194,7 +243,7 @@ describe("a takeover that comes to nothing", function()
             pending("needs the debug build: make DEBUG=1")
             return
         end
-        for _, point in ipairs { "offer_made", "offered", "next_ready", "image_made", "state_sent", "taken" } do
+        for _, point in ipairs { "offer_made", "offered", "next_ready", "partition_copied", "image_made" } do
             start("SLATED_CRASH_AT=" .. point)
             local first = serving()
             local said = server.capture(("%s --takeover 2>&1; echo $?"):format(words()))
@@ -214,12 +263,14 @@ describe("a takeover that comes to nothing", function()
         server.write_file(folder .. "/layout", hello:sub(1, 16) .. ("\x01"):rep(8) .. hello:sub(25))
         local cases = {
             { "send:" .. folder .. "/layout hear",
-              "refused: it lays out what is handed over otherwise than the server that runs" },
+              "refused: it lays out what is handed over otherwise than the server that runs; stop that one and " ..
+              "start the next, which with -e has the items" },
             { "", "" }, -- hangs up
             { "send:" .. folder .. "/garbage hear", "refused: it says nothing that is understood" },
             { "send:" .. folder .. "/half hear", "refused: it says nothing that is understood" },
             { "send:" .. folder .. "/long hear", "refused: it says nothing that is understood" },
-            { message("version", { [2] = 2 }) .. " hear", "refused: it says nothing that is understood" },
+            { message("version", { [2] = 77 }) .. " hear", "refused: it speaks another version of takeovers; stop " ..
+                "the server and start the next one, which with -e has the items" },
             { message("fds", { [4] = 3 }) .. " hear", "refused: it says nothing that is understood" },
             { message("kind", { [3] = 77 }) .. " hear", "refused: it says nothing that is understood" },
             { message("early", { [3] = READY }) .. " hear", "refused: it says nothing that is understood" },
@@ -250,6 +301,7 @@ describe("a takeover that comes to nothing", function()
         start()
         local first = serving()
         learn_hello()
+        local stay = begin_what_stays()
         local all = ("%s hear hear %s hear hear"):format(message("first"), message("ready", { [3] = READY }))
         local heard = ("kind %d\nkind %d\nkind %d\nkind %d"):format(OFFER, SOCKETS, STATE, CONNS)
         for i, case in ipairs {
@@ -265,7 +317,59 @@ describe("a takeover that comes to nothing", function()
             assert.matches(case[3] .. "; this one goes on", log(), 1, true)
             goes_on(first)
         end
+        go_on_with_what_stays(stay)
         take_over()
+    end)
+
+    it("for the process that was started hangs before it asks: it is killed, and the next may be started", function()
+        binary = folder .. "/slated"
+        assert(os.execute(("cp %s %s"):format(server.quoted(server.slated()), binary)))
+        start()
+        local first = serving()
+        assert(os.execute(("mv %s %s.kept"):format(binary, binary)))
+        server.write_file(binary, ("#!/bin/sh\necho $$ >%s/hung\nexec sleep 600\n"):format(folder))
+        assert(os.execute("chmod 755 " .. binary .. " && kill -USR2 " .. first))
+        local hung = patience.wait_for("the next process to hang", function()
+            return math.tointeger(tonumber((server.read_file(folder .. "/hung") or ""):match("^%d+\n")))
+        end)
+        pids[#pids + 1] = hung
+        assert(os.execute("kill -USR2 " .. first))
+        patience.wait_for("the first to say that it is busy", function()
+            return log():find("another process is taking over", 1, true)
+        end)
+        goes_on(first)
+        wait_for_end(hung)
+        assert.matches(("process %d, started to take over, has neither asked for it nor ended"):format(hung), log(), 1,
+            true)
+        goes_on(first)
+        assert(os.execute(("mv %s.kept %s"):format(binary, binary)))
+        take_over()
+    end)
+
+    it("for the first has no descriptor left: the next one waits, at no cost, until there is one", function()
+        if not os.execute("command -v prlimit >/dev/null") then
+            pending("needs prlimit")
+            return
+        end
+        start()
+        local first = serving()
+        assert(os.execute(("prlimit --pid %d --nofile=8:4096"):format(first)))
+        background(words("--takeover"), "log")
+        patience.wait_for("the first to say so", function()
+            return log():find("a process that would take over waits: Too many open files", 1, true)
+        end)
+        local said = count("would take over waits")
+        local before = ticks(first)
+        patience.wait_for("it to look again, twice", function()
+            return count("would take over waits") >= said + 2
+        end)
+        assert.is_true(ticks(first) - before < SPIN_TICKS)
+        assert(os.execute(("prlimit --pid %d --nofile=4096:4096"):format(first)))
+        patience.wait_for("the next one to serve", function()
+            return serving() ~= first
+        end)
+        wait_for_end(first)
+        assert.equal("HD", wire.ask(client, "mg item"))
     end)
 
     it("for it is another user's", function()

@@ -155,10 +155,6 @@ bool settings_check(const struct settings *s, char *why) {
         return setting_refuse(
             why, "--takeover wants -o takeover_socket, where the server that runs is found");
     }
-    if (s->takeover_socket && s->metrics) {
-        return setting_refuse(
-            why, "takeover_socket cannot be had with metrics, whose listener is not handed over");
-    }
     if (s->takeover_socket && strcmp(s->store, "slab") != 0) {
         return setting_refuse(why, "takeover_socket needs --store=slab, not %s", s->store);
     }

@@ -161,6 +161,8 @@ size_t         output_keep_bytes(const struct output *);
  * that says why may follow, in the middle of a multi-get, too. False: packets are left, and nothing
  * has changed. Not of a kept one. */
 bool output_cut(struct output *);
+/* The i-th value that is borrowed still; NULL: there are not so many. */
+const struct item *output_borrowed(const struct output *, unsigned i);
 /* of output_keep; returns what is still borrowed */
 void   output_destroy(struct output **);
 #endif

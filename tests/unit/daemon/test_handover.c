@@ -40,7 +40,8 @@ static void test_many_are_handed(void) {
 }
 
 /* Sends a message and two descriptors, with other first fields or another length. */
-static void test_refused(const char *what, size_t bytes, uint32_t version, uint32_t fd_count) {
+static void test_refused(const char *what, size_t bytes, uint32_t version, uint32_t fd_count,
+                         int error) {
     int ends[2], got_fds[HANDOVER_FDS_MOST];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         ok(false, "there are sockets");
@@ -64,7 +65,7 @@ static void test_refused(const char *what, size_t bytes, uint32_t version, uint3
     unsigned before = open_descriptors();
     bool sent = sendmsg(ends[0], &message, 0) == (ssize_t)bytes;
     int result = handover_receive(ends[1], &got, got_fds);
-    ok(sent && result == -1 && errno == EBADMSG, "%s is no message", what);
+    ok(sent && result == -1 && errno == error, "%s is no message", what);
     is(open_descriptors(), before, "and its descriptors are closed");
     close(ends[0]);
     close(ends[1]);
@@ -72,10 +73,11 @@ static void test_refused(const char *what, size_t bytes, uint32_t version, uint3
 
 static void test_messages(void) {
     size_t whole = sizeof(struct handover_message);
-    test_refused("half of one", whole / 2, HANDOVER_VERSION, 2);
-    test_refused("one and a half", whole + whole / 2, HANDOVER_VERSION, 2);
-    test_refused("another version's", whole, HANDOVER_VERSION + 1, 2);
-    test_refused("one that promises other descriptors", whole, HANDOVER_VERSION, 3);
+    test_refused("half of one", whole / 2, HANDOVER_VERSION, 2, EBADMSG);
+    test_refused("one and a half", whole + whole / 2, HANDOVER_VERSION, 2, EBADMSG);
+    test_refused("another version's", whole, HANDOVER_VERSION + 1, 2, EPROTO);
+    test_refused("a longer one of another version", whole + 8, HANDOVER_VERSION + 1, 2, EPROTO);
+    test_refused("one that promises other descriptors", whole, HANDOVER_VERSION, 3, EBADMSG);
 }
 
 static void test_whole(void) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/image.h"
+#include "cache/keep.h"
 #include "cache/partition.h"
 #include "cache_fixture.h"
 
@@ -136,7 +137,9 @@ static void goes_over(const char *what) {
     image_close(&put);
     same_facts(old.c, next.c, what);
     ok(cache_leave(old.c), "%s: the first leaves", what);
+    ok(cache_may_own(next.c), "the next may write");
     cache_own(next.c);
+    cache_settle_in(next.c);
     end(&old);
     is(look(next.ct, ITEMS, after, &wrong), found, "%s: the next finds as many", what);
     is(memcmp(before, after, sizeof before), 0, "%s: … and the same", what);
@@ -153,7 +156,9 @@ static void goes_over(const char *what) {
     ok(cache_image_get(&get, third.c) == NULL, "%s: a third takes it from the second", what);
     same_facts(next.c, third.c, what);
     cache_leave(next.c);
+    ok(cache_may_own(third.c), "the third may write");
     cache_own(third.c);
+    cache_settle_in(third.c);
     end(&next);
     look(third.ct, ITEMS, after, &wrong);
     is(wrong, 0, "%s: … with all values", what);
@@ -256,13 +261,100 @@ static void test_another_policy_of_the_options_is_taken(void) {
     get = opened(&put);
     ok(cache_image_get(&get, next.c) == NULL, "options with another policy");
     cache_leave(old.c);
+    ok(cache_may_own(next.c), "the next may write");
     cache_own(next.c);
+    cache_settle_in(next.c);
     end(&old);
     ok(cache_policy(next.c) == &evict_s3fifo, "… have theirs");
     the_first_goes_on(&next, "with it");
     image_close(&get);
     image_close(&put);
     end(&next);
+}
+
+/* The next one had it, and ended before it changed an item. */
+static void test_what_the_next_one_had_is_taken_up_again(void) {
+    static char head[sizeof(struct memory_head)];
+    struct cache_config config = config_now(), other = config;
+    struct life old = begin(&config);
+    fill(old.ct, 0, ITEMS, 1);
+    other.policy = &evict_s3fifo;
+    struct life next = next_of(&old, other);
+    struct image put = image_of(old.c), get = opened(&put);
+    uint64_t cas = cas_most(old.c);
+    memcpy(head, old.c->arena->file->head, sizeof head);
+    ok(cache_image_get(&get, next.c) == NULL && cache_may_own(next.c), "the next has all");
+    cache_own(next.c);
+    ok(keep_set_apart(next.c), "… and looks at the file as another process would");
+    cache_take_up_again(old.c);
+    ok(cache_leave(next.c), "… which has ended");
+    is(cas_most(old.c), cas, "CAS values are the first one's again");
+    ok(memcmp(head, old.c->arena->file->head, sizeof head) == 0, "and the file's head");
+    the_first_goes_on(&old, "with what the next one had");
+    end(&next);
+    image_close(&get);
+    image_close(&put);
+    end(&old);
+}
+
+static unsigned used_chunks(struct cache *c) {
+    unsigned used = 0;
+    for (unsigned id = 1; id <= cache_slab(c)->class_count; id++) {
+        struct cache_class_facts f;
+        cache_class_facts(c, id, &f);
+        used += f.slab.pages * f.slab.chunks_per_page - f.slab.free_chunks - f.stock_chunks;
+    }
+    return used;
+}
+
+static void test_what_clients_hold_is_given_back(void) {
+    enum { LARGE = 11, COMING = 411 }; /* numbers of items with VALUE_MOST bytes */
+    struct cache_config config = config_now();
+    struct life old = begin(&config);
+    fill(old.ct, 0, LARGE + 1, 1);
+    unsigned before = used_chunks(old.c);
+    char text[64];
+    struct key key = fixture_key(text, COMING), large;
+    struct cache_store store = {.value_bytes = VALUE_MOST};
+    struct cache_draft draft;
+    struct cache_view view;
+    char text_of_large[64];
+    large = fixture_key(text_of_large, LARGE);
+    cache_turn_begin(old.ct);
+    ok(cache_draft_begin(old.ct, &key, &store, &draft) == CACHE_OK &&
+           cache_draft_extend(old.ct, &key, &store, &draft, VALUE_MOST) == CACHE_DRAFT_READY,
+       "a value is coming");
+    ok(cache_fetch(old.ct, &large, &(struct cache_fetch){.want_value = true}, got, &view) == CACHE_OK &&
+           view.borrowed != NULL,
+       "another is borrowed");
+    cache_turn_end(old.ct);
+    fill(old.ct, LARGE, 1, 1);
+    ok(used_chunks(old.c) > before, "… and replaced, so that there are two of it");
+    struct life next = next_of(&old, config);
+    struct image put = image_of(old.c), get = opened(&put);
+    const struct cache_held held[] = {cache_held(old.c, CACHE_HELD_DRAFT, draft.item),
+                                      cache_held(old.c, CACHE_HELD_BORROWED, view.borrowed),
+                                      {.ref = UINT32_MAX, .kind = CACHE_HELD_DRAFT}};
+    ok(cache_image_get(&get, next.c) == NULL && cache_leave(old.c) && cache_may_own(next.c),
+       "the next has all");
+    cache_own(next.c);
+    cache_settle_in(next.c);
+    cache_turn_begin(next.ct);
+    cache_held_give_back(next.ct, held, sizeof held / sizeof *held);
+    cache_turn_end(next.ct);
+    struct cache_facts f;
+    cache_facts(next.c, &f);
+    is(used_chunks(next.c), before, "what clients held is free");
+    is(f.pinned_bytes, 0, "and nothing counts as held by readers");
+    the_first_goes_on(&next, "as the next one");
+    image_close(&get);
+    image_close(&put);
+    end(&next);
+    cache_turn_begin(old.ct);
+    cache_abandon(old.ct, &draft);
+    cache_return(old.ct, view.borrowed);
+    cache_turn_end(old.ct);
+    end(&old);
 }
 
 static void test_a_page_that_moves_is_waited_for(void) {
@@ -316,6 +408,8 @@ int main(void) {
     test_what_is_not_whole_is_refused();
     test_other_options_are_refused();
     test_another_policy_of_the_options_is_taken();
+    test_what_the_next_one_had_is_taken_up_again();
+    test_what_clients_hold_is_given_back();
     test_a_page_that_moves_is_waited_for();
     return tap_done();
 }
