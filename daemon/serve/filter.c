@@ -14,8 +14,9 @@ static const char *const allowed[] = {
     /* connections */
     "accept", "accept4", "getpeername", "getsockname", "getsockopt", "recv", "recvfrom", "recvmmsg",
     "recvmsg", "send", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown", "socketpair",
-    /* the service manager is told over a socket of this machine */
-    "connect",
+    /* the service manager is told over a socket of this machine; the next process, that the one
+     * which listens for it is another now */
+    "connect", "listen",
     /* waiting */
     "clock_gettime", "clock_gettime64", "clock_nanosleep", "clock_nanosleep_time64", "epoll_create",
     "epoll_create1", "epoll_ctl", "epoll_ctl_old", "epoll_pwait", "epoll_pwait2", "epoll_wait",
@@ -31,14 +32,15 @@ static const char *const allowed[] = {
     "renameat2", "stat", "stat64", "statfs", "statx", "umask", "unlink", "unlinkat", "write",
     "writev",
     /* memory; mmap and mprotect have rules below */
-    "brk", "madvise", "membarrier", "mincore", "mlock", "mlock2", "mlockall", "mremap", "munlock",
-    "msync", "munlockall", "munmap",
+    "brk", "madvise", "membarrier", "memfd_create", "mincore", "mlock", "mlock2", "mlockall",
+    "mremap", "munlock", "msync", "munlockall", "munmap",
     /* threads; clone has a rule below */
     "arch_prctl", "exit", "exit_group", "get_robust_list", "getcpu", "gettid", "rseq",
     "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_setaffinity",
     "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack",
     /* signals, to this process alone by a rule below */
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sigreturn",
+    "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
+    "sigreturn",
     /* what the process asks of itself */
     "getegid", "getegid32", "geteuid", "geteuid32", "getgid", "getgid32", "getpid", "getppid",
     "getpriority", "getrandom", "getrlimit", "getrusage", "getuid", "getuid32", "prlimit64",
