@@ -50,16 +50,8 @@ end
 
 -- Sends an item whose value comes in pieces. True, or nil, message, code.
 local function send_pieces(client, item)
-    local piece, message, code = item.next_piece()
-    while piece do
-        local ok
-        ok, message, code = client:send(piece)
-        if not ok then
-            return nil, message, code
-        end
-        piece, message, code = item.next_piece()
-    end
-    if piece == nil then
+    local ok, message, code = items_file.put_pieces(item, function(piece) return client:send(piece) end)
+    if not ok then
         client:close() -- which waits for the rest of the value
         return nil, message, code
     end

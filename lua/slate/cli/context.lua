@@ -86,19 +86,41 @@ function Context:connect(server)
     return require("slate.wire.client").connect(server or self.server, options)
 end
 
---- Connects and asks who is there: client and { version, slated }, or nil, message, code.
-function Context:open()
-    local client, message, code = self:connect()
-    if not client then
-        return nil, message, code
-    end
+--- Connects to the server or to another one, and asks who is there: client and { version, slated }, or nil, message,
+-- code.
+function Context:meet(server)
+    local client, message, code = self:connect(server)
     local who
-    who, message, code = client:identify()
+    if client then
+        who, message, code = client:identify()
+    end
     if not who then
         return nil, message, code
     end
-    self.who = who
     return client, who
+end
+
+--- The same of the server, and keeps who it is.
+function Context:open()
+    local client, who, code = self:meet()
+    self.who = client and who or self.who
+    return client, who, code
+end
+
+--- The snapshots of all recordings of these names in order of time, or nil, message, code.
+function Context:recordings(paths)
+    local record, all = require "slate.facts.record", {}
+    for _, path in ipairs(paths) do
+        local list, skipped, code = record.load(path)
+        if not list then
+            return nil, skipped, code
+        elseif skipped > 0 then
+            self:say(("%s: %s skipped"):format(path, require("slate.base.units").plural(skipped, "damaged line")))
+        end
+        table.move(list, 1, #list, #all + 1, all)
+    end
+    table.sort(all, function(a, b) return a.time_s < b.time_s end)
+    return all
 end
 
 --- Takes a snapshot with settings over a client from `open`.

@@ -97,33 +97,13 @@ local function drawing_options(context, parsed)
     return options
 end
 
--- All recordings as one list in order of time.
-local function load(context, paths)
-    local record, all = require "slate.facts.record", {}
-    for _, path in ipairs(paths) do
-        local list, skipped, code = record.load(path)
-        if not list then
-            return nil, skipped, code
-        elseif skipped > 0 then
-            context:say(("%s: %d damaged line%s skipped"):format(path, skipped, skipped == 1 and "" or "s"))
-        end
-        table.move(list, 1, #list, #all + 1, all)
-    end
-    table.sort(all, function(a, b) return a.time_s < b.time_s end)
-    return all
-end
-
 -- Connections to all servers. Returns a list of { client, slated, name }, or nil, message, code.
 local function connect(context)
     local peers = {}
     for i, server in ipairs(context.servers) do
-        local client, message, code = context:connect(server)
-        local who
-        if client then
-            who, message, code = client:identify()
-        end
-        if not who then
-            return nil, message, code
+        local client, who, code = context:meet(server)
+        if not client then
+            return nil, who, code
         end
         peers[i] = { client = client, slated = who.slated, name = server.name }
     end
@@ -226,7 +206,7 @@ function M.run(context, parsed)
     if parsed.live then
         list, histogram, code = live(context, parsed, options)
     else
-        list, histogram, code = load(context, parsed.files)
+        list, histogram, code = context:recordings(parsed.files)
     end
     if not list then
         return nil, histogram, code

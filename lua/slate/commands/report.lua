@@ -34,10 +34,9 @@ local function is_file(name)
     return name:find("%.jsonl?$") ~= nil
 end
 
--- All snapshots by server, each list in order of time: a list of lists, in order of the names.
+-- Snapshots in order of time by server: a list of lists, in order of the names.
 local function by_server(all)
     local lists, at = {}, {}
-    table.sort(all, function(a, b) return a.time_s < b.time_s end)
     for _, one in ipairs(all) do
         local name = one.server or "unknown server"
         if not at[name] then
@@ -50,30 +49,12 @@ local function by_server(all)
     return lists
 end
 
-local function load(context, paths)
-    local record, all = require "slate.facts.record", {}
-    for _, path in ipairs(paths) do
-        local list, skipped, code = record.load(path)
-        if not list then
-            return nil, skipped, code
-        elseif skipped > 0 then
-            context:say(("%s: %s skipped"):format(path, units.plural(skipped, "damaged line")))
-        end
-        table.move(list, 1, #list, #all + 1, all)
-    end
-    return by_server(all)
-end
-
 -- live ------------------------------------------------------------------------------------------------------
 
 local function open(context, server)
-    local client, message, code = context:connect(server)
-    local who
-    if client then
-        who, message, code = client:identify()
-    end
-    if not who then
-        return { server = server, message = message, code = code }
+    local client, who, code = context:meet(server)
+    if not client then
+        return { server = server, message = who, code = code }
     end
     return { server = server, client = client, who = who, list = {} }
 end
@@ -175,12 +156,12 @@ local function stories_of(context, parsed, sources)
 end
 
 local function from_files(context, parsed)
-    local lists, message, code = load(context, parsed.sources)
-    if not lists then
+    local all, message, code = context:recordings(parsed.sources)
+    if not all then
         return nil, message, code
     end
     local sources = {}
-    for i, list in ipairs(lists) do
+    for i, list in ipairs(by_server(all)) do
         sources[i] = { list = list }
     end
     return sources, { source = "from " .. table.concat(parsed.sources, ", ") }

@@ -17,13 +17,9 @@ local BAD_LINKS <const> = 80 -- of a proxy, whose requests to a backend fail
 local HITS_BELOW_RATIO <const> = 0.05 -- a hit ratio so far under the middle one is an outlier
 
 local function open(context, server)
-    local client, message, code = context:connect(server)
-    local who
-    if client then
-        who, message, code = client:identify()
-    end
-    if not who then
-        return { server = server, message = message, code = code }
+    local client, who, code = context:meet(server)
+    if not client then
+        return { server = server, message = who, code = code }
     end
     return { server = server, client = client, who = who, observer = observer.new() }
 end

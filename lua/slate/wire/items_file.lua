@@ -70,16 +70,11 @@ function Writer:append(item)
     if item.value then
         return self:put(table.concat({ line, item.value, "" }, "\r\n"))
     end
-    local piece, message, code = line .. "\r\n", nil, nil
-    while piece do
-        local ok
-        ok, message, code = self:put(piece)
-        if not ok then
-            return nil, message, code
-        end
-        piece, message, code = item.next_piece()
+    local ok, message, code = self:put(line .. "\r\n")
+    if ok then
+        ok, message, code = M.put_pieces(item, function(piece) return self:put(piece) end)
     end
-    if piece == nil then
+    if not ok then
         return nil, message, code
     end
     return self:put("\r\n")
@@ -90,6 +85,21 @@ end
 function Writer:finish()
     return self.out:write(("# end %d items %d bytes xxh64 %s\r\n"):format(self.items, self.value_bytes,
         self.sum:text()))
+end
+
+--- Hands a value that comes in pieces to `put`, which returns true, or nil, message, code.
+-- @treturn boolean true, or nil, message, code: of the value, or of `put`
+function M.put_pieces(item, put)
+    local piece, message, code = item.next_piece()
+    while piece do
+        local ok
+        ok, message, code = put(piece)
+        if not ok then
+            return nil, message, code
+        end
+        piece, message, code = item.next_piece()
+    end
+    return piece == false or nil, message, code
 end
 
 --- The meta set of an item, without its value.
