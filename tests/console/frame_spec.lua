@@ -226,6 +226,37 @@ describe("slatetop's frame", function()
     assert.equal(1, select(2, shown:gsub("80.0M of memory held", "")), shown)
   end)
 
+  it("tells of each class that starves for more than a moment, and when it starves no more", function()
+    local path, lines = folder .. "/starving.jsonl", {}
+    local class = '{"id":%d,"chunk_size":1000,"chunks_per_page":1000,"total_pages":4,"total_chunks":4000,"used_chunks":%d,'
+      .. '"free_chunks":%d,"number":4000,"age":600,"evicted":%d}'
+    -- Class 5 starves from second 3 to 20, class 7 for three seconds: then each gets a page.
+    local function of(id, first, last, i)
+      local free = i >= last and 1000 or 0
+      return class:format(id, 4000 - free, free, 400 * math.max(0, math.min(i, last) - first))
+    end
+    for i = 1, 40 do
+      lines[i] = ('{"schema":"slate/snapshot/1","time_s":%d,"server":"x","version":"1.6.45","slated":"0.1.0",'
+        .. '"general":{"pid":1,"uptime":%d,"limit_maxbytes":67108864},"settings":{"slab_automove":0},'
+        .. '"classes":[%s,%s,%s],"totals":{}}'):format(1000 + i, 9000 + i, class:format(3, 4000, 0, 0),
+        of(5, 0, 20, i), of(7, 24, 30, i))
+    end
+    local file = assert(io.open(path, "w"))
+    file:write(table.concat(lines, "\n"), "\n")
+    file:close()
+    open("--replay " .. path .. " --at 40")
+    screen:wait("REPLAY")
+    screen:press("8")
+    screen:wait("class 5 starves no more")
+    local shown = screen:wait("alarm    class 5 starves: it evicts while another class has room")
+    assert.equal(1, select(2, shown:gsub("class 5 starves: ", "")), shown)
+    assert.is_nil(shown:find("class 7", 1, true), shown)
+    local output = tui.run(("%s -b --replay %s --at 15"):format(tui.slatetop, path))
+    assert.truthy(output:find("\n +5 [^\n]*STARVING\n"), output)
+    output = tui.run(("%s -b --replay %s --at 39"):format(tui.slatetop, path))
+    assert.is_nil(output:find("STARVING", 1, true), output)
+  end)
+
   it("leaves no stray cell however often the window changes its size", function()
     server:fill("key", 1000, 100)
     local path = folder .. "/rec.jsonl"

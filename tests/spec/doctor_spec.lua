@@ -242,6 +242,42 @@ describe("the doctor over a recording", function()
     end
 end)
 
+describe("the doctor on few hits", function()
+    -- What slatectl doctor says of hits, and for how many seconds it looked. share: of reads that hit, by the second.
+    local function said(share, interval_s)
+        local clock = require "slate.base.clock"
+        local sleep, steady_s, now_s, gets, hits, told = clock.sleep, clock.steady_s, 0, 0, 0, nil
+        function clock.sleep(seconds)
+            gets, hits = gets + 1000 * seconds, hits + 1000 * seconds * share(now_s)
+            now_s = now_s + seconds
+        end
+        function clock.steady_s() return now_s end
+        local context = require("slate.cli.context").new({ format = "json", server = { name = "here" }, who = {} })
+        local client = { close = function() end, stats = function() return nil, "it tells nothing", "unsupported" end }
+        function context.open() return client, {} end
+        function context.snapshot()
+            return make(1000 + now_s, {}, { cmd_get = gets, get_hits = hits, get_misses = gets - hits, uptime = 9000 })
+        end
+        function context.out_json(_, _, document) told = document.findings end
+        local ok, problem = pcall(require("slate.commands.doctor").run, context, { interval = interval_s })
+        clock.sleep, clock.steady_s = sleep, steady_s
+        assert(ok, problem)
+        local finding = found("hits", told)
+        return finding and finding.what, math.floor(now_s + 0.5)
+    end
+
+    it("looks for ten seconds, as slatetop does, before it tells of them", function()
+        assert.same({ "only 42% of the reads find their item", 10 }, { said(function() return 0.42 end) })
+        assert.same({ nil, 2 }, { said(function(at_s) return at_s < 1 and 0.4 or 0.9 end) })
+        assert.same({ nil, 1 }, { said(function() return 0.9 end) })
+    end)
+
+    it("says by how little it judges where it was told for how long to look", function()
+        assert.equal("only 42% of the reads find their item, by 1s of traffic only",
+            (said(function() return 0.42 end, 1)))
+    end)
+end)
+
 describe("expired items", function()
     -- A server that lists these keys of a class; asked for a class it notes its id.
     local function count(classes, listed)

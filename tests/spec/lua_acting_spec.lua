@@ -432,6 +432,20 @@ describe("a trial in slatetop", function()
         assert.is_true(is_on(), "a bound of 0 is none")
     end)
 
+    it("is held against the ten seconds before it, neither against more nor against the last one", function()
+        local function goes_back(evicted_before, evicted_during)
+            local server = new_server()
+            local console = new_console(server)
+            for i = 1, 30 do console.second(1000, 900, evicted_before(i)) end
+            console.begin({ { name = "slab_automove", value = "1" } },
+                { minutes = 10, evictions_pct = 20, hit_points = 0 })
+            pass(console, 15, 1000, 900, evicted_during)
+            return server.settings.slab_automove == "0"
+        end
+        assert.is_false(goes_back(function(i) return i == 30 and 10 or 100 end, 100), "91 a second were before it")
+        assert.is_true(goes_back(function(i) return i <= 20 and 1000 or 100 end, 150), "100 a second were before it")
+    end)
+
     it("goes back when page moves drop items, or a store is refused, by the same bound as evictions", function()
         for _, case in ipairs({ { 9790, 0, "loss went from 100 to" }, { 0, 1, "oom went from 0 to 1.0" } }) do
             local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })

@@ -344,3 +344,22 @@ describe("a guard", function()
         end
     end)
 end)
+
+describe("the base of a trial", function()
+    it("is as long a time as guards judge it by: ten seconds, or all of a shorter trial", function()
+        local function looked_for_s(for_s)
+            local seconds
+            local context = { open = function() return {}, {} end, pair = function(_, _, interval_s)
+                seconds = interval_s
+                return nil, "enough is known", "no"
+            end }
+            local code, message = require("slate.commands.trial").run(context, { settings = {}, guard = {},
+                for_s = for_s })
+            assert.same({ nil, "enough is known" }, { code, message })
+            return seconds
+        end
+        assert.equal(10, looked_for_s(nil))
+        assert.equal(10, looked_for_s(600))
+        assert.equal(2, looked_for_s(2))
+    end)
+end)

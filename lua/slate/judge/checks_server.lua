@@ -6,6 +6,7 @@ local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
 local CONNECTIONS_MOST_RATIO <const>, HITS_LEAST_RATIO <const>, HITS_LEAST_READS <const> = 0.9, 0.5, 100
+local HITS_SHORT_S <const> = 8 -- a hit ratio of less time says of how much
 
 local CHECKS <const> = {}
 
@@ -81,13 +82,19 @@ local function against_few_hits(about)
     return "what more memory would bring: slatectl simulate TRACE"
 end
 
+-- What happened in the last ten seconds; for who has two snapshots and no more, between these.
+local function lately_of(about)
+    local rates = about.rates
+    return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
+        reads = (about.per_s.cmd_get or 0) * rates.interval_s, for_s = rates.interval_s }
+end
+
 function CHECKS.hits(about, add)
-    local lately = about.lately or {}
-    local ratio = lately.hit_ratio or view.overview(about.now, about.rates).hit_ratio
-    local reads = lately.reads or about.rates and (about.per_s.cmd_get or 0) * about.rates.interval_s or 0
-    if ratio and ratio < HITS_LEAST_RATIO and reads >= HITS_LEAST_READS then
-        add("note", ("only %s of the reads find their item"):format(units.percent(ratio)), against_few_hits(about),
-            "hit_ratio")
+    local lately = lately_of(about)
+    if lately.hit_ratio and lately.hit_ratio < HITS_LEAST_RATIO and lately.reads >= HITS_LEAST_READS then
+        add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
+            lately.for_s < HITS_SHORT_S and (", by %s of traffic only"):format(units.age(lately.for_s)) or ""),
+            against_few_hits(about), "hit_ratio")
     end
 end
 

@@ -108,11 +108,16 @@ function Past:outcome(began_s, ended_s)
     }
 end
 
---- What happened from a time on, as far as it was seen: { reads, hit_ratio, evictions_per_s, item_loss_per_s,
--- out_of_memory_per_s }, absent when unknown.
+--- What happened from a time on, as far as it was seen: { for_s (how long that is), reads, hit_ratio, evictions_per_s,
+-- item_loss_per_s, out_of_memory_per_s }, absent when unknown.
 function Past:since(time_s)
     local start, last = first_from(self, time_s), self[#self]
-    return start and start ~= last and between(start, last) or {}
+    if not start or start == last then
+        return {}
+    end
+    local happened = between(start, last)
+    happened.for_s = last.time_s - start.time_s
+    return happened
 end
 
 -- What moved before the change already, and goes on the same way, is not the change's doing.
