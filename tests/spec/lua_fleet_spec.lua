@@ -371,14 +371,26 @@ describe("slatectl fleet", function()
             pending("nutcracker is not installed")
             return
         end
-        local lines, codes = {}, {}
+        local one = server.start({ transport = "tcp", args = { "-m", "16" } })
+        server.write_file(ctl.folder .. "/fleet", one.address .. "\n")
+        -- The page's servers are this one, by two names; what would run on ends soon.
+        local in_place_of = { ["10.0.0.1"] = one.address, ["10.0.0.2"] = one.address:gsub("127.0.0.1", "localhost"),
+            [" 10.0.0.3"] = "", ["--listen 10.0.0.5"] = "--once", ["/etc/slate/fleet"] = "fleet",
+            ["--guard hit-2"] = "--for 200ms --interval 50ms --guard hit-2", ["--listen"] = "--listen :0",
+            ["pilot free-pages"] = "pilot free-pages --for 200ms --interval 50ms" }
+        local count = 0
         for line in command.read_file("man/slate-fleets.7"):gmatch("%.Dl (slatectl [^\n]+)") do
-            lines[#lines + 1] = line
+            for _, words in ipairs({ "10.0.0.1", "10.0.0.2", " 10.0.0.3", "--listen 10.0.0.5", "/etc/slate/fleet",
+                "--guard hit-2", "pilot free-pages" }) do
+                line = line:gsub(words:gsub("%p", "%%%0"), in_place_of[words])
+            end
+            line = line:gsub("%-%-listen$", in_place_of["--listen"])
+            local code, _, said = ctl.shell("XDG_RUNTIME_DIR=$PWD " .. line)
+            assert.equal(0, code, line .. ": " .. said)
+            count = count + 1
         end
-        for i, line in ipairs(lines) do
-            codes[i] = ctl.shell("XDG_RUNTIME_DIR=$PWD " .. line)
-        end
-        assert.same({ 0, 0, 0 }, codes)
+        one:stop()
+        assert.equal(9, count)
     end)
 
     it("says what is wrong with its arguments", function()

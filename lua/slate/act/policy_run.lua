@@ -149,13 +149,14 @@ function Runner:follow(moves, now)
     return true
 end
 
---- Samples the server once; decides when the policy's window is over.
+--- Samples the server once; decides when the policy's window is over. The snapshot stays in `seen`.
 -- Returns a decision { time_s =, moves =, why = }, or false when it was too early; or nil, message, code.
 function Runner:round()
     local now, message, code = self:sample()
     if not now then
         return nil, message, code
     end
+    self.seen = now
     local rival = not self.options.dry_run and self:rival(now)
     if rival then
         return nil, rival, "busy"

@@ -9,13 +9,25 @@ local Context = {}
 Context.__index = Context
 Context.__name = "slate.cli.context"
 
---- options: servers (a list, from units.parse_server) and server, its first; timeout_s; trace and read_only
+--- options: servers (a list, from units.parse_server), server, its first, and lists, the words they came of (of
+-- slate.wire.addresses.parse); timeout_s; trace and read_only
 -- (booleans); format ("json", "jsonl", "csv" or nil for text); and the launcher's version and bin_dir.
 -- The field json is true when the output is for a program. kept: a list that gets the output in place of standard
 -- output.
 function M.new(options)
     options.json = options.format ~= nil
     return setmetatable(options, Context)
+end
+
+--- A context like this one for another server, whose name stands before what it says.
+function Context:of(server)
+    local own = {}
+    for name, value in pairs(self) do
+        own[name] = value
+    end
+    own.server, own.servers, own.who = server, { server }, nil
+    own.say = function(_, text) self:say(server.name .. ": " .. text) end
+    return setmetatable(own, Context)
 end
 
 --- Writes to standard output. A reader that has gone away or a full disk ends the program with a
@@ -72,6 +84,18 @@ function Context:servers_of(names)
         return self.servers
     end
     return require("slate.wire.addresses").expand(names)
+end
+
+--- Looks up again what the words of --server stand for: names of which the addresses change, files that are written
+-- anew. What cannot be looked up is said once, and the servers stay those of before.
+function Context:renew_servers()
+    local servers, message = require("slate.wire.addresses").expand(self.lists)
+    if servers then
+        self.servers = servers
+    elseif message ~= self.renew_problem then
+        self:say(message .. "; the servers stay those of before")
+    end
+    self.renew_problem = message
 end
 
 --- Connects anew, to the server or to another one. Returns the client, or nil, message, code.

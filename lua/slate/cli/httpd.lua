@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A web server for a few pages of text: one request at a time, each bounded in bytes and time.
+--- A web server for a few pages of text: one request at a time, each bounded in bytes and time. It waits as a task does
+-- (slate.wire.together), so that others go on beside it.
 local clock = require "slate.base.clock"
+local together = require "slate.wire.together"
 
 local M = {}
 
@@ -38,7 +40,7 @@ local function read_request(peer)
         elseif left_s <= 0 then
             return nil, 408
         end
-        peer:settimeout(math.min(left_s, ACCEPT_S))
+        together.select({ peer }, nil, math.min(left_s, ACCEPT_S))
         local bytes, problem, partial = peer:receive(1024)
         text = text .. (bytes or partial or "")
         if problem == "closed" then
@@ -49,9 +51,18 @@ local function read_request(peer)
 end
 
 local function answer(peer, status, kind, body, only_head)
-    peer:settimeout(REQUEST_S)
-    peer:send(("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"):format(status,
-        REASONS[status], kind, #body, only_head and "" or body))
+    local until_s = clock.steady_s() + REQUEST_S
+    local text, at = ("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"):format(
+        status, REASONS[status], kind, #body, only_head and "" or body), 1
+    while at <= #text and clock.steady_s() < until_s do
+        local last, problem, partial = peer:send(text, at)
+        at = (last or partial) + 1
+        if not last and problem ~= "timeout" then
+            return
+        elseif at <= #text then
+            together.select(nil, { peer }, until_s - clock.steady_s())
+        end
+    end
 end
 
 -- What a peer still sends would end the connection before it has read the answer.
@@ -59,7 +70,7 @@ local function drain(peer)
     peer:shutdown("send")
     local until_s, left_bytes = clock.steady_s() + ACCEPT_S, MOST_DRAINED_BYTES
     while left_bytes > 0 and clock.steady_s() < until_s do
-        peer:settimeout(math.max(0, until_s - clock.steady_s()))
+        together.select({ peer }, nil, math.max(0, until_s - clock.steady_s()))
         local bytes, problem, partial = peer:receive(4096)
         left_bytes = left_bytes - #(bytes or partial or "")
         if problem == "closed" then
@@ -109,13 +120,15 @@ local function serve(peer, handler)
     end
 end
 
---- Answers requests until it is interrupted: handler({ path =, query =, accept = }) returns a status of those above, a
--- kind and a body.
-function M.run(socket, handler)
-    socket:settimeout(ACCEPT_S)
-    while true do
+--- Answers requests until it is interrupted, or is_over() (if there is one) says so: handler({ path =, query =,
+-- accept = }) returns a status of those above, a kind and a body.
+function M.run(socket, handler, is_over)
+    socket:settimeout(0)
+    while not (is_over and is_over()) do
+        together.select({ socket }, nil, ACCEPT_S)
         local peer = socket:accept()
         if peer then
+            peer:settimeout(0)
             serve(peer, handler)
             peer:close()
         end

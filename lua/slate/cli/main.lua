@@ -19,6 +19,13 @@ M.COMMANDS = {
     { name = "fleet-up", summary = "start servers behind nutcracker on this machine, for trying out", no_rows = true },
     { name = "fleet-down", summary = "end what fleet up has started", no_rows = true },
     { name = "fleet-where", summary = "which server of a fleet holds a key" },
+    { name = "fleet-apply", summary = "carry a plan out on many servers, one after the other, under guards",
+        many = true },
+    { name = "fleet-undo", summary = "take a change to a fleet back, on all of its servers" },
+    { name = "fleet-pilot", summary = "run a policy beside every server of a fleet, until something speaks against it",
+        many = true },
+    { name = "fleet-endpoint", summary = "tell clients which servers make up the cache, as hosted caches do",
+        many = true, no_rows = true },
     { name = "conns", summary = "who is connected, and how long each has been idle", each = true },
     { name = "hotkeys", summary = "the keys asked for most", each = true },
     { name = "watch", summary = "the server's stream of events, and how many were lost" },
@@ -101,8 +108,9 @@ function M.parser(chosen)
     local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
     parser:command_target("command"):require_command(false):help_max_width(80)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
-    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port, /path/to.sock, or dns:name:port for "
-        .. "all addresses of a name; several with commas between or in further -s, for what looks and judges. Default: "
+    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port, /path/to.sock; dns:name:port for all "
+        .. "addresses of a name, srv:name for its SRV records, file:path for a server a line; several with commas "
+        .. "between or in further -s, for what looks and judges. Default: "
         .. "SLATE_SERVER, else " .. DEFAULT_SERVER)
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end):count("*")
     parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")
@@ -156,17 +164,16 @@ local function protect_minus_one(arguments, at)
     return copy
 end
 
--- The servers to speak to, at least one; or nil, message, code.
-local function servers_of(parsed, environment)
-    local addresses = require "slate.wire.addresses"
+-- The servers to speak to as they are written; or nil, message, code.
+local function lists_of(parsed, environment)
     if #parsed.server > 0 then
-        return addresses.expand(parsed.server)
+        return parsed.server
     end
-    local list, problem = addresses.parse(environment("SLATE_SERVER") or DEFAULT_SERVER)
+    local list, problem = require("slate.wire.addresses").parse(environment("SLATE_SERVER") or DEFAULT_SERVER)
     if not list then
         return nil, "SLATE_SERVER: " .. problem, "usage"
     end
-    return addresses.expand({ list })
+    return { list }
 end
 
 local function row_of(name)
@@ -216,7 +223,11 @@ local function dispatch(arguments, launcher)
     if parsed.csv and row_of(name).no_rows then -- before anything is done
         return nil, ("%s has no rows: use --json"):format(name), "usage"
     end
-    local servers, problem, code = servers_of(parsed, os.getenv)
+    local lists, problem, code = lists_of(parsed, os.getenv)
+    local servers
+    if lists then
+        servers, problem, code = require("slate.wire.addresses").expand(lists)
+    end
     if not servers then
         return nil, problem, code
     elseif #servers > 1 and not (row_of(name).many or row_of(name).each) then
@@ -233,7 +244,7 @@ local function dispatch(arguments, launcher)
     if #servers > 1 and row_of(name).each then
         return require("slate.cli.each").run(module_of(name), parsed, servers, options)
     end
-    options.servers, options.server = servers, servers[1]
+    options.lists, options.servers, options.server = lists, servers, servers[1]
     M.context = require("slate.cli.context").new(options)
     return module_of(name).run(M.context, parsed)
 end

@@ -81,6 +81,10 @@ local TABLES <const> = {
         head = { "policy", "time_s" } },
     ["slate/simulations/1"] = { list = "rows", columns = columns("policy objects memory_bytes held_bytes requests hits "
         .. "hit_ratio miss_ratio items evictions refused seconds"), head = {} },
+    ["slate/fleet-apply/1"] = { list = "servers", columns = columns("server state why"), head = { "fleet" } },
+    ["slate/fleet-pilot/1"] = { list = "moves", columns = columns("from to pages reason state outcome"),
+        head = columns("server policy time_s") },
+    ["slate/fleet-undo/1"] = { list = "changes", columns = columns("server id state words"), head = { "fleet" } },
     ["slate/fleet-where/1"] = { list = "keys", columns = { "key", "servers" }, head = {} },
 }
 

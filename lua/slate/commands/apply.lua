@@ -22,8 +22,8 @@ local function is_step(step)
         and math.type(step.pages) == "integer"
 end
 
--- Reads and checks a plan: the table, or nil, message, code.
-local function load_plan(path)
+--- Reads and checks a plan: the table, or nil, message, code.
+function M.load(path)
     local file, problem = io.open(path, "rb")
     local text = file and file:read(MOST_BYTES + 1)
     if file then
@@ -58,7 +58,7 @@ local function do_step(context, client, step, dry_run)
 end
 
 function M.run(context, parsed)
-    local plan, message, code = load_plan(parsed.file)
+    local plan, message, code = M.load(parsed.file)
     if not plan then
         return nil, message, code
     elseif plan.server ~= context.server.name and not parsed.any_server then

@@ -10,21 +10,11 @@ local LOOPBACK <const>, PORT <const> = "127.0.0.1", 9150 -- as memcached_exporte
 local METRICS <const>, SCRAPE <const> = "/metrics", "/scrape"
 local MOST_OBSERVED <const> = 256 -- servers whose classes are judged from scrape to scrape
 
-local function parse_listen(text)
-    local host, port = text:match("^(.-):(%d*)$")
-    host, port = host or text, math.tointeger(tonumber(port == "" and PORT or port or PORT))
-    host = host:gsub("^%[(.*)%]$", "%1")
-    if not port or port > 65535 or host:find("[%s/]") then
-        return nil, ("'%s' is not HOST, HOST:PORT or :PORT"):format(text)
-    end
-    return { host = host == "" and LOOPBACK or host, port = port }
-end
-
 function M.declare(command)
     command:argument("format", "prometheus, or openmetrics."):choices({ "prometheus", "openmetrics" }):argname("FORMAT")
     command:option("--listen", ("Serve /metrics, and /scrape?target=SERVER, on this address: HOST, HOST:PORT or :PORT, "
         .. "which is one of loopback; 0 is any free port. Default: %s:%d"):format(LOOPBACK, PORT)):args("?")
-        :argname("ADDRESS"):convert(parse_listen)
+        :argname("ADDRESS"):convert(function(text) return require("slate.wire.addresses").parse_listen(text, PORT) end)
     command:option("--classes", "Which classes: all, none, or N, those with most pages. Default: all"):argname("WHICH")
         :convert(function(text)
             if text == "all" or text == "none" then
@@ -149,6 +139,7 @@ local function answer(context, parsed, observers, request)
         context:say(message)
     end
     if request.path == METRICS then
+        context:renew_servers()
         scrape_all(context, parsed, into, observers, say)
     elseif request.path == SCRAPE then
         local target = request.query.target

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and goes back when a bound is crossed.
-local clock = require "slate.base.clock"
 local guard = require "slate.judge.guard"
+local guarded = require "slate.act.guarded"
 local units = require "slate.base.units"
 
 local M = {}
@@ -17,51 +17,6 @@ function M.declare(command)
         :convert(guard.parse)
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
-end
-
-local function overview_between(before, now)
-    return require("slate.judge.view").overview(now, require("slate.facts.snapshot").rates(before, now))
-end
-
--- Takes back what was set, entries of the record, the last first. Returns how many could not be.
-local function go_back(context, client, done)
-    local failed = 0
-    for i = #done, 1, -1 do
-        local words, problem = require("slate.act.steps").take_back(context, client, done[i], true)
-        context:say(words and "back: " .. words or "not taken back: " .. problem)
-        failed = failed + (words and 0 or 1)
-    end
-    return failed
-end
-
--- Watches until time is over. Returns the overview since the change and the sentence of a crossed guard; or nil,
--- message, code.
-local function watch(context, client, parsed, base)
-    local guards = #parsed.guard > 0 and parsed.guard or guard.defaults()
-    local for_s = parsed.for_s or DEFAULT_FOR_S
-    local first, message, code = context:snapshot(client)
-    if not first then
-        return nil, message, code
-    end
-    local until_s, lately, last = clock.steady_s() + for_s, { first }, nil
-    while clock.steady_s() < until_s do
-        clock.sleep(math.min(parsed.interval or 1, math.max(0.01, until_s - clock.steady_s())))
-        local now
-        now, message, code = context:snapshot(client)
-        if not now then
-            return nil, message, code
-        end
-        last, lately[#lately + 1] = overview_between(first, now), now
-        local from_s = guard.judged_from_s(first.time_s, for_s, now.time_s)
-        while from_s and lately[2].time_s <= from_s do
-            table.remove(lately, 1)
-        end
-        local sentence = from_s and guard.first_crossed(guards, base, overview_between(lately[1], now))
-        if sentence then
-            return last, sentence
-        end
-    end
-    return last
 end
 
 local function report(context, base, last, words)
@@ -81,27 +36,18 @@ local function report(context, base, last, words)
             row("out of memory/s", "out_of_memory_per_s", units.rate) }), words, "\n")
 end
 
--- Sets everything; the entries of what is done go to `done`, so that it can be taken back. true, or nil, message, code.
-local function set_all(context, client, settings, done)
-    for _, pair in ipairs(settings) do
-        local words, id, entry = require("slate.act.steps").carry_out(context, client,
-            { kind = "set", name = pair.name, value = pair.value })
-        if not words then
-            return nil, id, entry
-        end
-        done[#done + 1] = entry
-        context:say(words)
-    end
-    return true
-end
-
 -- Everything between the first change and the last; raises for an interrupt.
 local function try(context, client, parsed, base, done)
-    local ok, message, code = set_all(context, client, parsed.settings, done)
+    local list = {}
+    for i, pair in ipairs(parsed.settings) do
+        list[i] = { kind = "set", name = pair.name, value = pair.value }
+    end
+    local ok, message, code = guarded.carry_out(context, client, list, done)
     if not ok then
         return nil, message, code
     end
-    return watch(context, client, parsed, base)
+    return guarded.watch(context, client, base, { guards = #parsed.guard > 0 and parsed.guard or guard.defaults(),
+        for_s = parsed.for_s or DEFAULT_FOR_S, interval_s = parsed.interval or 1 })
 end
 
 function M.run(context, parsed)
@@ -131,7 +77,7 @@ function M.run(context, parsed)
     if not other then
         return nil, ("the settings could not be taken back: %s"):format(message), code
     end
-    local failed = go_back(context, other, done)
+    local failed = guarded.go_back(context, other, done)
     if not finished then
         error(last, 0)
     elseif not last then

@@ -4,7 +4,8 @@
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
 -- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
--- change; undoes = the id of an entry that this one took back }. Of a set, back is the value that goes back to the
+-- change; undoes = the id of an entry that this one took back; fleet = the id of the first entry of a change to a fleet
+-- that this one is of }. Of a set, back is the value that goes back to the
 -- letter, where was does not. A line with what = "outcome" has no id: it tells in
 -- words and figures what came of the change whose id is `of`.
 local M = {}
@@ -36,6 +37,7 @@ local function is_whole(entry)
     return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
         and type(entry.server) == "string" and (entry.undoes == nil or math.type(entry.undoes) == "integer")
         and (entry.back == nil or is_text(entry.back))
+        and (entry.fleet == nil or math.type(entry.fleet) == "integer")
 end
 
 -- The entry of a line; an empty one when it is none.
@@ -122,11 +124,13 @@ function M.line(entry)
     return require("slate.base.json").encode(entry, KEY_ORDER) .. "\n"
 end
 
---- Gives an entry the id behind the last one of a text, the time and who did it; its line.
+--- Gives an entry the id behind the last one of a text, the time and who did it; its line. One whose fleet is true is
+-- the first of a change to a fleet.
 function M.number(entry, text, who)
     local last = M.backwards(text)()
     entry.schema, entry.id = M.SCHEMA, (last and last.id or 0) + 1
     entry.time_s, entry.who = require("slate.base.clock").time_s(), who
+    entry.fleet = entry.fleet == true and entry.id or entry.fleet
     return M.line(entry)
 end
 
@@ -193,15 +197,18 @@ function M.note_outcome(context, id, outcome)
 end
 
 --- Notes a change that was made, and gives its entry an id; when that fails it is said, for the change stands. Returns
--- the id. context: as for note_outcome.
+-- the id. context: as for note_outcome, and perhaps fleet: true for
+-- the first entry of a change to a fleet, which makes it the number that the others are to have.
 function M.note(context, entry)
     local record = record_of(context)
     entry.server = context.server.name
+    entry.fleet = not entry.undoes and context.fleet or nil
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
-        entry.id = nil
+        entry.id, entry.fleet = nil, nil
         context:say("the change is made, but not on record: " .. problem)
     end
+    context.fleet = entry.fleet or context.fleet -- what follows is of the same change
     return entry.id
 end
 
@@ -224,6 +231,24 @@ function M.last_undone(from, server, id)
     end
     return nil, id and ("there is no change %d on record"):format(id) or "no change to " .. server
         .. " is on record that was not taken back"
+end
+
+--- The entries of a change to a fleet that were not taken back, the last first: of the one with that id, or of the last
+-- that has some. Returns them and the id; or nil and a message.
+function M.fleet_change(entries, id)
+    local undone, found = {}, {}
+    for entry in M.backwards(entries) do
+        if entry.undoes then
+            undone[entry.undoes] = true
+        elseif entry.fleet and not undone[entry.id] and (id or entry.fleet) == entry.fleet then
+            id, found[#found + 1] = entry.fleet, entry
+        end
+    end
+    if #found == 0 then
+        return nil, id and ("there is no change %d to a fleet on record that was not taken back"):format(id)
+            or "no change to a fleet is on record that was not taken back"
+    end
+    return found, id
 end
 
 return M

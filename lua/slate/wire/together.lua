@@ -14,6 +14,7 @@ local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only
 local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
 
 local running = {} -- coroutines of tasks, by themselves
+local spawned = {} -- tasks that others have begun, which the batch takes in at its next turn
 
 local function now_s()
     clock_s = clock_s or require("slate.base.clock").steady_s
@@ -74,6 +75,7 @@ local function go_on(task, ...)
     local results = table.pack(coroutine.resume(thread, ...))
     running[thread] = nil
     if not results[1] then
+        spawned = {}
         error(results[2], 0)
     elseif coroutine.status(thread) == "dead" then
         task.results = table.pack(table.unpack(results, 2, results.n))
@@ -90,6 +92,11 @@ local function run_batch(tasks)
         left[i] = task
     end
     while true do
+        while #spawned > 0 do
+            local task = table.remove(spawned, 1)
+            go_on(task)
+            left[#left + 1] = task
+        end
         for i = #left, 1, -1 do
             if left[i].results then
                 table.remove(left, i)
@@ -106,6 +113,12 @@ local function run_batch(tasks)
             end
         end
     end
+end
+
+--- Begins another task beside the one that calls; `run` returns when it, too, has ended. What it returns is lost.
+function M.spawn(f)
+    assert(M.is_task(), "only a task begins another")
+    spawned[#spawned + 1] = { thread = coroutine.create(f) }
 end
 
 --- Runs functions at once, 500 at a time, and returns when all have returned: a list of what each returned, packed.

@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A server watched after a change, against figures of before it, and what was changed taken back. What `trial`, `fleet
+-- apply` and `fleet pilot` share.
+local clock = require "slate.base.clock"
+local guard = require "slate.judge.guard"
+
+local M = {}
+
+--- The server's figures between two snapshots.
+function M.overview_between(before, now)
+    return require("slate.judge.view").overview(now, require("slate.facts.snapshot").rates(before, now))
+end
+
+--- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and holds it
+-- against `base`, an overview of before. Ends when one of options.guards is crossed, or options.is_over() (if there is
+-- one) says so. Returns the overview since the
+-- change and the sentence of a crossed guard, or nil for it; or nil, message, code.
+function M.watch(context, client, base, options)
+    local first, message, code = context:snapshot(client)
+    if not first then
+        return nil, message, code
+    end
+    local until_s, lately, last = clock.steady_s() + options.for_s, { first }, nil
+    while clock.steady_s() < until_s and not (options.is_over and options.is_over()) do
+        clock.sleep(math.min(options.interval_s, math.max(0.01, until_s - clock.steady_s())))
+        local now
+        now, message, code = context:snapshot(client)
+        if not now then
+            return nil, message, code
+        end
+        last, lately[#lately + 1] = M.overview_between(first, now), now
+        local from_s = guard.judged_from_s(first.time_s, options.for_s, now.time_s)
+        while from_s and lately[2].time_s <= from_s do
+            table.remove(lately, 1)
+        end
+        local sentence = from_s and guard.first_crossed(options.guards, base, M.overview_between(lately[1], now))
+        if sentence then
+            return last, sentence
+        end
+    end
+    return last
+end
+
+--- Carries steps out, one after the other. The entries of the record go to the list `done`, so that they can be taken
+-- back, also when a step fails or an error is raised. Returns their sentences; or nil, message, code.
+function M.carry_out(context, client, list, done)
+    local steps, sentences = require "slate.act.steps", {}
+    for i, step in ipairs(list) do
+        local words, id, entry, of_failed = steps.carry_out(context, client, step)
+        done[#done + 1] = words and entry or of_failed
+        if not words then
+            return nil, id, entry
+        end
+        sentences[i] = words
+        context:say(words)
+    end
+    return sentences
+end
+
+--- Takes back what was changed, entries of the record, the last first. Returns how many could not be.
+function M.go_back(context, client, done)
+    local failed = 0
+    for i = #done, 1, -1 do
+        local words, problem = require("slate.act.steps").take_back(context, client, done[i], true)
+        context:say(words and "back: " .. words or "not taken back: " .. problem)
+        failed = failed + (words and 0 or 1)
+    end
+    return failed
+end
+
+return M

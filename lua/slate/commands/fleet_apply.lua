@@ -1,0 +1,161 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl fleet apply PLAN [SERVER...]: a plan carried out on many servers, one after the other, under guards.
+local guard = require "slate.judge.guard"
+local rolling = require "slate.fleet.rolling"
+local units = require "slate.base.units"
+
+local M = {}
+
+local DEFAULT_FOR_S <const> = 30
+
+function M.declare(command)
+    command:argument("file", "A plan of slatectl plan; whichever server it was made for."):argname("PLAN")
+    command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
+        :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
+    command:flag("--one-at-a-time", "The next server's turn comes when this one's is over. There is no other way; "
+        .. "the word is for who reads the line.")
+    command:option("--guard", "Stop beyond this change of a server: ev+20%, ev+100, loss+20%, oom+0 or hit-2 (points); "
+        .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
+        :convert(guard.parse)
+    command:option("--for", "How long each server is watched. Default: 30s"):argname("TIME")
+        :convert(units.parse_duration):target("for_s")
+    command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
+    command:flag("--all-or-nothing", "When it stops, take back what was done to all servers.")
+    command:flag("--dry-run", "Ask every server whether it can take every step; change nothing.")
+end
+
+local STATES <const> = { changed = "changed", unchanged = "was so already", ["put back"] = "put back",
+    ["not put back"] = "NOT PUT BACK", failed = "not changed", ["not begun"] = "not begun" }
+
+local function say_row(context, row, at, count)
+    context:say(("%d of %d, %s: %s%s"):format(at, count, row.server, STATES[row.state] or row.state,
+        row.why and ": " .. row.why or ""))
+end
+
+local function dry_run(context, contexts, found)
+    local rows = {}
+    for i, one in ipairs(contexts) do
+        rows[i] = { server = one.server.name, state = "would change",
+            steps = require("slate.base.json").array(found[i]) }
+    end
+    if context.json then
+        context:out_json("slate/fleet-apply/1", { dry_run = true, servers = rows })
+        return 0
+    end
+    for _, row in ipairs(rows) do
+        context:out(row.server, ": would ", table.concat(row.steps, "; "), "\n")
+    end
+    context:out("nothing was sent\n")
+    return 0
+end
+
+local function out_text(context, rows, words)
+    local cells = {}
+    for i, row in ipairs(rows) do
+        local before, during = row.before or {}, row.during or {}
+        cells[i] = { row.server, STATES[row.state] or row.state, units.percent(before.hit_ratio, 2),
+            units.percent(during.hit_ratio, 2), units.rate(before.evictions_per_s), units.rate(during.evictions_per_s),
+            row.why or "" }
+    end
+    context:out(require("slate.base.table").render({ { title = "SERVER", left = true },
+        { title = "STATE", left = true }, { title = "HITS" }, { title = "THEN" }, { title = "EV/s" },
+        { title = "THEN" }, { title = "WHY", left = true } }, cells), words, "\n")
+end
+
+-- Takes back the servers that were changed before the one that ended the round. Returns how many changes stay.
+local function take_all_back(context, contexts, rows)
+    local entries, place = {}, {}
+    for i = #rows, 1, -1 do
+        place[rows[i].server] = i
+        contexts[i].fleet = nil
+        for at = #rows[i].done, 1, -1 do
+            entries[#entries + 1] = rows[i].done[at]
+        end
+    end
+    local results, failed = rolling.take_back(entries, function(name) return contexts[place[name]] end, true)
+    for _, result in ipairs(results) do
+        context:say(("%s: %s: %s"):format(result.server, result.state, result.words))
+        rows[place[result.server]].state = result.state == "failed" and "not put back" or "put back"
+    end
+    return failed
+end
+
+local function count_changed(rows)
+    local count = 0
+    for _, row in ipairs(rows) do
+        count = count + (row.state == "changed" and 1 or 0)
+    end
+    return count
+end
+
+-- What has become of the fleet, in a sentence.
+local function outcome(rows, fleet, ended)
+    local changed = count_changed(rows)
+    local undo = fleet and changed > 0 and ("; slatectl fleet undo %d takes the whole back"):format(fleet) or ""
+    if not ended then
+        return ("%s changed, and no guard was crossed%s"):format(units.plural(changed, "server"), undo)
+    end
+    return ("stopped at %s; %d of %s changed%s"):format(ended.server, changed, units.plural(#rows, "server"),
+        changed > 0 and undo or "")
+end
+
+-- The contexts of the servers, each once; or nil, message, code.
+local function contexts_of(context, members)
+    local servers, message, code = context:servers_of(members)
+    if not servers then
+        return nil, message, code
+    end
+    local list, seen = {}, {}
+    for _, server in ipairs(servers) do
+        if not seen[server.name] then
+            seen[server.name], list[#list + 1] = true, context:of(server)
+        end
+    end
+    return list
+end
+
+--- Exits with 0 when all servers have the change; 1 when a guard was crossed.
+function M.run(context, parsed)
+    if parsed.for_s == 0 then
+        return nil, "a server that is watched for no time tells nothing: --for takes more than 0", "usage"
+    end
+    local plan, message, code = require("slate.commands.apply").load(parsed.file)
+    local contexts, found
+    if plan then
+        contexts, message, code = contexts_of(context, parsed.members)
+    end
+    if contexts then
+        found, message, code = rolling.check(contexts, plan.steps)
+    end
+    if not found then
+        return nil, message .. (contexts and "; no server was changed" or ""), code
+    elseif parsed.dry_run then
+        return dry_run(context, contexts, found)
+    end
+    local rows_so_far = {}
+    context.summary = function()
+        local changed = count_changed(rows_so_far)
+        return ("%d of %s changed%s"):format(changed, units.plural(#contexts, "server"),
+            changed > 0 and "; slatectl fleet undo takes the whole back" or "")
+    end
+    local rows, fleet, ended = rolling.apply(contexts, plan.steps, {
+        guards = #parsed.guard > 0 and parsed.guard or guard.defaults(), for_s = parsed.for_s or DEFAULT_FOR_S,
+        interval_s = parsed.interval or 1,
+    }, function(row)
+        rows_so_far[#rows_so_far + 1] = row
+        say_row(context, row, #rows_so_far, #contexts)
+    end)
+    local stayed = ended and parsed.all_or_nothing and take_all_back(context, contexts, rows) or 0
+    local words = outcome(rows, fleet, ended)
+    for _, row in ipairs(rows) do
+        row.done, row.code, row.steps = nil, nil, row.steps and require("slate.base.json").array(row.steps)
+    end
+    if context.json then
+        context:out_json("slate/fleet-apply/1", { fleet = fleet, dry_run = false, outcome = words, servers = rows })
+    else
+        out_text(context, rows, words)
+    end
+    return (ended or stayed > 0) and 1 or 0
+end
+
+return M

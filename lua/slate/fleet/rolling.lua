@@ -1,0 +1,202 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- One change made to many servers, one after the other, and taken back from all of them.
+--
+-- Before anything is sent every server is asked whether it can take every step: a change that a server would refuse
+-- begins nowhere. Each server is then measured, changed and watched; the first guard that is crossed, or the first
+-- failure, ends the round, and that server is put back as it was. The entries of the record have the round's number in
+-- common, by which `undo` finds them.
+local guard = require "slate.judge.guard"
+local guarded = require "slate.act.guarded"
+local snapshot = require "slate.facts.snapshot"
+local steps = require "slate.act.steps"
+local together = require "slate.wire.together"
+
+local M = {}
+
+-- Can a server take the steps? { sizes = chunk sizes by the classes that pages move between, words }; or nil, message,
+-- code.
+local function check(context, list)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local found = { sizes = {}, words = {} }
+    for i, step in ipairs(list) do
+        local prepared
+        prepared, message, code = steps.prepare(context, client, step)
+        if not prepared then
+            client:close()
+            return nil, ("%s: %s: %s"):format(context.server.name, steps.words(step), message), code
+        end
+        found.words[i] = steps.words(step)
+        for _, id in ipairs(step.kind == "move" and { step.src, step.dst } or {}) do
+            local class = snapshot.by_id(prepared.before)[id]
+            found.sizes[id] = class and class.chunk_size
+        end
+    end
+    client:close()
+    return found
+end
+
+-- "class 5" must mean the same everywhere. true, or nil, message, code.
+local function same_classes(contexts, found)
+    for i = 2, #found do
+        for id, bytes in pairs(found[1].sizes) do
+            if found[i].sizes[id] ~= bytes then
+                return nil, ("class %d has chunks of %d bytes on %s and %s on %s: a plan that moves pages fits servers "
+                    .. "with the same classes"):format(id, bytes, contexts[1].server.name,
+                    found[i].sizes[id] and "of " .. found[i].sizes[id] or "no pages", contexts[i].server.name), "no"
+            end
+        end
+    end
+    return true
+end
+
+--- Asks all servers at once whether they can take the steps. Returns a list with, for each, a list of sentences; or
+-- nil, message, code of the first that cannot.
+function M.check(contexts, list)
+    local tasks, found = {}, {}
+    for i, context in ipairs(contexts) do
+        tasks[i] = function() return check(context, list) end
+    end
+    for i, result in ipairs(together.run(tasks)) do
+        if not result[1] then
+            return nil, result[2], result[3]
+        end
+        found[i] = result[1]
+    end
+    local ok, message, code = same_classes(contexts, found)
+    if not ok then
+        return nil, message, code
+    end
+    for i, one in ipairs(found) do
+        found[i] = one.words
+    end
+    return found
+end
+
+-- Measures a server, changes it and watches it. Fills in row.before, row.during, row.steps and row.done; returns true,
+-- or nil and why the round ends here: a sentence and its code ("guard" for a guard).
+local function change(context, client, row, list, options)
+    local now, before, rates = context:pair(client, math.min(guard.WINDOW_S, options.for_s))
+    if not now then
+        return nil, before, rates
+    end
+    row.before = require("slate.judge.view").overview(now, rates)
+    local sentences, message, code = guarded.carry_out(context, client, list, row.done)
+    if not sentences then
+        return nil, message, code
+    end
+    row.steps = sentences
+    local last, sentence, why = guarded.watch(context, client, row.before, options)
+    if not last then
+        return nil, sentence, why
+    end
+    row.during = last
+    if sentence then
+        return nil, sentence, "guard"
+    end
+    return true
+end
+
+-- Puts a server back over a connection of its own: what is left of the old one is not known. Returns how many changes
+-- could not be taken back.
+local function put_back(context, done)
+    if #done == 0 then
+        return 0
+    end
+    context.fleet = nil
+    local client, message = context:open()
+    if not client then
+        context:say("it could not be put back: " .. message)
+        return #done
+    end
+    local failed = guarded.go_back(context, client, done)
+    client:close()
+    return failed
+end
+
+-- One server of a round. Returns its row { server, state, why, code, steps, before, during, done }.
+local function turn(context, list, options)
+    local row = { server = context.server.name, done = {} }
+    local client, message, code = context:open()
+    if not client then
+        row.state, row.why, row.code = "failed", message, code
+        return row
+    end
+    local finished, ok, why, why_code = pcall(change, context, client, row, list, options)
+    client:close()
+    if finished and ok then
+        row.state = #row.done > 0 and "changed" or "unchanged"
+        return row
+    end
+    local changed = #row.done
+    local left = put_back(context, row.done)
+    row.done = left > 0 and row.done or {}
+    if not finished then
+        error(ok, 0)
+    end
+    row.state = left > 0 and "not put back" or changed > 0 and "put back" or "failed"
+    row.why, row.code = why, why_code
+    return row
+end
+
+--- Carries a list of steps out on the servers of contexts (of slate.cli.context), one after the other, after `check`.
+-- options: guards, for_s, interval_s. each: a function of the row of a server that has had its turn.
+-- Returns the rows, in order, those of servers that had no turn with the state "not begun"; the id of the change on
+-- record (nil: nothing is); and the row at which the round ended, or nil when none ended it. A raised error (Ctrl-C)
+-- puts back the server whose turn it is first.
+function M.apply(contexts, list, options, each)
+    local rows, fleet, ended = {}, true, nil
+    for i, context in ipairs(contexts) do
+        if ended then
+            rows[i] = { server = context.server.name, state = "not begun", done = {} }
+        else
+            context.fleet = fleet
+            rows[i] = turn(context, list, options)
+            for _, entry in ipairs(rows[i].done) do
+                fleet = entry.fleet or fleet
+            end
+            ended = (rows[i].state ~= "changed" and rows[i].state ~= "unchanged") and rows[i] or nil
+            each(rows[i])
+        end
+    end
+    return rows, fleet ~= true and fleet or nil, ended
+end
+
+--- Takes entries of the record back, in the order in which they are given, each on its server, and goes on when one
+-- cannot be. context_of: a function of the name of a server. force, dry_run: as for undo. Returns a list of { server,
+-- id, state = "taken back" | "would be taken back" | "failed", words }, and how many failed.
+function M.take_back(entries, context_of, force, dry_run)
+    local results, failed, clients = {}, 0, {}
+    local function connected(name)
+        if not clients[name] then
+            local context = context_of(name)
+            local client, message = context:open()
+            clients[name] = { context = context, client = client, message = message }
+        end
+        return clients[name]
+    end
+    for i, entry in ipairs(entries) do
+        local at = connected(entry.server)
+        local words, problem = nil, at.message
+        if at.client and dry_run then
+            local step
+            step, problem = steps.check_back(at.context, at.client, entry, force)
+            words = step and steps.words(step)
+        elseif at.client then
+            words, problem = steps.take_back(at.context, at.client, entry, force)
+        end
+        failed = failed + (words and 0 or 1)
+        results[i] = { server = entry.server, id = entry.id, words = words or problem,
+            state = not words and "failed" or dry_run and "would be taken back" or "taken back" }
+    end
+    for _, at in pairs(clients) do
+        if at.client then
+            at.client:close()
+        end
+    end
+    return results, failed
+end
+
+return M
