@@ -180,6 +180,7 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
                                    .sample_follow = !evict_find(s->policy),
                                    .worker_count = (unsigned)s->threads,
                                    .reassign = s->slab_reassign,
+                                   .sweeps = s->lru_maintainer,
                                    .crawler = s->lru_crawler,
                                    .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
                                    .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,

@@ -398,7 +398,7 @@ enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_
 
 /* What was stored up to the end of second `at_s` counts as gone from that time on, or at once when
  * that is past. One flush may be to come: a later call replaces it; what is gone stays gone. What
- * is gone is freed when its key or its memory is wanted, or by a walk. */
+ * is gone is freed when its key or its memory is wanted, by a walk or a sweep. */
 void cache_flush(struct cache *, uint32_t at_s);
 /* All that was stored before this call counts as gone, however often that happens in a second, and
  * what is stored after it does not; no flush is to come. */

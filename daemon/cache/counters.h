@@ -53,9 +53,10 @@
       "of these, items dropped while slow readers held more than an eighth of the memory in " \
       "values that are gone") \
     X(outofmemory, counter, operations, "stores refused for lack of memory") \
-    X(reclaimed, counter, items, "expired and flushed items whose memory was used at once") \
+    X(reclaimed, counter, items, \
+      "expired and flushed items found by the sweep or at a queue's end") \
     X(expired_unfetched, counter, items, \
-      "expired items never read, found at a queue's end or by the crawler") \
+      "expired items never read, found by the sweep, at a queue's end or by the crawler") \
     X(crawler_reclaimed, counter, items, "expired and flushed items freed by the crawler") \
     X(crawler_items_checked, counter, items, "items the crawler looked at") \
     X(moves_to_cold, counter, items, "items moved to the cold queue") \

@@ -14,19 +14,6 @@ enum {
     TAIL_LOOK_PARTITIONS = 16, /* for the age of a class's tail */
 };
 
-/* The key of a chunk that may be anything by now, copied so that it can be looked up. False: it
- * cannot be an item. */
-static bool copy_key_warily(const struct item *it, char *bytes, struct key *key) {
-    uint8_t len = item_key_len(it);
-    if (len == 0 || len > KEY_BYTES_MAX || item_state(it) != CHUNK_LINKED) {
-        return false;
-    }
-    bytes_load(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)),
-               len);
-    *key = key_make(bytes, len);
-    return true;
-}
-
 void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint32_t chunk) {
     const struct cache *c = ct->cache;
     const struct item *it = slab_page_chunk(c->slab, page, chunk);

@@ -126,18 +126,24 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     }
 }
 
+void reclaim_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                         unsigned class_id, uint64_t hash) {
+    COUNT_CLASS(ct, class_id, reclaimed);
+    if (!node_fetched(&it->node)) {
+        COUNT_CLASS(ct, class_id, expired_unfetched);
+    }
+    unlink_locked(ct, p, hash, it);
+}
+
 void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
                        unsigned class_id) {
     uint64_t hash = item_hash(&it->node);
     if (cache_item_dead(ct->cache, it, ct->now_s)) {
-        COUNT_CLASS(ct, class_id, reclaimed);
-        if (!node_fetched(&it->node)) {
-            COUNT_CLASS(ct, class_id, expired_unfetched);
-        }
-    } else {
-        count_eviction(ct, it, class_id, hash);
-        evict_note_evicted(&p->shelves[class_id]->queue, &it->node);
+        reclaim_item_locked(ct, p, it, class_id, hash);
+        return;
     }
+    count_eviction(ct, it, class_id, hash);
+    evict_note_evicted(&p->shelves[class_id]->queue, &it->node);
     unlink_locked(ct, p, hash, it);
 }
 

@@ -25,6 +25,9 @@ void mark_hit_locked(struct cache_thread *, struct partition *, struct item *);
 void mark_wanted_locked(struct cache_thread *, struct partition *, struct item *);
 /* Unlinks an item of a class because others need its room. */
 void evict_item_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id);
+/* Unlinks a dead item, which counts as reclaimed. */
+void reclaim_item_locked(struct cache_thread *, struct partition *, struct item *,
+                         unsigned class_id, uint64_t hash);
 void count_eviction(struct cache_thread *, const struct item *, unsigned class_id, uint64_t hash);
 /* Header of a new item in a chunk that is the caller's. Returns where an unchained one's value
  * goes, which is not written. */

@@ -78,8 +78,8 @@ static inline unsigned help_receiver(uint32_t pair) { return pair & 0xffff; }
  * flushed if its time is not later than the last flush's, however many flushes there are in a
  * second. The ages of all other items are right, because all of them were stored since the clock
  * was last set forward. Times are compared by the sign of their difference. They wrap around after
- * 2^32 flushes, and a flushed item must be freed before 2^31 more; the crawler needs seconds for
- * that. */
+ * 2^32 flushes, and a flushed item must be freed before 2^31 more; a sweep or the crawler needs
+ * seconds for that. */
 struct item_clock {
     uint32_t flushed; /* items of this time and before are gone */
     uint32_t ahead_s; /* of cache time */

@@ -109,3 +109,14 @@ bool chunk_is_at(const struct cache *c, uint32_t ref) {
         atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
     return chunk_bytes != 0 && (size_t)(at - arena_page_start(c->arena, page)) % chunk_bytes == 0;
 }
+
+bool copy_key_warily(const struct item *it, char *bytes, struct key *key) {
+    uint8_t len = item_key_len(it);
+    if (len == 0 || len > KEY_BYTES_MAX || item_state(it) != CHUNK_LINKED) {
+        return false;
+    }
+    bytes_load(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)),
+               len);
+    *key = key_make(bytes, len);
+    return true;
+}

@@ -34,6 +34,9 @@ static inline uint32_t value_bytes_in_head(const struct cache *c, const struct i
 void value_copy_locked(const struct cache *, const struct item *, char *to);
 uint64_t cache_item_requested_bytes(const struct cache *, const struct item *);
 void     cache_view_item(const struct cache *, const struct item *, struct cache_view *);
+/* The key of a chunk that may be anything by now, copied into KEY_BYTES_MAX + 14 bytes so that it
+ * can be looked up. False: it cannot be an item. */
+bool     copy_key_warily(const struct item *, char *bytes, struct key *);
 /* Whether a reference read from a chunk that may be anything lies on a chunk of some class. */
 bool     chunk_is_at(const struct cache *, uint32_t ref);
 #endif

@@ -8,6 +8,7 @@
 #include "base/rest.h"
 #include "tune/active.h"
 #include "tune/crawl.h"
+#include "tune/sweep.h"
 #include "tune/geometry/geometry.h"
 #include "tune/pages/mover.h"
 #include "tune/pages/moves.h"
@@ -77,6 +78,7 @@ struct tuner {
     struct geometry_change *geometry; /* others ask it under its own lock */
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;
+    struct sweeper     sweeper;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
     struct automove_name last; /* that ran before it, and runs again if it fails */

@@ -1,5 +1,5 @@
-/* The tuner: a background thread that moves pages, decides when to (automove), tends queues and
- * crawls for expired items.
+/* The tuner: a background thread that moves pages, decides when to (automove), sweeps and crawls
+ * for expired items.
  *
  * A decision is a pure function of two snapshots (tune/snapshot.h, tune/policies/automove.h).
  * Requests come from any thread; the work is done on the tuner's thread, but for what a second one
@@ -24,6 +24,7 @@ struct tune_config {
     double   ratio;          /* slab_automove_ratio */
     unsigned window_s;       /* slab_automove_window */
     bool     reassign;       /* slab_reassign: false: no page ever moves */
+    bool     sweeps;         /* lru_maintainer: what is dead is freed each second */
     bool     crawler;        /* lru_crawler */
     uint32_t crawler_sleep_us, crawler_tocrawl;
     double   geometry_rate_pct; /* slab_geometry_rate */
@@ -48,7 +49,7 @@ bool tuner_rest(struct tuner *, uint64_t most_us);
 void tuner_go_on(struct tuner *);
 
 /* For a tuner by hand: decides what is due at `now_us`, which is not 0 and never goes back, and
- * does it. Outside a turn, on one thread. Expired items are not crawled for, and chunk sizes
+ * does it. Outside a turn, on one thread. Expired items are not looked for, and chunk sizes
  * stay. */
 void tuner_tend_at(struct tuner *, uint64_t now_us);
 

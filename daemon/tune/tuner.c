@@ -23,7 +23,7 @@ enum { SLICE_US = 100 };
 
 /* --- crawling --- */
 
-/* After a flush all items are looked at, as many as there are. */
+/* After a flush without sweeps all items are looked at, as many as there are. */
 static void start_crawl(struct tuner *t, unsigned class_count) {
     uint32_t flushed = cache_flushed(t->cache);
     if (flushed != t->flushed) {
@@ -47,7 +47,7 @@ static bool tend_crawler(struct tuner *t) {
     }
     bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed),
          running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
-    bool flushed = !running && cache_flushed(t->cache) != t->flushed;
+    bool flushed = !running && !t->sweeper.on && cache_flushed(t->cache) != t->flushed;
     if (on && (asked != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
         start_crawl(t, asked != 0 ? asked : cache_slab(t->cache)->class_count);
     }
@@ -147,6 +147,7 @@ static void *tuner_main(void *arg) {
         decide(t);
         uint64_t geometry_us = geometry_tend(t->geometry), samples_us = whatif_tend(t->whatif);
         bool crawling = tend_crawler(t);
+        uint64_t sweep_us = sweeper_tend(&t->sweeper, clock_mono_us());
         if (giving || shrinking || tuner_request_waits(t)) {
             continue;
         }
@@ -159,6 +160,7 @@ static void *tuner_main(void *arg) {
             rest_us = earlier(rest_us, t->limit_rest_us - now_us);
         }
         rest_us = earlier(earlier(rest_us, until(geometry_us, now_us)), samples_us);
+        rest_us = earlier(rest_us, until(sweep_us, now_us));
         if (t->hunger_rest_us > now_us) {
             rest_us = earlier(rest_us, t->hunger_rest_us - now_us);
         }
@@ -245,6 +247,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         errno = failed_as != 0 ? failed_as : errno;
         return NULL;
     }
+    sweeper_init(&t->sweeper, cache, t->ct, cfg->sweeps);
     mover_init(&t->mover, cache, t->ct, &t->pace);
     t->mover.owner = t;
     if (!t->by_hand) {

@@ -8,6 +8,7 @@ local wire = require "support.wire"
 
 local PEER <const> = "build/peer/memcached"
 local VALUES <const>, VALUE_BYTES <const> = 120, 100000 -- seven chunks of 16 KiB each
+local SHORT_LIVED <const> = 400
 local REQUESTS <const> = 2000 -- in one packet: more than one turn of either server runs
 
 local function claims(binary)
@@ -90,6 +91,47 @@ local function claims(binary)
             assert.equal("MN", connection:receive("*l"))
         end
         assert.truthy(stat("conn_yields") > 0)
+    end)
+
+    -- The live item comes last: there one at the end of a queue keeps those behind it.
+    local function store_and_read_half(ttl_s)
+        for i = 1, SHORT_LIVED do
+            assert.equal("STORED", wire.ask(connection, ("set k%d 0 %d 1\r\nv"):format(i, ttl_s)))
+            if i % 2 == 0 then
+                wire.lines(connection, "get k" .. i)
+            end
+        end
+    end
+
+    it("frees within seconds what has expired, and counts it as reclaimed", function()
+        if not is_there() then
+            return
+        end
+        start("-o", "no_lru_crawler")
+        store_and_read_half(2)
+        store("lasting", 1)
+        patience.wait_for("what expired to be freed", function() return stat("curr_items") == 1 end)
+        assert.equal(SHORT_LIVED - stat("get_expired"), stat("reclaimed"))
+        -- on a machine that pauses a get may come too late
+        assert.equal(SHORT_LIVED - stat("get_hits") - stat("get_expired"), stat("expired_unfetched"))
+        assert.equal(0, stat("evictions"))
+        assert.equal("VALUE lasting 0 1", wire.lines(connection, "get lasting")[1])
+    end)
+
+    it("frees within seconds what was flushed, and counts it as reclaimed", function()
+        if not is_there() then
+            return
+        end
+        start("-o", "no_lru_crawler")
+        store_and_read_half(0)
+        local stored_s = stat("uptime")
+        -- there a flush leaves what was stored in its own second
+        patience.wait_for("another second", function() return stat("uptime") > stored_s + 1 end)
+        assert.equal("OK", wire.ask(connection, "flush_all"))
+        patience.wait_for("what was flushed to be freed", function() return stat("curr_items") == 0 end)
+        assert.equal(SHORT_LIVED, stat("reclaimed"))
+        assert.equal(SHORT_LIVED // 2, stat("expired_unfetched"))
+        assert.equal(0, stat("bytes"))
     end)
 
     it("has given out no memory at the start, then whole pages", function()

@@ -374,7 +374,7 @@ describe("slated's stats", function()
     end)
 
     it("count every look at an expired item as such, and as never read only what nobody looked up", function()
-        start("-o", "no_lru_crawler")
+        start("-o", "no_lru_maintainer,no_lru_crawler") -- nobody else looks
         local looks = { ["get k"] = "END", ["delete k"] = "NOT_FOUND", ["incr k 1"] = "NOT_FOUND",
             ["touch k 1"] = "NOT_FOUND", ["gat 1 k"] = "END", ["mg k v"] = "EN", ["md k"] = "NF", ["ma k"] = "NF",
             ["append k 0 0 1\r\nx"] = "NOT_STORED", ["replace k 0 0 1\r\nx"] = "NOT_STORED" }

@@ -385,7 +385,7 @@ describe("slated's watch", function()
     end
 
     it("tells a flushed item from a missing one", function()
-        start({ "-o", "no_lru_crawler" }) -- which would free it before it is asked for
+        start({ "-o", "no_lru_maintainer,no_lru_crawler" }) -- which would free it before it is asked for
         local watcher, client = watch(), connect()
         assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\nx"))
         assert.equal("OK", wire.ask(client, "flush_all"))

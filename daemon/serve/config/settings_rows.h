@@ -116,7 +116,7 @@
       "accepted without effect: it is always xxh3; only with like_memcached is it shown as given") \
     X(FLAG, lru_maintainer, "lru_maintainer_thread", OPT_EXTENDED, "lru_maintainer", true, 0, 0, \
       "flag", STARTUP, TUNING, \
-      "no_lru_maintainer makes the policy lru; queues are tended either way") \
+      "frees expired items within seconds; no_lru_maintainer makes the policy lru") \
     X(FLAG, lru_segmented, "lru_segmented", 0, NULL, true, 0, 0, "flag", RUNTIME, TUNING, \
       "whether the eviction policy has more than one queue: it is not lru") \
     X(INT, hot_lru_pct, "hot_lru_pct", OPT_EXTENDED, "hot_lru_pct", 20, 1, 80, "percent", RUNTIME, \

@@ -55,9 +55,9 @@ static uint64_t tail_age_s(const struct class_stats *c) {
            "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
     ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, \
-           "expired and flushed items whose memory was used at once") \
+           "expired and flushed items found by the sweep or at a queue's end") \
     ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, \
-           "expired items never read, found at a queue's end or by the crawler") \
+           "expired items never read, found by the sweep, at a queue's end or by the crawler") \
     ALWAYS(evicted_unfetched, counter, items, U64, c->facts->counters.evicted_unfetched, \
            "evicted items never read") \
     SEGMENTED(evicted_active, counter, items, U64, c->facts->counters.evicted_active, \

@@ -189,14 +189,14 @@ struct general {
       g->settings.like_memcached ? g->cache.pages_returned : g->cache.pages_free, \
       "pages that no class has; with like_memcached, of these those that one had") \
     X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, \
-      "expired items never read, found at a queue's end or by the crawler") \
+      "expired items never read, found by the sweep, at a queue's end or by the crawler") \
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, \
       "evicted items never read") \
     WITH(g->settings.lru_maintainer, evicted_active, counter, items, U64, \
          g->classes.evicted_active, "evicted items read lately; shown with lru_maintainer") \
     X(evictions, counter, items, U64, g->classes.evicted, "live items dropped to make room") \
     X(reclaimed, counter, items, U64, g->classes.reclaimed, \
-      "expired and flushed items whose memory was used at once") \
+      "expired and flushed items found by the sweep or at a queue's end") \
     X(crawler_reclaimed, counter, items, U64, g->classes.crawler_reclaimed, \
       "expired and flushed items freed by the crawler") \
     X(crawler_items_checked, counter, items, U64, g->classes.crawler_items_checked, \

@@ -95,6 +95,51 @@ static void test_reassign(void) {
     cache_destroy(&c);
 }
 
+/* Waits for so many items to be left. */
+static bool leaves(struct cache *c, uint64_t items) {
+    struct cache_facts f = {.items = items + 1};
+    for (int i = 0; i < 60000 && f.items != items; i++) {
+        usleep(1000);
+        cache_facts(c, &f);
+    }
+    return f.items == items;
+}
+
+static void test_sweeps(void) {
+    struct cache_config cfg = fixture_config(64u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    struct tune_config tc = config("off");
+    tc.crawler = false;
+    tc.sweeps = true;
+    struct tuner *t = tuner_create(c, &tc);
+    for (int round = 0; round < 2; round++) { /* the second when it has been idle */
+        cache_turn_begin(ct);
+        for (uint64_t i = 0; i < 20000; i++) {
+            char name[64], value[100] = {0};
+            struct key key = fixture_key(name, i);
+            struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 100,
+                                    .exptime_s = i % 2 ? cache_now_s(ct) + 1 : 0};
+            cache_store(ct, &key, &s, NULL);
+        }
+        cache_turn_end(ct);
+        ok(leaves(c, 10000), "without a crawler the tuner frees what expires, and nothing else");
+    }
+    cache_turn_begin(ct);
+    cache_flush_now(c);
+    cache_turn_end(ct);
+    ok(leaves(c, 0), "and what was flushed");
+    struct cache_class_values counted;
+    struct tune_facts tf;
+    cache_classes_counters(c, &counted);
+    tuner_facts(t, &tf);
+    is(counted.reclaimed, 30000, "all of it counts as reclaimed");
+    is(tf.crawler_starts, 0, "and the crawler was not needed");
+    tuner_destroy(&t);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 static void test_crawl(void) {
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
@@ -511,6 +556,7 @@ int main(void) {
     test_reassign();
     test_pages_for_the_pool_say_what_they_cost();
     test_crawl();
+    test_sweeps();
     for (const struct automove_mode *const *mode = automove_modes; *mode != NULL; mode++) {
         if (strchr((*mode)->name, ':') == NULL) {
             test_size_shift((*mode)->name);

@@ -1,0 +1,28 @@
+/* Frees dead items where they lie: a part of the contract, beside cache.h.
+ *
+ * A queue tells what goes next, not what has expired: behind one live item any number of dead ones
+ * may wait. So a pass goes over the pages in the order of memory. A look takes no lock and one
+ * cache line, which is asked for ahead, so some 10 ns; only what looks dead costs the lock of its
+ * partition, some 500 ns with all that follows. A heap has no chunks that one could go over: there
+ * a pass walks the index, some 100 ns an item. Freed items count as reclaimed, as those do that a
+ * store finds at a queue's end.
+ *
+ * Threading: as of cache.h; within a turn. */
+#ifndef SLATE_CACHE_SWEEP_H
+#define SLATE_CACHE_SWEEP_H
+#include "cache/cache.h"
+
+struct cache_sweep { /* a pass; zeroes: one that begins */
+    uint64_t place;         /* where it goes on: of a page, or of a partition's index */
+    uint32_t page;          /* or partition */
+    uint32_t earliest_s;    /* when the first of the live items seen expires; 0: none will */
+    uint64_t looked, freed; /* items */
+};
+/* Goes on for some microseconds. False: the pass has ended. What is stored, touched or moved
+ * meanwhile may be missed. */
+bool cache_sweep_step(struct cache_thread *, struct cache_sweep *);
+
+/* Another number after each store and touch: while it stays, no item has come that could expire
+ * sooner than those a pass saw. Some microseconds, no partition's lock. */
+uint64_t cache_changes(struct cache *);
+#endif

@@ -1,0 +1,220 @@
+/* Dead items are freed where they lie, and nothing else is; in every store and index, and beside threads that store. Run under
+ * TSan too. */
+#include "tap.h"
+
+#include <pthread.h>
+
+#include "cache/sweep.h"
+#include "cache_fixture.h"
+
+enum { ITEMS = 3000, LARGE_BYTES = 700 * 1000, ROUNDS = 30000 / TAP_SLOWER, THREADS = 2, LASTING = 500 };
+
+static struct cache *cache;
+static char value[LARGE_BYTES];
+
+static struct cache_sweep sweep(struct cache_thread *ct) {
+    struct cache_sweep pass = {0};
+    while (cache_sweep_step(ct, &pass)) {
+    }
+    return pass;
+}
+
+static enum cache_status set(struct cache_thread *ct, uint64_t n, size_t bytes, uint32_t exptime_s) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes, .exptime_s = exptime_s};
+    return cache_store(ct, &key, &s, NULL);
+}
+
+static bool lives(struct cache_thread *ct, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_view v;
+    return cache_peek(ct, &key, &v) == CACHE_OK;
+}
+
+static void read_one(struct cache_thread *ct, uint64_t n) {
+    char name[64], to[ITEM_COPY_MAX + 8];
+    struct key key = fixture_key(name, n);
+    struct cache_fetch f = {.want_value = true};
+    struct cache_view v = {0};
+    cache_fetch(ct, &key, &f, to, &v);
+}
+
+static void next_turn(struct cache_thread *ct, int64_t by_s) {
+    cache_turn_end(ct);
+    clock_shift(by_s);
+    cache_turn_begin(ct);
+}
+
+static uint64_t items(void) {
+    struct cache_facts f;
+    cache_facts(cache, &f);
+    return f.items;
+}
+
+static struct cache_class_values counted(void) {
+    struct cache_class_values v;
+    cache_classes_counters(cache, &v);
+    return v;
+}
+
+static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
+    uint32_t now_s = cache_now_s(ct);
+    for (uint64_t i = 0; i < ITEMS; i++) { /* behind items that stay, in every place of a queue */
+        set(ct, i, 10 + i % 1000, i % 3 == 0 ? 0 : i % 3 == 1 ? now_s + 10 : now_s + 1000);
+    }
+    for (uint64_t i = 1; i < ITEMS; i += 6) {
+        read_one(ct, i);
+    }
+    struct cache_sweep pass = sweep(ct);
+    is(pass.looked, ITEMS, "a pass sees every item");
+    is(pass.freed, 0, "frees none while all live");
+    is(pass.earliest_s, now_s + 10, "and tells when the first expires");
+    next_turn(ct, 20);
+    pass = sweep(ct);
+    is(pass.freed, ITEMS / 3, "once a third has expired it frees that");
+    is(items(), ITEMS - ITEMS / 3, "and no other is gone");
+    is(pass.earliest_s, now_s + 1000, "and tells of the next");
+    struct cache_class_values v = counted();
+    is(v.reclaimed, ITEMS / 3, "they count as reclaimed");
+    is(v.expired_unfetched, ITEMS / 6, "those that nobody read as such, too");
+    is(v.crawler_reclaimed + v.evicted, 0, "and as nothing else");
+    cache_flush_now(cache);
+    set(ct, ITEMS, 10, 0);
+    is(sweep(ct).freed, ITEMS - ITEMS / 3, "what was flushed is freed, too");
+    ok(lives(ct, ITEMS) && items() == 1, "and what was stored after that is not");
+}
+
+static void test_frees_large_values_but_not_from_under_readers(struct cache_thread *ct) {
+    uint32_t now_s = cache_now_s(ct);
+    char name[64], to[ITEM_COPY_MAX + 8];
+    struct key key = fixture_key(name, 7);
+    fixture_value(value, LARGE_BYTES, 7, 1);
+    set(ct, 7, LARGE_BYTES, now_s + 10);
+    set(ct, 8, LARGE_BYTES, now_s + 10);
+    struct cache_fetch f = {.want_value = true};
+    struct cache_view v = {0};
+    is(cache_fetch(ct, &key, &f, to, &v), CACHE_OK, "a reader holds a large value");
+    uint64_t before = items();
+    next_turn(ct, 20);
+    is(sweep(ct).freed, 2, "it expires, and a pass frees it and its like");
+    is(items(), before - 2, "nobody finds them");
+    char *whole = malloc(LARGE_BYTES);
+    fixture_read_borrowed(ct, v.borrowed, whole);
+    ok(memcmp(whole, value, LARGE_BYTES) == 0, "and the reader still has all of it");
+    free(whole);
+    cache_return(ct, v.borrowed);
+}
+
+static void test_changes_are_told(struct cache_thread *ct) {
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    set(ct, 1, 10, 0);
+    uint64_t before = cache_changes(cache);
+    read_one(ct, 1);
+    read_one(ct, ITEMS + 5);
+    is(cache_changes(cache), before, "a read changes nothing that a pass could miss");
+    set(ct, 1, 10, 0);
+    ok(cache_changes(cache) != before, "a store does");
+    before = cache_changes(cache);
+    cache_touch(ct, &key, cache_now_s(ct) + 5);
+    ok(cache_changes(cache) != before, "so does a touch");
+    before = cache_changes(cache);
+    char to[ITEM_COPY_MAX + 8];
+    struct cache_fetch f = {.touch = true, .exptime_s = cache_now_s(ct) + 5};
+    struct cache_view v = {0};
+    cache_fetch(ct, &key, &f, to, &v);
+    ok(cache_changes(cache) != before, "a get that touches");
+    before = cache_changes(cache);
+    struct cache_delete d = {.mark_stale = true, .touch = true, .exptime_s = cache_now_s(ct) + 5};
+    cache_delete(ct, &key, &d);
+    ok(cache_changes(cache) != before, "and a delete that leaves a stale item for some seconds");
+}
+
+static _Atomic unsigned storing;
+
+/* Keys of its own, some of which last; the others expire at once, are deleted, or are stored anew with another size. */
+static void *store(void *arg) {
+    uint64_t mine = 100000 * (1 + *(unsigned *)arg), random = mine;
+    struct cache_thread *ct = cache_thread_create(cache);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint64_t n = random >> 40;
+        cache_turn_begin(ct);
+        if (n % 4 == 0) {
+            set(ct, mine + n % LASTING, 10 + n % 3000, 0);
+        } else {
+            set(ct, mine + LASTING + n % LASTING, 10 + n % 3000, n % 4 == 1 ? CLOCK_EXPIRED : cache_now_s(ct) + 1000);
+        }
+        if (n % 4 == 2) {
+            char name[64];
+            struct key key = fixture_key(name, mine + LASTING + n % LASTING);
+            struct cache_delete d = {.compare = false};
+            cache_delete(ct, &key, &d);
+        }
+        cache_turn_end(ct);
+    }
+    cache_thread_destroy(&ct);
+    atomic_fetch_sub(&storing, 1);
+    return NULL;
+}
+
+static void test_takes_nothing_live_beside_stores(struct cache_thread *ct) {
+    pthread_t threads[THREADS];
+    unsigned numbers[THREADS], lost = 0;
+    uint64_t freed = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        for (uint64_t n = 0; n < LASTING; n++) {
+            set(ct, 100000 * (1 + i) + n, 10, 0);
+        }
+    }
+    atomic_store(&storing, THREADS);
+    cache_turn_end(ct);
+    for (unsigned i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], NULL, store, &numbers[i]);
+    }
+    while (atomic_load(&storing) > 0) {
+        cache_turn_begin(ct);
+        freed += sweep(ct).freed;
+        cache_turn_end(ct);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    cache_turn_begin(ct);
+    freed += sweep(ct).freed;
+    for (unsigned i = 0; i < THREADS; i++) {
+        for (uint64_t n = 0; n < LASTING; n++) {
+            lost += !lives(ct, 100000 * (1 + i) + n);
+        }
+    }
+    ok(freed > 0, "beside %d threads that store, passes free what expired", THREADS);
+    is(lost, 0, "and nothing that lives, wherever it is stored anew");
+    is(sweep(ct).freed, 0, "after them nothing dead is left");
+}
+
+int main(void) {
+    clock_start();
+    for (enum cache_store_kind kind = 0; kind < CACHE_STORE_KINDS; kind++) {
+        for (const struct index_kind *const *index = index_kinds; *index != NULL; index++) {
+            printf("# %s, %s\n", cache_store_name(kind), (*index)->name);
+            fixture_store = kind;
+            fixture_index = *index;
+            struct cache_config cfg = fixture_config(64u << 20);
+            cfg.item_bytes_max = 8u << 20;
+            cache = cache_create(&cfg);
+            struct cache_thread *ct = cache_thread_create(cache);
+            cache_turn_begin(ct);
+            test_frees_what_expired_and_nothing_else(ct);
+            test_frees_large_values_but_not_from_under_readers(ct);
+            test_changes_are_told(ct);
+            test_takes_nothing_live_beside_stores(ct);
+            cache_turn_end(ct);
+            cache_thread_destroy(&ct);
+            cache_destroy(&cache);
+        }
+    }
+    return tap_done();
+}
