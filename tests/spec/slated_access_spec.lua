@@ -5,6 +5,7 @@ local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
 local binary = require "support.binary"
+local roles = require "support.roles"
 
 local USERS <const> = [[
 anna:secret
@@ -147,55 +148,15 @@ describe("a server with users", function()
         assert.is_nil(one:log():find("guess", 1, true))
     end)
 
-    -- command, with its value; the role that it needs
-    local commands = {
-        { "get a", "read" }, { "gets a b", "read" }, { "mg a v t", "read" }, { "me a", "read" }, { "mn", "read" },
-        { "version", "read" }, { "stats", "read" }, { "stats slabs", "read" }, { "stats settings", "read" },
-        { "stats describe", "read" }, { "config get maxbytes", "read" },
-        { "set a 0 0 2\r\nab", "write" }, { "add a 0 0 2\r\nab", "write" }, { "replace a 0 0 2\r\nab", "write" },
-        { "append a 0 0 2\r\nab", "write" }, { "prepend a 0 0 2\r\nab", "write" }, { "cas a 0 0 2 1\r\nab", "write" },
-        { "set a 0 0 9000\r\n" .. ("x"):rep(9000), "write" }, { "delete a", "write" }, { "incr a 1", "write" },
-        { "decr a 1", "write" }, { "touch a 0", "write" }, { "gat 0 a b", "write" }, { "gats 0 a", "write" },
-        { "ms a 2\r\nab", "write" }, { "ms a 9000 q\r\n" .. ("x"):rep(9000), "write" }, { "md a", "write" },
-        { "ma a", "write" }, { "mg a v T30", "write" }, { "mg a N30", "write" }, { "mg a s R30", "write" },
-        { "stats reset", "admin" }, { "stats detail on", "admin" }, { "stats cachedump 1 1", "admin" },
-        { "stats d off", "admin" }, { "verbosity 0", "admin" }, { "flush_all 1000", "admin" }, { "shutdown", "admin" },
-        { "cache_memlimit 64", "admin" }, { "slabs automove 1", "admin" }, { "slabs reassign 1 2", "admin" },
-        { "slabs geometry dry", "admin" }, { "lru tune 20 40 0.2 2", "admin" }, { "evict policy s3fifo", "admin" },
-        { "lru_crawler metadump all", "admin" }, { "lru_crawler crawl all", "admin" },
-        { "config set verbosity 1", "admin" }, { "config undo", "admin" }, { "config", "admin" },
-        { "extstore free_memchunks 1 1", "admin" },
-        { "watch nonsense", "admin" }, { "refresh_certs", "admin" }, { "refresh_auth", "admin" },
-    }
-    it("has a claim about the role of each command that there is", function()
-        local tried, count = {}, 0
-        for _, row in ipairs(commands) do
-            tried[row[1]:match("^[%l_]+")] = true
-        end
-        local source = server.read_file("daemon/serve/commands.c"):gsub("#ifdef SLATE_DEBUG.-#endif", "")
-        for name in source:gmatch('\n    {"([%l_]+)", %l+, ROLE_') do
-            assert.truthy(tried[name], "no role of " .. name .. " is tried")
-            count = count + 1
-        end
-        local no_command = { command = true, reply = true, close = true }
-        for verb in server.read_file("daemon/proto/request.h"):gmatch("\n    VERB_(%u+),") do
-            local name = verb:lower()
-            assert.truthy(tried[name] or no_command[name], "no role of " .. name .. " is tried")
-            count = count + 1
-        end
-        assert.truthy(count >= 28, "only " .. count .. " commands were found")
-    end)
-
-    local rank = { read = 1, write = 2, admin = 3 }
     for role, login in pairs({ read = { "rita", "pass:word" }, write = { "walt", "w" }, admin = { "adam", "a" } }) do
         it("lets a user of the role " .. role .. " do what the role holds, and nothing more", function()
             local connection = log_in(one, login[1], login[2])
             local _, before = wire.stats(connection, "slated")
             assert.equal(role, before.role)
             local refused = 0
-            for _, row in ipairs(commands) do
+            for _, row in ipairs(roles.COMMANDS) do
                 local line, needed = row[1], row[2]
-                local may = rank[role] >= rank[needed]
+                local may = roles.may(role, needed)
                 connection:send(line .. "\r\nmn\r\n")
                 local first = connection:receive("*l")
                 local left = line == "mn" and 2 or 1 -- of the answers to mn
