@@ -52,13 +52,46 @@ for _, kind in ipairs(server.all()) do
             assert.truthy(ctl.succeed("audit"):find("hot_lru_pct: 20 -> 25", 1, true))
         end)
 
+        it("takes back a command as a whole, and one change of it when it is named", function()
+            local before = settings()
+            ctl.succeed("set verbosity=1")
+            ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
+            local shown = ctl.succeed("undo --dry-run")
+            assert.truthy(shown:find("would undo change 3: set temporary_ttl", 1, true), shown)
+            assert.truthy(shown:find("would undo change 2: set lru_crawler_sleep", 1, true), shown)
+            assert.equal("300", settings().lru_crawler_sleep)
+            local told = dkjson.decode((ctl.succeed("--json undo")))
+            assert.equal(2, #told.changes)
+            assert.same({ 3, 2 }, { told.changes[1].undoes, told.changes[2].undoes })
+            assert.equal(before.temporary_ttl, settings().temporary_ttl)
+            assert.equal(before.lru_crawler_sleep, settings().lru_crawler_sleep)
+            assert.equal("1", settings().verbosity) -- that was another command
+            ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
+            ctl.succeed("undo 6")
+            assert.equal("30", settings().temporary_ttl)
+            assert.equal(before.lru_crawler_sleep, settings().lru_crawler_sleep)
+            ctl.succeed("undo") -- what is left of that command
+            ctl.succeed("undo")
+            assert.same(before, settings())
+        end)
+
+        it("takes nothing back of a command of which one change cannot be", function()
+            local before = settings()
+            ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
+            client:command("lru temp_ttl 40")
+            local code, _, err = ctl.run("undo")
+            assert.equal(1, code)
+            assert.truthy(err:find("somebody changed it since", 1, true), err)
+            assert.equal("300", settings().lru_crawler_sleep)
+            ctl.succeed("undo --force")
+            assert.same(before, settings())
+        end)
+
         it("takes the words of memcached for the LRU, and finds the way back", function()
             local before = settings()
             ctl.succeed("lru tune 10 50 0.1 1.5")
             assert.equal("50", settings().warm_lru_pct)
-            for _ = 1, 4 do
-                ctl.succeed("undo")
-            end
+            ctl.succeed("undo") -- one command changed all four
             ctl.succeed("lru mode flat")
             assert.equal("no", settings().lru_segmented)
             ctl.succeed("undo")
@@ -152,8 +185,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal(five + 2, fill.pages_of(client, 5))
             assert.equal(twelve - 2, fill.pages_of(client, 12))
             assert.equal("150", settings().lru_crawler_sleep)
-            ctl.succeed("undo")
-            ctl.succeed("undo")
+            ctl.succeed("undo") -- a plan is one command
             assert.equal(five, fill.pages_of(client, 5))
             assert.equal("100", settings().lru_crawler_sleep)
             assert.equal(64, (ctl.shell("sed 's|\"server\":\"[^\"]*\"|\"server\":\"other\"|' plan.json >o.json; "

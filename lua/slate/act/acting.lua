@@ -40,7 +40,7 @@ end
 function Acting:context()
     local server, who = self.server, self.who
     return {
-        who = who, server = { name = server }, record = self.record,
+        who = who, server = { name = server }, record = self.record, command = self.run and self.run.command,
         say = function(_, text) self:note("alarm", text) end,
         snapshot = function(_, client)
             return snapshot.take(client, { server = server, slated = who.slated, settings = true })
@@ -204,7 +204,7 @@ end
 function Acting:start(kind, list, taken, title)
     self:end_outcome()
     local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
-        began_s = clock.steady_s() }
+        began_s = clock.steady_s(), command = {} }
     self.run = run
     self:note("you", PREFIXES[kind] .. title)
     run.talk = talk.new(function(client) return self:carry_out(client, run) end)
@@ -291,8 +291,10 @@ function Acting:propose_undo()
     elseif not last then
         return nil, "nothing to undo: no change to this server is on record that was not taken back"
     end
-    local title = shown.entry(last)
-    return self:propose({ title = title, entries = { last } }, title)
+    local entries = audit.of_command(self.record.read(), last)
+    local title = #entries == 1 and shown.entry(last)
+        or ("%d changes of one command, the last: %s"):format(#entries, shown.entry(last))
+    return self:propose({ title = title, entries = entries }, title)
 end
 
 --- What was undone last from here: as propose_undo; `begin` of kind redo does it again.

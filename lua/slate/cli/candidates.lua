@@ -98,7 +98,7 @@ function VALUES.MODE()
     return rows
 end
 
--- The default, that of SLATE_SERVER, and those that were changed by slatectl or slatetop before.
+-- Those with names, the default, that of SLATE_SERVER, and those that were changed by slatectl or slatetop before.
 function VALUES.SERVER()
     local seen, rows = {}, {}
     local function add(name, about)
@@ -106,6 +106,11 @@ function VALUES.SERVER()
             seen[name] = true
             rows[#rows + 1] = row(name, about)
         end
+    end
+    local names = require "slate.wire.names"
+    local addresses, order = names.load()
+    for _, name in ipairs(addresses and order or {}) do
+        add(name, addresses[name])
     end
     add(os.getenv("SLATE_SERVER"), "SLATE_SERVER")
     add("127.0.0.1:11211", "the default")

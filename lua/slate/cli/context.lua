@@ -16,6 +16,7 @@ Context.__name = "slate.cli.context"
 -- output.
 function M.new(options)
     options.json = options.format ~= nil
+    options.command = {} -- what this command changes is one for undo: slate.facts.audit
     return setmetatable(options, Context)
 end
 
@@ -195,6 +196,38 @@ function Context:is_terminal(stream)
         self.terminals[stream] = os.execute("test -t " .. stream) == true
     end
     return self.terminals[stream]
+end
+
+local INKS <const> = { head = "1", bad = "1;31", warn = "1;33", good = "32", dim = "2" }
+
+--- Colours are for people at a terminal that has some: never in a pipe, a file or a document.
+function Context:has_colour()
+    if self.colours == nil then
+        local no_colour, terminal = os.getenv("NO_COLOR"), os.getenv("TERM")
+        self.colours = not self.json and not self.kept and (no_colour == nil or no_colour == "")
+            and terminal ~= nil and terminal ~= "" and terminal ~= "dumb" and self:is_terminal(1)
+    end
+    return self.colours
+end
+
+--- A text in a colour: "head", "bad", "warn", "good" or "dim"; as it is without one, and where there are none. The
+-- words must say as much without it.
+function Context:paint(ink, text)
+    return ink and text ~= "" and self:has_colour() and ("\27[%sm%s\27[0m"):format(INKS[ink], text) or text
+end
+
+--- A table of slate.base.table as text. ink_of: a function of a row's number that names its colour, if any.
+function Context:table(columns, rows, ink_of)
+    local row = -1
+    return (require("slate.base.table").render(columns, rows):gsub("[^\n]+", function(line)
+        row = row + 1
+        return self:paint(row == 0 and "head" or ink_of and ink_of(row), line)
+    end))
+end
+
+--- Writes such a table.
+function Context:out_table(columns, rows, ink_of)
+    self:out(self:table(columns, rows, ink_of))
 end
 
 --- Columns and rows of the terminal, or nil.

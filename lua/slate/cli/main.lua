@@ -31,6 +31,9 @@ M.COMMANDS = {
     { name = "watch", summary = "the server's stream of events, and how many were lost" },
     { name = "latency", summary = "how long round trips take from here" },
     { name = "keys", summary = "what keys there are, summed up by prefix or one by one" },
+    { name = "get", summary = "the value of one key" },
+    { name = "me", summary = "what the server knows of one item, without using it" },
+    { name = "delete", summary = "remove one item", no_rows = true },
     { name = "advise", summary = "what to change: chunk sizes, memory, automove, eviction policy", each = true,
         no_rows = true },
     { name = "check", summary = "hold figures against thresholds, for monitoring", many = true },
@@ -51,7 +54,7 @@ M.COMMANDS = {
     { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
     { name = "trial", summary = "change settings for a while, and go back when a bound is crossed", no_rows = true },
     { name = "audit", summary = "the changes on record, with what came of them" },
-    { name = "undo", summary = "take back a change that slatectl made" },
+    { name = "undo", summary = "take back what the last command changed" },
     { name = "geometry", summary = "show or change the chunk sizes of a live server" },
     { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },
     { name = "rules", summary = "list or test rules and columns of your own", no_rows = true },
@@ -109,8 +112,8 @@ function M.parser(chosen)
     parser:command_target("command"):require_command(false):help_max_width(80)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
     parser:option("-s --server", "host:port, [v6address]:port, tls://host:port, /path/to.sock; dns:name:port for all "
-        .. "addresses of a name, srv:name for its SRV records, file:path for a server a line; several with commas "
-        .. "between or in further -s, for what looks and judges. Default: "
+        .. "addresses of a name, srv:name for its SRV records, file:path for a server a line; a name in "
+        .. "~/.config/slate/servers; several with commas between or in further -s, for what looks and judges. Default: "
         .. "SLATE_SERVER, else " .. DEFAULT_SERVER)
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end):count("*")
     parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")

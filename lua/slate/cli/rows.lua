@@ -50,6 +50,9 @@ local TABLES <const> = {
         .. "address transport reason src dst state") },
     ["slate/latency/1"] = { list = "commands", columns = columns("command count min_us p50_us p90_us p99_us max_us") },
     ["slate/key/1"] = { columns = columns("key class size_bytes expires_s idle_s fetched") },
+    ["slate/get/1"] = { columns = columns("key bytes flags cas value value_base64"), head = { "server" } },
+    ["slate/item/1"] = { columns = columns("key class size_bytes expires_in_s idle_s fetched cas"),
+        head = { "server" } },
     ["slate/keys/1"] = { list = "prefixes", columns = columns("prefix items bytes unread expiring oldest_idle_s") },
     ["slate/fleet/1"] = { list = "servers", columns = columns("server version slated why uptime_s items used_ratio "
         .. "hit_ratio get_per_s set_per_s evictions_per_s item_loss_per_s out_of_memory_per_s age_spread badness "

@@ -92,7 +92,7 @@ local function drawing_options(context, parsed)
         local columns, rows = context:terminal_size()
         options.width = options.width or columns
         options.height = options.height or rows and rows - 2
-        options.colour = os.getenv("NO_COLOR") == nil
+        options.colour = context:has_colour()
     end
     return options
 end

@@ -32,8 +32,14 @@ local function by_name(list)
     return values
 end
 
+-- Monitoring takes no exponents.
 local function number(value)
-    return value and ("%.4g"):format(value) or ""
+    if not value then
+        return ""
+    elseif math.abs(value) >= 1000 then
+        return ("%.0f"):format(value)
+    end
+    return (("%.3f"):format(value):gsub("%.?0+$", ""))
 end
 
 -- 'label'=value;warn;crit, the label with the server's name before it where there are several.

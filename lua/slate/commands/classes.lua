@@ -57,8 +57,16 @@ function M.sort(rows, key)
     end)
 end
 
+local function ink_of(row)
+    for _, flag in ipairs(row.flags) do
+        if flag == "starving" or flag == "out_of_memory" then
+            return "bad"
+        end
+    end
+end
+
 --- The rows as a table for people. own: titles of further columns, whose values are in the rows' own; may be nil.
-function M.text(rows, own)
+function M.text(context, rows, own)
     if #rows == 0 then
         return "no class has a page\n"
     end
@@ -80,7 +88,7 @@ function M.text(rows, own)
         end
         cells[r][#columns] = view.note(row)
     end
-    return require("slate.base.table").render(columns, cells)
+    return context:table(columns, cells, function(r) return ink_of(rows[r]) end)
 end
 
 --- Rows for JSON: flags is a list even when it is empty.
@@ -152,7 +160,7 @@ function M.run(context, parsed)
         })
         return 0
     end
-    context:out(M.text(shown, own))
+    context:out(M.text(context, shown, own))
     if #all == 0 then
         return 0
     end

@@ -52,7 +52,7 @@ local function out_text(context, list, total, states)
     for i, one in ipairs(list) do
         rows[i] = { one.id, units.age(one.idle_s), state_of(one), one.address or "-" }
     end
-    context:out(require("slate.base.table").render(COLUMNS, rows))
+    context:out_table(COLUMNS, rows)
     local words = {}
     for state, count in pairs(states) do
         words[#words + 1] = ("%d %s"):format(count, state)

@@ -17,12 +17,16 @@ function M.declare(command)
     command:option("--recording", "Look through a recording instead: what was found from when to when."):argname("FILE")
 end
 
+local INKS <const> = { critical = "bad", warning = "warn" }
+
 local function out_finding(context, finding, when)
     local wrap = require("slate.base.table").wrap
-    context:out(wrap(("%s%s: %s"):format(when or "", finding.severity, finding.what)), "\n",
+    local head = ("%s%s:"):format(when or "", finding.severity)
+    local text = wrap(("%s %s"):format(head, finding.what))
+    context:out(context:paint(INKS[finding.severity], text:sub(1, #head)), text:sub(#head + 1), "\n",
         wrap("-> " .. finding.todo, 4), "\n")
     if finding.term then
-        context:out(wrap("(slatectl explain " .. finding.term .. ")", 4), "\n")
+        context:out(context:paint("dim", wrap("(slatectl explain " .. finding.term .. ")", 4)), "\n")
     end
 end
 

@@ -24,7 +24,9 @@ local function out_text(context, rows, down)
             row.age_spread and ("%.1f"):format(row.age_spread) or "-", units.age(row.uptime_s),
             row.why and "down: " .. row.why:gsub("^cannot connect to .-: ", "") or table.concat(row.notes, ", ") }
     end
-    context:out(require("slate.base.table").render(COLUMNS, cells))
+    context:out_table(COLUMNS, cells, function(i)
+        return rows[i].why and "bad" or #rows[i].notes > 0 and "warn" or nil
+    end)
     context:out(("%s, %d down\nSPREAD: age of the oldest evicting class by that of the youngest\n"):format(
         units.plural(#rows, "server"), down))
 end

@@ -58,9 +58,9 @@ local function out_text(context, processes, folder, given_folder)
             proxy = one.address
         end
     end
-    context:out(require("slate.base.table").render({
+    context:out_table({
         { title = "NAME", left = true }, { title = "ADDRESS", left = true }, { title = "WEIGHT" }, { title = "PID" },
-    }, cells))
+    }, cells)
     if proxy then
         context:out("Clients talk to ", proxy, ", or to the members by ketama with MD5 over ", folder, "/servers.\n")
     end

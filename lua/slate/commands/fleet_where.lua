@@ -10,6 +10,14 @@ function M.declare(command)
         .. "Default: the members that fleet up started"):argname("FILE")
     command:option("--kind", "The rule: ketama, consistent, modula or jump. Default: ketama"):choices(KINDS)
     command:option("--hash", "The hash of keys, such as md5 or fnv1a_64. Default: md5 for ketama"):argname("NAME")
+    command:flag("--sorted", "Order the servers of modula and jump by their names first, as nutcracker does.")
+    command:option("--hash-tag", "Hash only what stands between these two characters of a key, such as {}, as "
+        .. "nutcracker's hash_tag does."):argname("TWO"):convert(function(text)
+            if #text ~= 2 then
+                return nil, ("a hash tag is two characters, such as {}, not '%s'"):format(text)
+            end
+            return text
+        end)
     command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N"):convert(function(text)
         return require("slate.base.units").parse_whole(text, 1)
     end)
@@ -44,7 +52,14 @@ local function ring_of(parsed)
     if not servers then
         return nil, message, code
     end
-    return require("slate.fleet.ring").new(servers, { kind = parsed.kind, hash = parsed.hash })
+    return require("slate.fleet.ring").new(servers, { kind = parsed.kind, hash = parsed.hash, sorted = parsed.sorted })
+end
+
+-- What of a key is hashed: all of it, where the tag's two characters do not enclose anything.
+local function hashed_part(key, tag)
+    local first = tag and key:find(tag:sub(1, 1), 1, true)
+    local last = first and key:find(tag:sub(2, 2), first + 1, true)
+    return last and last > first + 1 and key:sub(first + 1, last - 1) or key
 end
 
 function M.run(context, parsed)
@@ -55,7 +70,7 @@ function M.run(context, parsed)
     local cells, placed = {}, {}
     for i, key in ipairs(parsed.keys) do
         local names = {}
-        for at, server in ipairs(ring:servers(key, parsed.copies or 1)) do
+        for at, server in ipairs(ring:servers(hashed_part(key, parsed.hash_tag), parsed.copies or 1)) do
             names[at] = server.name
         end
         cells[i], placed[i] = { key, table.concat(names, " ") }, { key = key, servers = names }
@@ -63,9 +78,9 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/fleet-where/1", { keys = placed })
     else
-        context:out(require("slate.base.table").render({ { title = "KEY", left = true },
+        context:out_table({ { title = "KEY", left = true },
             { title = "SERVER", left = true } },
-            cells))
+            cells)
     end
     return 0
 end

@@ -49,7 +49,7 @@ function M.run(context, parsed)
     if #rows == 0 then
         context:out("no key was sampled yet\n")
     else
-        context:out(require("slate.base.table").render(COLUMNS, rows))
+        context:out_table(COLUMNS, rows)
     end
     return 0
 end

@@ -71,7 +71,7 @@ local function out_text(context, rows)
             cells[r][c] = column[4](row[column[2]])
         end
     end
-    context:out(require("slate.base.table").render(columns, cells))
+    context:out_table(columns, cells)
     context:out("EVICTED to OOM count since the start or the last reset; UNREAD: evicted and\n"
         .. "never read; LAST: how long the item evicted last had not been used;\nEXP: expired and never read\n")
 end

@@ -99,7 +99,7 @@ local function out_summary(context, prefixes, chosen, read, parsed, now_s)
             units.age(row.oldest_idle_s), row.prefix == "" and "(none)" or escaped(row.prefix):gsub("%%3A", ":") }
     end
     if #cells > 0 then
-        context:out(require("slate.base.table").render(COLUMNS, cells))
+        context:out_table(COLUMNS, cells)
     end
     context:out(("%d of %s; %d of %s read, %s\n"):format(#shown, units.plural(#rows, "prefix", "prefixes"), chosen,
         units.plural(read, "key"), complete and "which is all of the dump" or "where --limit ended the dump"))

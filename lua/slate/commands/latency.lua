@@ -104,8 +104,8 @@ function M.run(context, parsed)
         context:out_json("slate/latency/1", { server = context.server.name, time_s = clock.time_s(), commands = rows })
         return 0
     end
-    context:out(require("slate.base.table").render({ { title = "REQUEST", left = true }, { title = "COUNT" },
-        { title = "LEAST" }, { title = "HALF" }, { title = "90%" }, { title = "99%" }, { title = "MOST" } }, cells))
+    context:out_table({ { title = "REQUEST", left = true }, { title = "COUNT" },
+        { title = "LEAST" }, { title = "HALF" }, { title = "90%" }, { title = "99%" }, { title = "MOST" } }, cells)
     for i, buckets in ipairs(parsed.dist and distributions or {}) do
         out_distribution(context, rows[i].command, buckets, rows[i].count)
     end

@@ -115,7 +115,7 @@ local function out_table(context, classes, is_exact)
             rows[r][b] = rows[r][b] + 1
         end
     end
-    context:out(require("slate.base.table").render(columns, rows))
+    context:out_table(columns, rows)
 end
 
 local function glyph(page)

@@ -225,6 +225,7 @@ end
 
 -- Rounds on a server that is ours. Returns an exit code, or nil, message, code.
 local function live_on(context, client, who, one, running, parsed)
+    context.command = nil -- each page is a change of its own: undo takes them back one by one
     local runner = require("slate.act.policy_run").new(client, running, {
         server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
@@ -327,7 +328,7 @@ local function out_simulation(context, rows, fields)
     if by_trace then
         table.insert(columns, 3, { title = "HELD" })
     end
-    context:out(require("slate.base.table").render(columns, cells))
+    context:out_table(columns, cells)
     context:out(by_trace and ("%s a row; lost: live items that the moves cost, which are among those evicted\n"):format(
         units.plural(rows[1].requests, "request")) or
         units.plural(fields.snapshots, "snapshot") .. "; hits and evictions of policies are estimates by curves\n")

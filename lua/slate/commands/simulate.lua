@@ -109,7 +109,7 @@ local function out_table(context, rows, baselines)
     end
     context:out(("%s: %s%s; * fewest misses\n"):format(rows[1].trace, units.plural(rows[1].requests, "request"),
         rows[1].keys and ", " .. units.plural(rows[1].keys, "key") or ""))
-    context:out(require("slate.base.table").render(columns, cells))
+    context:out_table(columns, cells)
     context:flush()
 end
 

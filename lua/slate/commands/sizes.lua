@@ -33,7 +33,7 @@ local function out_bars(context, columns, rows, items)
     columns[#columns + 1] = { title = "ITEMS" }
     columns[#columns + 1] = { title = "SHARE" }
     columns[#columns + 1] = { title = "", left = true }
-    context:out(require("slate.base.table").render(columns, rows))
+    context:out_table(columns, rows)
 end
 
 local function by_class(classes, sizes)

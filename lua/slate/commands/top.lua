@@ -68,12 +68,12 @@ local function by_weight(rows)
     return rows
 end
 
-local function text_of(now, rates, rows, most_rows)
+local function text_of(context, now, rates, rows, most_rows)
     rows = by_weight(rows)
     local advice = view.advice(rows)
     local shown = table.move(rows, 1, math.min(#rows, most_rows), 1, {})
     local text = heading(view.overview(now, rates)) .. "\n"
-        .. require("slate.commands.classes").text(shown)
+        .. require("slate.commands.classes").text(context, shown)
     if #shown < #rows then
         text = text .. units.plural(#rows - #shown, "more class", "more classes") .. ": slatectl classes\n"
     end
@@ -102,9 +102,9 @@ local function show(context, now, rates, rows, in_place)
         return out_json(context, now, rates, rows)
     elseif in_place then
         local _, lines = context:terminal_size()
-        return repaint(context, text_of(now, rates, rows, math.max(1, (lines or 24) - HEAD_LINES - 3)))
+        return repaint(context, text_of(context, now, rates, rows, math.max(1, (lines or 24) - HEAD_LINES - 3)))
     end
-    context:out(text_of(now, rates, rows, ROWS_WITHOUT_TERMINAL))
+    context:out(text_of(context, now, rates, rows, ROWS_WITHOUT_TERMINAL))
     context:flush()
 end
 

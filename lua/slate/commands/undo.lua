@@ -6,8 +6,9 @@ local steps = require "slate.act.steps"
 local M = {}
 
 function M.declare(command)
-    command:argument("id", "The change. Default: the last one made to the server that was not taken back"):args("?")
-        :argname("ID"):convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
+    command:argument("id", "One change. Default: all that the last command changed at the server, and that was not "
+        .. "taken back"):args("?"):argname("ID")
+        :convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
     command:flag("--force", "Take a setting back also when somebody changed it since.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
@@ -27,42 +28,63 @@ local function way_past(entries, stuck)
     return ""
 end
 
-local function dry_run(context, client, entry, force)
-    local step, message, code = steps.check_back(context, client, entry, force)
-    if not step then
-        return nil, message, code
+local function dry_run(context, client, list, force)
+    local lines = {}
+    for i = #list, 1, -1 do
+        local step, message, code = steps.check_back(context, client, list[i], force)
+        if not step then
+            return nil, message, code
+        end
+        lines[#lines + 1] = ("would undo change %d: %s\n"):format(list[i].id, steps.words(step))
     end
-    context:out(("would undo change %d: %s\nnothing was sent\n"):format(entry.id, steps.words(step)))
+    context:out(table.concat(lines), "nothing was sent\n")
     return 0
 end
 
--- Takes one entry back. Returns an exit code; or nil, message, code.
-local function take_back(context, entry, parsed)
-    local can, problem = steps.reverse(entry)
-    if not can then
-        return nil, problem, "no"
-    end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    if parsed.dry_run then
-        return dry_run(context, client, entry, parsed.force)
-    end
-    local words, id, why = steps.take_back(context, client, entry, parsed.force)
+-- Takes one entry back: { id, undoes, words }; or nil, message, code.
+local function take_back(context, client, entry, force)
+    local words, id, why = steps.take_back(context, client, entry, force)
     if not words then
         if id:find("somebody changed it since", 1, true) then
             id = ("%s; --force goes back to %s all the same"):format(id, entry.was)
         end
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end
-    if context.json then
-        context:out_json("slate/undo/1", { server = context.server.name, id = id, undoes = entry.id, words = words })
-    else
+    if not context.json then
         context:out(("change %d is taken back: %s\n"):format(entry.id, words))
         if entry.what == "move" then
             context:out("the pages are back; items that the move lost are not\n")
         end
+    end
+    return { id = id, undoes = entry.id, words = words }
+end
+
+-- Takes a list back, the last first. An exit code; or nil, message, code and the entry that stands in the way.
+local function take_all_back(context, list, parsed)
+    for _, entry in ipairs(list) do -- before anything is sent
+        local can, problem = steps.reverse(entry)
+        if not can then
+            return nil, problem, "no", entry
+        end
+    end
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    elseif parsed.dry_run then
+        return dry_run(context, client, list, parsed.force)
+    end
+    local done = {}
+    for i = #list, 1, -1 do
+        local one
+        one, message, code = take_back(context, client, list[i], parsed.force)
+        if not one then
+            return nil, #done > 0 and ("%s (%d of %d were)"):format(message, #done, #list) or message, code, list[i]
+        end
+        done[#done + 1] = one
+    end
+    if context.json then
+        context:out_json("slate/undo/1", { server = context.server.name, id = done[1].id, undoes = done[1].undoes,
+            words = done[1].words, changes = done })
     end
     return 0
 end
@@ -76,9 +98,10 @@ function M.run(context, parsed)
     if not entry then
         return nil, problem, "no"
     end
-    local exit_code, message, code = take_back(context, entry, parsed)
-    if not exit_code and not parsed.id and AT_FAULT[code] then
-        message = message .. way_past(entries, entry)
+    local list = parsed.id and { entry } or audit.of_command(entries, entry)
+    local exit_code, message, code, stuck = take_all_back(context, list, parsed)
+    if not exit_code and not parsed.id and stuck and AT_FAULT[code] then
+        message = message .. way_past(entries, list[1])
     end
     return exit_code, message, code
 end

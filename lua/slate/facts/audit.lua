@@ -6,7 +6,8 @@
 -- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
 -- change; undoes = the id of an entry that this one took back; fleet = the id of the first entry of a change to a fleet
 -- that this one is of }. Of a set, back is the value that goes back to the
--- letter, where was does not. A line with what = "outcome" has no id: it tells in
+-- letter, where was does not; with is the id of the first change that the same command made, where it made several.
+-- A line with what = "outcome" has no id: it tells in
 -- words and figures what came of the change whose id is `of`.
 local M = {}
 
@@ -36,7 +37,7 @@ local WHOLE <const> = {
 local function is_whole(entry)
     return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
         and type(entry.server) == "string" and (entry.undoes == nil or math.type(entry.undoes) == "integer")
-        and (entry.back == nil or is_text(entry.back))
+        and (entry.back == nil or is_text(entry.back)) and (entry.with == nil or math.type(entry.with) == "integer")
         and (entry.fleet == nil or math.type(entry.fleet) == "integer")
 end
 
@@ -197,11 +198,12 @@ function M.note_outcome(context, id, outcome)
 end
 
 --- Notes a change that was made, and gives its entry an id; when that fails it is said, for the change stands. Returns
--- the id. context: as for note_outcome, and perhaps fleet: true for
+-- the id. context: as for note_outcome, and command, a table that all changes of one command share: it keeps the id of
+-- the first; and perhaps fleet: true for
 -- the first entry of a change to a fleet, which makes it the number that the others are to have.
 function M.note(context, entry)
-    local record = record_of(context)
-    entry.server = context.server.name
+    local record, command = record_of(context), context.command or {}
+    entry.server, entry.with = context.server.name, command.first
     entry.fleet = not entry.undoes and context.fleet or nil
     local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
     if not ok then
@@ -209,6 +211,7 @@ function M.note(context, entry)
         context:say("the change is made, but not on record: " .. problem)
     end
     context.fleet = entry.fleet or context.fleet -- what follows is of the same change
+    command.first = command.first or entry.id
     return entry.id
 end
 
@@ -249,6 +252,22 @@ function M.fleet_change(entries, id)
             or "no change to a fleet is on record that was not taken back"
     end
     return found, id
+end
+
+--- The changes of the command that made an entry, as far as they were not taken back, the first one first. from: as for
+-- last_undone.
+function M.of_command(from, entry)
+    local first, undone, list = entry.with or entry.id, {}, {}
+    for one in M.backwards(from) do
+        if one.id < first then
+            break
+        elseif one.undoes then
+            undone[one.undoes] = true
+        elseif (one.id == first or one.with == first) and one.server == entry.server and not undone[one.id] then
+            table.insert(list, 1, one)
+        end
+    end
+    return list
 end
 
 return M

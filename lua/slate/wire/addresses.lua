@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Lists of servers as people write them: several with commas between, and words that stand for many: names that are
--- looked up, and files.
+--- Lists of servers as people write them: several with commas between, names of one's own, and words that stand for
+-- many: names that are looked up, and files.
+local names = require "slate.wire.names"
 local units = require "slate.base.units"
 
 local M = {}
@@ -108,12 +109,31 @@ local function parse_list(word)
     return server
 end
 
---- Reads "a:11211,/run/b.sock,dns:caches.example.org:11211,srv:_cache._tcp.example.org,file:fleet.txt". Returns a list
--- of what units.parse_server returns, where a word that stands for several is not looked up yet and has `is_list`; or
--- nil and a message.
-function M.parse(text)
-    local list = {}
+-- The text with names of one's own in it replaced by what they stand for; or nil and a message.
+local function without_names(text)
+    local words, known = {}, nil
     for word in text:gmatch("[^,]+") do
+        if names.is_name(word) and not known then
+            local problem
+            known, problem = names.load()
+            if not known then
+                return nil, problem
+            end
+        end
+        words[#words + 1] = known and known[word] or word
+    end
+    return table.concat(words, ",")
+end
+
+--- Reads "a:11211,/run/b.sock,dns:caches.example.org:11211,srv:_cache._tcp.example.org,file:fleet.txt,mine". Returns
+-- a list of what units.parse_server returns, where a word that stands for several is not looked up yet and has
+-- `is_list`; or nil and a message.
+function M.parse(text)
+    local list, plain, problem = {}, without_names(text)
+    if not plain then
+        return nil, problem
+    end
+    for word in plain:gmatch("[^,]+") do
         local server, message = parse_list(word)
         if not server and not message then
             server, message = units.parse_server(word)

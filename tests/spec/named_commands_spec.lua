@@ -1,0 +1,94 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What a sentence tells people to type is there to be typed: every command and option that the library's texts and the
+-- explanations name.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local cli = require "slate.cli.main"
+
+-- Words behind "slatectl" in sentences about it.
+local PROSE <const> = { refuses = true, names = true, says = true, tells = true, together = true, ["or"] = true,
+    slatetop = true }
+local TEXTS <const> = { "lua/slate/judge", "lua/slate/act", "lua/slate/facts", "lua/slate/commands", "lua/slate/report",
+    "lua/slate/policy", "lua/slate/chart", "lua/slate/fleet", "lua/slate/cli" }
+
+local function is_command(name)
+    for _, row in ipairs(cli.COMMANDS) do
+        if row.name == name then
+            return true
+        end
+    end
+    return false
+end
+
+-- The options that may stand behind a command, its own and those of all.
+local function options_of(name)
+    local options, parser = {}, cli.parser(name)
+    local function add(list)
+        for _, option in ipairs(list) do
+            for _, alias in ipairs(option._aliases) do
+                options[alias] = true
+            end
+        end
+    end
+    add(parser._options)
+    for _, command in ipairs(parser._commands) do
+        if command._name == name then
+            add(command._options)
+        end
+    end
+    return options
+end
+
+-- What is wrong with the commands in a text; "" for nothing.
+local function problems(text)
+    local found = {}
+    for first, rest in text:gmatch("slatectl ([%l][%l-]*)([^;,.:()'\"]*)") do
+        local second = rest:match("^ ([%l][%l-]*)")
+        local name = second and is_command(first .. "-" .. second) and first .. "-" .. second or first
+        if not is_command(name) then
+            found[#found + 1] = not PROSE[first] and "slatectl " .. first or nil
+        elseif name ~= "bench" then -- which hands its options to another program
+            local options = options_of(name)
+            for option in rest:gmatch("%-%-[%l-]+") do
+                found[#found + 1] = not options[option] and ("slatectl %s has no %s"):format(name, option) or nil
+            end
+        end
+    end
+    return table.concat(found, "; ")
+end
+
+local function read(path)
+    local file = assert(io.open(path))
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+describe("the commands that texts name", function()
+    it("are seen when they are not there", function()
+        assert.equal("slatectl changes", problems("the record tells: slatectl changes"))
+        assert.equal("slatectl move has no --nonsense", problems("slatectl move 1 2 --nonsense"))
+        assert.equal("", problems("slatectl fleet up; slatectl move any 5 --dry-run, then slatectl undo"))
+    end)
+
+    for _, folder in ipairs(TEXTS) do
+        it("are there in " .. folder, function()
+            local pipe, wrong, files = io.popen("ls " .. folder .. "/*.lua"), {}, 0
+            for path in pipe:lines() do
+                files = files + 1
+                local number = 0
+                for line in io.lines(path) do
+                    number = number + 1
+                    local problem = line:find("^%s*%-%-") and "" or problems(line)
+                    wrong[#wrong + 1] = problem ~= "" and ("%s:%d: %s"):format(path, number, problem) or nil
+                end
+            end
+            pipe:close()
+            assert.is_true(files > 0)
+            assert.same({}, wrong)
+        end)
+    end
+
+    it("are there in what explains the figures", function()
+        assert.equal("", problems(read("man/explain.txt"):gsub("\n#[^\n]*", ""):gsub("\n%s+", " ")))
+    end)
+end)
