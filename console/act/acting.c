@@ -174,6 +174,7 @@ static void take_state(lua_State *L, struct call *call) {
     lua_pushvalue(L, -2);
     lua_call(L, 1, 1);
     acting->due_ms = lua_isnumber(L, -1) ? (uint64_t)(lua_tonumber(L, -1) * 1000 + 0.5) : UINT64_MAX;
+    acting->trial_end_ms = acting->is_running ? acting->trial_end_ms : acting->due_ms;
     lua_pop(L, 1);
 }
 

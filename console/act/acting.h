@@ -40,6 +40,7 @@ struct acting {
     bool is_fresh;          /* begun, and nothing sent yet */
     unsigned generation;    /* of the connection that its first line went to */
     uint64_t due_ms;
+    uint64_t trial_end_ms;  /* when has_trial: it goes back then; UINT64_MAX: it is on its way back */
     char news[NOTE_BYTES]; /* the last outcome, for the message line; whoever shows it clears it */
 };
 

@@ -32,8 +32,7 @@ int audit_open(const char *path) {
     return path[0] != '\0' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 }
 
-/* The folders above a path, from the top. */
-static void make_folders(const char *path) {
+void audit_make_folders(const char *path) {
     char folder[AUDIT_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = folder; (slash = strchr(slash + 1, '/')) != NULL;) {
@@ -44,7 +43,7 @@ static void make_folders(const char *path) {
 }
 
 int audit_open_locked(const char *path) {
-    make_folders(path);
+    audit_make_folders(path);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd >= 0) {
         flock(fd, LOCK_EX | LOCK_NB); /* whoever has it gives it back within this moment */

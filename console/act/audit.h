@@ -20,6 +20,9 @@ int audit_open(const char *path);
 
 /* The file, to be appended to and locked against others who append; makes it (mode 600) and its folders when they are
  * missing. -1 with errno when it cannot be. */
+/* Makes the folders above a path, where they are missing. */
+void audit_make_folders(const char *path);
+
 int audit_open_locked(const char *path);
 
 /* The lines of its last AUDIT_TAIL_BYTES, whole ones; NULL when there are none. The caller frees it. */

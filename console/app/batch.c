@@ -158,19 +158,57 @@ static json_t *json_figures(const struct model *model) {
     return list;
 }
 
-/* A line of a recording, with what slatetop makes of it under names of its own. */
-static void print_json(const struct session *session, int64_t wall_ms, uint64_t now_ms,
-                       uint64_t interval_ms) {
-    json_t *line = session_line(session, wall_ms);
-    if (line == NULL) {
+/* A line of a recording, which is taken, with what slatetop makes of it under names of its own. */
+static void print_json(const struct model *model, json_t *taken, uint64_t now_ms, uint64_t interval_ms) {
+    if (taken == NULL) {
         return;
     }
-    json_object_set_new(line, "health", json_health(session->model, now_ms, interval_ms));
-    json_object_set_new(line, "rates", json_rates(session->model));
-    json_object_set_new(line, "figures", json_figures(session->model));
-    json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(14));
+    json_object_set_new(taken, "health", json_health(model, now_ms, interval_ms));
+    json_object_set_new(taken, "rates", json_rates(model));
+    json_object_set_new(taken, "figures", json_figures(model));
+    json_dumpf(taken, stdout, JSON_COMPACT | JSON_REAL_PRECISION(14));
     putchar('\n');
-    json_decref(line);
+    json_decref(taken);
+}
+
+/* In quotes where it holds what ends a field. */
+static void print_field(const char *text) {
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        fputs(text, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        printf(*text == '"' ? "\"\"" : "%c", *text);
+    }
+    putchar('"');
+}
+
+/* The table of classes, a line each; unknown values are empty. The names of the columns come before the first. */
+static void print_csv(const struct model *model, int64_t wall_ms) {
+    static bool has_heads;
+    const struct snapshot *now = model_now(model);
+    if (!has_heads) {
+        printf("time_s,server");
+        for (int column = 0; column < COLUMN_COUNT; column++) {
+            printf(",%s", class_columns[column].name);
+        }
+        printf(",state\r\n");
+        has_heads = true;
+    }
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        if (!now->classes[id].present) {
+            continue;
+        }
+        printf("%.3f,", (double)wall_ms / 1000);
+        print_field(model_server(model));
+        for (int column = 0; column < COLUMN_COUNT; column++) {
+            double value = class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
+            bool is_known = !isnan(value) && (value >= 0 || column == COLUMN_CHANGE);
+            printf(is_known ? ",%.14g" : ",", value);
+        }
+        printf(",%s\r\n", class_state_word(brain_class(brain_of(model), id)->state));
+    }
 }
 
 /* One server of the fleet: what it still has to print, and how long it may take. */
@@ -214,7 +252,9 @@ static bool step(const struct options *options, struct session *session, struct 
     if (session->has_sample) {
         session->has_sample = false;
         if (options->json) {
-            print_json(session, wall_ms, now_ms, options->interval_ms);
+            print_json(session->model, session_line(session, wall_ms), now_ms, options->interval_ms);
+        } else if (options->csv) {
+            print_csv(session->model, wall_ms);
         } else {
             print_text(session->model, (time_t)(wall_ms / 1000), now_ms, options->interval_ms);
         }
@@ -241,7 +281,7 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
         fleet_step_lists(fleet, now_ms);
         for (; begun < fleet->count; begun++) {
             batches[begun].limit_ms = first_limit_ms;
-            fleet->list[begun]->keeps_raw = options->json;
+            fleet->list[begun]->keeps_raw |= options->json; /* a recording keeps them, too */
         }
         unsigned left = 0;
         for (unsigned i = 0; i < fleet->count; i++) {
@@ -279,7 +319,38 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
     }
 }
 
-/* What the console would show at the end of the recording, or --at. */
+/* The line of a recording for a moment; NULL when it is not to be had any more. */
+static json_t *line_at(const char *path, int64_t wall_ms) {
+    static struct snapshot snapshot;
+    char why[NOTE_BYTES];
+    struct recording *recording = recording_open(path, why, sizeof why);
+    json_t *line = NULL;
+    int64_t at_ms = 0;
+    while (recording != NULL && line == NULL && at_ms < wall_ms) {
+        enum recording_result result = recording_next(recording, &snapshot, &at_ms, why, sizeof why);
+        if (result == RECORDING_END) {
+            break;
+        }
+        line = result == RECORDING_SAMPLE && at_ms == wall_ms ? json_deep_copy(recording_line(recording)) : NULL;
+    }
+    recording_close(&recording);
+    return line;
+}
+
+/* What the console would show at this moment of the recording. */
+static void print_moment(const struct options *options, struct timeline *timeline, struct session *session) {
+    const struct model *model = timeline_model(timeline, session->tape, session->model, 0);
+    uint64_t now_ms = model_now(model)->at_ms;
+    if (options->json) {
+        print_json(model, line_at(options->replay, timeline->wall_ms), now_ms, options->interval_ms);
+    } else if (options->csv) {
+        print_csv(model, timeline->wall_ms);
+    } else {
+        print_text(model, (time_t)(timeline->wall_ms / 1000), now_ms, options->interval_ms);
+    }
+}
+
+/* So many moments from --at on, or the last of the recording. */
 static int print_replay(const struct options *options) {
     char why[NOTE_BYTES];
     struct session *session = session_replay(options->replay, why, sizeof why);
@@ -296,18 +367,22 @@ static int print_replay(const struct options *options) {
         timeline.index = 0;
         timeline_step(&timeline, session->tape, 0);
         timeline_seek(&timeline, session->tape, timeline.wall_ms + (int64_t)(options->at_s * 1000));
+    } else {
+        timeline_step(&timeline, session->tape, 1 - (int64_t)options->snapshots);
     }
-    const struct model *model = timeline_model(&timeline, session->tape, session->model, 0);
-    print_text(model, (time_t)(timeline.wall_ms / 1000), model_now(model)->at_ms,
-               options->interval_ms);
+    int exit_code;
+    bool goes_on = true;
+    for (unsigned i = 0; goes_on && i < options->snapshots; i++) {
+        print_moment(options, &timeline, session);
+        goes_on = output_flush(&exit_code) && timeline.index + 1 < tape_end(session->tape);
+        timeline_step(&timeline, session->tape, 1);
+    }
     if (session->bad_lines > 0) {
         fprintf(stderr, "slatetop: %u lines of %s are no snapshots and were skipped\n",
                 session->bad_lines, options->replay);
     }
     timeline_go_live(&timeline);
     session_destroy(&session);
-    int exit_code;
-    output_flush(&exit_code);
     return exit_code;
 }
 

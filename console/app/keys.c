@@ -3,8 +3,10 @@
 #include "app/changes.h"
 #include "app/past.h"
 #include "app/terminal.h"
+#include "views/palette.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The other servers' past stays theirs; only what is on the screen changes. */
 static void open_server(struct app *app, unsigned server) {
@@ -18,6 +20,8 @@ static void open_server(struct app *app, unsigned server) {
         timeline_go_live(&app->timeline);
     }
 }
+
+static void do_command(struct app *app, enum command command, uint64_t now_ms);
 
 static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) {
     switch (intent->kind) {
@@ -37,6 +41,12 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
         break;
     case INTENT_OPEN_SERVER:
         open_server(app, intent->server);
+        break;
+    case INTENT_COMMAND:
+        do_command(app, intent->command, now_ms);
+        break;
+    case INTENT_THEME:
+        set_theme(app, intent->theme, now_ms);
         break;
     }
 }
@@ -61,6 +71,8 @@ static void key_in_filter(struct app *app, uint32_t key) {
 
 static void open_help(struct ui *ui) {
     ui->help_is_open = true;
+    ui->help_is_searched = false;
+    ui->help_searched[0] = '\0';
     ui->help_top = 0;
 }
 
@@ -82,10 +94,30 @@ static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
     }
 }
 
+static void key_in_search(struct ui *ui, uint32_t key) {
+    size_t length = strlen(ui->help_searched);
+    enum command command = key_command(key, SCOPE_FILTER);
+    if (command == COMMAND_ACCEPT || command == COMMAND_CANCEL) {
+        ui->help_is_searched = false;
+        ui->help_searched[command == COMMAND_CANCEL ? 0 : length] = '\0';
+    } else if (command == COMMAND_BACK) {
+        ui->help_searched[length > 0 ? length - 1 : 0] = '\0';
+    } else if (key >= ' ' && key <= '~' && length + 1 < sizeof ui->help_searched) {
+        ui->help_searched[length] = (char)key;
+        ui->help_searched[length + 1] = '\0';
+    }
+    ui->help_top = 0;
+}
+
 static void key_in_help(struct app *app, uint32_t key) {
     enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing brings it back to the last line */
+    if (app->ui.help_is_searched) {
+        key_in_search(&app->ui, key);
+        return;
+    }
     enum command command = key_command(key, SCOPE_HELP);
     app->ui.help_top = list_step(app->ui.help_top, command_rows(command, SCREEN), ROWS_MOST);
+    app->ui.help_is_searched = command == COMMAND_FILTER;
     if (command == COMMAND_CANCEL) {
         app->ui.help_is_open = false;
     }
@@ -115,9 +147,19 @@ static void next_stream(struct app *app, uint64_t now_ms) {
     }
 }
 
-static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
+/* Esc is pressed to be sure that nothing is open, and what the terminal sends beyond our keys has no name. */
+static void say_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
+    char name[KEY_NAME_BYTES], text[NOTE_BYTES];
+    if (key == KEY_ESCAPE || key > KEY_FUNCTION_LAST) {
+        return;
+    }
+    snprintf(text, sizeof text, "%s does nothing in %s: F1 lists the keys, : finds a command by its name",
+             key_label(key, name), view_current(&app->ui)->name);
+    show_message(app, text, now_ms);
+}
+
+static void do_command(struct app *app, enum command command, uint64_t now_ms) {
     const struct view *view = view_current(&app->ui);
-    enum command command = key_command(key, view->scope);
     struct intent intent = {0};
     if (time_command(app, command, now_ms)) { /* the moment it goes to is made when it is drawn */
         return;
@@ -129,6 +171,9 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
         break;
     case COMMAND_HELP:
         open_help(&app->ui);
+        break;
+    case COMMAND_PALETTE:
+        palette_open(&app->ui);
         break;
     case COMMAND_WHY:
         app->ui.why = (struct why_ui){.is_open = true};
@@ -182,11 +227,28 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
     obey(app, &intent, now_ms);
 }
 
+static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
+    enum command command = key_command(key, view_current(&app->ui)->scope);
+    if (command == COMMAND_NONE) {
+        say_unknown(app, key, now_ms);
+    } else {
+        do_command(app, command, now_ms);
+    }
+}
+
+static void key_in_palette(struct app *app, uint32_t key, uint64_t now_ms) {
+    struct frame frame = make_frame(app, now_ms);
+    struct intent intent = palette_command(&frame, &app->ui, key_command(key, SCOPE_PALETTE), key);
+    obey(app, &intent, now_ms);
+}
+
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     app->message[0] = '\0';
     app->is_dirty = true;
     if (app->ui.help_is_open) { /* also over a review, which it is opened from */
         key_in_help(app, key);
+    } else if (app->ui.palette.is_open) {
+        key_in_palette(app, key, now_ms);
     } else if (app->ui.review.is_open) {
         key_in_review(app, key, now_ms);
     } else if (app->ui.classes.edits_filter) {

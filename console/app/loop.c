@@ -28,7 +28,8 @@ static void draw(struct app *app, uint64_t now_ms) {
     }
     /* A pause keeps the rows of its moment, where there are any. */
     bool is_late = !app->timeline.is_past || app->row_count != app->fleet.count;
-    if (view_current(&app->ui) == &fleet_view && is_late) {
+    bool shows_servers = view_current(&app->ui) == &fleet_view || app->ui.palette.is_open;
+    if (shows_servers && is_late) {
         app->row_count = fleet_rows(&app->fleet, now_ms, app->rows);
     }
     struct frame frame = make_frame(app, now_ms);
@@ -149,6 +150,31 @@ static void loop(struct app *app) {
     }
 }
 
+/* ---- what is remembered ---- */
+
+/* The choices of the last run. A file with a mistake is told on the screen, and nothing of it is taken. */
+static void recall(struct app *app) {
+    char path[REMEMBERED_PATH_BYTES], why[NOTE_BYTES], text[NOTE_BYTES];
+    unsigned theme = 0;
+    if (!app->options->no_state && remembered_path(path) &&
+        !remembered_load(path, &app->ui, &theme, why, sizeof why)) {
+        snprintf(text, sizeof text, "%.180s: begun afresh", why);
+        show_message(app, text, clock_ms());
+    }
+    app->theme = app->options->has_theme ? app->options->theme : theme;
+    remembered_write(&app->ui, app->theme, app->remembered);
+}
+
+/* Only what was changed: whoever only looks leaves no file, and does not undo another console's choices. */
+static void remember(const struct app *app) {
+    char path[REMEMBERED_PATH_BYTES], text[REMEMBERED_BYTES], why[NOTE_BYTES];
+    remembered_write(&app->ui, app->theme, text);
+    if (!app->options->no_state && strcmp(text, app->remembered) != 0 && remembered_path(path) &&
+        !remembered_save(path, text, why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+    }
+}
+
 /* Everything that may fail before the first screen; false after a line on stderr. */
 static bool open_everything(struct app *app) {
     const struct options *options = app->options;
@@ -190,11 +216,11 @@ static bool open_everything(struct app *app) {
     /* Over ssh the terminal's own selection is worth more than ours. */
     app->has_mouse = options->mouse == MOUSE_ON ||
                      (options->mouse == MOUSE_AUTO && getenv("SSH_CONNECTION") == NULL);
-    app->theme = options->theme;
+    recall(app);
     if (!term_open(&(struct term_options){.ascii = options->ascii,
                                           .mono = options->mono,
                                           .mouse = app->has_mouse,
-                                          .theme = options->theme},
+                                          .theme = app->theme},
                    why, sizeof why)) {
         fprintf(stderr, "slatetop: %s\n", why);
         app->exit_code = EXIT_USAGE;
@@ -220,6 +246,7 @@ int app_run(const struct options *options) {
     if (open_everything(app)) {
         loop(app);
         term_close();
+        remember(app);
         leave_servers(app);
     }
     int exit_code = app->exit_code;

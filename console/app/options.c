@@ -1,5 +1,6 @@
 #include "app/options.h"
 
+#include "app/server_names.h"
 #include "app/settings_file.h"
 #include "draw/class_columns.h"
 #include "draw/keys.h"
@@ -20,13 +21,14 @@ static const struct {
     bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket, or dns:name:port for all "
-     "addresses of a name (127.0.0.1:11211); may be given often",
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket, dns:name:port for all "
+     "addresses of a name, or a name in ~/.config/slate/servers (127.0.0.1:11211); may be given often",
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
     {'b', "batch", NULL, "print plain text instead of opening the console", false},
     {'n', "iterations", "N", "batch mode: how many snapshots to print (1)", false},
     {'j', "json", NULL, "batch mode with one JSON object a line", false},
+    {'v', "csv", NULL, "batch mode with the table of classes as comma-separated values", false},
     {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false},
     {'p', "replay", "FILE", "look at a recording in the place of a server", false},
     {'t', "at", "SECONDS", "replay: stand still so many seconds after the beginning", false},
@@ -43,6 +45,7 @@ static const struct {
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
     {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
     {'M', "mouse", "WHEN", "yes, no or auto: unless over ssh (auto)", true},
+    {'N', "no-state", NULL, "begin without what the last run was left with, and keep nothing of this one", true},
     {'c', "config", "FILE", "settings to read in the place of the usual file", false},
     {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated", false},
     {'h', "help", NULL, "print this text", false},
@@ -56,7 +59,7 @@ static const struct {
 } exit_rows[] = {
     {EXIT_OK, "success; also when the reader of the output has gone"},
     {EXIT_USAGE, "wrong use, or no terminal"},
-    {EXIT_NO_SERVER, "no connection, in batch mode"},
+    {EXIT_NO_SERVER, "no connection to a server, in batch mode; the others are printed"},
     {EXIT_INTERNAL, "out of memory"},
     {EXIT_OUTPUT, "output that can't be written"},
     {EXIT_INTERRUPTED, "interrupted by a signal"},
@@ -100,12 +103,30 @@ static bool parse_count(const char *text, unsigned *count) {
     return true;
 }
 
-static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
+static bool add_address(struct options *options, const char *text, char *why, size_t why_bytes) {
     if (options->server_count == SERVER_LIMIT) {
         snprintf(why, why_bytes, "at most %d servers: '%.80s' is too many", SERVER_LIMIT, text);
         return false;
     }
     return address_parse(text, &options->servers[options->server_count++], why, why_bytes);
+}
+
+/* An address, or the name of one or several. */
+static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
+    char addresses[SERVER_NAMES_MOST_BYTES], *rest = addresses;
+    if (!server_names_resolve(text, addresses, why, why_bytes)) {
+        return false;
+    }
+    bool is_named = strcmp(addresses, text) != 0;
+    if (!is_named) {
+        return add_address(options, text, why, why_bytes);
+    }
+    for (char *address; (address = strsep(&rest, ", \t")) != NULL;) {
+        if (address[0] != '\0' && !add_address(options, address, why, why_bytes)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool parse_theme(const char *name, unsigned *theme, char *why, size_t why_bytes) {
@@ -199,6 +220,7 @@ static bool take_option(struct options *options, int letter, const char *argumen
     case 's':
         return add_server(options, argument, why, why_bytes);
     case 'C':
+        options->has_theme = true;
         return parse_theme(argument, &options->theme, why, why_bytes);
     case 'M':
         return parse_mouse(argument, &options->mouse, why, why_bytes);
@@ -247,12 +269,17 @@ static bool take_option(struct options *options, int letter, const char *argumen
         options->json = true;
         options->batch = true;
         return true;
+    case 'v':
+        options->csv = true;
+        options->batch = true;
+        return true;
     default:
         options->batch = options->batch || letter == 'b';
         options->has_tls = options->has_tls || letter == 'S';
         options->read_only = options->read_only || letter == 'r';
         options->ascii = options->ascii || letter == 'a';
         options->mono = options->mono || letter == 'm';
+        options->no_state = options->no_state || letter == 'N';
         options->wants_tables = options->wants_tables || letter == 'D';
         options->wants_help = options->wants_help || letter == 'h';
         options->wants_version = options->wants_version || letter == 'V';
@@ -264,6 +291,10 @@ static bool take_option(struct options *options, int letter, const char *argumen
 static bool check_together(struct options *options, char *why, size_t why_bytes) {
     if (options->replay != NULL && (options->server_count > 0 || options->record != NULL)) {
         snprintf(why, why_bytes, "--replay takes no server and records nothing");
+        return false;
+    }
+    if (options->json && options->csv) {
+        snprintf(why, why_bytes, "--json and --csv: one of them");
         return false;
     }
     if (options->has_at && options->replay == NULL) {

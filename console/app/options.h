@@ -33,7 +33,8 @@ struct options {
     double at_s; /* replay: where to stand, in seconds from the beginning */
     uint64_t interval_ms;
     unsigned snapshots; /* batch mode: how many to print */
-    bool batch, json, read_only, ascii, mono;
+    bool batch, json, csv, read_only, ascii, mono, no_state;
+    bool has_theme; /* one was asked for */
     unsigned theme; /* its place in theme_names */
     enum mouse_choice mouse;
     const char *config; /* path given; NULL: the usual one, which need not be there */

@@ -18,26 +18,38 @@ static void mark_moment(struct app *app, uint64_t now_ms) {
 }
 
 /* "slatetop-cache7-11211-20261121-140231.jsonl", in the folder that slatetop was started in. */
+static void name_recording(const struct session *session, char out[200]) {
+    char day[40];
+    struct tm local;
+    time_t wall = time(NULL);
+    strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&wall, &local));
+    snprintf(out, 200, "slatetop-%.100s-%s.jsonl", session->address.text, day);
+    for (char *at = out; *at != '\0'; at++) {
+        *at = strchr("/:[]", *at) != NULL ? '-' : *at;
+    }
+}
+
+/* What is written fills a disk, so it is asked for first: the same key once more, while the question stands there. */
 static void toggle_recording(struct app *app, uint64_t now_ms) {
-    char path[200], why[NOTE_BYTES], text[NOTE_BYTES], day[40];
+    char path[200], why[NOTE_BYTES], text[NOTE_BYTES];
     struct session *session = app->open;
     if (session == NULL || app->replay != NULL) {
         show_message(app, "there is no server to record", now_ms);
         return;
     }
+    if (session->record_fd < 0 && now_ms >= app->record_until_ms) {
+        app->record_until_ms = now_ms + MESSAGE_MS;
+        show_message(app, "record to a file in this folder, at most some 4 MB an hour? R again: yes", now_ms);
+        return;
+    }
+    app->record_until_ms = 0;
     if (session->record_fd >= 0) {
         session_stop_recording(session);
         snprintf(text, sizeof text, "recording ended: %.150s", session->record_name);
     } else {
-        struct tm local;
-        time_t wall = time(NULL);
-        strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&wall, &local));
-        snprintf(path, sizeof path, "slatetop-%.100s-%s.jsonl", session->address.text, day);
-        for (char *at = path; *at != '\0'; at++) {
-            *at = strchr("/:[]", *at) != NULL ? '-' : *at;
-        }
+        name_recording(session, path);
         bool begins = session_record(session, path, why, sizeof why);
-        snprintf(text, sizeof text, begins ? "recording to %.150s" : "%.150s", begins ? path : why);
+        snprintf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%.150s", begins ? path : why);
     }
     model_note(session->model, EVENT_YOU, time(NULL), "%s", text);
     show_message(app, text, now_ms);

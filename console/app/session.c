@@ -272,6 +272,10 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             session->has_news = true;
             continue;
         }
+        if (reply->tag == TAG_PROBE) {
+            poller_take_probe(&session->poller);
+            continue;
+        }
         if (reply->tag >= TAG_INQUIRY) {
             take_answer(session, reply, now_ms);
             session->has_news = true;
@@ -338,5 +342,6 @@ void session_want(struct session *session, const struct wants *wants, uint64_t n
         outlook_want(&to->outlooks, wants->orders, wants->order_count);
         memcpy(to->curves_first, wants->curves_first, sizeof to->curves_first);
     }
+    poller_want_probes(&session->poller, wants->probes);
     poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to != NULL ? wants->unhurried : 0, to, now_ms);
 }

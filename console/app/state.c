@@ -34,6 +34,12 @@ const struct model *live_model(const struct app *app) {
     return app->open != NULL ? app->open->model : app->nobody;
 }
 
+/* Until the open server's trial goes back, rounded up. */
+static unsigned trial_left_s(const struct app *app, uint64_t now_ms) {
+    uint64_t end_ms = app->open != NULL ? app->open->acting.trial_end_ms : UINT64_MAX;
+    return end_ms != UINT64_MAX && end_ms > now_ms ? (unsigned)((end_ms - now_ms + 999) / 1000) : 0;
+}
+
 struct frame make_frame(struct app *app, uint64_t now_ms) {
     const struct model *live = live_model(app), *shown = live;
     int width, height;
@@ -54,6 +60,8 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
         .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
         .wall = wall,
         .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
+        .has_trial = app->open != NULL && app->open->acting.has_trial,
+        .trial_left_s = trial_left_s(app, now_ms),
         .locked = locked_by(app),
         .is_past = is_past,
         .is_replay = app->replay != NULL,
@@ -66,6 +74,7 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
         .servers = app->rows,
         .server_count = app->row_count,
         .fleet_note = fleet_note(app),
+        .probes = app->open != NULL ? &app->open->poller.probes : NULL,
         .watch = app->open != NULL ? app->open->watch.log : NULL,
         .message = app->message};
 }

@@ -3,6 +3,7 @@
 #define CONSOLE_APP_STATE_H
 #include "app/fleet.h"
 #include "app/options.h"
+#include "app/remembered.h"
 #include "app/timeline.h"
 #include "draw/term.h"
 #include "views/screen.h"
@@ -34,6 +35,8 @@ struct app {
     bool is_dirty, is_done;
     bool has_mouse;
     unsigned theme;
+    char remembered[REMEMBERED_BYTES]; /* the choices as they were at the start */
+    uint64_t record_until_ms; /* it was asked whether to record: until then the same key says yes */
     bool seeks; /* to --at, once the recording is loaded */
     int exit_code;
 };

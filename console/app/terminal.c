@@ -10,10 +10,14 @@ void toggle_mouse(struct app *app, uint64_t now_ms) {
                  now_ms);
 }
 
-void next_theme(struct app *app, uint64_t now_ms) {
+void set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
     char text[NOTE_BYTES];
-    app->theme = (app->theme + 1) % THEME_COUNT;
+    app->theme = theme;
     snprintf(text, sizeof text, term_set_theme(app->theme) ? "theme: %s" : "no colours here, so no theme but mono%.0s",
              theme_names[app->theme]);
     show_message(app, text, now_ms);
+}
+
+void next_theme(struct app *app, uint64_t now_ms) {
+    set_theme(app, (app->theme + 1) % THEME_COUNT, now_ms);
 }

@@ -4,5 +4,6 @@
 #include "app/state.h"
 
 void toggle_mouse(struct app *app, uint64_t now_ms);
+void set_theme(struct app *app, unsigned theme, uint64_t now_ms);
 void next_theme(struct app *app, uint64_t now_ms);
 #endif

@@ -265,6 +265,31 @@ float cells_graph(struct cells *cells, struct rect area, uint8_t style, const fl
     return high;
 }
 
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+bool cells_cut_spikes(float *values, int count) {
+    float sorted[1000];
+    int known = 0;
+    for (int i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            sorted[known++] = values[i];
+        }
+    }
+    qsort(sorted, (size_t)known, sizeof *sorted, compare_floats);
+    float most = known > 0 ? SPIKE_TIMES * sorted[(known - 1) * 9 / 10] : 0;
+    bool is_cut = false;
+    for (int i = 0; i < count && most > 0; i++) {
+        if (values[i] > most) {
+            values[i] = most;
+            is_cut = true;
+        }
+    }
+    return is_cut;
+}
+
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share,
                double slack_share) {
     put(cells, y, x, '[', STYLE_DIM);

@@ -96,6 +96,11 @@ void cells_rule(struct cells *cells, int y, int x, int width, const char *title)
 float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
                   int count, float low);
 
+/* Cuts what stands out from values that are to be drawn, so that one spike does not flatten the rest: at most
+ * SPIKE_TIMES what nine of ten values stay under. True when something was cut; count is at most 1000. */
+enum { SPIKE_TIMES = 4 };
+bool cells_cut_spikes(float *values, int count);
+
 /* A horizontal bar in three parts: used, slack and the empty rest; shares are 0..1. */
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share);
 

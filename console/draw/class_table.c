@@ -258,6 +258,9 @@ static void draw_trend(const struct model *model, struct cells *cells, int y, in
                        unsigned id, enum class_metric metric) {
     float values[1000];
     int count = model_class_history(model, id, metric, values, width < 1000 ? width : 1000);
+    if (metric == CLASS_METRIC_EVICTIONS) { /* of rates; pages come in steps that matter */
+        cells_cut_spikes(values, count);
+    }
     cells_graph(cells, (struct rect){y, x, 1, width}, STYLE_GRAPH, values, count, 0);
 }
 

@@ -10,6 +10,7 @@
 /* clang-format off */
 const struct key_row key_rows[] = {
     {COMMAND_HELP, SCOPE_VIEWS, {F(1), 'h'}, "Help", "this list of keys"},
+    {COMMAND_PALETTE, SCOPE_VIEWS, {':'}, NULL, "a command, view, setting, class or server by its name"},
     {COMMAND_EXPLAIN, SCOPE_VIEWS, {'?'}, "Explain", "what a figure means, its source, what to do"},
     {COMMAND_WHY, SCOPE_VIEWS, {'x'}, "Why", "why automove moves pages, or does not"},
     {COMMAND_VIEW_OVERVIEW, SCOPE_VIEWS, {'1'}, NULL, "overview: health, rates, memory"},
@@ -26,6 +27,7 @@ const struct key_row key_rows[] = {
     {COMMAND_VIEW_DIFF, SCOPE_VIEWS, {'d'}, NULL, "diff: what changed since the moment that D marked"},
     {COMMAND_VIEW_EXTSTORE, SCOPE_VIEWS & ~(SCOPE_TUNE | SCOPE_EXTSTORE), {'e'}, NULL,
      "extstore: memcached's storage on flash"},
+    {COMMAND_VIEW_LATENCY, SCOPE_VIEWS, {'l'}, NULL, "latency: round trips, measured from here"},
     {COMMAND_MARK_MOMENT, SCOPE_VIEWS, {'D'}, NULL, "mark the moment on the screen, for the diff"},
     {COMMAND_NEXT_VIEW, SCOPE_VIEWS, {'\t'}, NULL, "next view"},
     {COMMAND_PREVIOUS_VIEW, SCOPE_VIEWS, {KEY_BACK_TAB}, NULL, "previous view"},
@@ -102,8 +104,15 @@ const struct key_row key_rows[] = {
     {COMMAND_CANCEL, SCOPE_REVIEW, {KEY_ESCAPE, 'q', KEY_CONTROL('c')}, "Cancel",
      "close the review, send nothing"},
 
-    {COMMAND_ACCEPT, SCOPE_FILTER, {KEY_RETURN}, "Filter", "use the filter"},
-    {COMMAND_CANCEL, SCOPE_FILTER, {KEY_ESCAPE, KEY_CONTROL('c')}, "Cancel", "keep the old filter"},
+    {COMMAND_ACCEPT, SCOPE_PALETTE, {KEY_RETURN}, "Run", "run the command typed, or else the choice marked"},
+    {COMMAND_COMPLETE, SCOPE_PALETTE, {'\t'}, "Complete", "type the choice that is marked"},
+    {COMMAND_UP, SCOPE_PALETTE, {KEY_ARROW_UP}, NULL, "the choice above"},
+    {COMMAND_DOWN, SCOPE_PALETTE, {KEY_ARROW_DOWN}, NULL, "the choice below"},
+    {COMMAND_CANCEL, SCOPE_PALETTE, {KEY_ESCAPE, KEY_CONTROL('c')}, "Cancel", "run nothing"},
+    {COMMAND_BACK, SCOPE_PALETTE, {KEY_ERASE}, NULL, "take back a character of the command"},
+
+    {COMMAND_ACCEPT, SCOPE_FILTER, {KEY_RETURN}, "Use", "use the filter, or what is searched for"},
+    {COMMAND_CANCEL, SCOPE_FILTER, {KEY_ESCAPE, KEY_CONTROL('c')}, "Cancel", "keep the old one"},
     {COMMAND_BACK, SCOPE_FILTER, {KEY_ERASE}, NULL, "take back a character"},
 
     {COMMAND_ACCEPT, SCOPE_VALUE, {KEY_RETURN}, "Take", "take the new value; nothing is sent"},
@@ -129,6 +138,7 @@ const struct key_row key_rows[] = {
     {COMMAND_DOWN, SCOPE_WHY, {KEY_ARROW_DOWN, 'j'}, NULL, "scroll the reasons down"},
     {COMMAND_CANCEL, SCOPE_WHY, {KEY_ESCAPE, 'q', 'x', KEY_RETURN}, "Close", "close the reasons"},
 
+    {COMMAND_FILTER, SCOPE_HELP, {'/'}, "Search", "show only the keys whose line holds a text"},
     {COMMAND_CANCEL, SCOPE_HELP, {KEY_ESCAPE, 'q', 'h', '?', F(1)}, "Close", "close the help"},
 };
 /* clang-format on */

@@ -40,7 +40,7 @@ static struct termios saved_line;
 static char restore_text[128];
 static size_t restore_bytes;
 
-static const int fatal_signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+static const int fatal_signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT};
 static const int loop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
 static void on_fatal(int number) {

@@ -50,6 +50,7 @@ struct details {
 struct wants {
     unsigned inquiries; /* INQUIRY_BITs */
     unsigned unhurried; /* others, with the next refresh */
+    bool probes;        /* round trips of a short command, to measure them */
     unsigned class_id;  /* whose every stat is shown; 0: none */
     unsigned curves_first[2]; /* classes whose curves do not wait for their turn; 0: none */
     unsigned order_count;

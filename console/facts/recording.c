@@ -23,6 +23,7 @@ struct recording {
     int64_t first_wall_ms, last_wall_ms;
     char server[200];
     struct snapshot last; /* for the settings that most lines leave out */
+    json_t *root;         /* of the line read last; NULL: it was none */
 };
 
 struct recording *recording_open(const char *path, char *why, size_t why_bytes) {
@@ -51,6 +52,7 @@ struct recording *recording_open(const char *path, char *why, size_t why_bytes) 
 void recording_close(struct recording **recording) {
     if (*recording != NULL) {
         close((*recording)->fd);
+        json_decref((*recording)->root);
         free((*recording)->text);
         free(*recording);
         *recording = NULL;
@@ -249,11 +251,16 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     }
     const char *server = json_string_value(json_object_get(root, "server"));
     snprintf(recording->server, sizeof recording->server, "%s", server != NULL ? server : "?");
-    json_decref(root);
+    json_decref(recording->root);
+    recording->root = root;
     snapshot->at_ms = (uint64_t)(*wall_ms - recording->first_wall_ms) + 1;
     recording->last_wall_ms = *wall_ms;
     recording->last = *snapshot;
     return RECORDING_SAMPLE;
+}
+
+const json_t *recording_line(const struct recording *recording) {
+    return recording->root;
 }
 
 const char *recording_server(const struct recording *recording) {

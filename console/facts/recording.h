@@ -28,6 +28,8 @@ void recording_close(struct recording **recording);
 enum recording_result recording_next(struct recording *recording, struct snapshot *snapshot,
                                      int64_t *wall_ms, char *why, size_t why_bytes);
 
+/* The snapshot read last as a JSON object, valid until the next call; NULL before the first. */
+const json_t *recording_line(const struct recording *recording);
 /* The server of the line read last; "" before the first. */
 const char *recording_server(const struct recording *recording);
 /* Share of the file that has been read. */

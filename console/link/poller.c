@@ -117,6 +117,18 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
     poller->next_ms = now_ms + (is_quick ? QUICK_MS : poller->interval_ms);
 }
 
+/* Nothing else is under way, or a refresh would be measured. */
+static bool wants_probe_now(const struct poller *poller) {
+    return poller->wants_probes && poller->has_answered && !poller->is_waiting && !poller->has_probe;
+}
+
+static void probe(struct poller *poller, struct client *client, uint64_t now_ms) {
+    poller->has_probe = client_send(client, "version", REPLY_LINE, TAG_PROBE, now_ms);
+    poller->probe_asked_ms = fine_clock_ms();
+    poller->probe_ms = now_ms + PROBE_EVERY_MS;
+    client_flush(client, now_ms);
+}
+
 bool poller_is_steady(const struct poller *poller) {
     return poller->refreshes > QUICK_REFRESHES;
 }
@@ -129,7 +141,7 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
     if (poller->generation != client_generation(client)) {
         poller->generation = client_generation(client);
         poller->is_waiting = false;
-        poller->has_answered = false;
+        poller->has_answered = poller->has_probe = false;
         poller->refreshes = 0;
         poller->next_ms = now_ms;
         if (poller->details != NULL) {
@@ -138,7 +150,18 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
     }
     if (!poller->is_waiting && now_ms >= poller->next_ms) {
         ask(poller, client, now_ms);
+    } else if (wants_probe_now(poller) && now_ms >= poller->probe_ms) {
+        probe(poller, client, now_ms);
     }
+}
+
+void poller_want_probes(struct poller *poller, bool wants) {
+    poller->wants_probes = wants;
+}
+
+void poller_take_probe(struct poller *poller) {
+    latency_add(&poller->probes, (fine_clock_ms() - poller->probe_asked_ms) * 1e3);
+    poller->has_probe = false;
 }
 
 static void remember_refusal(struct poller *poller, const struct reply *reply) {
@@ -203,5 +226,8 @@ void poller_hurry(struct poller *poller, uint64_t now_ms) {
 }
 
 uint64_t poller_due_ms(const struct poller *poller, const struct client *client) {
-    return client_state(client) == CLIENT_UP && !poller->is_waiting ? poller->next_ms : UINT64_MAX;
+    if (client_state(client) != CLIENT_UP || poller->is_waiting) {
+        return UINT64_MAX;
+    }
+    return wants_probe_now(poller) && poller->probe_ms < poller->next_ms ? poller->probe_ms : poller->next_ms;
 }

@@ -9,6 +9,7 @@
 #ifndef CONSOLE_LINK_POLLER_H
 #define CONSOLE_LINK_POLLER_H
 #include "facts/details.h"
+#include "facts/latency.h"
 #include "facts/stats.h"
 #include "link/client.h"
 
@@ -19,11 +20,13 @@ enum {
     /* The first refreshes of a connection come after one another so fast: a class is judged by the rates of three. */
     QUICK_REFRESHES = 3,
     QUICK_MS = 200,
+    PROBE_EVERY_MS = 100,
     CURVES_A_REFRESH = 8,
     TAG_INQUIRY = GROUP_COUNT,
     TAG_CLASS_CURVE = TAG_INQUIRY + INQUIRY_COUNT,
     TAG_OUTLOOK = TAG_CLASS_CURVE + CLASS_LIMIT,
-    TAG_ACTING = TAG_OUTLOOK + OUTLOOK_TICKETS, /* replies to changes */
+    TAG_PROBE = TAG_OUTLOOK + OUTLOOK_TICKETS,
+    TAG_ACTING, /* replies to changes */
     TAG_OTHER                                   /* tags from here on are not the session's */
 };
 
@@ -42,6 +45,10 @@ struct poller {
     unsigned wanted;        /* INQUIRY_BITs of what is on the screen */
     struct details *details; /* of the model, where the answers to these go; NULL: nothing is wanted */
     unsigned curve_class;   /* the last class whose curve was asked for */
+    bool wants_probes, has_probe; /* has_probe: one is under way */
+    uint64_t probe_ms;            /* when the next one is due */
+    double probe_asked_ms;
+    struct latency_log probes; /* on this connection and those before it */
 };
 
 void poller_init(struct poller *poller, uint64_t interval_ms);
@@ -52,6 +59,11 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
 /* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot, which is then
  * poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
+
+/* Whether round trips of a short command are measured, one every PROBE_EVERY_MS, between refreshes. */
+void poller_want_probes(struct poller *poller, bool wants);
+/* Takes the reply to one, whose tag is TAG_PROBE. */
+void poller_take_probe(struct poller *poller);
 
 /* Whether as many samples have come, or are about to, as a class is judged by. */
 bool poller_is_steady(const struct poller *poller);

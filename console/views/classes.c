@@ -36,6 +36,10 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
 }
 
 int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_bytes) {
+    if (model_link(frame->model) == LINK_DOWN) { /* of old figures nothing follows that could be mended now */
+        snprintf(out, out_bytes, "the server is down: these are its last figures");
+        return STYLE_PLAIN;
+    }
     struct question question = {.module = "slate.judge.attention", .function = "hint", .class_id = id};
     struct sentence said[SENTENCES_MOST];
     unsigned count = brain_ask(frame->model, &question, said);

@@ -1,59 +1,95 @@
-/* The list of keys, from the key table: those of the current view first, then those of the dialogs.
- */
+/* The list of keys, from the key table: those of the current view first, then those of the dialogs; two columns where
+ * the screen is wide, and only the lines that hold what is searched for. */
 #include "views/view.h"
 
-static unsigned draw_scope(struct cells *cells, struct rect inside, unsigned line, unsigned top,
-                           unsigned scopes, const char *heading) {
-    for (unsigned i = 0; i <= key_row_count; i++) {
-        bool is_heading = i == 0;
-        if (!is_heading && !(key_rows[i - 1].scopes & scopes)) {
-            continue;
-        }
-        int y = inside.y + (int)line - (int)top;
-        if (line++ < top || y >= inside.y + inside.height) {
-            continue;
-        }
-        if (is_heading) {
-            cells_text_fit(cells, y, inside.x, inside.width, STYLE_HEADER, heading);
-            continue;
-        }
-        char names[40];
-        cells_text_fit(cells, y, inside.x + 1, 18, STYLE_STRONG,
-                       key_row_names(&key_rows[i - 1], names, sizeof names));
-        cells_text_fit(cells, y, inside.x + 20, inside.width - 20, STYLE_DIALOG,
-                       key_rows[i - 1].help);
-    }
-    return line;
-}
+#include <stdio.h>
+#include <string.h>
+
+enum { LINES_MOST = 300, COLUMN_WIDTH = 78, TWO_COLUMNS_WIDTH = 2 * COLUMN_WIDTH + 2, NAMES_WIDTH = 18 };
+
+/* A line of the list: a heading, or a row of the key table. */
+struct line {
+    const char *heading;
+    const struct key_row *row;
+};
 
 /* The other places with keys of their own, below those of a view. */
 static const struct {
     enum scope scope;
     const char *heading;
-} dialogs[] = {{SCOPE_REVIEW, "in a review"},           {SCOPE_FILTER, "while typing a filter"},
-               {SCOPE_COLUMNS, "in the list of columns"}, {SCOPE_EXPLAIN, "in an explanation"},
-               {SCOPE_VALUE, "while typing a value"},   {SCOPE_WHY, "in the reasons"}};
+} dialogs[] = {{SCOPE_REVIEW, "in a review"},           {SCOPE_PALETTE, "while typing a command"},
+               {SCOPE_FILTER, "while typing a filter"}, {SCOPE_COLUMNS, "in the list of columns"},
+               {SCOPE_EXPLAIN, "in an explanation"},    {SCOPE_VALUE, "while typing a value"},
+               {SCOPE_WHY, "in the reasons"},           {SCOPE_HELP, "in this list"}};
 enum { DIALOGS = sizeof dialogs / sizeof *dialogs };
 
-static unsigned draw_all(struct cells *cells, struct rect inside, unsigned top, enum scope scope) {
+static bool holds(const struct key_row *row, const char *searched) {
+    char names[40];
+    return strcasestr(key_row_names(row, names, sizeof names), searched) != NULL ||
+           strcasestr(row->help, searched) != NULL;
+}
+
+/* Adds the heading and the rows of a scope; nothing when no row holds what is searched for. */
+static unsigned gather_scope(struct line *lines, unsigned count, unsigned scope, const char *heading,
+                             const char *searched) {
+    unsigned begin = count;
+    for (unsigned i = 0; i < key_row_count && count + 1 < LINES_MOST; i++) {
+        if (!(key_rows[i].scopes & scope) || !holds(&key_rows[i], searched)) {
+            continue;
+        }
+        if (count == begin) {
+            lines[count++] = (struct line){.heading = heading};
+        }
+        lines[count++] = (struct line){.row = &key_rows[i]};
+    }
+    return count;
+}
+
+static unsigned gather(struct line lines[LINES_MOST], enum scope scope, const char *searched) {
     if (scope == SCOPE_REVIEW) {
-        return draw_scope(cells, inside, 0, top, scope, dialogs[0].heading);
+        return gather_scope(lines, 0, scope, dialogs[0].heading, searched);
     }
-    unsigned line = draw_scope(cells, inside, 0, top, scope, "in this view");
+    unsigned count = gather_scope(lines, 0, scope, "in this view", searched);
     for (unsigned i = 0; i < DIALOGS; i++) {
-        line = draw_scope(cells, inside, line, top, dialogs[i].scope, dialogs[i].heading);
+        count = gather_scope(lines, count, dialogs[i].scope, dialogs[i].heading, searched);
     }
-    return line;
+    return count;
+}
+
+static void draw_line(const struct line *line, struct cells *cells, struct rect place) {
+    char names[40];
+    if (line->heading != NULL) {
+        cells_text_fit(cells, place.y, place.x, place.width, STYLE_HEADER, line->heading);
+        return;
+    }
+    cells_text_fit(cells, place.y, place.x + 1, NAMES_WIDTH, STYLE_STRONG,
+                   key_row_names(line->row, names, sizeof names));
+    cells_text_fit(cells, place.y, place.x + NAMES_WIDTH + 2, place.width - NAMES_WIDTH - 2, STYLE_DIALOG,
+                   line->row->help);
 }
 
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
-    int width = cells->width < 84 ? cells->width - 2 : 82;
-    unsigned lines = draw_all(cells, (struct rect){0, 0, 0, 0}, 0, scope); /* only counted */
-    int most = cells->height - 3, height = (int)lines + 2 < most ? (int)lines + 2 : most;
-    struct rect box = {1, (cells->width - width) / 2, height, width};
-    cells_box(cells, box, "keys: Up and Down scroll, Esc closes");
-    struct rect inside = {box.y + 1, box.x + 2, box.height - 2, box.width - 4};
-    unsigned last_top = lines > (unsigned)inside.height ? lines - (unsigned)inside.height : 0;
+    static struct line lines[LINES_MOST];
+    unsigned count = gather(lines, scope, ui->help_searched);
+    unsigned columns = cells->width >= TWO_COLUMNS_WIDTH ? 2 : 1;
+    int width = (int)columns * COLUMN_WIDTH + 4 < cells->width - 2 ? (int)columns * COLUMN_WIDTH + 4 : cells->width - 2;
+    int most = cells->height - 3, wanted = (int)((count + columns - 1) / columns) + 2;
+    struct rect box = {1, (cells->width - width) / 2, wanted < most ? wanted : most, width};
+    if (count == 0) {
+        box.height = 3;
+    }
+    cells_box(cells, box, width < 60 ? "keys: / searches, Esc closes" : "keys: Up and Down scroll, / searches, Esc closes");
+    unsigned rows = (unsigned)box.height - 2, shown = rows * columns;
+    unsigned last_top = count > shown ? count - shown : 0;
     ui->help_top = ui->help_top < last_top ? ui->help_top : last_top;
-    draw_all(cells, inside, ui->help_top, scope);
+    int column_width = (box.width - 2) / (int)columns;
+    for (unsigned i = 0; i < shown && ui->help_top + i < count; i++) {
+        struct rect place = {box.y + 1 + (int)(i % rows), box.x + 2 + (int)(i / rows) * column_width, 1, column_width - 2};
+        draw_line(&lines[ui->help_top + i], cells, place);
+    }
+    if (count == 0) {
+        char text[120];
+        snprintf(text, sizeof text, "no key of this view does '%s'", ui->help_searched);
+        cells_text_fit(cells, box.y + 1, box.x + 2, box.width - 4, STYLE_DIALOG, text);
+    }
 }

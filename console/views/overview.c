@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* What a small screen shows of the rates; the rest is flat on most servers and gives way to the classes. */
 static const enum metric few_lines[] = {METRIC_OPS, METRIC_HIT_RATIO, METRIC_EVICTIONS, METRIC_GETS, METRIC_SETS};
@@ -34,7 +33,6 @@ enum {
     MIDDLE_LINES = 5, /* on one that is not tall */
     SCALE_X = 43,     /* of the graphs' scales, where there are means beside them */
     SCALE_WIDTH = 8,
-    SPIKE_TIMES = 4, /* a graph's top is at most so many times what nine of ten values stay under */
     MEMORY_ROWS = 4,
     MARK_WIDTH = 8, /* of "! BAD   " */
     HEALTH_ROWS_MOST = 2 * HEALTH_LIMIT
@@ -106,39 +104,13 @@ static int drawn_samples(const struct model *model, int columns) {
     return drawn;
 }
 
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* Cuts what stands out from a graph, so that one spike does not flatten the rest; true when something was cut. */
-static bool cut_spikes(float *values, int count) {
-    float sorted[1000];
-    int known = 0;
-    for (int i = 0; i < count; i++) {
-        if (!isnan(values[i])) {
-            sorted[known++] = values[i];
-        }
-    }
-    qsort(sorted, (size_t)known, sizeof *sorted, compare_floats);
-    float most = known > 0 ? SPIKE_TIMES * sorted[(known - 1) * 9 / 10] : 0;
-    bool is_cut = false;
-    for (int i = 0; i < count && most > 0; i++) {
-        if (values[i] > most) {
-            values[i] = most;
-            is_cut = true;
-        }
-    }
-    return is_cut;
-}
-
 /* A graph of one row with what its top stands for before it; "+" behind that when a spike goes higher. */
 static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area, enum metric metric,
                        bool has_scale) {
     float values[1000];
     char text[FORMAT_BYTES];
     int count = model_history(frame->model, metric, values, area.width < 1000 ? area.width : 1000);
-    bool is_cut = metric != METRIC_HIT_RATIO && cut_spikes(values, count);
+    bool is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
     float high = cells_graph(cells, area, STYLE_GRAPH, values, count, floor_of(metric, values, count));
     bool is_known = false;
     for (int i = 0; i < count; i++) {
@@ -268,9 +240,11 @@ static void draw_graph(const struct frame *frame, struct cells *cells, struct re
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
     float values[1000];
     int count = model_history(frame->model, metric, values, plot.width < 1000 ? plot.width : 1000);
+    bool is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
     float low = floor_of(metric, values, count);
     float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, low);
     cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, metric_text(metric, (double)high, top));
+    cells_text(cells, plot.y, plot.x - 1, STYLE_DIM, is_cut ? "+" : ""); /* a spike goes higher */
     cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM,
                      metric_text(metric, (double)low, top));
 }

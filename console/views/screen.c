@@ -3,23 +3,11 @@
 #include "act/forecast.h"
 #include "brain/health.h"
 #include "facts/format.h"
+#include "views/palette.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-const struct view *const view_list[] = {&overview_view, &classes_view, &pages_view, &tune_view,
-                                        &sizes_view,    &curves_view,  &fleet_view, &events_view,
-                                        &hotkeys_view,  &diff_view,    &extstore_view, NULL};
-
-const struct view *view_current(const struct ui *ui) {
-    return ui->class_is_open ? &class_view : view_list[ui->view];
-}
-
-void view_open(struct ui *ui, unsigned view) {
-    ui->view = view;
-    ui->class_is_open = false;
-}
 
 /* "PAUSED 13:58:40, 3m12s ago": where in time the screen is. */
 static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
@@ -69,6 +57,16 @@ static int link_words(const struct frame *frame, char *out, size_t out_bytes) {
     return STYLE_TITLE;
 }
 
+/* "  TRIAL 4:30": how long what is on trial stays; "" without one. */
+static void trial_words(const struct frame *frame, char *out, size_t out_bytes) {
+    out[0] = '\0';
+    if (frame->has_trial && frame->trial_left_s == 0) {
+        snprintf(out, out_bytes, "  TRIAL over");
+    } else if (frame->has_trial) {
+        snprintf(out, out_bytes, "  TRIAL %u:%02u", frame->trial_left_s / 60, frame->trial_left_s % 60);
+    }
+}
+
 static void draw_title(const struct frame *frame, bool shows_fleet, struct cells *cells) {
     cells_fill(cells, (struct rect){0, 0, 1, cells->width}, ' ', STYLE_TITLE);
     char right[80], words[80], clock_text[16];
@@ -81,7 +79,9 @@ static void draw_title(const struct frame *frame, bool shows_fleet, struct cells
     } else if (frame->is_replay) {
         snprintf(right, sizeof right, "  REPLAY ");
     } else {
-        snprintf(right, sizeof right, "%s  %s  %s ", frame->is_recorded ? "  rec" : "",
+        char trial[24];
+        trial_words(frame, trial, sizeof trial);
+        snprintf(right, sizeof right, "%s%s  %s  %s ", trial, frame->is_recorded ? "  rec" : "",
                  frame->locked != NULL ? frame->locked : "rw", clock_text);
     }
     int right_width = cells_width_of(right), words_width = cells_width_of(words);
@@ -132,7 +132,10 @@ static void draw_tabs(const struct ui *ui, struct cells *cells) {
 
 static enum scope scope_of(const struct ui *ui) {
     if (ui->help_is_open) {
-        return SCOPE_HELP;
+        return ui->help_is_searched ? SCOPE_FILTER : SCOPE_HELP;
+    }
+    if (ui->palette.is_open) {
+        return SCOPE_PALETTE;
     }
     if (ui->review.is_open) {
         return SCOPE_REVIEW;
@@ -200,17 +203,27 @@ static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
     cells_paragraph(cells, area, 0, style, text);
 }
 
+/* What is being typed, and above it why it was not taken. */
+static void draw_typed(struct cells *cells, const char *what, const char *typed, const char *why) {
+    int y = cells->height - 2;
+    cells_printf(cells, y, 0, STYLE_STRONG, what[0] != '\0' ? "%s: %s_" : "%s:%s_", what, typed);
+    if (why[0] != '\0') {
+        cells_fill(cells, (struct rect){y - 1, 0, 1, cells->width}, ' ', STYLE_PLAIN);
+        cells_text_fit(cells, y - 1, 0, cells->width, STYLE_BAD, why);
+    }
+}
+
 /* The operator's line: what is being typed, what just happened, or what is under way. */
 static void draw_message(const struct frame *frame, const struct ui *ui, struct cells *cells) {
     int y = cells->height - 2;
-    if (ui->classes.edits_filter) {
-        cells_printf(cells, y, 0, STYLE_STRONG, "filter: %s_", ui->classes.typed);
-        if (ui->classes.typed_why[0] != '\0') {
-            cells_fill(cells, (struct rect){y - 1, 0, 1, cells->width}, ' ', STYLE_PLAIN);
-            cells_text_fit(cells, y - 1, 0, cells->width, STYLE_BAD, ui->classes.typed_why);
-        }
+    if (ui->help_is_open && ui->help_is_searched) {
+        draw_typed(cells, "search", ui->help_searched, "");
+    } else if (ui->palette.is_open) {
+        draw_typed(cells, "", ui->palette.typed, ui->palette.why);
+    } else if (ui->classes.edits_filter) {
+        draw_typed(cells, "filter", ui->classes.typed, ui->classes.typed_why);
     } else if (ui->tune.edits) {
-        cells_printf(cells, y, 0, STYLE_STRONG, "new value: %s_", ui->tune.typed);
+        draw_typed(cells, "new value", ui->tune.typed, ui->tune.typed_why);
     } else if (frame->message[0] != '\0') {
         draw_wrapped(cells, STYLE_STRONG, frame->message);
     } else if (frame->under_way[0] != '\0') {
@@ -272,6 +285,9 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
     }
     if (ui->review.is_open) {
         review_draw(frame, ui, cells);
+    }
+    if (ui->palette.is_open) {
+        palette_draw(frame, ui, cells);
     }
     if (ui->help_is_open) {
         help_draw(ui, ui->review.is_open ? SCOPE_REVIEW : view_current(ui)->scope, cells);

@@ -1,15 +1,8 @@
-/* The frame around every view: title, tabs, overlays, message line and key bar; and which view is open. */
+/* The frame around every view: title, tabs, overlays, message line and key bar. */
 #ifndef CONSOLE_VIEWS_SCREEN_H
 #define CONSOLE_VIEWS_SCREEN_H
-#include "views/view.h"
+#include "views/view_list.h"
 
-/* The views in the order of their keys; NULL ends. */
-extern const struct view *const view_list[];
-
-/* The view on the screen. */
-const struct view *view_current(const struct ui *ui);
-/* Goes to a view of view_list. */
-void view_open(struct ui *ui, unsigned view);
 /* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 

@@ -5,6 +5,7 @@
 #include "act/forecast.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LABEL_X = 1, NOW_X = 21, NEW_X = 35, SOURCE_X = 50, NOTE_X = 59, PANEL_ROWS = 8, SCREEN_STEP = 10 };
@@ -54,6 +55,14 @@ static struct setting_range range_shown(struct tune_ui *tune, enum setting_part 
     return range;
 }
 
+/* The policy of a class is that of the one under the cursor in Classes. */
+static struct action value_action(const struct ui *ui, const char *name, const char *wanted) {
+    char value[SETTING_VALUE_BYTES];
+    snprintf(value, sizeof value, strcmp(name, "class_policy") == 0 ? "%.100s %u" : "%.150s", wanted,
+             ui->classes.cursor);
+    return action_set(name, value);
+}
+
 static struct plan make_plan(const struct ui *ui, const struct tunable *rows, unsigned count) {
     struct plan plan = {.count = 0};
     unsigned of_lru = 0;
@@ -64,13 +73,9 @@ static struct plan make_plan(const struct ui *ui, const struct tunable *rows, un
         plan.steps[plan.count++] = lru_action(&ui->tune, rows, count);
     }
     for (unsigned i = 0; i < count && plan.count < PLAN_LIMIT; i++) {
-        char value[SETTING_VALUE_BYTES];
-        if (!is_changed(&ui->tune, rows, i) || (of_lru > 1 && is_lru(rows[i].name))) {
-            continue;
+        if (is_changed(&ui->tune, rows, i) && (of_lru <= 1 || !is_lru(rows[i].name))) {
+            plan.steps[plan.count++] = value_action(ui, rows[i].name, ui->tune.wanted[i]);
         }
-        snprintf(value, sizeof value, strcmp(rows[i].name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
-                 ui->tune.wanted[i], ui->classes.cursor);
-        plan.steps[plan.count++] = action_set(rows[i].name, value);
     }
     return plan;
 }
@@ -186,10 +191,7 @@ static void put_policies(const struct frame *frame, struct cells *cells, struct 
 
 /* The setting under the cursor with its new value. */
 static struct action chosen(const struct ui *ui, const char *name) {
-    char value[SETTING_VALUE_BYTES];
-    snprintf(value, sizeof value, strcmp(name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
-             ui->tune.wanted[ui->tune.cursor], ui->classes.cursor);
-    return action_set(name, value);
+    return value_action(ui, name, ui->tune.wanted[ui->tune.cursor]);
 }
 
 /* What the row under the cursor means, what the new value would bring, and what the server says. */
@@ -303,7 +305,7 @@ static struct intent change(const struct frame *frame, struct ui *ui, const stru
     }
     if (given == COMMAND_EDIT) {
         ui->tune.edits = true;
-        ui->tune.typed[0] = '\0';
+        ui->tune.typed[0] = ui->tune.typed_why[0] = '\0';
     } else {
         step(ui, rows, given == COMMAND_MORE ? 1 : -1);
     }
@@ -338,15 +340,46 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return tune_command_part(frame, ui, SETTINGS_OF_MEMORY, given);
 }
 
+/* Whether the typed value may be reviewed. The shares and factors of the LRU are checked one by one only in their ranges:
+ * what they may be together the review says, when all of them are chosen. */
+static bool is_sound(const struct frame *frame, struct ui *ui, const struct tunable *row) {
+    struct tune_ui *tune = &ui->tune;
+    if (strcmp(tune->typed, row->now) == 0) {
+        return true;
+    }
+    if (is_lru(row->name)) {
+        char *end;
+        double number = strtod(tune->typed, &end);
+        bool is_in = end != tune->typed && *end == '\0' && number >= row->least && number <= row->most;
+        if (!is_in) {
+            snprintf(tune->typed_why, sizeof tune->typed_why, "%s takes a number from %.7g to %.10g", row->label,
+                     row->least, row->most);
+        }
+        return is_in;
+    }
+    struct action action = value_action(ui, row->name, tune->typed);
+    return action_check(&action, frame->model, tune->typed_why, sizeof tune->typed_why);
+}
+
+static void take_typed(const struct frame *frame, struct ui *ui) {
+    struct tune_ui *tune = &ui->tune;
+    struct tunable rows[SETTINGS_MOST];
+    bool is_typed = tune->typed[0] != '\0' && rows_of(frame, ui, rows) > tune->cursor;
+    if (is_typed && !is_sound(frame, ui, &rows[tune->cursor])) {
+        return; /* typing goes on, with the reason above */
+    }
+    if (is_typed) {
+        snprintf(tune->wanted[tune->cursor], sizeof tune->wanted[0], "%s", tune->typed);
+    }
+    tune->edits = false;
+}
+
 void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uint32_t key) {
     struct tune_ui *tune = &ui->tune;
     size_t length = strlen(tune->typed);
-    struct tunable rows[SETTINGS_MOST];
+    tune->typed_why[0] = '\0';
     if (given == COMMAND_ACCEPT) {
-        if (length > 0 && rows_of(frame, ui, rows) > tune->cursor) {
-            snprintf(tune->wanted[tune->cursor], sizeof tune->wanted[0], "%s", tune->typed);
-        }
-        tune->edits = false;
+        take_typed(frame, ui);
     } else if (given == COMMAND_CANCEL) {
         tune->edits = false;
     } else if (given == COMMAND_BACK) {

@@ -12,6 +12,7 @@
 #include "draw/explain.h"
 #include "draw/fleet_table.h"
 #include "draw/keys.h"
+#include "facts/latency.h"
 #include "facts/model.h"
 #include "link/watch.h"
 
@@ -32,6 +33,8 @@ struct frame {
     uint64_t now_ms, interval_ms;
     uint64_t retry_ms; /* while the link is down: time of the next try, 0 when one is under way */
     time_t wall;
+    bool has_trial;
+    unsigned trial_left_s; /* when has_trial: until it goes back; 0: it is on its way back */
     const char *locked; /* why nothing can be sent: "READ-ONLY", "ROLE read"; NULL: it can */
     bool is_past;   /* the screen shows an earlier moment, or stands still */
     bool is_replay; /* of a recording; plays: it moves on by itself */
@@ -43,6 +46,7 @@ struct frame {
     const struct fleet_row *servers; /* in the order of the fleet */
     unsigned server_count;
     const char *fleet_note; /* what is wrong with a list of servers; "" when nothing is */
+    const struct latency_log *probes; /* round trips of a short command; NULL: none is measured */
     const struct watch_log *watch; /* the stream that is watched; NULL: none */
     const char *message;    /* one line for the operator; "" for none */
 };
@@ -77,11 +81,20 @@ struct tune_ui {
     char wanted[SETTINGS_MOST][SETTING_VALUE_BYTES]; /* "" when it is to stay */
     bool edits;
     char typed[SETTING_VALUE_BYTES];
+    char typed_why[NOTE_BYTES]; /* why it was not taken; empty: it was not tried as it stands */
 };
 
 struct why_ui {
     bool is_open;
     unsigned top;
+};
+
+/* A command that is typed by its name. */
+struct palette_ui {
+    bool is_open;
+    char typed[120];
+    char why[NOTE_BYTES]; /* why it was not taken; empty: it was not tried as it stands */
+    unsigned choice;      /* which of the choices is marked */
 };
 
 /* What the cells of the page map show. */
@@ -132,9 +145,12 @@ struct ui {
     struct review review;
     bool help_is_open;
     unsigned help_top;
+    bool help_is_searched;  /* what is searched for is being typed */
+    char help_searched[40]; /* only lines that hold it are shown */
+    struct palette_ui palette;
 };
 
-enum intent_kind { INTENT_NONE, INTENT_REVIEW, INTENT_SAY, INTENT_OPEN_SERVER };
+enum intent_kind { INTENT_NONE, INTENT_REVIEW, INTENT_SAY, INTENT_OPEN_SERVER, INTENT_COMMAND, INTENT_THEME };
 
 /* What a view wants done. */
 struct intent {
@@ -142,6 +158,8 @@ struct intent {
     struct plan plan;      /* INTENT_REVIEW: to be reviewed, not to be sent */
     char text[NOTE_BYTES]; /* INTENT_SAY */
     unsigned server;       /* INTENT_OPEN_SERVER: its place in the fleet */
+    enum command command;  /* INTENT_COMMAND: as if its key had been pressed */
+    unsigned theme;        /* INTENT_THEME: its place in theme_names */
 };
 
 struct view {
@@ -158,7 +176,7 @@ struct view {
 };
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
-    tune_view, extstore_view, fleet_view, events_view, hotkeys_view, diff_view;
+    tune_view, extstore_view, fleet_view, events_view, hotkeys_view, diff_view, latency_view;
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
 

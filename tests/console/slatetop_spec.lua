@@ -295,7 +295,8 @@ describe("slatetop without a server", function()
   end)
 
   it("puts the terminal back when it is killed", function()
-    for _, case in ipairs { { "TERM", 130 }, { "HUP", 130 }, { "SEGV", 139 }, { "ABRT", 134 } } do
+    for _, case in ipairs { { "TERM", 130 }, { "HUP", 130 }, { "SEGV", 139 }, { "ABRT", 134 },
+      { "QUIT", 131 } } do
       screen = tui.open(folder, tui.slatetop .. " " .. folder .. "/nobody.sock")
       screen:wait("DOWN")
       tui.run(("kill -%s %s"):format(case[1], screen:console_pid()))

@@ -141,9 +141,10 @@ function M.open(folder, command, width, height, environment)
   count = count + 1
   local self = { name = ("slatetop-spec-%s-%d"):format(folder:match("%w+$"), count), folder = folder }
   setmetatable(self, Screen)
-  local shell = ("exec env XDG_CONFIG_HOME=/nowhere TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(
-    environment or "", quote("stty -a >" .. folder .. "/before; " .. command .. " 2>" .. folder
-      .. "/errors; status=$?; stty -a >" .. folder .. "/after; echo status=$status; exec cat"))
+  local shell = ("exec env XDG_CONFIG_HOME=/nowhere XDG_STATE_HOME=%s TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s")
+    :format(quote(folder .. "/state-" .. count), environment or "", quote("stty -a >" .. folder .. "/before; "
+      .. command .. " 2>" .. folder .. "/errors; status=$?; stty -a >" .. folder
+      .. "/after; echo status=$status; exec cat"))
   -- The shell is named, for that of the password file may be one that only says no.
   run(("env SHELL=/bin/sh LC_ALL=C.UTF-8 tmux -L %s -f /dev/null new-session -d -x %d -y %d %s"):format(self.name,
     width or 80, height or 24, quote(shell)))

@@ -175,12 +175,29 @@ static void test_help_lists_every_key_of_the_view(void) {
     struct frame frame = frame_of(model);
     reset_ui(1);
     ui.help_is_open = true;
-    draw(&frame, 80, 80, false);
+    draw(&frame, 80, 120, false);
     for (unsigned i = 0; i < key_row_count; i++) {
         if (key_rows[i].scopes & (SCOPE_CLASSES | SCOPE_REVIEW | SCOPE_FILTER | SCOPE_COLUMNS)) {
             ok(shows(key_rows[i].help), "help has '%s'", key_rows[i].help);
         }
     }
+    draw(&frame, 160, 60, false);
+    ok(shows("in this view") && shows("in this list"), "a wide screen has two columns, and so all of it");
+    is(clipped, 0, "none of which falls off the edge");
+    model_destroy(&model);
+}
+
+static void test_help_shows_what_is_searched_for(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    ui.help_is_open = true;
+    snprintf(ui.help_searched, sizeof ui.help_searched, "UNDO");
+    draw(&frame, 80, 24, false);
+    ok(shows("undo the last change") && !shows("leave; pages"), "letters of either case are found, the rest is not shown");
+    snprintf(ui.help_searched, sizeof ui.help_searched, "bananas");
+    draw(&frame, 80, 24, false);
+    ok(shows("no key of this view does 'bananas'"), "nothing found is said");
     model_destroy(&model);
 }
 
@@ -360,6 +377,7 @@ int main(void) {
     test_old_figures_are_marked_in_words();
     test_the_first_screen_needs_no_reply();
     test_help_lists_every_key_of_the_view();
+    test_help_shows_what_is_searched_for();
     test_help_of_a_review_has_its_keys_only();
     test_the_overview_counts_the_samples_that_are_drawn();
     test_ascii_keeps_the_meaning();

@@ -1,0 +1,255 @@
+#include "app/remembered.h"
+
+#include "act/audit.h"
+#include "app/settings_file.h"
+#include "draw/term.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a file says, before it is known to be sound as a whole. */
+struct draft {
+    struct ui *ui;
+    unsigned theme;
+};
+
+bool remembered_path(char out[REMEMBERED_PATH_BYTES]) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (state != NULL && state[0] == '/') { /* the specification wants others ignored */
+        n = snprintf(out, REMEMBERED_PATH_BYTES, "%s/slate/slatetop", state);
+    } else if (home != NULL && home[0] == '/') {
+        n = snprintf(out, REMEMBERED_PATH_BYTES, "%s/.local/state/slate/slatetop", home);
+    }
+    return n > 0 && n < REMEMBERED_PATH_BYTES;
+}
+
+/* ---- words for choices ---- */
+
+static const char *const page_modes[PAGE_MODES] = {
+    [PAGE_MODE_FILL] = "fill", [PAGE_MODE_AGE] = "age", [PAGE_MODE_USE] = "use"};
+
+static bool is_wrong(char *why, size_t why_bytes, const char *name, const char *value) {
+    snprintf(why, why_bytes, "%s can't be '%.40s'", name, value);
+    return false;
+}
+
+/* The column of a name of n bytes; COLUMN_COUNT when there is none. */
+static unsigned column_named(const char *name, size_t n) {
+    unsigned column = 0;
+    while (column < COLUMN_COUNT && (strlen(class_columns[column].name) != n ||
+                                     memcmp(class_columns[column].name, name, n) != 0)) {
+        column++;
+    }
+    return column;
+}
+
+static unsigned fleet_column_named(const char *name, size_t n) {
+    unsigned column = 0;
+    while (column < FLEET_COLUMNS && (strlen(fleet_columns[column].head) != n ||
+                                      memcmp(fleet_columns[column].head, name, n) != 0)) {
+        column++;
+    }
+    return column;
+}
+
+/* "NAME up" or "NAME down": the bytes of the name; 0 when it is neither. */
+static size_t cut_direction(const char *value, bool *is_ascending) {
+    const char *blank = strrchr(value, ' ');
+    *is_ascending = blank != NULL && strcmp(blank, " up") == 0;
+    return *is_ascending || (blank != NULL && strcmp(blank, " down") == 0) ? (size_t)(blank - value) : 0;
+}
+
+/* ---- writing ---- */
+
+struct text {
+    char *out;
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(text->out + text->used, REMEMBERED_BYTES - text->used, format, ap);
+    va_end(ap);
+    text->used += n > 0 && (size_t)n < REMEMBERED_BYTES - text->used ? (size_t)n : 0;
+}
+
+static const char *direction(bool is_ascending) {
+    return is_ascending ? "up" : "down";
+}
+
+/* A column that is always shown has a "+" before its name, one that never is a "-". */
+static void put_columns(struct text *text, const struct class_table_ui *table) {
+    put(text, "columns =");
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum column_choice choice = table->choice[table->order[i]];
+        put(text, " %s%s", choice == COLUMN_ALWAYS ? "+" : choice == COLUMN_NEVER ? "-" : "",
+            class_columns[table->order[i]].name);
+    }
+    put(text, "\n");
+}
+
+void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_BYTES]) {
+    const struct class_table_ui *table = &ui->classes;
+    struct text text = {.out = out};
+    out[0] = '\0';
+    put(&text, "# What slatetop was left with. Remove it, or start with --no-state, to begin afresh.\n");
+    put(&text, "theme = %s\n", theme_names[theme]);
+    if (table->sort < COLUMN_COUNT) { /* the columns of the operator's own may be others next time */
+        put(&text, "sort = %s %s\n", class_columns[table->sort].name, direction(table->is_ascending));
+    }
+    put_columns(&text, table);
+    put(&text, "filter = %s\n", table->filter);
+    put(&text, "window_s = %u\n", (unsigned)(table->window_ms / 1000));
+    put(&text, "idle_classes = %s\n", table->hides_idle ? "hidden" : "shown");
+    if (ui->fleet.has_order) {
+        put(&text, "fleet_sort = %s %s\n", fleet_columns[ui->fleet.sort].head, direction(ui->fleet.is_ascending));
+    }
+    put(&text, "page_cells = %s\n", page_modes[ui->pages.mode]);
+}
+
+/* ---- reading ---- */
+
+static bool take_theme(struct draft *draft, const char *value) {
+    for (draft->theme = 0; draft->theme < THEME_COUNT; draft->theme++) {
+        if (strcmp(theme_names[draft->theme], value) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_sort(struct draft *draft, const char *value) {
+    struct class_table_ui *table = &draft->ui->classes;
+    size_t n = cut_direction(value, &table->is_ascending);
+    table->sort = column_named(value, n);
+    return table->sort < COLUMN_COUNT;
+}
+
+static bool take_fleet_sort(struct draft *draft, const char *value) {
+    struct fleet_ui *fleet = &draft->ui->fleet;
+    size_t n = cut_direction(value, &fleet->is_ascending);
+    unsigned column = fleet_column_named(value, n);
+    fleet->has_order = column < FLEET_COLUMNS;
+    fleet->sort = fleet->has_order ? (enum fleet_column)column : FLEET_HOST;
+    return fleet->has_order;
+}
+
+/* Each column once; those that the file does not name, of a later version, come last. */
+static bool take_columns(struct draft *draft, const char *value) {
+    struct class_table_ui *table = &draft->ui->classes;
+    bool is_named[COLUMN_COUNT] = {false};
+    unsigned count = 0;
+    for (size_t n; value += strspn(value, " "), (n = strcspn(value, " ")) > 0; value += n) {
+        bool has_sign = value[0] == '+' || value[0] == '-';
+        unsigned column = column_named(value + has_sign, n - has_sign);
+        if (column == COLUMN_COUNT || is_named[column]) {
+            return false;
+        }
+        is_named[column] = true;
+        table->order[count++] = (uint8_t)column;
+        table->choice[column] = value[0] == '+' ? COLUMN_ALWAYS : value[0] == '-' ? COLUMN_NEVER : COLUMN_AUTO;
+    }
+    for (unsigned column = 0; column < COLUMN_COUNT; column++) {
+        if (!is_named[column]) {
+            table->order[count++] = (uint8_t)column;
+            table->choice[column] = COLUMN_AUTO;
+        }
+    }
+    return true;
+}
+
+static bool take_filter(struct draft *draft, const char *value) {
+    struct class_table_ui *table = &draft->ui->classes;
+    char why[120];
+    if (strlen(value) >= sizeof table->filter || !class_filter_check(value, why, sizeof why)) {
+        return false;
+    }
+    snprintf(table->filter, sizeof table->filter, "%s", value);
+    return true;
+}
+
+static bool take_window(struct draft *draft, const char *value) {
+    static const unsigned windows_s[] = {1, 10, 100};
+    for (size_t i = 0; i < sizeof windows_s / sizeof *windows_s; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "%u", windows_s[i]);
+        if (strcmp(text, value) == 0) {
+            draft->ui->classes.window_ms = windows_s[i] * 1000;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_idle(struct draft *draft, const char *value) {
+    draft->ui->classes.hides_idle = strcmp(value, "hidden") == 0;
+    return draft->ui->classes.hides_idle || strcmp(value, "shown") == 0;
+}
+
+static bool take_cells(struct draft *draft, const char *value) {
+    for (int mode = 0; mode < PAGE_MODES; mode++) {
+        if (strcmp(page_modes[mode], value) == 0) {
+            draft->ui->pages.mode = (enum page_mode)mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct {
+    const char *name;
+    bool (*take)(struct draft *draft, const char *value);
+} takers[] = {
+    {"theme", take_theme},     {"sort", take_sort},           {"columns", take_columns},
+    {"filter", take_filter},   {"window_s", take_window},     {"idle_classes", take_idle},
+    {"page_cells", take_cells}, {"fleet_sort", take_fleet_sort},
+};
+
+static bool take(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
+    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
+        if (strcmp(takers[i].name, name) == 0) {
+            return takers[i].take(taker, value) || is_wrong(why, why_bytes, name, value);
+        }
+    }
+    snprintf(why, why_bytes, "nothing is remembered by the name '%.40s'", name);
+    return false;
+}
+
+bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why, size_t why_bytes) {
+    struct ui kept = *ui;
+    struct draft draft = {.ui = ui, .theme = *theme};
+    if (!settings_file_read(path, false, take, &draft, why, why_bytes)) {
+        *ui = kept;
+        return false;
+    }
+    *theme = draft.theme;
+    return true;
+}
+
+/* ---- the file ---- */
+
+bool remembered_save(const char *path, const char *text, char *why, size_t why_bytes) {
+    char part[REMEMBERED_PATH_BYTES + 16];
+    snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid());
+    audit_make_folders(path);
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ssize_t bytes = (ssize_t)strlen(text), written = fd >= 0 ? write(fd, text, (size_t)bytes) : -1;
+    int error = written >= 0 && written < bytes ? ENOSPC : errno;
+    bool is_closed = fd >= 0 && close(fd) == 0;
+    if (written == bytes && is_closed && rename(part, path) == 0) {
+        return true;
+    }
+    error = written == bytes ? errno : error;
+    if (fd >= 0) {
+        unlink(part);
+    }
+    snprintf(why, why_bytes, "cannot remember what you chose in %.100s: %s", path, strerror(error));
+    return false;
+}

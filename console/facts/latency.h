@@ -1,0 +1,28 @@
+/* How long round trips took: the last LATENCY_SAMPLES of them, their shares by time, and quantiles. One thread. */
+#ifndef CONSOLE_FACTS_LATENCY_H
+#define CONSOLE_FACTS_LATENCY_H
+#include <stdint.h>
+
+enum { LATENCY_SAMPLES = 600, LATENCY_BUCKETS = 17 };
+
+struct latency_log {
+    float us[LATENCY_SAMPLES];
+    unsigned count; /* all that were ever noted */
+};
+
+void latency_add(struct latency_log *log, double us);
+/* How many are kept. */
+unsigned latency_kept(const struct latency_log *log);
+
+struct latency_summary {
+    unsigned count;
+    double p50_us, p90_us, p99_us, most_us; /* NAN when count is 0 */
+    unsigned buckets[LATENCY_BUCKETS];      /* how many took at most latency_limits_us of it; the last: longer */
+};
+/* Upper limits: 1, 2 and 5 times powers of ten, from 10 us to 1 s; the last bucket has none. */
+extern const double latency_limits_us[LATENCY_BUCKETS - 1];
+
+/* Of any list of times; NAN among them are left out. The list is sorted. */
+struct latency_summary latency_of(float *us, unsigned count);
+struct latency_summary latency_of_log(const struct latency_log *log);
+#endif

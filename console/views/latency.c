@@ -1,0 +1,160 @@
+/* Latency: how long round trips to the server take, as slatetop itself measures them from here: a probe, `version`, ten
+ * times a second while this view is open, and every refresh. */
+#include "views/view.h"
+
+#include "facts/format.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { LABEL_WIDTH = 18, COUNT_WIDTH = 8, BAR_X = LABEL_WIDTH + COUNT_WIDTH + 2, SCALE_WIDTH = 8, REFRESHES_MOST = 1000 };
+
+/* "50us", "2.5ms", "1s". */
+static const char *time_text(char out[FORMAT_BYTES], double us) {
+    if (isnan(us)) {
+        snprintf(out, FORMAT_BYTES, "-");
+    } else if (us < 1000) {
+        snprintf(out, FORMAT_BYTES, "%.0fus", us);
+    } else if (us < 1e6) {
+        snprintf(out, FORMAT_BYTES, "%.3gms", us / 1e3);
+    } else {
+        snprintf(out, FORMAT_BYTES, "%.3gs", us / 1e6);
+    }
+    return out;
+}
+
+static void quantile_words(const struct latency_summary *summary, char *out, size_t out_bytes) {
+    char p50[FORMAT_BYTES], p90[FORMAT_BYTES], p99[FORMAT_BYTES], most[FORMAT_BYTES];
+    snprintf(out, out_bytes, "half within %s, 90 %% within %s, 99 %% within %s, longest %s",
+             time_text(p50, summary->p50_us), time_text(p90, summary->p90_us), time_text(p99, summary->p99_us),
+             time_text(most, summary->most_us));
+}
+
+/* The first and the last bucket with anything in it. */
+static void reach_of(const struct latency_summary *summary, int *first, int *last) {
+    *first = LATENCY_BUCKETS;
+    *last = 0;
+    for (int i = 0; i < LATENCY_BUCKETS; i++) {
+        if (summary->buckets[i] > 0) {
+            *first = i < *first ? i : *first;
+            *last = i;
+        }
+    }
+}
+
+static void bucket_words(int bucket, char *out, size_t out_bytes) {
+    char low[FORMAT_BYTES], high[FORMAT_BYTES];
+    if (bucket == LATENCY_BUCKETS - 1) {
+        snprintf(out, out_bytes, "over %s", time_text(low, latency_limits_us[bucket - 1]));
+    } else {
+        snprintf(out, out_bytes, "%s to %s", bucket > 0 ? time_text(low, latency_limits_us[bucket - 1]) : "0",
+                 time_text(high, latency_limits_us[bucket]));
+    }
+}
+
+/* A row a bucket; returns the rows it took. */
+static int draw_buckets(const struct latency_summary *summary, struct cells *cells, struct rect area) {
+    int first, last, rows = 0;
+    unsigned most = 1;
+    reach_of(summary, &first, &last);
+    for (int i = 0; i < LATENCY_BUCKETS; i++) {
+        most = summary->buckets[i] > most ? summary->buckets[i] : most;
+    }
+    for (int i = first; i <= last && rows < area.height; i++, rows++) {
+        char words[2 * FORMAT_BYTES + 8];
+        int y = area.y + rows, room = area.width - BAR_X - 1;
+        bucket_words(i, words, sizeof words);
+        cells_text_right(cells, y, area.x + LABEL_WIDTH, STYLE_PLAIN, words);
+        cells_printf(cells, y, area.x + LABEL_WIDTH, STYLE_STRONG, "%*u", COUNT_WIDTH, summary->buckets[i]);
+        int length = (int)lround((double)summary->buckets[i] / most * room);
+        length = length == 0 && summary->buckets[i] > 0 ? 1 : length;
+        cells_fill(cells, (struct rect){y, area.x + BAR_X, 1, length}, 0x2588, STYLE_GRAPH);
+    }
+    return rows;
+}
+
+/* The probes of this server. */
+static int draw_probes(const struct frame *frame, struct cells *cells, struct rect area) {
+    char words[160], title[80];
+    struct latency_summary summary = {.count = 0};
+    if (frame->probes != NULL) {
+        summary = latency_of_log(frame->probes);
+    }
+    snprintf(title, sizeof title, "round trips of one short command, version: the last %u", summary.count);
+    cells_rule(cells, area.y, area.x, area.width, title);
+    if (frame->is_past || frame->is_replay || summary.count == 0) {
+        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,
+                       frame->is_replay ? "not recorded: a recording has no round trips"
+                       : frame->is_past ? "measured only now: . returns to live"
+                                        : "measuring");
+        return 2;
+    }
+    quantile_words(&summary, words, sizeof words);
+    cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_STRONG, words);
+    return 2 + draw_buckets(&summary, cells, (struct rect){area.y + 2, area.x, area.height - 2, area.width});
+}
+
+/* Refreshes take longer: each is some 50 KB of statistics. */
+static unsigned refreshes_of(const struct model *model, float us[REFRESHES_MOST]) {
+    int count = model_history(model, METRIC_REPLY_MS, us, REFRESHES_MOST);
+    for (int i = 0; i < count; i++) {
+        us[i] *= 1000;
+    }
+    return (unsigned)count;
+}
+
+static void draw_refreshes(const struct frame *frame, struct cells *cells, struct rect area) {
+    static float us[REFRESHES_MOST];
+    char words[160], title[80], top[FORMAT_BYTES];
+    struct latency_summary summary = latency_of(us, refreshes_of(frame->model, us));
+    snprintf(title, sizeof title, "whole refreshes, all statistics in one round trip: the last %u", summary.count);
+    cells_rule(cells, area.y, area.x, area.width, title);
+    if (summary.count == 0) {
+        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
+                       frame->is_replay ? "not recorded: a recording has no round trips" : "measuring");
+        return;
+    }
+    quantile_words(&summary, words, sizeof words);
+    cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_STRONG, words);
+    if (area.height >= 4) {
+        struct rect plot = {area.y + 2, area.x + SCALE_WIDTH, area.height - 2, area.width - SCALE_WIDTH};
+        int count = (int)refreshes_of(frame->model, us);
+        float high = cells_graph(cells, plot, STYLE_GRAPH, us, count, 0);
+        cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, time_text(top, (double)high));
+        cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
+    }
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    (void)ui;
+    int refreshes = area.height >= 34 ? 10 : area.height >= 18 ? 4 : 2;
+    int probes = area.height - refreshes - 1;
+    int used = draw_probes(frame, cells, (struct rect){area.y, area.x, probes, area.width});
+    draw_refreshes(frame, cells, (struct rect){area.y + used, area.x, refreshes, area.width});
+    cells_text_fit(cells, area.y + area.height - 1, area.x, area.width, STYLE_DIM,
+                   "measured by slatetop: the network, the server and this machine together");
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    (void)frame, (void)ui, (void)given;
+    return (struct intent){0};
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    (void)ui;
+    terms_add(out, "", "latency", true);
+    terms_add(out, "", "reply_ms", false);
+}
+
+static void wants(const struct ui *ui, struct wants *out) {
+    (void)ui;
+    out->probes = true;
+}
+
+const struct view latency_view = {.name = "Latency",
+                                  .scope = SCOPE_LATENCY,
+                                  .open = COMMAND_VIEW_LATENCY,
+                                  .draw = draw,
+                                  .command = command,
+                                  .terms = terms,
+                                  .wants = wants};

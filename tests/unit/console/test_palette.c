@@ -1,0 +1,149 @@
+#include "screen.h"
+#include "views/palette.h"
+
+static struct palette_choice choices[PALETTE_CHOICES];
+
+static struct intent type(const struct frame *frame, const char *text) {
+    struct intent intent = {0};
+    for (; *text != '\0'; text++) {
+        uint32_t key = *text == '\n' ? KEY_RETURN : (uint32_t)*text;
+        intent = palette_command(frame, &ui, key_command(key, SCOPE_PALETTE), key);
+    }
+    return intent;
+}
+
+static unsigned choices_of(const struct frame *frame, const char *text) {
+    palette_open(&ui);
+    type(frame, text);
+    return palette_choices(frame, &ui, choices);
+}
+
+static bool offers(unsigned count, const char *line) {
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(choices[i].line, line) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Through a list there are keys. */
+static bool is_motion(enum command command) {
+    static const enum command others[] = {COMMAND_PALETTE, COMMAND_NEXT_VIEW, COMMAND_PREVIOUS_VIEW, COMMAND_MORE,
+                                          COMMAND_LESS, COMMAND_EDIT, COMMAND_RESET, COMMAND_SORT_PREVIOUS,
+                                          COMMAND_MORE_PAGES, COMMAND_FEWER_PAGES, COMMAND_CLOSE_CLASS,
+                                          COMMAND_NEXT_CLASS, COMMAND_PREVIOUS_CLASS};
+    bool is_one = command_rows(command, 10) != 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        is_one |= others[i] == command;
+    }
+    return is_one;
+}
+
+static void test_every_command_of_a_view_has_a_word(void) {
+    for (unsigned i = 0; i < key_row_count; i++) {
+        if ((key_rows[i].scopes & SCOPE_VIEWS) && !is_motion(key_rows[i].command)) {
+            ok(palette_knows(key_rows[i].command), "'%s' can be typed", key_rows[i].help);
+        }
+    }
+}
+
+static void test_a_word_is_completed(const struct frame *frame) {
+    reset_ui(0);
+    ok(offers(choices_of(frame, ""), "classes"), "everything is offered before a letter is typed");
+    unsigned count = choices_of(frame, "cl");
+    ok(offers(count, "classes") && offers(count, "class "), "what begins so is offered");
+    ok(!offers(count, "tune"), "and nothing else");
+    palette_command(frame, &ui, COMMAND_COMPLETE, '\t');
+    is_str(ui.palette.typed, "classes", "Tab types the first");
+    count = choices_of(frame, "sort ");
+    ok(offers(count, "sort age") && offers(count, "sort ev"), "columns are offered behind sort");
+    ok(offers(choices_of(frame, "theme l"), "theme light"), "themes behind theme");
+    ok(offers(choices_of(frame, "class "), "class 12"), "classes behind class");
+    ok(offers(choices_of(frame, "filter ev>0 si"), "filter ev>0 size>"), "columns in the last term of a filter");
+    ok(offers(choices_of(frame, "set slab_auto"), "set slab_automove "), "settings behind set");
+    ok(offers(choices_of(frame, "set slab_automove "), "set slab_automove 0"), "and behind a setting its values");
+}
+
+static void test_a_line_is_run(const struct frame *frame) {
+    struct intent intent;
+    reset_ui(0);
+    palette_open(&ui);
+    intent = type(frame, "tune\n");
+    ok(intent.kind == INTENT_COMMAND && intent.command == COMMAND_VIEW_TUNE, "the name of a view opens it");
+    ok(!ui.palette.is_open, "and ends the typing");
+    palette_open(&ui);
+    intent = type(frame, "q\n");
+    ok(intent.kind == INTENT_COMMAND && intent.command == COMMAND_QUIT, "a part of a word stands for the choice marked");
+    palette_open(&ui);
+    intent = type(frame, "sort age\n");
+    ok(ui.classes.sort == COLUMN_AGE && intent.command == COMMAND_VIEW_CLASSES, "sort sorts, and shows the table");
+    palette_open(&ui);
+    type(frame, "filter ev>0\n");
+    is_str(ui.classes.filter, "ev>0", "filter filters");
+    palette_open(&ui);
+    intent = type(frame, "theme mono\n");
+    ok(intent.kind == INTENT_THEME && intent.theme == 4, "theme changes colours");
+    palette_open(&ui);
+    type(frame, "class 12\n");
+    ok(ui.class_is_open && ui.focus == 12, "class opens one");
+    reset_ui(0);
+    palette_open(&ui);
+    intent = type(frame, "set slab_automove 2\n");
+    ok(intent.kind == INTENT_REVIEW && intent.plan.count == 1, "set opens the review of one step");
+    is_str(intent.plan.steps[0].name, "slab_automove", "for the setting");
+}
+
+static void test_a_mistake_keeps_the_line(const struct frame *frame) {
+    static const struct {
+        const char *typed, *why;
+    } cases[] = {{"frobnicate\n", "there is no command 'frobnicate'"}, {"sort bananas\n", "there is no column 'bananas'"},
+                 {"theme bananas\n", "there is no theme 'bananas'"},   {"class 99\n", "there is no class '99'"},
+                 {"set slab_automove bananas\n", "takes"},             {"window 7\n", "1, 10 or 100"},
+                 {"cells\n", "does nothing in Overview"},              {"filter >>\n", "not understood"},
+                 {"server nobody\n", "no server 'nobody'"},            {"set bananas 1\n", "bananas"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        reset_ui(0);
+        palette_open(&ui);
+        struct intent intent = type(frame, cases[i].typed);
+        ok(intent.kind == INTENT_NONE && ui.palette.is_open && strstr(ui.palette.why, cases[i].why) != NULL,
+           "'%.*s': %s", (int)strcspn(cases[i].typed, "\n"), cases[i].typed, ui.palette.why);
+    }
+    palette_open(&ui);
+    type(frame, "x");
+    palette_command(frame, &ui, COMMAND_BACK, KEY_ERASE);
+    ok(ui.palette.is_open, "a character is taken back");
+    palette_command(frame, &ui, COMMAND_BACK, KEY_ERASE);
+    ok(!ui.palette.is_open, "and on an empty line the key leaves it");
+}
+
+static void test_it_is_drawn(const struct frame *frame) {
+    for (int narrow = 0; narrow < 2; narrow++) {
+        reset_ui(0);
+        palette_open(&ui);
+        type(frame, "se");
+        draw(frame, narrow ? 80 : 160, narrow ? 24 : 50, false);
+        ok(shows(":se_"), "the line is shown");
+        ok(shows(" set ") && shows(" server "), "above it the choices");
+        ok(shows("change a setting: opens the review"), "with what they do");
+        is(clipped, 0, "nothing falls off the edge");
+    }
+    reset_ui(0);
+    palette_open(&ui);
+    type(frame, "zzz");
+    draw(frame, 40, 10, true);
+    ok(shows("no command begins so"), "nothing to choose from is said");
+}
+
+int main(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    fixture_go_on(model, 20);
+    struct frame frame = frame_of(model);
+    test_every_command_of_a_view_has_a_word();
+    test_a_word_is_completed(&frame);
+    test_a_line_is_run(&frame);
+    test_a_mistake_keeps_the_line(&frame);
+    test_it_is_drawn(&frame);
+    model_destroy(&model);
+    return tap_done();
+}
