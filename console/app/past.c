@@ -37,13 +37,13 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
         show_message(app, "there is no server to record", now_ms);
         return;
     }
-    if (session->record_fd < 0 && now_ms >= app->record_until_ms) {
+    if (session->record.fd < 0 && now_ms >= app->record_until_ms) {
         app->record_until_ms = now_ms + MESSAGE_MS;
         show_message(app, "record to a file in this folder, at most some 4 MB an hour? R again: yes", now_ms);
         return;
     }
     app->record_until_ms = 0;
-    if (session->record_fd >= 0) {
+    if (session->record.fd >= 0) {
         session_stop_recording(session);
         snprintf(text, sizeof text, "recording ended: %.150s", session->record_name);
     } else {

@@ -16,7 +16,7 @@ static struct session *create(const char *name, unsigned samples, size_t tape_by
     if (session == NULL) {
         return NULL;
     }
-    session->record_fd = -1;
+    session->record.fd = -1;
     acting_init(&session->acting);
     session->model = brain_model(name);
     session->tape = tape_create(samples, tape_bytes);
@@ -170,17 +170,14 @@ static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
 
 bool session_record(struct session *session, const char *path, char *why, size_t why_bytes) {
     session_stop_recording(session);
-    session->record_fd = recording_append_to(path, why, why_bytes);
-    session->keeps_raw = session->keeps_raw || session->record_fd >= 0;
+    bool is_open = recording_append_to(&session->record, path, why, why_bytes);
+    session->keeps_raw = session->keeps_raw || is_open;
     snprintf(session->record_name, sizeof session->record_name, "%s", path);
-    return session->record_fd >= 0;
+    return is_open;
 }
 
 void session_stop_recording(struct session *session) {
-    if (session->record_fd >= 0) {
-        close(session->record_fd);
-        session->record_fd = -1;
-    }
+    recording_end(&session->record);
 }
 
 json_t *session_line(const struct session *session, int64_t wall_ms) {
@@ -192,11 +189,10 @@ json_t *session_line(const struct session *session, int64_t wall_ms) {
 static void write_line(struct session *session, int64_t wall_ms) {
     char why[NOTE_BYTES] = "out of memory";
     json_t *line = session_line(session, wall_ms);
-    if (line == NULL || !recording_write(session->record_fd, line, why, sizeof why)) {
+    if (line == NULL || !recording_write(&session->record, line, why, sizeof why)) {
         model_note(session->model, EVENT_ALARM, (time_t)(wall_ms / 1000), "%s", why);
         session_stop_recording(session);
     }
-    json_decref(line);
 }
 
 static uint64_t clock_now_ms(void) {
@@ -290,7 +286,7 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             model_add(session->model, &session->poller.latest, wall);
             tape_add(session->tape, &session->poller.latest, wall_ms);
             note_alarms(session, now_ms, wall);
-            if (session->record_fd >= 0 && poller_is_steady(&session->poller)) {
+            if (session->record.fd >= 0 && poller_is_steady(&session->poller)) {
                 write_line(session, wall_ms); /* a recording has one interval */
             }
             session->has_news = session->has_sample = true;

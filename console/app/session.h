@@ -29,7 +29,7 @@ struct session {
     struct tape *tape;
     struct raw_replies raw; /* of the last refresh, when keeps_raw */
     bool keeps_raw;
-    int record_fd; /* what is recorded is appended to it; -1: nothing is */
+    struct recording_writer record; /* what is recorded is appended to it; none open: nothing is */
     char record_name[200];
     unsigned bad_lines; /* of the recording that is replayed */
     struct watch watch;

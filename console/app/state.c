@@ -66,7 +66,7 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
         .is_past = is_past,
         .is_replay = app->replay != NULL,
         .plays = app->timeline.plays,
-        .is_recorded = app->open != NULL && app->open->record_fd >= 0,
+        .is_recorded = app->open != NULL && app->open->record.fd >= 0,
         .loaded_share = app->replay != NULL && app->replay->recording != NULL
                             ? recording_progress(app->replay->recording)
                             : 1,

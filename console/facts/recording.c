@@ -1,6 +1,8 @@
 /* The reading half of recording.h. */
 #include "facts/recording.h"
 
+#include "facts/recording_change.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,7 +25,8 @@ struct recording {
     int64_t first_wall_ms, last_wall_ms;
     char server[200];
     struct snapshot last; /* for the settings that most lines leave out */
-    json_t *root;         /* of the line read last; NULL: it was none */
+    json_t *root;         /* the snapshot read last; NULL: there was none */
+    unsigned since_whole; /* lines of changes that led to it */
 };
 
 struct recording *recording_open(const char *path, char *why, size_t why_bytes) {
@@ -218,6 +221,23 @@ static const char *take_snapshot(struct recording *recording, const json_t *root
     return take_classes(snapshot, classes);
 }
 
+static bool has_schema(const json_t *root, const char *wanted) {
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    return schema != NULL && strcmp(schema, wanted) == 0;
+}
+
+/* Makes a snapshot of a line of changes, which is released; NULL and what is wrong. */
+static json_t *whole_of(struct recording *recording, json_t *line, const char **problem) {
+    json_int_t of = json_integer_value(json_object_get(line, "of"));
+    bool follows = recording->root != NULL && of == (json_int_t)recording->since_whole + 1;
+    json_t *whole = follows ? recording_change_apply(recording->root, line) : NULL;
+    json_decref(line);
+    *problem = !follows         ? "the line before it is missing"
+               : whole == NULL ? "its changes do not fit the snapshot before it"
+                               : NULL;
+    return whole;
+}
+
 enum recording_result recording_next(struct recording *recording, struct snapshot *snapshot,
                                      int64_t *wall_ms, char *why, size_t why_bytes) {
     size_t bytes;
@@ -232,12 +252,17 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     json_error_t error;
     json_t *root =
         is_long ? NULL : json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &error);
-    const char *problem = NULL;
-    if (is_long) {
-        problem = "it is longer than 4 MiB";
-    } else if (root == NULL) {
-        problem = error.text;
-    } else {
+    const char *problem = is_long ? "it is longer than 4 MiB" : root == NULL ? error.text : NULL;
+    bool has_changes = root != NULL && has_schema(root, RECORDING_CHANGE_SCHEMA);
+    if (has_changes) {
+        root = whole_of(recording, root, &problem);
+    }
+    if (root != NULL && has_schema(root, RECORDING_SCHEMA)) { /* changes go on from here, whatever else is wrong */
+        json_decref(recording->root);
+        recording->root = json_incref(root);
+        recording->since_whole = has_changes ? recording->since_whole + 1 : 0;
+    }
+    if (problem == NULL) {
         problem = take_snapshot(recording, root, snapshot, wall_ms);
     }
     if (problem != NULL) {
@@ -251,8 +276,7 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     }
     const char *server = json_string_value(json_object_get(root, "server"));
     snprintf(recording->server, sizeof recording->server, "%s", server != NULL ? server : "?");
-    json_decref(recording->root);
-    recording->root = root;
+    json_decref(root);
     snapshot->at_ms = (uint64_t)(*wall_ms - recording->first_wall_ms) + 1;
     recording->last_wall_ms = *wall_ms;
     recording->last = *snapshot;

@@ -1,6 +1,8 @@
 /* The writing half of recording.h: replies become a line as slatectl's library makes it. */
 #include "facts/recording.h"
 
+#include "facts/recording_change.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -229,7 +231,7 @@ static bool is_recording(int fd, off_t bytes, bool *ends_whole) {
     return strstr(first, "{\"schema\":\"" RECORDING_SCHEMA "\"") != NULL;
 }
 
-int recording_append_to(const char *path, char *why, size_t why_bytes) {
+bool recording_append_to(struct recording_writer *writer, const char *path, char *why, size_t why_bytes) {
     struct stat info;
     bool ends_whole;
     int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
@@ -243,21 +245,65 @@ int recording_append_to(const char *path, char *why, size_t why_bytes) {
     } else if (!ends_whole && write(fd, "\n", 1) != 1) { /* closes the torn line of an earlier run */
         snprintf(why, why_bytes, "cannot write %.100s: %s", path, strerror(errno));
     } else {
-        return fd;
+        *writer = (struct recording_writer){.fd = fd};
+        return true;
     }
     if (fd >= 0) {
         close(fd);
     }
-    return -1;
+    return false;
 }
 
-bool recording_write(int fd, const json_t *line, char *why, size_t why_bytes) {
-    char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
+void recording_end(struct recording_writer *writer) {
+    if (writer->fd >= 0) {
+        close(writer->fd);
+        json_decref(writer->last);
+        json_decref(writer->settings);
+        *writer = (struct recording_writer){.fd = -1};
+    }
+}
+
+/* Settings are written when they are the first, or others than before. */
+static void drop_known_settings(struct recording_writer *writer, json_t *snapshot) {
+    json_t *settings = json_object_get(snapshot, "settings");
+    if (settings == NULL) {
+        return;
+    }
+    bool are_known = writer->settings != NULL && json_equal(settings, writer->settings);
+    json_incref(settings);
+    json_decref(writer->settings);
+    writer->settings = settings;
+    if (are_known) {
+        json_object_del(snapshot, "settings");
+    }
+}
+
+/* The line of a snapshot: what changed, where that can be told, else the whole. NULL when out of memory. */
+static char *line_of(struct recording_writer *writer, json_t *snapshot) {
+    drop_known_settings(writer, snapshot);
+    bool is_due = writer->last == NULL || writer->since_whole + 1 >= RECORDING_WHOLE_EVERY;
+    char *changes = is_due ? NULL : recording_change_between(writer->last, snapshot);
+    json_t *change = NULL;
+    writer->since_whole = changes != NULL ? writer->since_whole + 1 : 0;
+    if (changes != NULL) {
+        change = json_pack("{s:s, s:O, s:i, s:s}", "schema", RECORDING_CHANGE_SCHEMA, "time_s",
+                           json_object_get(snapshot, "time_s"), "of", (int)writer->since_whole, "d", changes);
+    }
+    char *text = json_dumps(changes != NULL ? change : snapshot, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(change);
+    free(changes);
+    return text;
+}
+
+bool recording_write(struct recording_writer *writer, json_t *taken, char *why, size_t why_bytes) {
+    char *text = line_of(writer, taken);
     size_t bytes = text != NULL ? strlen(text) : 0;
+    json_decref(writer->last);
+    writer->last = taken;
     errno = ENOMEM;
     if (text != NULL) {
         text[bytes] = '\n'; /* in the place of the end: one write, one line */
-        ssize_t written = write(fd, text, bytes + 1);
+        ssize_t written = write(writer->fd, text, bytes + 1);
         free(text);
         if (written == (ssize_t)bytes + 1) {
             return true;

@@ -228,7 +228,8 @@ describe("slatetop's frame", function()
 
   it("tells of each class that starves for more than a moment, and when it starves no more", function()
     local path, lines = folder .. "/starving.jsonl", {}
-    local class = '{"id":%d,"chunk_size":1000,"chunks_per_page":1000,"total_pages":4,"total_chunks":4000,'      .. '"used_chunks":%d,"free_chunks":%d,"number":4000,"age":600,"evicted":%d}'
+    local class = '{"id":%d,"chunk_size":1000,"chunks_per_page":1000,"total_pages":4,"total_chunks":4000,'
+      .. '"used_chunks":%d,"free_chunks":%d,"number":4000,"age":600,"evicted":%d}'
     -- Class 5 starves from second 3 to 20, class 7 for three seconds: then each gets a page.
     local function of(id, first, last, i)
       local free = i >= last and 1000 or 0

@@ -3,7 +3,6 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local make = require("support.snapshots").make
 local record = require "slate.facts.record"
 local server = require "support.server"
-local snapshot = require "slate.facts.snapshot"
 
 describe("recording", function()
     local folder, path
@@ -43,7 +42,7 @@ describe("recording", function()
         local file = assert(io.open(path))
         local text = file:read("a")
         file:close()
-        local last_line = #text - #snapshot.encode(make(3, { [1] = { total_pages = 3 } })) - 1
+        local last_line = #text:match("^(.*\n)[^\n]+\n$")
         for cut = last_line, #text - 2, 7 do
             write(text:sub(1, cut))
             local list, skipped = record.load(path)

@@ -24,7 +24,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("records what it is told to, and draws it", function()
-            ctl.succeed("record -o a.jsonl --interval 20ms --count 5")
+            ctl.succeed("record -o a.jsonl --interval 20ms --count 5 --whole")
             local text = command.read_file(ctl.folder .. "/a.jsonl")
             local lines = 0
             for line in text:gmatch("[^\n]+\n") do
@@ -63,7 +63,7 @@ for _, kind in ipairs(server.all()) do
             assert.truthy(err:find("No space left on device", 1, true), err)
             -- A limit on the size of files fails like a disk that fills up in the middle of a line.
             code, _, err = ctl.shell("trap '' XFSZ; ulimit -f 100; "
-                .. "slatectl record -o full.jsonl --interval 10ms --count 200")
+                .. "slatectl record -o full.jsonl --interval 10ms --count 200 --whole")
             assert.equal(74, code)
             assert.truthy(err:find("cannot write full.jsonl", 1, true), err)
             local out

@@ -17,13 +17,38 @@ function M.declare(command)
     end)
     command:option("--for", "Stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:flag("--append", "Continue a recording that exists.")
+    command:flag("--whole", "Write every snapshot whole, as to standard output, and not only what changed.")
+    command:option("--recording", "Ask no server: write out whole what this recording holds."):argname("FILE")
 end
 
-local function open_writer(path, may_append)
-    if not path then
+local function open_writer(parsed)
+    if not parsed.output then
         return record.writer(io.stdout, "standard output")
     end
-    return record.create(path, may_append)
+    return record.create(parsed.output, parsed.append, parsed.whole or parsed.recording)
+end
+
+-- Writes a recording out whole. Returns an exit code, or nil, message, code.
+local function expand(context, parsed)
+    local list, skipped, code = record.load(parsed.recording)
+    if not list then
+        return nil, skipped, code
+    end
+    local writer, message
+    writer, message, code = open_writer(parsed)
+    for _, one in ipairs(writer and list or {}) do
+        local ok
+        ok, message, code = writer:append(one)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    if not writer then
+        return nil, message, code
+    elseif skipped > 0 then
+        context:say(units.plural(skipped, "line") .. " of it are no snapshots and were skipped")
+    end
+    return 0
 end
 
 -- Settings seldom change: a snapshot carries them when it is the first, or when they differ.
@@ -112,6 +137,9 @@ local function run_rounds(context, parsed, sampler, writer, tally)
 end
 
 function M.run(context, parsed)
+    if parsed.recording then
+        return expand(context, parsed)
+    end
     local sampler = setmetatable({ context = context }, Sampler)
     local client, message, code = context:open() -- before the file: no server, no empty file
     if not client then
@@ -119,7 +147,7 @@ function M.run(context, parsed)
     end
     sampler.client = client
     local writer
-    writer, message, code = open_writer(parsed.output, parsed.append)
+    writer, message, code = open_writer(parsed)
     if not writer then
         return nil, message, code
     end

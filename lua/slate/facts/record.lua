@@ -3,6 +3,7 @@
 --
 -- A line is written whole in one call, so a recording stays readable after a crash or on a full
 -- disk: the reader skips what is not a whole snapshot and says how many lines it skipped.
+local change = require "slate.facts.record_change"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -11,17 +12,27 @@ local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.facts.record"
 
---- A writer over an open handle (anything with write and flush). `name` is for messages.
-function M.writer(handle, name)
+--- A writer over an open handle (anything with write and flush). `name` is for messages. tells_changes: between whole
+-- snapshots only what changed is written (slate.facts.record_change).
+function M.writer(handle, name, tells_changes)
     if handle.setvbuf then
         handle:setvbuf("full", 1 << 20) -- so that flush writes a line with one system call
     end
-    return setmetatable({ handle = handle, name = name, written = 0 }, Writer)
+    return setmetatable({ handle = handle, name = name, written = 0, tells_changes = tells_changes }, Writer)
 end
 
---- Appends one snapshot. Returns true, or nil, message, "output"; the lines before stay good.
+-- The line of a snapshot: what changed, where that can be told, else the whole.
+function Writer:line(one)
+    local of = (self.since_whole or 0) + 1
+    local changes = self.tells_changes and self.last and of < change.WHOLE_EVERY and change.between(self.last, one)
+    self.last, self.since_whole = one, changes and of or 0
+    return changes and ('{"schema":"%s","time_s":%.6f,"of":%d,"d":"%s"}'):format(change.SCHEMA, one.time_s, of, changes)
+        or snapshot.encode(one)
+end
+
+--- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; the lines before stay good.
 function Writer:append(one)
-    local ok, problem = self.handle:write(snapshot.encode(one), "\n")
+    local ok, problem = self.handle:write(self:line(one), "\n")
     if ok then
         ok, problem = self.handle:flush()
     end
@@ -52,10 +63,11 @@ local function examine(file, path)
     return true, file:read(1) == "\n"
 end
 
---- Opens a recording to append to: a new file, or with `may_append` one that exists already.
+--- Opens a recording to append to: a new file, or with `may_append` one that exists already. is_whole: every snapshot
+-- is written whole.
 -- Returns the writer, or nil, message and code: "usage" when the file must not be touched,
 -- "output" when it cannot be opened.
-function M.create(path, may_append)
+function M.create(path, may_append, is_whole)
     local ends_whole = true
     local existing = io.open(path, "rb")
     if existing then
@@ -73,7 +85,7 @@ function M.create(path, may_append)
     if not file then
         return nil, "cannot write " .. problem, "output"
     end
-    local writer = M.writer(file, path)
+    local writer = M.writer(file, path, not is_whole)
     if not ends_whole then
         file:write("\n") -- closes the torn line of an earlier run
     end
@@ -90,12 +102,37 @@ local function hold_settings(list)
     end
 end
 
+local CHANGE <const> = '^{"schema":"' .. change.SCHEMA .. '"'
+
+-- Reads one line after the other. chain: { last, of }, the snapshot before and how many lines of changes led to it.
+-- Returns the snapshot; or nil and what is wrong.
+local function decode(line, chain)
+    if not line:find(CHANGE) then
+        local one, problem = snapshot.decode(line)
+        if one then
+            chain.last, chain.of = one, 0
+        end
+        return one, problem
+    end
+    local parsed = require("slate.base.json").decode(line)
+    if type(parsed) ~= "table" then
+        return nil, "it is not a line of changes"
+    elseif not chain.last or parsed.of ~= chain.of + 1 then
+        return nil, "the line before it is missing"
+    end
+    local one, problem = change.apply(chain.last, parsed)
+    if one then
+        chain.last, chain.of = one, parsed.of
+    end
+    return one, problem
+end
+
 --- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots and
 -- how many lines were skipped, or nil and a message when not one line is a snapshot.
 function M.read(handle, name)
-    local list, skipped, first_problem = {}, 0, nil
+    local list, skipped, first_problem, chain = {}, 0, nil, {}
     for line in handle:lines() do
-        local one, problem = snapshot.decode(line)
+        local one, problem = decode(line, chain)
         if one then
             list[#list + 1] = one
         elseif line ~= "" then

@@ -49,15 +49,14 @@ static void take_fixture(struct raw_replies *raw, const char *name) {
 static void test_what_is_written_is_read_back(const char *name) {
     struct raw_replies raw = {0};
     write_file("", 0);
-    int fd = recording_append_to(path, why, sizeof why);
-    ok(fd >= 0, "an empty file becomes a recording");
+    struct recording_writer writer;
+    ok(recording_append_to(&writer, path, why, sizeof why), "an empty file becomes a recording");
     for (int i = 0; i < 2; i++) {
         take_fixture(&raw, name);
         json_t *line = recording_build(&raw, "cache7:11211", "", 1000500 + 1000 * i);
-        ok(line != NULL && recording_write(fd, line, why, sizeof why), "a line is written");
-        json_decref(line);
+        ok(line != NULL && recording_write(&writer, line, why, sizeof why), "a line is written");
     }
-    close(fd);
+    recording_end(&writer);
     raw_fini(&raw);
     fixture_load(name, 0, &want);
     struct recording *recording = recording_open(path, why, sizeof why);
@@ -143,20 +142,93 @@ static void test_random_damage_never_breaks_the_reader(unsigned seed) {
 
 static void test_files_that_are_no_recordings_are_left_alone(void) {
     write_file("my diary\n", 9);
-    ok(recording_append_to(path, why, sizeof why) < 0 && strstr(why, "not a recording"), "%s", why);
-    ok(recording_append_to("/dev/null", why, sizeof why) < 0, "%s", why);
-    ok(recording_append_to("/nowhere/x", why, sizeof why) < 0, "%s", why);
+    struct recording_writer writer;
+    ok(!recording_append_to(&writer, path, why, sizeof why) && strstr(why, "not a recording"), "%s", why);
+    ok(!recording_append_to(&writer, "/dev/null", why, sizeof why), "%s", why);
+    ok(!recording_append_to(&writer, "/nowhere/x", why, sizeof why), "%s", why);
     ok(recording_open("/tmp", why, sizeof why) == NULL, "%s", why);
     ok(recording_open("/nowhere/x", why, sizeof why) == NULL, "%s", why);
     write_file(LINE("1") "{\"torn", strlen(LINE("1")) + 6);
-    int fd = recording_append_to(path, why, sizeof why);
-    ok(fd >= 0 && lseek(fd, 0, SEEK_END) == (off_t)strlen(LINE("1")) + 7, "a torn line is ended first");
+    ok(recording_append_to(&writer, path, why, sizeof why) &&
+           lseek(writer.fd, 0, SEEK_END) == (off_t)strlen(LINE("1")) + 7,
+       "a torn line is ended first");
+    recording_end(&writer);
+    writer = (struct recording_writer){.fd = open("/dev/full", O_WRONLY)};
+    ok(!recording_write(&writer, json_object(), why, sizeof why) && strstr(why, "No space") != NULL, "%s", why);
+    recording_end(&writer);
+}
+
+/* A snapshot whose numbers go on from call to call. */
+static json_t *made_up(unsigned i, unsigned classes) {
+    json_t *list = json_array();
+    for (unsigned id = 1; id <= classes; id++) {
+        json_array_append_new(list, json_pack("{s:i, s:i, s:I, s:i}", "id", (int)id, "chunk_size", 100 * (int)id, "get_hits",
+                                              (json_int_t)i * 1000 * id, "age", rand() % 100));
+    }
+    return json_pack("{s:s, s:f, s:s, s:s, s:{s:I, s:f, s:s, s:b}, s:o, s:{s:i}}", "schema", RECORDING_SCHEMA, "time_s",
+                     1000.5 + i, "server", "cache7", "version", "1.6.45", "general", "cmd_get",
+                     (json_int_t)9000000000000000000 - i * 3, "rusage_user", i * 0.000337, "version", "1.6.45",
+                     "accepting", i != 6, "classes", list, "totals", "active_slabs", (int)classes);
+}
+
+/* Whole lines where something other than a number changed (a switch, a class that came), else what changed. */
+static void test_changes_lead_to_what_was_written(void) {
+    struct recording_writer writer;
+    json_t *wanted[12];
+    int64_t wall_ms;
+    write_file("", 0);
+    ok(recording_append_to(&writer, path, why, sizeof why), "a recording");
+    for (unsigned i = 0; i < 12; i++) {
+        wanted[i] = made_up(i, i < 9 ? 5 : 6);
+        json_t *line = json_deep_copy(wanted[i]);
+        ok(recording_write(&writer, line, why, sizeof why), "line %u is written", i);
+    }
+    recording_end(&writer);
+    static char text[1 << 16];
+    unsigned whole = 0, changes = 0;
+    int fd = open(path, O_RDONLY);
+    text[read(fd, text, sizeof text - 1)] = '\0';
     close(fd);
-    fd = open("/dev/full", O_WRONLY);
-    json_t *line = json_object();
-    ok(!recording_write(fd, line, why, sizeof why) && strstr(why, "No space") != NULL, "%s", why);
-    json_decref(line);
-    close(fd);
+    for (const char *at = text; (at = strstr(at, "\"schema\":")) != NULL; at++) {
+        whole += strncmp(at, "\"schema\":\"slate/snapshot/1\"", 27) == 0;
+        changes += strncmp(at, "\"schema\":\"slate/change/1\"", 25) == 0;
+    }
+    is(whole, 4, "four lines are whole: the first, two where a switch changed, one where a class came");
+    is(changes, 8, "the others tell what changed");
+    struct recording *recording = recording_open(path, why, sizeof why);
+    for (unsigned i = 0; i < 12; i++) {
+        is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), RECORDING_SAMPLE, "line %u is read", i);
+        json_t *shown = json_deep_copy(recording_line(recording));
+        json_object_del(shown, "settings");
+        double apart = json_real_value(json_object_get(json_object_get(shown, "general"), "rusage_user")) - i * 0.000337;
+        ok(apart < 1e-6 && apart > -1e-6, "times are exact to a millionth");
+        json_object_set(json_object_get(shown, "general"), "rusage_user",
+                        json_object_get(json_object_get(wanted[i], "general"), "rusage_user"));
+        ok(json_equal(shown, wanted[i]), "and is what was written");
+        json_decref(shown);
+        json_decref(wanted[i]);
+    }
+    recording_close(&recording);
+}
+
+static void test_a_line_that_is_missing_is_noticed(void) {
+    int64_t wall_ms;
+    const char *lines = LINE("1") "\n"
+        "{\"schema\":\"slate/change/1\",\"time_s\":2,\"of\":2,\"d\":\"\"}\n"
+        "{\"schema\":\"slate/change/1\",\"time_s\":3,\"of\":1,\"d\":\"\"}\n"
+        "{\"schema\":\"slate/change/1\",\"time_s\":4,\"of\":2,\"d\":\"_\"}\n"
+        "{\"schema\":\"slate/change/1\",\"time_s\":5,\"of\":2,\"d\":\"9AA\"}\n"
+        "{\"schema\":\"slate/change/1\",\"time_s\":6,\"of\":2,\"d\":\"??\"}\n"
+        "{\"schema\":\"slate/change/1\",\"time_s\":7,\"of\":2,\"d\":7}\n";
+    static const enum recording_result wanted[] = {RECORDING_SAMPLE, RECORDING_BAD_LINE, RECORDING_SAMPLE, RECORDING_BAD_LINE,
+                                                   RECORDING_BAD_LINE, RECORDING_BAD_LINE, RECORDING_BAD_LINE,
+                                                   RECORDING_END};
+    write_file(lines, strlen(lines));
+    struct recording *recording = recording_open(path, why, sizeof why);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), wanted[i], "line %zu: %s", i + 1, why);
+    }
+    recording_close(&recording);
 }
 
 int main(void) {
@@ -167,6 +239,8 @@ int main(void) {
     test_a_bad_line_is_one_clear_error();
     test_random_damage_never_breaks_the_reader(seed);
     test_files_that_are_no_recordings_are_left_alone();
+    test_changes_lead_to_what_was_written();
+    test_a_line_that_is_missing_is_noticed();
     unlink(path);
     return tap_done();
 }

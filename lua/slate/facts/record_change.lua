@@ -1,0 +1,195 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What changed between two snapshots of a recording, as a short text; and the second one made of the first and the
+-- text. So an hour of a busy server takes three megabytes. The console has the same in C
+-- (console/facts/recording_change.c).
+--
+-- A line of changes is { schema = "slate/change/1", time_s, of, d }: `of` counts from the last whole snapshot, which is
+-- 0, so that a line that is missing is noticed; `d` has the numbers that changed, in the order of `numbers`: how many
+-- were skipped, then twice the difference, plus 1 where it is in millionths, for a number that is not whole. Each is a
+-- varint of 5 bits a letter, the lowest first; letters from the second half of the alphabet go on. Differences are
+-- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. Whatever else changed (a text, a class that came) has to be written whole.
+local M = {}
+
+M.SCHEMA = "slate/change/1"
+--- A whole snapshot is written at least once in so many lines: what a damaged line costs is bounded.
+M.WHOLE_EVERY = 300
+
+local ALPHABET <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+local MILLION <const>, DIFFERENCE_MOST <const> = 1000000, 1 << 60
+local TOP <const> = { pages_limit = true, pages_free = true }
+local VALUES <const> = {}
+for i = 1, #ALPHABET do
+    VALUES[ALPHABET:byte(i)] = i - 1
+end
+
+local function put(out, value)
+    while value >= 32 or value < 0 do
+        local digit = (value & 31) + 33
+        out[#out + 1] = ALPHABET:sub(digit, digit)
+        value = value >> 5
+    end
+    out[#out + 1] = ALPHABET:sub(value + 1, value + 1)
+end
+
+-- The number at a place and the place behind it; nil when there is none.
+local function take(text, at)
+    local value, shift = 0, 0
+    while shift < 65 do
+        local digit = VALUES[text:byte(at)]
+        if not digit then
+            return nil
+        end
+        value = value | (digit & 31) << shift
+        at, shift = at + 1, shift + 5
+        if digit < 32 then
+            return value, at
+        end
+    end
+end
+
+local function sorted_keys(object)
+    local keys = {}
+    for key in pairs(object) do
+        keys[#keys + 1] = key
+    end
+    table.sort(keys)
+    return keys
+end
+
+-- Hands each table of a snapshot that has numbers to visit, with its keys in order; stops when that returns false.
+local function each_part(one, visit)
+    local parts = { one.general or {}, one.totals or {} }
+    table.move(one.classes or {}, 1, #(one.classes or {}), 3, parts)
+    if visit(one, { "pages_free", "pages_limit" }) == false then
+        return false
+    end
+    for _, part in ipairs(parts) do
+        if visit(part, sorted_keys(part)) == false then
+            return false
+        end
+    end
+    return true
+end
+
+-- All numbers in their order: { part, key } each; and all else as one text that must stay the same.
+local function numbers(one)
+    local list, rest = {}, { tostring(one.server), tostring(one.version), tostring(one.slated) }
+    each_part(one, function(part, keys)
+        for _, key in ipairs(keys) do
+            if type(part[key]) == "number" then
+                list[#list + 1] = { part, key }
+            end
+            if not TOP[key] or part[key] == nil then
+                rest[#rest + 1] = key .. "=" .. (type(part[key]) == "number" and "#" or tostring(part[key]))
+            end
+        end
+        rest[#rest + 1] = ";"
+    end)
+    return list, table.concat(rest, " ")
+end
+
+local function millionths(value)
+    return math.floor(value * MILLION + 0.5)
+end
+
+-- The code of a difference; nil when it cannot be told so. The value as a reader will have it comes second.
+local function code_of(before, after)
+    local was, is = math.type(before) == "integer" and before, math.type(after) == "integer" and after
+    local scale, kept = 0, after
+    if not was or not is then
+        if math.abs(before) > 1e12 or math.abs(after) > 1e12
+            or math.abs(after * MILLION - millionths(after)) > 0.01 then
+            return nil
+        end
+        was, is, scale = millionths(before), millionths(after), 1
+        kept = is / MILLION
+    end
+    local difference = is - was
+    local has_wrapped = (is >= was) ~= (difference >= 0)
+    if has_wrapped or difference > DIFFERENCE_MOST or difference < -DIFFERENCE_MOST then
+        return nil
+    end
+    return ((difference << 1) ~ (difference < 0 and -1 or 0)) << 1 | scale, kept
+end
+
+--- The changes from one snapshot to the next as the text d; nil when it has to be written whole. Numbers of `after`
+-- that are not whole are rounded to millionths, as a reader will have them.
+function M.between(before, after)
+    local was, was_rest = numbers(before)
+    local is, is_rest = numbers(after)
+    if after.settings or was_rest ~= is_rest or #was ~= #is then
+        return nil
+    end
+    local out, skipped = {}, 0
+    for i, place in ipairs(is) do
+        local old, new = was[i][1][was[i][2]], place[1][place[2]]
+        if old == new then
+            skipped = skipped + 1
+            place[1][place[2]] = old -- of the type that a reader has
+        else
+            local code, kept = code_of(old, new)
+            if not code then
+                return nil
+            end
+            place[1][place[2]] = kept
+            put(out, skipped)
+            put(out, code)
+            skipped = 0
+        end
+    end
+    return table.concat(out)
+end
+
+local function copy(one)
+    local new = {}
+    for key, value in pairs(one) do
+        new[key] = value
+    end
+    return new
+end
+
+-- A snapshot of its own, but for the settings, which hold on.
+local function copy_of(before)
+    local one = copy(before)
+    one.general, one.totals, one.classes = copy(before.general or {}), before.totals and copy(before.totals), {}
+    for i, class in ipairs(before.classes or {}) do
+        one.classes[i] = copy(class)
+    end
+    one.settings = nil
+    return one
+end
+
+local function changed(value, code)
+    local difference = code >> 2 ~ -(code >> 1 & 1)
+    if code & 1 == 1 then
+        return (millionths(value) + difference) / MILLION
+    end
+    return math.tointeger(value) and math.tointeger(value) + difference
+end
+
+--- The snapshot after a line of changes. before: the one before it. Returns it; or nil and what is wrong.
+function M.apply(before, line)
+    local one = copy_of(before)
+    local list, at, place = numbers(one), 1, 0
+    if type(line.d) ~= "string" or type(line.time_s) ~= "number" then
+        return nil, "it is not a line of changes"
+    end
+    while at <= #line.d do
+        local skipped, code
+        skipped, at = take(line.d, at)
+        if skipped then
+            code, at = take(line.d, at)
+        end
+        place = code and skipped >= 0 and skipped < #list and place + skipped + 1 or #list + 1
+        local number = list[place]
+        local value = number and changed(number[1][number[2]], code)
+        if not value then
+            return nil, "its changes do not fit the snapshot before it"
+        end
+        number[1][number[2]] = value
+    end
+    one.time_s = line.time_s
+    return one
+end
+
+return M
