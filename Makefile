@@ -220,6 +220,9 @@ stress-crash: ## a server with a memory file is killed again and again, and what
 stress-hostile: ## 10,000 clients of TLS who mean ill, against one limit for the memory of the process (CONNECTIONS, LIMIT_MB)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/hostile/run $B/bin/slated
+stress-takeover: ## a server under load is taken over from, again and again; nobody may notice (TAKEOVERS, ITEMS, EXTRA, SAN)
+	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated $B/bin/slate-load
+	@tests/stress/takeover/run $B/bin
 linearize: ## histories of contended keys judged by porcupine, over stores and indexes (OPS, SAN, SEED); needs Go
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/linearize/run $B/bin/slated
@@ -321,5 +324,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

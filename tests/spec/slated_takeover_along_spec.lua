@@ -9,7 +9,7 @@ local socket = require "socket"
 local wire = require "support.wire"
 
 local USERS <const> = { "anna:secret", "rita:r:read", "adam:a:admin" }
-local TAKEOVERS <const> = 5
+local TAKEOVERS <const>, ITEMS <const> = 5, 5000
 local LARGE_BYTES <const>, CLIENTS <const>, UNREAD_GETS <const> = 300000, 4, 20
 local DATAGRAM <const> = "\0\1\0\0\0\1\0\0"
 
@@ -269,6 +269,13 @@ describe("after a takeover", function()
             assert.matches("\nmemcached_current_items 1\n", scrape(), 1, true)
             assert.equal("HD", wire.ask(client, "mg item"))
         end
+    end)
+
+    it("no client of a server under load has noticed it, and none was refused", function()
+        local said = server.capture(("TAKEOVERS=%d ITEMS=%d FOLDER=%s tests/stress/takeover/run 2>&1; echo $?"):format(
+            TAKEOVERS, ITEMS, folder))
+        assert.matches(("%d takeovers of %d items: clients waited "):format(TAKEOVERS, ITEMS) ..
+            "[%d.]+ ms %(median%), [%d.]+ ms at most\n0$", said)
     end)
 
     it("what clients held that did not go along is free", function()
