@@ -6,6 +6,7 @@
 -- (of Client:identify), server.name, say and snapshot, as slate.cli.context, and perhaps a record, of
 -- slate.facts.audit.
 local audit = require "slate.facts.audit"
+local faults = require "slate.facts.faults"
 local move = require "slate.act.move"
 local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
@@ -46,6 +47,10 @@ end
 local function set(context, client, change, undoes)
     if settings.same(change.name, change.is, change.was) then
         return ("%s is %s already"):format(change.name, change.was)
+    end
+    local fault = faults.of_setting(context.who, change.name, change.is)
+    if fault then
+        context:say("caution: " .. fault)
     end
     local ok, message, code = runtime.apply(client, change, context.who)
     if not ok then

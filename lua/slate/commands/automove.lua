@@ -104,6 +104,10 @@ function M.run(context, parsed)
         if not was then
             return nil, message, code
         end
+        local fault = require("slate.facts.faults").of_setting(who, "slab_automove", parsed.mode)
+        if fault then
+            context:say("caution: " .. fault)
+        end
         wanted, message, code = set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " "))
         if not wanted then
             return nil, message, code

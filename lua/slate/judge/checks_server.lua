@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a doctor looks at beside a server's memory: whether it lives and is asked, connections, hits, its version.
 --- Pure. See slate.judge.doctor for what a check is given.
+local faults = require "slate.facts.faults"
 local moves = require "slate.facts.moves"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -104,17 +105,22 @@ function CHECKS.log(about, add)
     end
 end
 
--- Versions that a wrong command brings down. slatectl refuses such commands; others may send them.
+-- Versions that a command brings down. slatectl refuses such commands, or warns; others may send them.
 function CHECKS.version(about, add)
-    local minor = math.tointeger(tonumber(about.now.version and about.now.version:match("^1%.6%.(%d+)$")))
-    if about.now.slated or not minor then
+    if about.now.slated then
         return
-    elseif minor >= 34 and minor <= 41 then
-        add("note", ("memcached %s crashes when it is told to move a page to a class that it does not use"):format(
-            about.now.version), "move pages with slatectl, which checks first, or update to 1.6.42 or later")
-    elseif minor >= 34 and minor <= 44 then
-        add("note", ("memcached %s crashes on an automove window below 3 or above 1800"):format(about.now.version),
-            "set it with slatectl, which checks first, or update to 1.6.45 or later")
+    end
+    local mode = (about.now.settings or {}).slab_automove
+    local running = faults.of_setting({ version = about.now.version }, "slab_automove", mode)
+    if running then
+        add("warning", running, "until then: slatectl automove 1")
+    end
+    for _, name in ipairs({ "mover_class", "automove_window" }) do
+        local words, remedy = faults.of(about.now.version, name)
+        if words then
+            add("note", words, remedy)
+            return
+        end
     end
 end
 

@@ -4,6 +4,7 @@
 --
 -- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
 local answers = require "slate.facts.answers"
+local faults = require "slate.facts.faults"
 local foresight = require "slate.facts.foresight"
 local outlook = require "slate.judge.outlook"
 local predict = require "slate.judge.predict"
@@ -143,8 +144,11 @@ end
 -- For each setting what to say, given add, one, asked and the value.
 local SETTINGS <const> = {}
 
-function SETTINGS.slab_automove(add, _, _, value)
-    if value == "2" or value == "eviction" then
+function SETTINGS.slab_automove(add, one, _, value)
+    local fault = faults.of_setting(one.now, "slab_automove", value)
+    if fault then
+        add("WARNING", fault, "bad")
+    elseif value == "2" or value == "eviction" then
         add("WARNING", "mode 2 moves a page at every eviction: for minutes, so make it a trial", "bad")
     elseif value == "0" or value == "off" then
         add("WARNING", "with automove off, only you move pages", "bad")

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Faults of versions of memcached that a command can bring out, as its releases and public threads tell them. Pure.
+-- tests/memcached-faults.md has the whole list, and what holds here.
+local automove = require "slate.facts.automove"
+
+local M = {}
+
+-- from, to: the 1.6.x that have it; remedy: what to do about it; setting, mode: what brings it out.
+local ROWS <const> = {
+    mover_class = { from = 34, to = 41,
+        words = "crashes when it is told to move a page to a class that it does not use",
+        remedy = "move pages with slatectl, which checks first, or update to 1.6.42 or later" },
+    automove_window = { from = 34, to = 44, words = "crashes on an automove window below 3 or above 1800",
+        remedy = "set it with slatectl, which checks first, or update to 1.6.45 or later" },
+    automove_eviction = { from = 34, to = 40, words = "has crashed with automove 2, days later (memcached#1269)",
+        remedy = "leave automove at 1, or update to 1.6.41 or later", setting = "slab_automove", mode = "eviction" },
+}
+
+local function minor_of(version)
+    return math.tointeger(tonumber((version or ""):match("^1%.6%.(%d+)$")))
+end
+
+--- The fault with a name, where a version has it: a sentence and the remedy; else nil. version: of a memcached, nil of
+-- another server.
+function M.of(version, name)
+    local minor, row = minor_of(version), ROWS[name]
+    if minor and minor >= row.from and minor <= row.to then
+        return ("memcached %s %s"):format(version, row.words), row.remedy
+    end
+end
+
+--- What a setting would bring out on a server: a sentence; nil: nothing. who: { version, slated } of a client.
+function M.of_setting(who, name, value)
+    if who.slated then
+        return nil
+    end
+    for fault, row in pairs(ROWS) do
+        local mode = row.setting == name and automove.of(value)
+        if mode and mode.name == row.mode then
+            local words, remedy = M.of(who.version, fault)
+            return words and ("%s: %s"):format(words, remedy)
+        end
+    end
+end
+
+return M

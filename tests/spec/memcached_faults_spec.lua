@@ -1,0 +1,178 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What memcached's fixes of 2026 mended, tried on slated; and warnings before a memcached that has the fault is sent
+-- what brings it out. tests/memcached-faults.md is the list.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local faults = require "slate.facts.faults"
+local observer = require "slate.judge.observer"
+local prospect = require "slate.judge.prospect"
+local server = require "support.server"
+
+describe("what brought a memcached down leaves slated up:", function()
+    local one, client
+
+    setup(function()
+        one = server.start({ args = { "-m", "16", "-o", "slab_automove=0" } })
+        client = one:connect({ timeout_s = 60 })
+    end)
+    teardown(function()
+        client:close()
+        one:stop()
+    end)
+    after_each(function()
+        assert.truthy(client:command("version"):find("^VERSION "))
+    end)
+
+    it("pages to and from classes that nobody has", function()
+        for _, id in ipairs({ "64", "65", "200", "255", "256", "-2", "4294967297", "99999999999999999999", "x" }) do
+            for _, line in ipairs({ "slabs reassign 1 " .. id, "slabs reassign " .. id .. " 1" }) do
+                local said = client:command(line)
+                assert.truthy(said:find("^BADCLASS") or said:find("^CLIENT_ERROR") or said:find("^NOSPARE"),
+                    line .. ": " .. said)
+            end
+        end
+    end)
+
+    it("a window of automove that is none", function()
+        for _, window in ipairs({ "0", "1", "2", "-1", "1801", "4294967296", "99999999999999999999", "x" }) do
+            client:command("slabs automove window " .. window)
+            local seen = tonumber(assert(require("slate.facts.runtime").read(client)).slab_automove_window)
+            assert.is_true(seen >= 3 and seen <= 1800, window .. " gave " .. seen)
+        end
+    end)
+
+    it("a dump of keys for a client that reads nothing, and hangs up in the midst", function()
+        local batch = client:pipeline()
+        for i = 1, 20000 do
+            batch:set(("key-of-a-good-length-so-that-no-buffer-holds-all-%d"):format(i), "x")
+        end
+        batch:run()
+        for _ = 1, 3 do
+            local idle = require("socket.unix").stream()
+            assert(idle:connect(one.address))
+            idle:send("lru_crawler metadump all\r\nlru_crawler metadump all\r\n")
+            assert(idle:receive(10))
+            local other = one:connect({ timeout_s = 60 })
+            local lines = 0
+            assert.is_nil((require("slate.wire.keydump").each(other, { limit = 1000000 },
+                function() lines = lines + 1 end)))
+            assert.is_true(lines > 0)
+            idle:close()
+        end
+    end)
+
+    it("stores whose flags are wrong, and none of them keeps memory", function()
+        local bad = { "ms k 100 Fx", "ms k 100 F-1", "ms k 100 F4294967296", "ms k 100 T99999999999999999999",
+            "ms k 100 Cx", "ms k 100 MX", "ms k 100 S-1", "ms k x", "ms k 99999999999", "ma k Nx", "ma k D-1",
+            "ma k D18446744073709551616", "mg k Nx", "mg k E18446744073709551616", "set k 4294967296 0 1",
+            "set k -1 0 1", "set k 0 x 1", "cas k 0 0 1 x", "incr k -1", "incr k 18446744073709551616", "touch k x" }
+        for _, line in ipairs(bad) do
+            local peer = require("socket.unix").stream()
+            assert(peer:connect(one.address))
+            peer:settimeout(60)
+            -- Behind it the end of a value that it may have asked for, and a word that is answered in any case.
+            peer:send(line .. "\r\n" .. ("x"):rep(100) .. "\r\nquit\r\n")
+            local said = peer:receive()
+            assert.truthy(said == nil or said:find("^CLIENT_ERROR") or said:find("^SERVER_ERROR") or said == "EN"
+                or said == "NOT_FOUND" or said == "NF", line .. ": " .. tostring(said))
+            peer:close()
+        end
+        local peer = require("socket.unix").stream()
+        assert(peer:connect(one.address))
+        peer:settimeout(60)
+        -- 2,000 values of 100 KB would be twelve times the memory.
+        local body = ("x"):rep(100000)
+        for _ = 1, 2000 do
+            assert(peer:send("ms k 100000 F4294967296\r\n" .. body .. "\r\n"))
+            local said = peer:receive()
+            assert.truthy(said and said:find("^CLIENT_ERROR"), said)
+        end
+        peer:close()
+        assert.is_true(client:set("after", body))
+        assert.is_true(#assert(client:get("after")).value == #body)
+    end)
+
+    it("pages at every eviction, while values come in all sizes", function()
+        local mover = server.start({ args = { "-m", "16", "-I", "512k", "-f", "1.15", "-o", "slab_automove=2" } })
+        local busy = mover:connect({ timeout_s = 60 })
+        for i = 1, 12000 do -- values of a kilobyte have the pages, then larger ones want them
+            assert.is_true(busy:set("small" .. i, ("x"):rep(1000 + i % 500)))
+        end
+        for i = 1, 2000 do
+            assert.is_true(busy:set("k" .. i % 700, ("x"):rep((i * 7919) % 180000)))
+        end
+        assert.truthy(busy:command("version"))
+        local moved = 0
+        for _, line in ipairs(assert(busy:stats(""))) do
+            moved = tonumber(line:match("^STAT slabs_moved (%d+)")) or moved
+        end
+        busy:close()
+        mover:stop()
+        assert.is_true(moved > 0)
+    end)
+
+    it("a file of users with empty lines lets nobody in without a name and a password", function()
+        local folder = server.folder()
+        server.write_file(folder .. "/users", "\n\nshop:secret\n\n")
+        os.execute("chmod 600 " .. folder .. "/users")
+        local ok, guarded = pcall(server.start, { args = { "-Y", folder .. "/users" } })
+        if ok then
+            for _, login in ipairs({ "", " ", ":", "\0", "shop", "shop ", " secret" }) do
+                local peer = require("socket.unix").stream()
+                assert(peer:connect(guarded.address))
+                peer:settimeout(60)
+                peer:send(("set login 0 0 %d\r\n%s\r\n"):format(#login, login))
+                assert.truthy(peer:receive():find("^CLIENT_ERROR"), login)
+                peer:close()
+            end
+            guarded:stop()
+        else -- refused with a sentence
+            assert.truthy(tostring(guarded):find("users", 1, true), guarded)
+        end
+        server.remove_folder(folder)
+    end)
+end)
+
+describe("a memcached with a fault", function()
+    it("is known by its version", function()
+        assert.equal("memcached 1.6.41 crashes when it is told to move a page to a class that it does not use",
+            (faults.of("1.6.41", "mover_class")))
+        for version, wanted in pairs({ ["1.6.33"] = false, ["1.6.34"] = true, ["1.6.40"] = true, ["1.6.41"] = false,
+            ["1.5.22"] = false, ["1.6.45-rc1"] = false, ["0.1.0"] = false }) do
+            assert.equal(wanted, faults.of_setting({ version = version }, "slab_automove", "2") ~= nil, version)
+        end
+        assert.is_nil(faults.of_setting({ version = "1.6.40", slated = "0.1.0" }, "slab_automove", "2"))
+        assert.is_nil(faults.of_setting({ version = "1.6.40" }, "slab_automove", "1"))
+        assert.is_nil(faults.of_setting({ version = "1.6.40" }, "hot_lru_pct", "2"))
+    end)
+
+    it("is not put into the mode that brings it down without a warning, by any of the programs", function()
+        local fault = faults.of_setting({ version = "1.6.40" }, "slab_automove", "2")
+        local one = observer.new()
+        one:look(require("support.snapshots").make(1000, {}))
+        one.now.version = "1.6.40"
+        local told = prospect.change(one, { change = { name = "slab_automove", value = "2" } })
+        assert.same({ "WARNING", fault }, { told[1].label, told[1].text })
+        local said = {}
+        local context = { who = { version = "1.6.40" }, server = { name = "x" },
+            say = function(_, text) said[#said + 1] = text end }
+        require("slate.act.steps").carry_out(context, { command = function() return nil, "gone", "closed" end,
+            stats_groups = function()
+                return { settings = { "STAT slab_automove 1", "STAT slab_reassign yes" }, [""] = {} }
+            end }, { kind = "set", name = "slab_automove", value = "2" })
+        assert.same({ "caution: " .. fault }, said)
+    end)
+end)
+
+describe("tests/memcached-faults.md", function()
+    it("names a test that there is for every row", function()
+        local rows = 0
+        local list = command.read_file("tests/memcached-faults.md")
+        for path, claim in list:gmatch("|[^|\n]*`(tests/[^`]+)`: ([^|\n]+) |") do
+            local text = assert(server.read_file(path), path .. " is not there")
+            assert.truthy(text:find(claim, 1, true), path .. " claims nothing like: " .. claim)
+            rows = rows + 1
+        end
+        assert.is_true(rows >= 10, "only " .. rows .. " rows")
+    end)
+end)
