@@ -157,6 +157,9 @@ $B/bench/policies: $(POLICIES_C) $(wildcard tests/bench/policies/*.h) tests/benc
     $B/tests/bench/load/popularity.o $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -Itests/bench/load -o $@ \
 	    $(filter-out %.h %/jemalloc.o,$^) $(SUITE_LIBS)
+$B/bench/moves-twins: tests/bench/moves/twins.c tests/bench/side.h $(DAEMON_O) $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -Itests/bench/load -o $@ \
+	    $(filter-out %.h %/jemalloc.o,$^) $(SUITE_LIBS)
 $B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 # These link the suites' fixtures.
@@ -268,6 +271,10 @@ bench-policies: ## what each mode of automove is worth under a dozen loads, in r
 	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(LOADS)
 bench-moves: ## what predictions of page moves are worth, over moves under three loads (MOVES, WINDOW_S, LOADS=names)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/moves/run $B/bin
+bench-moves-reckoned: ## the same in reckoned time, each move beside a twin without it (SEEDS, MOVES, LOADS=names, ROWS=1, SETTLE_S)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bench/moves-twins && tests/bench/moves/reckoned $B/bench
+bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bench/moves-twins && tests/bench/findings $B/bench
 bench-storm: ## a hundred changes of the eviction policy a second under load (SAN=address,undefined or SAN=thread)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated && $(MAKE) -s SAN= build/bin/slate-load
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
@@ -324,5 +331,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

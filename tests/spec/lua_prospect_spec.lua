@@ -91,14 +91,31 @@ describe("the review of a move of pages", function()
         assert.is_true(predict.move(one, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
     end)
 
-    it("waits for the curves that a slated is being asked for, and goes by them", function()
+    it("waits for the curves that a slated is being asked for", function()
         local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
         local curves = { [3] = { { 3 << 20, 0.99 }, { 4 << 20, 1 } } }
         assert.equal("asking the server for the curves of the classes",
             told(one, change, "expects", { curves = curves }))
-        curves[5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.6 } }
-        assert.truthy(told(one, change, "expects", { curves = curves }):find("^%+13.7 points of hits"))
-        assert.truthy(told(one, change, "expects"):find("points of hits"), "nobody asks for curves")
+        curves[5] = { { 4 << 20, 0.4 }, { 8 << 20, 0.8 } }
+        assert.truthy(told(one, change, "expects", { curves = curves }):find("points of hits", 1, true))
+        assert.truthy(told(one, change, "expects"):find("points of hits", 1, true), "nobody asks for curves")
+    end)
+
+    it("goes by the slope of a class's curve the more, the more reads that rests on", function()
+        local one = read(12, "0.1.0")
+        local function change(reads, at_twice)
+            return predict.move(one, 0, 5, 1, reads and { [5] = { { 2 << 20, 0.3 }, { 4 << 20, 0.4 },
+                { 8 << 20, at_twice or 0.8 }, reads = reads } }).hit_ratio_change
+        end
+        local reads_ratio = 700 * math.log(5 / 4) * 12 / (12 + 1000 / 400) / 1000 -- a page fills in 2.5 s
+        local by_curve = reads_ratio * 0.4 / math.log(2)
+        assert.near(reads_ratio * 0.1, change(nil), 1e-9)
+        local last = change(nil)
+        for _, reads in ipairs({ 50, 500, 5000, 1e9 }) do
+            assert.is_true(change(reads) > last and change(reads) < by_curve, reads)
+            last = change(reads)
+        end
+        assert.is_true(change(5000, 0.4) < change(nil), "it is flat")
     end)
 
     it("predicts from the last ten seconds, and says so where it has seen less", function()
@@ -119,29 +136,24 @@ describe("the review of a move of pages", function()
         assert.same(predict.move(often, 3, 5, 1), (predict.move(twice, 3, 5, 1)))
     end)
 
-    it("goes by what the class did where its curve rests on few sampled reads", function()
-        local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
-        local curves = { [3] = { { 3 << 20, 1 }, { 4 << 20, 1 }, reads = 499 },
-            [5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.9 }, reads = 499 } }
-        assert.equal(told(one, change, "expects"), told(one, change, "expects", { curves = curves }))
-        assert.is_true(predict.move(one, 3, 5, 1).band >= 0.025, "which is rougher")
-        curves[3].reads, curves[5].reads = 500, 500
-        assert.truthy(told(one, change, "expects", { curves = curves }):find("^%+35.0 points of hits"))
+    it("is of no more hits than the class misses, nor than it has, and free pages cost none", function()
+        local one = read(12)
+        assert.near(-0.3, predict.move(one, 3, 0, 4).hit_ratio_change, 1e-9, "all that it has")
+        assert.is_true(predict.move(one, 0, 5, 1000000).hit_ratio_change <= 0.4)
+        local made = predict.move(one, 5, 3, 1)
+        assert.equal(0, made.hits_per_s + made.lost_per_s, "class 3 evicts nothing")
     end)
 
     it("promises a gain only where the band leaves no doubt of it, and warns of a loss", function()
-        local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
-        local function curves(giver, getter)
-            return { curves = { [3] = { { 3 << 20, 1 - giver }, { 4 << 20, 1 } },
-                [5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.4 + getter } } } }
+        local function words(change, band)
+            return predict.words({ hit_ratio_change = change, band = band, seen_s = 10 })
         end
-        assert.equal("+14.0 points of hits, +-10.5", told(one, change, "expects", curves(0, 0.2)))
-        assert.equal("+0.7 points of hits, +-0.8: a gain is not certain", told(one, change, "expects", curves(0, 0.01)))
-        assert.equal("+0.0 points of hits, +-0.8: a gain is not certain", told(one, change, "expects",
-            curves(0.0001, 0)))
-        assert.equal("-9.0 points of hits, +-6.8: it costs hits", told(one, change, "expects", curves(0.3, 0)))
-        assert.equal("it is predicted to cost more hits than it brings", told(read(12, "0.1.0"),
-            { from = 3, to = 5, pages = 1 }, "WARNING", curves(0.3, 0)))
+        assert.equal("+14.0 points of hits, +-10.5", words(0.14, 0.105))
+        assert.equal("+0.7 points of hits, +-0.8: a gain is not certain", words(0.007, 0.008))
+        assert.equal("+0.0 points of hits, +-0.8: a gain is not certain", words(-0.0001, 0.008))
+        assert.equal("-9.0 points of hits, +-6.8: it costs hits", words(-0.09, 0.068))
+        assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "expects"):find("it costs hits", 1, true))
+        assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "WARNING"))
     end)
 end)
 

@@ -84,7 +84,8 @@ function M.advise(context, client, options)
     local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
         classes = require("slate.base.json").array(list) }
     if #shown > 0 then
-        advice.facts[1] = { "worth of a page", "hits a second, by the class's curve or as automove has measured it" }
+        advice.facts[1] = { "worth of a page",
+            "hits a second, as a move of one is predicted, or as automove has measured it" }
     end
     if worst then
         help_starving(advice, one, worst, curves)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a page more is worth to each class, and a page less, in hits a second. Pure.
 --
--- As an automove that weighs pages has measured it (slated's utility), else by the sampled curves of the classes, in
--- the figures of slate.judge.predict: a page here brings what a move of one page is predicted to bring.
+-- As an automove that weighs pages has measured it (slated's utility), else, of classes with a sampled curve, what
+-- slate.judge.predict tells: a page here brings what a move of one page is predicted to bring.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
 local outlook = require "slate.judge.outlook"
