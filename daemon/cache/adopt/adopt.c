@@ -1,22 +1,23 @@
-/* Adopting a memory file's items, in passes of all processors:
+/* Takes up a memory file's items in three passes, each by all processors:
  *
- *   look   page by page: which chunks hold items that are whole, and by their hash into whose bin
- *          they go
- *   link   partition by partition, the items of its bin by their times: into index and queues
- *   free   page by page: chunks that nobody claimed
+ *   look   page by page: finds the chunks that hold whole items, and puts each into the bin of its
+ *          partition
+ *   link   partition by partition: puts the items of its bins into index and queues, by their times
+ *   free   page by page: frees the chunks that nobody claimed
  *
- * What was found takes memory until it is linked. Where the process may not have so much, look and
- * link come in rounds, each for some of the partitions, and where that is not enough by fewer
- * threads.
+ * What was found takes memory until it is linked. If the process may not have that much, look and
+ * link come in rounds, each for some of the partitions; if even one partition takes too much, fewer
+ * threads work.
  *
- * What makes an item whole is the order in which stores write (mem/kept.h): a chunk is LINKED from
- * the last store of its publishing to the first of its end, and of an overwriting where it lies it
- * is a draft meanwhile. A piece of a chained value counts only where a whole chain leads to it. One
- * key may have two items: a new one had been published, or a copy for a page that moves, and the
- * old one not yet been freed; nobody had heard of the new one. Then the one with the higher CAS
- * stays.
+ * The order in which stores write makes an item whole (mem/kept.h). A chunk is LINKED from the last
+ * store of its publishing to the first store of its end; while an item is overwritten in place, its
+ * chunk is a draft. A piece of a chained value counts only if a whole chain leads to it.
  *
- * A crash on the way changes nothing but that less is left to be freed. */
+ * One key may have two items: a new one, or a copy for a page that moves, had been published, and
+ * the old one was not yet freed. Nobody had heard of the new one then, so either will do: the one
+ * with the higher CAS stays.
+ *
+ * A crash on the way changes nothing, except that fewer chunks are left to be freed. */
 #include "cache/adopt/adopt.h"
 
 #include <pthread.h>
@@ -36,7 +37,7 @@ static void *adopter_main(void *arg) {
     return NULL;
 }
 
-/* The calling thread is the first of them; with it alone it works, too. */
+/* The calling thread is the first of them, and does all the work if no other can be started. */
 static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
     for (unsigned i = a->thread_count; i-- > 0;) {
         struct adopter *t = &a->threads[i];
@@ -53,8 +54,8 @@ static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
 
 /* --- as much memory as there is --- */
 
-/* What the process may have beyond what it has, the file's pages and an index for what is in them;
- * UINT64_MAX: any. */
+/* Bytes that the process may take beyond what it has now, the file's pages, and an index of all
+ * that may be in them. UINT64_MAX: any number. */
 static uint64_t room_bytes(const struct adoption *a) {
     const struct cache *c = a->c;
     struct resident r;
@@ -71,7 +72,7 @@ static uint64_t room_bytes(const struct adoption *a) {
     return c->config.process_bytes > needed ? c->config.process_bytes - needed : 0;
 }
 
-/* How many partitions at a time, and by how many threads. */
+/* Chooses how many partitions a round has, and how many threads work. */
 static void choose_rounds(struct adoption *a) {
     int processors = get_nprocs();
     unsigned partitions = a->c->partition_count;
@@ -115,7 +116,7 @@ static void adoption_end(struct adoption *a) {
     free(a->recall.list);
 }
 
-/* The counts of partitions are powers of two: rounds come out even. */
+/* Both counts of partitions are powers of two, so the rounds come out even. */
 static bool run_rounds(struct adoption *a) {
     for (; !adoption_fails(a) && a->first < a->c->partition_count; a->first += a->count) {
         a->next_look = a->next_link = 0;

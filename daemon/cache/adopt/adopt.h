@@ -1,11 +1,12 @@
-/* Adopting what a memory file holds: items are looked at, and those that are whole come back to
- * index, queues and sums; what else lies in chunks is freed. */
+/* Takes up the items of a memory file. It looks at each chunk, puts the items that are whole back
+ * into index, queues and sums, and frees all other chunks. */
 #ifndef SLATE_CACHE_ADOPT_H
 #define SLATE_CACHE_ADOPT_H
 #include "cache/partition.h"
 
-/* Before anybody stores or reads; the partitions are empty. With a thread for each processor, and a
- * line in the log for each second. False: out of memory; the file is as good as before. Takes 20
- * bytes an item while it lasts, or what config.process_bytes leaves, and more time then. */
+/* Called before anybody stores or reads, while the partitions are empty. Uses a thread for each
+ * processor, and logs a line each second. False: out of memory; the file is as good as before. It
+ * needs 20 bytes an item while it lasts. If config.process_bytes leaves less, it needs less and
+ * takes longer. */
 bool adopt_items(struct cache *);
 #endif

@@ -18,14 +18,15 @@ struct adoption {
     struct recall      recall;
     struct claims      claims;
     struct bins        bins;
-    /* of this round: partitions from `first` on; all of them where there is but one round */
+    /* the partitions of this round: `count` of them from `first` on; all of them if there is only
+     * one round */
     unsigned           first, count;
     _Atomic uint32_t   next_look, next_link, next_free;
     _Atomic uint64_t   linked;
     _Atomic bool       no_memory;
     unsigned           thread_count;
     struct adopter    *threads;
-    /* whose lists the items' marks tell of */
+    /* by class: the policy whose lists the marks of the items refer to */
     const struct evict_policy *policies[SLAB_CLASSES_MAX];
     uint64_t           start_us, said_us;
 };
@@ -38,12 +39,12 @@ struct adopter {
     void           (*pass)(struct adopter *);
 };
 
-/* Each by all threads at once. */
+/* The passes; all threads make each of them together. */
 void adopt_look(struct adopter *);
 void adopt_link(struct adopter *);
 void adopt_free(struct adopter *);
 
-/* The next of what threads share among themselves; false: there is no more. */
+/* Takes the next number for this thread. False: there is none below `end`. */
 static inline bool adoption_next(_Atomic uint32_t *next, uint32_t end, uint32_t *i) {
     *i = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
     return *i < end;
@@ -54,6 +55,7 @@ static inline bool adoption_fails(const struct adoption *a) {
 static inline void adoption_fail(struct adoption *a) {
     atomic_store_explicit(&a->no_memory, true, memory_order_relaxed);
 }
-/* By the thread that waits for the others: for whoever watches the start. */
+/* Called by any thread; only the first, which waits for the others at the end, logs how far the
+ * pass is. */
 void adoption_say_progress(struct adopter *, const char *what, uint32_t done, uint32_t all);
 #endif

@@ -34,8 +34,8 @@ void bins_fini(struct bins *b) {
     b->first = NULL;
 }
 
-/* Partitions that threads gather at once: the items of each twice, and as they lie in blocks. By
- * chance one partition has more items than another: a quarter more are allowed for. */
+/* A thread that gathers a partition holds its items twice, beside the blocks that they came in. By
+ * chance one partition has more items than another, so a quarter more is reckoned. */
 size_t bins_bytes(unsigned threads, unsigned partitions, uint64_t items) {
     size_t begun = (size_t)threads * partitions,
            a_partition = (size_t)(items / partitions + 1) * sizeof(struct found);
@@ -58,7 +58,8 @@ bool bins_put(struct bins *b, unsigned thread, unsigned partition, const struct 
     return true;
 }
 
-/* By age; `room` for as many. Returns where they are. */
+/* Sorts by age. `room` is for as many items. Returns the sorted ones, which are in one or the
+ * other. */
 static const struct found *sort(struct found *from, struct found *room, uint32_t count) {
     uint32_t least = UINT32_MAX, most = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -94,7 +95,8 @@ const struct found *bins_gather(struct bins *b, unsigned partition, uint32_t *co
     *count = n;
     struct found *all = *memory = malloc(((size_t)n * 2 + 1) * sizeof *all);
     for (unsigned t = b->threads; all != NULL && t-- > 0;) {
-        /* the last block is the first of the list: from the end, so that the order stays */
+        /* the list begins with the last block: copying goes from the end, so that the order
+         * stays */
         for (const struct bin_block *l = *bin_of(b, t, partition); l != NULL; l = l->next) {
             n -= l->count;
             memcpy(all + n, l->items, l->count * sizeof *all);

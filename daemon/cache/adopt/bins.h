@@ -1,6 +1,7 @@
-/* What was found on the way from pages to partitions: each thread has a bin for each partition of
- * the round. A bin is one thread's while items are found; then a partition's bins are one thread's,
- * who gathers them. Nothing here is locked. */
+/* Items on their way from the pages where they were found to their partitions. Each thread has a
+ * bin for each partition of the round. While items are found, a bin belongs to the thread that
+ * fills it; then all bins of a partition belong to the thread that gathers them. So nothing is
+ * locked. */
 #ifndef SLATE_CACHE_ADOPT_BINS_H
 #define SLATE_CACHE_ADOPT_BINS_H
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 struct found {
     uint64_t hash;
     uint32_t ref;
-    uint32_t age; /* its time, from the last flush on: the lower, the older */
+    /* its time on the items' clock, counted from the last flush: the lower, the older */
+    uint32_t age;
 };
 enum { BIN_BLOCK = 255 }; /* items: 4 KB a block */
 
@@ -22,12 +24,13 @@ struct bins {
 
 bool bins_init(struct bins *, unsigned threads, unsigned partitions); /* false: out of memory */
 void bins_fini(struct bins *); /* also of those that could not be made, and of zeroes */
-/* What they take when so many items come, whatever their sizes; with what gathering takes. */
+/* Bytes that bins take for so many items, whatever their sizes, and gathering with them. */
 size_t bins_bytes(unsigned threads, unsigned partitions, uint64_t items);
 
 bool bins_put(struct bins *, unsigned thread, unsigned partition, const struct found *);
-/* All of a partition, by age, the oldest first, and else as each thread found them; its bins are
- * empty then. *memory is the caller's to free, NULL: out of memory. */
+/* Returns all items of a partition, the oldest first, those of the same age in the order in which
+ * each thread found them; its bins are empty then. The caller frees *memory. NULL: out of
+ * memory. */
 const struct found *bins_gather(struct bins *, unsigned partition, uint32_t *count,
                                 struct found **memory);
 #endif

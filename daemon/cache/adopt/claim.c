@@ -28,7 +28,7 @@ static uint32_t bit_of(const struct claims *cl, const void *chunk) {
     size_t at = (size_t)((const char *)chunk - arena_page_start(cl->c->arena, page));
     return cl->bit_at[page] + (uint32_t)(at / slab_page(cl->c->slab, page)->chunk_bytes);
 }
-/* false: somebody has */
+/* false: somebody has claimed it */
 static bool claim(struct claims *cl, const void *chunk) {
     uint32_t bit = bit_of(cl, chunk);
     uint64_t mask = UINT64_C(1) << bit % 64;
@@ -39,7 +39,7 @@ static void unclaim(struct claims *cl, const void *chunk) {
     atomic_fetch_and_explicit(&cl->bits[bit / 64], ~(UINT64_C(1) << bit % 64),
                               memory_order_relaxed);
 }
-/* The first `most` pieces of an item's chain. */
+/* Takes back the claims of the first `most` pieces of an item's chain. */
 static void unclaim_pieces(struct claims *cl, struct item *it, uint64_t most) {
     uint32_t ref = item_chained(it) ? item_load32(item_chain(it)) : 0;
     for (; ref != 0 && most > 0; most--) {
@@ -49,8 +49,8 @@ static void unclaim_pieces(struct claims *cl, struct item *it, uint64_t most) {
     }
 }
 
-/* Whether a head is the same item in another chunk: it was being moved, and its pieces told so one
- * by one. */
+/* Whether the head is a copy of this item. The item was being moved then: its pieces were told of
+ * the new head one by one. */
 static bool is_copy_of(const struct cache *c, uint32_t head_ref, struct item *it) {
     char key[KEY_BYTES_MAX + 14];
     struct item *other = item_at(c, head_ref);
@@ -63,7 +63,8 @@ static bool is_copy_of(const struct cache *c, uint32_t head_ref, struct item *it
            item_load32(item_chain(other)) == item_load32(item_chain(it));
 }
 
-/* A piece of this item's chain that may hold so much of what is left; 0: it is none. */
+/* Bytes that a piece holds, if it can be one of this item's chain of which so much is left; 0: it
+ * cannot. */
 static uint32_t piece_bytes(const struct claims *cl, uint32_t ref, struct item *it,
                             uint64_t left) {
     const struct cache *c = cl->c;
@@ -80,7 +81,7 @@ static uint32_t piece_bytes(const struct claims *cl, uint32_t ref, struct item *
     return is ? used_bytes : 0;
 }
 
-/* Claims an item's pieces if they are its value, whole. */
+/* Claims an item's pieces if they make its whole value. */
 static bool claim_chain(struct claims *cl, struct item *it) {
     const struct cache *c = cl->c;
     uint32_t ref = item_load32(item_chain(it));
@@ -95,7 +96,8 @@ static bool claim_chain(struct claims *cl, struct item *it) {
         left -= used_bytes;
         ref = tail_next((const void *)item_at(c, ref));
     }
-    if (left > 0 || ref != 0 || claimed == 0) { /* its class is its first piece's */
+    /* a chain has a piece at least, whose class is the item's */
+    if (left > 0 || ref != 0 || claimed == 0) {
         unclaim_pieces(cl, it, claimed);
         return false;
     }

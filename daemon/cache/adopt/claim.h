@@ -1,5 +1,5 @@
-/* Which chunks are an item's: a bit for each chunk of a page that a class has. An item has its own
- * chunk, and that of each piece of its value. Any thread; no lock. */
+/* Which chunks belong to an item: a bit for each chunk of each page that a class has. To an item
+ * belong its own chunk and those of the pieces of its value. Any thread; no lock. */
 #ifndef SLATE_CACHE_ADOPT_CLAIM_H
 #define SLATE_CACHE_ADOPT_CLAIM_H
 #include "cache/partition.h"
@@ -9,7 +9,7 @@ struct claims {
     struct cache     *c;
     uint32_t         *bit_at; /* of each page: the bit of its first chunk */
     _Atomic uint64_t *bits;
-    uint32_t          count; /* of chunks in all pages that classes have */
+    uint32_t          count; /* all chunks of these pages */
 };
 
 bool claims_init(struct claims *, struct cache *, const struct recall *); /* false: no memory */
@@ -17,8 +17,8 @@ void claims_fini(struct claims *); /* also of one that could not be made */
 size_t claims_bytes(const struct cache *, uint32_t chunks);
 
 bool claim_is(const struct claims *, uint32_t page, uint32_t chunk);
-/* Claims an item's chunk, and its pieces if they are its value, whole. False: they are not, and it
- * has claimed nothing. */
+/* Claims an item's chunk and the pieces of its value, if these make the whole value. False: they do
+ * not, and nothing was claimed. */
 bool claim_item(struct claims *, struct item *);
 void unclaim_item(struct claims *, struct item *);
 #endif

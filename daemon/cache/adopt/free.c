@@ -1,4 +1,4 @@
-/* The pages, one by one: chunks that no item has become free. */
+/* The third pass: in each page, the chunks that no item has claimed become free. */
 #include "cache/adopt/adoption.h"
 
 static void count_freed(struct adopter *t, const struct item *it) {

@@ -1,5 +1,5 @@
-/* The partitions of a round, one by one: what was found for each, the oldest first, into index and
- * queues. */
+/* The second pass: the items that were found for a partition, the oldest first, go into its index
+ * and queues. */
 #include <stdlib.h>
 
 #include "cache/adopt/adoption.h"
@@ -18,7 +18,8 @@ static void unlink_twin(struct adopter *t, struct partition *p, uint64_t hash, s
     unclaim_item(&t->a->claims, it);
 }
 
-/* Whether an item is to be linked, as its key has no other or a lesser one, which goes. */
+/* Whether an item is to be linked: its key has no other item, or one with a lower CAS, which
+ * goes. */
 static bool settle_twins(struct adopter *t, struct partition *p, const struct key *key,
                          struct item *it) {
     uint32_t ref = index_find(&p->index, key, NULL);

@@ -1,4 +1,5 @@
-/* The pages, one by one: which chunks hold items that are whole, and whose bin they go into. */
+/* The first pass: in each page, finds the chunks that hold whole items, and puts these into
+ * bins. */
 #include "cache/adopt/adoption.h"
 #include "cache/value.h"
 
@@ -9,7 +10,8 @@ static bool item_is_whole(struct adoption *a, struct item *it, uint32_t chunk_by
            claim_item(&a->claims, it);
 }
 
-/* The number of the item's partition within this round, or no less than a->count. */
+/* The item's partition, counted from the first of this round; a->count or more: it is not of this
+ * round. */
 static unsigned number_of(const struct adoption *a, uint64_t hash) {
     return (unsigned)(partition_of(a->c, hash) - a->c->partitions) - a->first;
 }

@@ -17,11 +17,12 @@ struct cyrus {
     bool         began;
 };
 
-/* The realm of names that give none, as memcached has it. Without one the library would ask the
- * name service, which takes its time. */
+/* The realm of a user name that gives none: the host's name, as in memcached. Without one the
+ * library would ask the name service, which may take seconds. */
 static char host[HOST_BYTES];
 
-/* What strangers may have sent, with `?` for control bytes, as far as there is room. */
+/* Copies a text that a stranger may have sent, as much as there is room for. Control bytes become
+ * `?`. */
 static void show(const char *text, char *shown, size_t room) {
     size_t n = 0;
     for (; text[n] != '\0' && n + 1 < room; n++) {
@@ -55,8 +56,8 @@ static void mutex_destroy(void *mutex) {
     }
 }
 
-/* Strangers can have the library say something at every attempt: only with -v is it told. What they
- * sent may stand in it. */
+/* A stranger can make the library log something at every attempt, and what it logs may hold what
+ * the stranger sent. So it is logged only with -v. */
 static int on_log(void *context, int priority, const char *message) {
     (void)context;
     if (priority != SASL_LOG_NONE && priority != SASL_LOG_PASS && message != NULL) {
@@ -67,8 +68,8 @@ static int on_log(void *context, int priority, const char *message) {
     return SASL_OK;
 }
 
-/* memcached's own database of users, where the environment names one. Who is not in it may be in
- * those that the library's settings name. */
+/* memcached's own database of users, where the environment names one. A user that it does not hold
+ * may be in one that the library's settings name. */
 static const char *user_database;
 
 static int on_password(sasl_conn_t *conn, void *context, const char *user, const char *password,
@@ -142,7 +143,7 @@ enum cyrus_verdict cyrus_begin(struct cyrus *d, const char *mechanism, const cha
                                struct cyrus_text *challenge) {
     unsigned out = 0;
     *challenge = (struct cyrus_text){NULL, 0};
-    /* no bytes at all, and none yet, are different things to the library */
+    /* the library tells an empty answer from none yet by the pointer */
     int status = sasl_server_start(d->conn, mechanism, n > 0 ? bytes : NULL, (unsigned)n,
                                    &challenge->bytes, &out);
     return verdict_of(d, status, challenge, out);

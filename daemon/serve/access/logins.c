@@ -14,12 +14,12 @@ struct lane {
 };
 
 struct logins {
-    struct lock    lock; /* over all that follows */
+    struct lock    lock; /* guards all fields below */
     pthread_cond_t changed;
     struct lane    lane[LOGINS_LANES];
     unsigned       next_lane; /* whose turn it is */
     unsigned       waiting;   /* in all lanes */
-    unsigned       running;   /* threads that have not ended */
+    unsigned       running;   /* threads that still run */
     bool           stopping;
     pthread_t      thread[LOGINS_THREADS];
 };
@@ -221,7 +221,7 @@ static bool end_threads(struct logins *l) {
 void logins_destroy(struct logins **taken) {
     struct logins *l = *taken;
     *taken = NULL;
-    /* a thread that did not end has them still */
+    /* if a thread still runs, it still uses them */
     if (l != NULL && end_threads(l)) {
         pthread_cond_destroy(&l->changed);
         lock_fini(&l->lock);

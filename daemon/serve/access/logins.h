@@ -26,8 +26,9 @@ enum {
     LOGINS_THREADS = 4,
     LOGINS_WAITING = 1024,
     LOGINS_LANES = 16,
-    LOGINS_STOP_S = 2, /* a library that still waits for a process then is left to itself */
-    LOGIN_MECHANISM_BYTES = 32, /* of a way's name, as in memcached */
+    /* after so many seconds a thread that the library still holds is left to itself */
+    LOGINS_STOP_S = 2,
+    LOGIN_MECHANISM_BYTES = 32, /* longest name of a mechanism, as in memcached */
     LOGIN_USER_BYTES = 256,
 };
 
@@ -36,20 +37,22 @@ enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_GO_ON };
 struct login_step {
     struct asked       asked;
     struct login_step *next; /* in its lane */
-    struct cyrus      *dialogue; /* NULL: a new one is made; then and in the answer: no memory */
+    /* NULL in the step: make a new one. NULL in the answer: there was no memory for one. */
+    struct cyrus      *dialogue;
     enum login_verb    verb;
     char               mechanism[LOGIN_MECHANISM_BYTES + 1];
-    /* the answer: of LOGIN_MECHANISMS CYRUS_PROVEN and the names, or CYRUS_REFUSED */
+    /* the answer; LOGIN_MECHANISMS is answered by CYRUS_PROVEN and the names, or by
+     * CYRUS_REFUSED */
     enum cyrus_verdict verdict;
     struct cyrus_text  text; /* the dialogue's */
-    char               user[LOGIN_USER_BYTES]; /* cut; no control bytes */
+    char               user[LOGIN_USER_BYTES]; /* cut to this size, without control bytes */
     size_t             n;
     char               bytes[]; /* the client's */
 };
 
 struct logins;
 
-/* NULL, and why: a constant. Once a process. */
+/* NULL: *why is a constant that tells the reason. Called once in a process. */
 struct logins *logins_create(const char **why);
 /* Steps that wait are answered with a refusal. */
 void           logins_destroy(struct logins **);
@@ -58,7 +61,7 @@ void           logins_destroy(struct logins **);
 struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb, const char *mechanism,
                                      size_t mechanism_bytes, const char *bytes, size_t n);
 void               login_step_release(struct login_step *);
-/* `address_hash`: of where the client is, which chooses the lane. False: too many wait, and nothing
- * happened. */
+/* `address_hash` is that of the client's address, and chooses the lane. False: too many steps wait,
+ * and this one was not taken. */
 bool logins_ask(struct logins *, struct login_step *, uint64_t address_hash);
 #endif

@@ -7,14 +7,15 @@
 
 #include "base/log.h"
 
-/* Whether the text begins with the field, which ends there. How long the comparison takes does not
- * tell how much of it is right. */
+/* Whether the text begins with the field and the field ends there. It takes as long for a wrong
+ * text as for a right one, so that time tells nothing. */
 static bool field_is(const char *text, const char *field, size_t field_bytes) {
     return strlen(text) >= field_bytes && strchr(":\r\n", text[field_bytes]) != NULL &&
            CRYPTO_memcmp(text, field, field_bytes) == 0;
 }
 
-/* The next line with its end. False: there is none. One without an end is the last, or too long. */
+/* Reads the next line with its line feed. False: there is none. A line without a line feed is the
+ * file's last, or is too long. */
 static bool next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
     while (fgets(line, PWDB_LINE_BYTES, f) != NULL) {
         if (strchr(line, '\n') != NULL || feof(f)) {

@@ -5,13 +5,13 @@
 #include <stddef.h>
 
 enum role {
-    ROLE_NONE,  /* nothing but to log in */
-    ROLE_READ,  /* reading values and statistics */
-    ROLE_WRITE, /* storing, deleting, touching */
-    ROLE_ADMIN, /* what concerns the server, or all items at once */
+    ROLE_NONE,  /* may only log in */
+    ROLE_READ,  /* may read values and statistics */
+    ROLE_WRITE, /* may store, delete and touch, too */
+    ROLE_ADMIN, /* may do what concerns the server or all items at once, too */
 };
 
 const char *role_name(enum role); /* "none", "read", "write", "admin" */
-/* read, write or admin, as a whole. False: none of these. */
+/* Takes "read", "write" or "admin". False: the text is none of these. */
 bool role_parse(const char *text, size_t text_bytes, enum role *);
 #endif

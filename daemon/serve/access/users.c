@@ -13,13 +13,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Name and password as one run of bytes. Names hold no colon and no line holds a line feed, so that
- * no two users have the same. */
+/* Name and password stand behind each other with a separator. A name holds no colon and neither
+ * holds a line feed, so no two pairs give the same bytes. */
 enum { SEPARATOR = ':' };
 
 struct user {
     char      token[USER_TOKEN_BYTES]; /* padded with zeros */
-    enum role role;                    /* ROLE_NONE: the listener's */
+    enum role role;                    /* ROLE_NONE: the user has the listener's role */
 };
 
 struct user_table {
@@ -48,7 +48,8 @@ void users_fini(struct users *u) {
 
 /* --- reading the file --- */
 
-/* Where the role begins, behind its colon, or the line's end. */
+/* Where in the line the role begins, which is behind its colon, or the line's end if it has no
+ * role. */
 static size_t role_at(const char *line, size_t n, enum role *role) {
     size_t at = n;
     while (at > 0 && line[at - 1] != ':') {

@@ -29,11 +29,11 @@ enum {
 struct user_table;
 
 struct users {
-    const char        *path; /* NULL: nobody has to log in */
+    const char        *path; /* the file; NULL: nobody has to log in */
     struct lock        lock;
     struct user_table *table;
     uint32_t           refusal_told_s; /* when the log had its last line about a refusal … */
-    uint64_t           refusals_untold; /* … and how many there were since */
+    uint64_t           refusals_untold; /* … and how many were not logged since */
 };
 
 void users_init(struct users *, const char *path);
@@ -45,20 +45,21 @@ bool users_load(struct users *, char *why);
 /* The same of a text; `name` is what `why` calls it. */
 bool users_take(struct users *, const char *name, const char *text, size_t n, char *why);
 
-/* Whether a user has this name and password. The user's role then, or `otherwise` where the file
- * names none. */
+/* Whether a user has this name and password. Then *role is the one that the file gives the user, or
+ * `otherwise` if it gives none. */
 bool users_check(struct users *, const char *name, size_t name_bytes, const char *password,
                  size_t password_bytes, enum role otherwise, enum role *);
 
-/* The role that the file names for somebody who has proven the name elsewhere; `otherwise` where
- * there is no file, or none is named. */
+/* The role that the file gives a user who has proven the name elsewhere; `otherwise` if there is no
+ * file, or it gives none. */
 enum role users_role(struct users *, const char *name, size_t name_bytes, enum role otherwise);
 
-/* Whether the file has a user of this name; his role then, or `otherwise` where it names none. */
+/* Whether the file has a user of this name. Then *role is the user's role, or `otherwise` if the
+ * file gives none. */
 bool users_know(struct users *, const char *name, size_t name_bytes, enum role otherwise,
                 enum role *);
 
-/* Tells the log that `who` was refused `what`: one line a second at most, which counts those that
- * had none. */
+/* Logs that `who` was refused `what`: one line a second at most. A line also counts the refusals
+ * since the line before that were not logged. */
 void users_log_refusal(struct users *, const char *who, const char *what);
 #endif

@@ -15,7 +15,7 @@ enum { AUDIT_KEPT = 128, AUDIT_WHO_BYTES = 128, AUDIT_WHAT_BYTES = 64, AUDIT_VAL
 struct audit_entry {
     uint64_t number; /* 1 is the first since the start */
     uint64_t unix_ms;
-    char     who[AUDIT_WHO_BYTES];   /* a client's address, or: tuner */
+    char     who[AUDIT_WHO_BYTES];   /* a client's address, or "tuner" */
     char     what[AUDIT_WHAT_BYTES]; /* a setting or a command */
     char     was[AUDIT_VALUE_BYTES]; /* empty when there is no old value */
     char     is[AUDIT_VALUE_BYTES];
@@ -29,8 +29,8 @@ struct audit {
 
 void audit_init(struct audit *);
 void audit_fini(struct audit *);
-/* longer texts are cut */
+/* Adds an entry. Longer texts are cut. */
 void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is);
-/* The kept ones, oldest first; returns how many. */
+/* Copies the entries that are kept, the oldest first; returns how many. */
 unsigned audit_copy(struct audit *, struct audit_entry to[AUDIT_KEPT]);
 #endif

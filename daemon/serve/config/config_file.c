@@ -12,7 +12,7 @@
 
 static const char blanks[] = " \t\r";
 
-/* All of an open file; false: errno says why, EFBIG for one that is too long. */
+/* Reads all of an open file. False: errno says why; EFBIG means that it is too long. */
 static bool read_all(int fd, char *to, size_t *used) {
     for (*used = 0; *used <= CONFIG_FILE_BYTES_MOST;) {
         ssize_t got = read(fd, to + *used, CONFIG_FILE_BYTES_MOST + 1 - *used);
@@ -28,7 +28,7 @@ static bool read_all(int fd, char *to, size_t *used) {
     return false;
 }
 
-/* Takes the descriptor; NULL: errno says why. A pipe is as good as a file. */
+/* Reads and closes the descriptor. NULL: errno says why. It may be a pipe. */
 static char *read_open(int fd, size_t *used) {
     struct stat is;
     char *text = malloc(CONFIG_FILE_BYTES_MOST + 2);
@@ -68,7 +68,7 @@ char *config_file_read(const char *path, char *why) {
     return text;
 }
 
-/* Takes quotes of either kind away where they enclose all of it. */
+/* Takes away a pair of quotes, of either kind, that encloses the whole value. */
 static char *unquoted(char *value) {
     size_t n = strlen(value);
     if (n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n - 1] == value[0]) {
@@ -78,11 +78,12 @@ static char *unquoted(char *value) {
     return value;
 }
 
-/* A line without blanks around it, and not empty. */
+/* Cuts a line, which is not empty and has no blanks around it, into name and value. */
 static void cut(char *text, struct config_line *line) {
     line->letters = text[0] == '-' && text[1] != '-';
     text += line->letters ? 1 : strncmp(text, "--", 2) == 0 ? 2 : 0;
-    /* -m64 is a letter and its value, which only the table of options can tell: it stays whole. */
+    /* Only the table of options can tell that -m64 is a letter and its value, so it stays whole
+     * here. */
     char *end = text + strcspn(text, line->letters ? " \t\r" : " \t\r=");
     char *value = end + strspn(end, blanks);
     if (*value == '=' && !line->letters) {

@@ -1,4 +1,4 @@
-/* A file of options, cut into lines: which options there are, and what they mean, options.c knows.
+/* Cuts a file of options into lines. Which options there are, and what they mean, is in options.c.
  *
  *     # a comment
  *     memory-limit = 1024        a name, with or without =, and a value, or a name alone
@@ -13,16 +13,16 @@ enum { CONFIG_FILE_BYTES_MOST = 64 * 1024 };
 
 struct config_line {
     unsigned number; /* from 1 */
-    bool     letters; /* it began with one dash: `name` holds letters, as in -vv */
+    bool     letters; /* it began with one dash, and `name` holds letters, as "vv" of -vv */
     char    *name;
-    char    *value; /* NULL: none; may be empty */
+    char    *value; /* NULL: there is none; it may be empty */
 };
 
-/* The text of a file, which the caller owns. NULL, with a clause in `why` (SETTING_WHY_BYTES):
- * it cannot be read, is too long or holds what is no text. */
+/* Reads the text of a file, which the caller then owns. NULL: the file cannot be read, is too long,
+ * or holds bytes that are no text; `why` (SETTING_WHY_BYTES) holds a clause that says so. */
 char *config_file_read(const char *path, char *why);
 
-/* The next line that holds an option; false at the end. Starts with *at the text and line.number 0.
- * Cuts the text in place; the line points into it. */
+/* Cuts the next line that holds an option. False: the text has ended. At the first call *at is the
+ * text and line.number is 0. It changes the text, and the line points into it. */
 bool config_file_next(char **at, struct config_line *line);
 #endif

@@ -9,7 +9,7 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Cuts `text` into words in place. Returns how many, or -1 for a quote without an end. */
+/* Cuts `text` into words in place. Returns how many, or -1 if a quote has no end. */
 static int split(char *text, char **word) {
     int   count = 0;
     char *to = text;
@@ -20,7 +20,8 @@ static int split(char *text, char **word) {
         if (*at == '\0') {
             return count;
         }
-        word[count++] = to; /* never ahead of `at`: quotes go, and a blank becomes the end */
+        /* `to` never passes `at`: quotes are left out, and a blank becomes the end of its word */
+        word[count++] = to;
         char quote = '\0';
         for (; *at != '\0' && (quote || !is_blank(*at)); at++) {
             if (quote ? *at == quote : *at == '\'' || *at == '"') {
@@ -43,7 +44,7 @@ static int split(char *text, char **word) {
 
 char **environment_arguments(const char *text, int *argc, char **argv, char *why) {
     size_t bytes = strlen(text) + 1, given = (size_t)*argc;
-    /* A word has a byte at least, and a blank or the end behind it. */
+    /* a word has at least one byte, and a blank or the end behind it */
     char **word = malloc((given + bytes / 2 + 1) * sizeof *word + bytes);
     if (!word) {
         snprintf(why, SETTING_WHY_BYTES, ENVIRONMENT_OPTIONS ": out of memory");

@@ -1,14 +1,14 @@
-/* Options from the environment, for containers: SLATED_OPTIONS holds words as a command line does,
- * and they come before the command line's own. */
+/* Options from the environment, for containers: SLATED_OPTIONS holds words as a command line does.
+ * They come before the words of the command line, which therefore win. */
 #ifndef SLATE_SERVE_CONFIG_ENVIRONMENT_H
 #define SLATE_SERVE_CONFIG_ENVIRONMENT_H
 
 #define ENVIRONMENT_OPTIONS "SLATED_OPTIONS"
 
-/* The words of `text` between the program's name and the other words of argv; *argc becomes their
- * number. Blanks part words, except between quotes of either kind, which are taken away; no other
- * character means anything. The last pointer is NULL. One allocation, which settings may borrow
- * from: it is for as long as they live. NULL, with one sentence in `why` (SETTING_WHY_BYTES): a
- * quote without an end, or no memory. */
+/* Puts the words of `text` between the program's name and the other words of argv; *argc becomes
+ * their number. Blanks part words, except between quotes of either kind, which are taken away. No
+ * other character has a meaning. The last pointer is NULL. All is one allocation, from which
+ * settings may borrow: it has to live as long as they do. NULL: a quote has no end, or there is no
+ * memory; `why` (SETTING_WHY_BYTES) holds a sentence that says so. */
 char **environment_arguments(const char *text, int *argc, char **argv, char *why);
 #endif

@@ -1,5 +1,5 @@
-/* Settings that outlive the process in the memory file: those that were changed while it ran, a
- * line `name value` each. The next start takes them up again, but for what its own options say.
+/* Settings that were changed while the server ran, kept in the memory file, a line `name value`
+ * each. The next start takes them from there, except those that its own options give.
  *
  * Threading: that of the settings, which are copies or guarded by their owner. */
 #ifndef SLATE_SERVE_CONFIG_KEPT_H
@@ -7,9 +7,10 @@
 #include "cache/cache.h"
 #include "serve/config/settings.h"
 
-/* Keeps in the cache's memory file what differs from the start's options. One caller at a time. */
+/* Writes those of `now` that differ from `start` into the cache's memory file. One caller at a
+ * time. */
 void kept_settings_write(struct cache *, const struct settings *start, const struct settings *now);
-/* Makes each value of the text that of `to` which may be changed at run time and was not given at
- * the start. What cannot be taken is left out, with a line in the log. The text is changed. */
+/* Sets in `to` each value of the text that may be changed at run time and was not given at the
+ * start. A value that cannot be set is logged and left out. Changes the text. */
 void kept_settings_read(char *text, struct settings *to);
 #endif

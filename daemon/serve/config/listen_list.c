@@ -17,8 +17,8 @@ static const char *refuse(char *why, const char *sentence) {
     return NULL;
 }
 
-/* Skips `open` NAME `close`. NULL and why: `close` is not there, or NAME has not 1 to TAG_BYTES_MAX
- * bytes. */
+/* Skips `open` NAME `close`. NULL: `close` is not there, or NAME does not have 1 to TAG_BYTES_MAX
+ * bytes; `why` says which. */
 static const char *skip_tag(const char *at, const char *end, const char *open, const char *close,
                             char *why) {
     const char *name = at + strlen(open), *stop = name;
@@ -29,8 +29,8 @@ static const char *skip_tag(const char *at, const char *end, const char *open, c
     return is_named ? stop + strlen(close) : refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
-/* Skips one word before an address, and notes what it says. Returns `at` when there is none, NULL
- * and why when it is refused. */
+/* Skips one word before an address, and notes what it says. Returns `at` if there is none. NULL:
+ * the word is refused, and `why` says why. */
 static const char *skip_word(const char *at, const char *end, struct listen_entry *e, char *why) {
     static const char *const protocols[] = {[LISTEN_PROTOCOL_AUTO] = "proto[negotiating]:",
                                             [LISTEN_PROTOCOL_TEXT] = "proto[ascii]:",
@@ -63,7 +63,8 @@ static const char *skip_word(const char *at, const char *end, struct listen_entr
     return at;
 }
 
-/* `*end` is an entry's end; moves it behind the role that follows. */
+/* *end is where the address ends. Takes the role behind it, if there is one, and moves *end behind
+ * the role. */
 static bool take_role(const char **end, struct listen_entry *e, char *why) {
     const char *word = *end + strspn(*end, ","), *stop = word + strcspn(word, ",");
     const char *name = word + strlen(role_word);
@@ -101,7 +102,8 @@ int listen_list_next(const char **rest, struct listen_entry *e, char *why) {
     }
     const char *stop = at + strcspn(at, ",");
     *rest = end;
-    memcpy(e->address, at, (size_t)(stop - at)); /* no longer than the list, which fits */
+    /* an address is no longer than the list, which fits */
+    memcpy(e->address, at, (size_t)(stop - at));
     e->address[stop - at] = '\0';
     return 1;
 }

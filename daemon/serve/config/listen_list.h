@@ -18,7 +18,7 @@
 #include "serve/config/settings.h"
 
 enum listen_tls {
-    LISTEN_TLS_AS_SET, /* with -Z: TLS, and clients are asked for what ssl_verify_mode says */
+    LISTEN_TLS_AS_SET, /* with -Z it speaks TLS, and asks clients for what ssl_verify_mode says */
     LISTEN_TLS_NONE,
     LISTEN_TLS_NO_PEER,
     LISTEN_TLS_PEER,
@@ -35,14 +35,14 @@ struct listen_entry {
     char address[SETTING_LIST_BYTES]; /* without those words */
     enum listen_tls tls;
     enum listen_protocol protocol;
-    enum role role; /* ROLE_NONE: none is given */
+    enum role role; /* ROLE_NONE: the list gives none */
 };
 
-/* Takes the next entry off a list shorter than SETTING_LIST_BYTES; `*rest` moves behind it. Returns
- * 1, 0 at the end of the list, or -1: a word is refused, and `why` (SETTING_WHY_BYTES) holds a
- * sentence. */
+/* Takes the next entry off a list shorter than SETTING_LIST_BYTES, and moves *rest behind it.
+ * Returns 1, or 0 at the end of the list, or -1 if a word is refused; then `why`
+ * (SETTING_WHY_BYTES) holds a sentence. */
 int listen_list_next(const char **rest, struct listen_entry *, char *why);
 
-/* Whether every entry makes sense; `tls`: -Z is given. */
+/* Whether every entry of the list is good. `tls`: -Z is given. */
 bool listen_list_check(const char *list, bool tls, char *why);
 #endif

@@ -49,12 +49,14 @@ static const struct setting *row_of_letter(int letter) {
     return NULL;
 }
 
-/* --config itself, which is looked for before all others and so has one form alone. */
+/* Whether the row is that of --config. It is looked for before all other options, so it can be
+ * written in one way only. */
 static bool names_file(const struct setting *row) {
     return row->offset == offsetof(struct settings, config) && row->type == SETTING_TEXT;
 }
 
-/* Options that have no letter are sub-options of -o too, and may be written with _ for - there. */
+/* Finds an option by its name behind -o: a sub-option, or a long option that has no letter, with _
+ * for - if one likes. */
 static const struct setting *row_of_extended(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         bool ours = !row->flag && row->name && row->type != SETTING_ACTION && !names_file(row);
@@ -78,7 +80,8 @@ static void give(struct settings *s, const char *field, const char *text) {
     s->given[row - setting_table] = true;
 }
 
-/* What an option that stands for several makes of them; those behind it may change them again. */
+/* Sets what an option that stands for several others sets. Options behind it may set these
+ * again. */
 static void read_bundle(struct settings *s, const struct setting *row) {
     if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
         s->no_chunked_items = true;
@@ -97,11 +100,11 @@ static void note_given(struct settings *s, const struct setting *row) {
     s->given_in_vain[row - setting_table] = !setting_has_effect(row);
 }
 
-/* A value for an option; false: `said` holds the clause of setting_set. */
+/* Sets an option. False: it is refused, and `said` holds the clause of setting_set. */
 static bool take(struct settings *s, const struct setting *row, const char *value, bool cleared,
                  char *said) {
     if (!cleared && !value && strcmp(row->field, "slab_automove") == 0) {
-        value = "1"; /* memcached's short form */
+        value = "1"; /* memcached's short form, a name without a value */
     }
     if (!setting_set(s, row, value, cleared, said)) {
         return false;
@@ -229,7 +232,8 @@ static bool read_named(struct settings *s, const struct config_line *line, char 
     if (!row || row->type == SETTING_ACTION || names_file(row)) {
         return fail(why, line->name, "is no option of a file");
     }
-    /* "disable-cas = yes" would set what is called cas. */
+    /* "disable-cas = yes" is refused: one cannot tell whether it is to set or to clear what is
+     * named cas */
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
     if (line->value && (cleared || negated)) {
         return fail(why, line->name, "takes no value");
@@ -252,14 +256,16 @@ static bool read_file(struct settings *s, const char *path, char *why) {
             return false;
         }
     }
-    s->list_given = false; /* addresses of the command line take the place of the file's */
+    /* the command line's first address replaces the file's, as it would replace the default */
+    s->list_given = false;
     return true;
 }
 
-/* The file that the last --config names; NULL: none. What else is wrong is told later. */
+/* The file that the last --config of the command line names; NULL: there is none. Whatever is wrong
+ * with the other options is reported later. */
 static const char *find_file(int argc, char **argv) {
     const char *path = NULL;
-    optind = 0; /* start over, also for a second call */
+    optind = 0; /* getopt begins anew, also when this is called again */
     opterr = 0;
     for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
         if (got >= LONG_BASE && names_file(&setting_table[got - LONG_BASE])) {

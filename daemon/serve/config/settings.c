@@ -156,7 +156,7 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
     return true;
 }
 
-/* What the control group allows; no limit where it has none. */
+/* Sets process_memory to what the control group allows; to no limit if the group sets none. */
 static bool set_by_group(struct settings *s) {
     s->process_memory = resident_group_limit();
     return true;
@@ -172,7 +172,7 @@ static bool set_ratio(struct settings *s, const struct setting *row, const char 
     return true;
 }
 
-/* Finds `text` among the words of `choices`, which '|' separates; NULL: not there. */
+/* Finds `text` among the words of `choices`, which '|' separates. NULL: it is none of them. */
 static const char *choice_find(const char *choices, const char *text) {
     size_t n = strlen(text);
     for (const char *at = choices; n > 0 && at; at = strchr(at, '|')) {
@@ -201,7 +201,7 @@ static bool set_flag(struct settings *s, const struct setting *row, const char *
     return setting_refuse(why, "wants yes or no, not \"%s\"", text);
 }
 
-/* A first address takes the default's place, further ones are added. */
+/* The first address given replaces the default; each further one is added behind a comma. */
 static bool set_list(struct settings *s, const struct setting *row, const char *text, char *why) {
     char *list = place(s, row);
     if (*text == '\0') {
@@ -230,7 +230,7 @@ static bool set_mode(struct settings *s, const struct setting *row, const char *
 }
 
 void setting_put_choice(char *at, const char *text) {
-    /* zeroes to its end, because settings are compared as bytes */
+    /* fills the rest with zeroes, because settings are compared as bytes */
     strncpy(at, text, SETTING_CHOICE_BYTES);
     at[SETTING_CHOICE_BYTES - 1] = '\0';
 }
@@ -306,7 +306,7 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     if (!set(s, row, text, cleared, why)) {
         return false;
     }
-    /* These switches have no option of their own: they follow from a value's being given. */
+    /* These switches have no option of their own: giving the value of another option sets them. */
     const void *at = place(s, row);
     if (at == &s->temporary_ttl) {
         s->temp_lru = s->temporary_ttl >= 0;
@@ -320,8 +320,9 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     return true;
 }
 
-/* A knob of what only slabs have. At the start such an option is taken whatever the store, for a
- * line of options that another server had. */
+/* Whether the setting means anything with this store: those of slabs do only with --store=slab. At
+ * the start they are taken with any store, so that a server's line of options can be given to
+ * another. */
 static bool has_store(const struct settings *s, const struct setting *row) {
     return strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0;
 }

@@ -1,5 +1,5 @@
-/* The settings of the daemon: their values, and how these are found, set, checked and shown. Which
- * there are, settings_rows.h says. */
+/* The settings of the daemon: their values, and how one finds, sets, checks and shows them. The
+ * list of settings is in settings_rows.h. */
 #ifndef SLATE_SERVE_CONFIG_SETTINGS_H
 #define SLATE_SERVE_CONFIG_SETTINGS_H
 #include <stdbool.h>
@@ -51,7 +51,7 @@ enum setting_group {
     GROUP_COUNT
 };
 
-enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
+enum { OPT_EXTENDED = 1 }; /* stands in place of a letter: the option is a sub-option of -o */
 
 #define SETTING_C_FLAG(field) bool field;
 #define SETTING_C_NEGATED(field) bool field;
@@ -81,20 +81,19 @@ enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
 
 #define SETTING_IN_VAIN "accepted without effect" /* how the help of such a row begins */
 
-/* Texts are borrowed from whoever gave them (argv) or from the table; they live as long as the
- * process. */
+/* Texts belong to argv or to the table, and live as long as the process. */
 struct settings {
     SETTINGS(SETTING_MEMBER)
-    bool list_given; /* the one list holds what was given, and not its default */
+    bool list_given; /* the list of addresses holds what was given, not its default */
     bool maxbytes_given;
-    /* by row: it was given as an option; and means nothing here (setting_has_effect) */
+    /* by row: the option was given; it was given, but has no effect (setting_has_effect) */
     bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS];
-    char *config_text; /* of the file of --config, to be freed; NULL: none */
+    char *config_text; /* text of the file of --config, to be freed; NULL: there is none */
 };
 
 struct setting {
     const char *field, *stat, *name, *unit, *help;
-    const char *default_text; /* of texts and of what is only shown */
+    const char *default_text; /* of settings that hold a text, and of those that are only shown */
     double      default_number, min, max;
     size_t      offset; /* into struct settings */
     uint8_t     type, when, group;
@@ -104,47 +103,51 @@ extern const struct setting setting_table[SETTING_ROWS];
 
 enum { SETTING_WHY_BYTES = 256 };
 
-void settings_init(struct settings *); /* every value its default */
-/* By field, option or stat name, whole and case-sensitive; NULL: none. */
+void settings_init(struct settings *); /* sets every value to its default */
+/* Finds a setting by the name of its field, option or statistic, whole and with the same case.
+ * NULL: there is none. */
 const struct setting *setting_find(const char *name, size_t name_bytes);
 
-/* Sets one value from what a person wrote; NULL for an option given alone. `cleared`: as no_NAME.
- * False: refused, nothing changed, and `why` (SETTING_WHY_BYTES) holds a clause without the
- * option's name: "wants a whole number from …". */
+/* Sets one value from what a person wrote; `text` is NULL for an option given alone. `cleared`: it
+ * was written no_NAME. False: the value is refused and nothing has changed; `why`
+ * (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared,
                  char *why);
-/* Whether it may change, by its name, while a server with these settings runs: it is RUNTIME, no
- * other says it, and the store has it. */
+/* Whether a client may change the setting, by its name, while a server with these settings runs:
+ * the row is RUNTIME, has a name, and means something with this store. */
 bool setting_is_live(const struct settings *, const struct setting *);
-/* The row as it is then: a number of bytes is given as setting_format shows it, not in kilobytes or
- * megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to `memory_most`. */
+/* The row as it is for a server that runs. A number of bytes is given as setting_format shows it,
+ * not in kilobytes or megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to
+ * `memory_most`. */
 struct setting setting_live(const struct setting *, size_t memory_most);
-bool setting_takes_value(const struct setting *); /* the option needs an argument */
-/* False: memcached has it and it means nothing here; the help tells why. */
+bool setting_takes_value(const struct setting *); /* whether the option needs an argument */
+/* False: the option is memcached's and does nothing here; its help tells why. */
 bool setting_has_effect(const struct setting *);
 
-/* Rules that concern more than one value. False: `why` holds a whole sentence. */
+/* Checks the rules that concern more than one value. False: `why` holds a whole sentence. */
 bool settings_check(const struct settings *, char *why);
-/* Once, after the options: values that follow from others, then the rules. */
+/* Sets the values that follow from others, then checks the rules. Called once, after the options
+ * were read. */
 bool settings_settle(struct settings *, char *why);
 /* The file of users; NULL: nobody has to log in. */
 const char *settings_auth_file(const struct settings *);
 
-/* The value as one gives it. Returns its length; the text is cut at room - 1. */
+/* Writes the value as one would give it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
-/* Likewise, as `stats settings` shows it: as memcached does, which has other words for some. */
+/* Likewise, as `stats settings` shows it. That is memcached's way, which has other words for some
+ * values. */
 int  setting_format_stat(const struct settings *, const struct setting *, char *to, size_t room);
-/* as --describe has it: flag, whole, bytes, choice, ... */
+/* the type as --describe names it: flag, whole, bytes, choice, ... */
 const char *setting_type_name(const struct setting *);
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
-/* Whether all that may change while the server runs is the same. */
+/* Whether both have the same values of all settings that may change while the server runs. */
 bool settings_same_live(const struct settings *, const struct settings *);
 
 void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */
 
-/* --help without its head and foot, and --describe: field, option, type, default, min, max, unit,
- * when, group, stat, help. */
+/* Writes --help without its head and foot, and --describe, whose fields are: field, option, type,
+ * default, min, max, unit, when, group, stat, help. */
 void settings_help(FILE *);
 void settings_describe(FILE *);
 #endif

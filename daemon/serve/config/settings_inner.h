@@ -1,10 +1,10 @@
-/* What the files of settings share. */
+/* What settings*.c share. */
 #ifndef SLATE_SERVE_CONFIG_SETTINGS_INNER_H
 #define SLATE_SERVE_CONFIG_SETTINGS_INNER_H
 #include "serve/config/settings.h"
 
-/* Puts a sentence, or a clause of one, into `why` (SETTING_WHY_BYTES). Always false. */
+/* Writes a sentence, or a clause of one, into `why` (SETTING_WHY_BYTES). Returns false. */
 __attribute__((format(printf, 2, 3))) bool setting_refuse(char *why, const char *format, ...);
-/* Into the room of a choice, SETTING_CHOICE_BYTES. */
+/* Copies a choice into SETTING_CHOICE_BYTES of room. */
 void setting_put_choice(char *at, const char *text);
 #endif

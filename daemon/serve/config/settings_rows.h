@@ -19,8 +19,8 @@
 
 #define SETTINGS_MIB ((uint64_t)1 << 20)
 #define SETTINGS_GIB ((uint64_t)1 << 30)
-#define SETTINGS_PROCESS_MEMORY_MIN (24 * SETTINGS_MIB) /* the program alone takes about ten */
-/* of a server that runs, as in memcached; one may start with less */
+#define SETTINGS_PROCESS_MEMORY_MIN (24 * SETTINGS_MIB) /* the program itself takes about 10 MB */
+/* least memory limit of a server that runs, as in memcached; it may start with less */
 #define SETTINGS_LIVE_MEMORY_MIN (8 * SETTINGS_MIB)
 
 /* clang-format off */

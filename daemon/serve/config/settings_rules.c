@@ -7,9 +7,9 @@
 #include "serve/config/settings_inner.h"
 #include "serve/config/slab_sizes.h"
 
-enum { ITEM_HEADER_MAX = 48 }; /* of an item's bytes before its key, at most */
+enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before its key */
 
-/* memcached gives it as a number. */
+/* memcached gives the version as a number. */
 static void settle_min_version(struct settings *s) {
     char *version = s->ssl_min_version, number = version[0];
     if (version[1] == '\0') {
@@ -18,7 +18,7 @@ static void settle_min_version(struct settings *s) {
     }
 }
 
-/* Users of a file log in by a line of text, those of SASL by packets. */
+/* Users of a file log in by a line of text, those of SASL by packets of the binary protocol. */
 static bool settle_protocol(struct settings *s, char *why) {
     bool users = settings_auth_file(s) != NULL;
     if (strncmp(s->protocol, "auto", 4) == 0) {
@@ -37,7 +37,8 @@ static bool settle_protocol(struct settings *s, char *why) {
     return true;
 }
 
-/* A limit for the process: items may have all that the rest leaves, and connections a share. */
+/* With a limit for the whole process, items may have all that the rest leaves, unless -m says less,
+ * and connections have a share. */
 static void settle_process_memory(struct settings *s) {
     enum { BUFFERS_SHARE = 8 };
     if (s->process_memory == 0) {
@@ -59,11 +60,11 @@ bool settings_settle(struct settings *s, char *why) {
     if (!s->lru_maintainer) {
         setting_put_choice(s->policy, "lru");
     }
-    /* There are no size classes that could want each other's pages. */
+    /* Without slabs there are no classes that could want each other's pages. */
     if (strcmp(s->store, "slab") != 0) {
         setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
     }
-    if (!s->like_memcached) { /* then it is what keys are hashed by */
+    if (!s->like_memcached) { /* names the hash that is really used */
         setting_put_choice(s->hash_algorithm, "xxh3");
     }
     s->num_threads_per_udp = s->threads;

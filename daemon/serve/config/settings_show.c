@@ -44,7 +44,7 @@ int setting_format(const struct settings *s, const struct setting *row, char *to
 
 int setting_format_stat(const struct settings *s, const struct setting *row, char *to,
                         size_t room) {
-    /* SSL_VERIFY_PEER, and with it that the client must show one, and once a connection only */
+    /* OpenSSL's bits: SSL_VERIFY_PEER 1, ..._FAIL_IF_NO_PEER_CERT 2, ..._CLIENT_ONCE 4 */
     static const int verify_bits[] = {0, 1, 3, 7};
     const void *at = (const char *)s + row->offset;
     if (at == &s->ssl_verify_mode) {
@@ -88,7 +88,8 @@ static int option_form(char *to, size_t room, const struct setting *row) {
 
 static bool is_option(const struct setting *row) { return row->flag || row->name; }
 
-/* A default worth showing: not that a flag is off or that there is none. */
+/* Writes the default if it is worth showing. False: it is that a flag is off, or that there is
+ * none. */
 static bool default_text(const struct setting *row, char *to, size_t room) {
     struct settings defaults;
     if (row->type == SETTING_ACCEPTED || row->type == SETTING_ABSENT ||
@@ -124,8 +125,8 @@ static void help_row(FILE *to, const struct setting *row) {
 void settings_help(FILE *to) {
     for (unsigned group = 0; group < GROUP_COUNT; group++) {
         fprintf(to, "%s%s:\n", group ? "\n" : "", group_titles[group]);
-        /* Letters first, sub-options of -o after them; what this program lacks comes in one list at
-         * the end. */
+        /* options with a letter come first, then sub-options of -o, and at the end a list of those
+         * that this program lacks */
         for (int extended = 0; extended < 2; extended++) {
             for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS;
                  row++) {

@@ -1,9 +1,9 @@
-/* The rows of settings_rows.h as a table, and how one of them is found. */
+/* The rows of settings_rows.h as a table, and finding one of them. */
 #include <string.h>
 
 #include "serve/config/settings.h"
 
-/* What a type keeps of the default and of its place in the struct. */
+/* By type: the default as a number, the default as a text, and the place in struct settings. */
 #define NUMBER_FLAG(d) (d)
 #define NUMBER_NEGATED(d) (d)
 #define NUMBER_NEGSWITCH(d) (d)

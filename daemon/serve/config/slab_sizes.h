@@ -1,4 +1,4 @@
-/* Explicit chunk sizes, as `-o slab_sizes=96-200-1000` gives them. */
+/* A list of chunk sizes, as `-o slab_sizes=96-200-1000` gives it. */
 #ifndef SLATE_SERVE_CONFIG_SLAB_SIZES_H
 #define SLATE_SERVE_CONFIG_SLAB_SIZES_H
 #include <stdbool.h>
@@ -13,9 +13,9 @@ struct slab_sizes {
     unsigned count;
 };
 
-/* Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to under
- * chunk_bytes_max, which is itself the last class; at most class_most - 1 of them. False: `why`
- * (SETTING_WHY_BYTES) holds a sentence. */
+/* Reads the list. Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to
+ * less than chunk_bytes_max, which is added as the last; there are at most class_most - 1. False:
+ * the list is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
 bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
                       struct slab_sizes *, char *why);
 #endif

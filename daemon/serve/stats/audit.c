@@ -1,4 +1,4 @@
-/* stats audit: the last changes, and between them, by their time, the last page moves. */
+/* stats audit: the last changes and the last page moves, in the order of their times. */
 #include <inttypes.h>
 #include <stdlib.h>
 

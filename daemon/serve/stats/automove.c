@@ -1,4 +1,4 @@
-/* stats automove: what a page is worth to each class, for a mode that weighs them. */
+/* stats automove: what a page is worth to each class, if the mode measures that. */
 #include <inttypes.h>
 
 #include "serve/stats/stats.h"
@@ -11,7 +11,8 @@
     X(requests, counter, operations, U64, w.requests, \
       "hits, misses and stores at the end of its last window")
 
-/* Of each class that has pages, as CLASS:field; hits are a page and 1000 requests. */
+/* Rows of each class that has pages, shown as CLASS:field. Hits are those that one page brings in
+ * 1000 requests. */
 #define WORTH_FIELDS(X) \
     X(pages, gauge, pages, "%u", w->pages[i], "pages the class has") \
     X(gain, gauge, hits, "%.3f", c->gain, \

@@ -11,7 +11,7 @@ struct class_stats {
     const struct evict_policy *policy;
 };
 
-/* memcached's names for the four lists stand for whatever the policy keeps there. */
+/* memcached's names for its four lists, each for what the policy keeps in its place. */
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
 static uint64_t list_items(const struct class_stats *c, unsigned list) {
     return c->facts->list_items[list];
@@ -20,7 +20,8 @@ static uint64_t list_age_s(const struct class_stats *c, unsigned list) {
     return c->facts->list_age_s[list];
 }
 
-/* Of the list that victims come from; while nothing has got there, of the oldest item. */
+/* Age of the oldest item in the list that victims come from; while that list is empty, of the
+ * oldest item in any list. */
 static uint64_t tail_age_s(const struct class_stats *c) {
     uint64_t age_s = list_age_s(c, c->policy->tail_list);
     for (unsigned i = 0; list_items(c, c->policy->tail_list) == 0 && i < EVICT_LISTS; i++) {
@@ -29,8 +30,8 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     return age_s;
 }
 
-/* Rows with a condition in front: ALWAYS, or SEGMENTED for those that a flat policy does not show,
- * as in memcached. */
+/* ALWAYS and SEGMENTED rows have a condition in front. As in memcached, a policy with a single list
+ * does not show the SEGMENTED rows. */
 /* clang-format off */
 #define ITEMS_STATS(ALWAYS, SEGMENTED, IF_TEMP) \
     ALWAYS(number, gauge, items, U64, c->facts->items, "items of the class") \
@@ -125,15 +126,15 @@ static uint64_t total_chunks(const struct class_stats *c) {
     return (uint64_t)c->facts->slab.pages * c->facts->slab.chunks_per_page;
 }
 
-/* Those the partitions keep in stock are free too. Counts come from several moments, so they are
- * bounded. */
+/* Chunks that partitions have in stock are free, too. The counts come from several moments, so the
+ * sum is bounded. */
 static uint64_t free_chunks(const struct class_stats *c) {
     uint64_t all = total_chunks(c),
              n = (uint64_t)c->facts->slab.free_chunks + c->facts->stock_chunks;
     return n < all ? n : all;
 }
 
-/* All classes from `first` on at one go, into an array by id; returns the highest. */
+/* Fills an array, by id, with the facts of all classes from `first` on; returns the highest id. */
 static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_class_facts *by_id) {
     unsigned count = cache_slab(cache)->class_count;
     struct class_set ids = {{0}};
@@ -191,7 +192,7 @@ void stats_items(struct command_context *ctx) { pieces_answer(ctx, write_items, 
 
 static void put_slabs(struct text_out *out, const struct class_stats *c) { SLABS_STATS(PUT_SLABS) }
 
-/* Of the classes that were told of. */
+/* Sums over the classes that were shown. */
 struct slabs_totals {
     uint64_t active, bytes;
 };

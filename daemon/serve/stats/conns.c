@@ -1,6 +1,6 @@
-/* stats conns: every socket, listeners too, as they came. A piece copies a few records at a time
- * under the registry's lock, so that neither those who connect nor those who ask too wait for an
- * answer to be written. */
+/* stats conns: every socket, listeners too, in the order in which they came. A piece of the answer
+ * copies a few records under the registry's lock, and writes them after it: so neither clients that
+ * connect nor others that ask wait for the writing. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -9,12 +9,12 @@
 enum { RECORDS_A_LOCK = 16 };
 
 struct conns {
-    struct command_more   more; /* first: the session knows only this */
+    struct command_more   more; /* the first member, for the session knows only this part */
     struct conn_registry *registry;
     struct conn_cursor    cursor;
 };
 
-/* What a line tells, copied. */
+/* A copy of what a line tells. */
 struct conn_shown {
     int         fd;
     uint32_t    last_s;

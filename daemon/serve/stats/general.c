@@ -29,8 +29,8 @@ struct general {
 #define MOVED(field) (g->tune.field - g->base.tune.field)
 #define WATCH(field) (g->watch.field - g->base.watch.field)
 
-/* What this server has no counterpart of is 0, as on a memcached that does not use it. WITH: rows
- * with a condition in front, which memcached shows only where it holds. */
+/* A statistic of something that this server does not have is 0, as on a memcached that does not use
+ * it. WITH rows have a condition in front: memcached shows them only where it holds. */
 /* clang-format off */
 #define GENERAL_STATS(X, WITH) \
     X(pid, gauge, id, U64, getpid(), "process id") \

@@ -1,4 +1,5 @@
-/* stats geometry: a change of the chunk sizes, and the classes it leaves and makes. */
+/* stats geometry: the change of chunk sizes that is under way, with the classes that end and begin
+ * by it. */
 #include <inttypes.h>
 
 #include "serve/stats/stats.h"
@@ -6,7 +7,7 @@
 struct geometry_stats {
     struct geometry_facts facts;
     const char           *state, *follows;
-    uint32_t              pages_old, pages_new; /* of retired and of other classes */
+    uint32_t              pages_old, pages_new; /* of classes that retire, and of the others */
     unsigned              classes_old, classes_new;
 };
 
@@ -80,7 +81,7 @@ void stats_geometry(struct command_context *ctx) {
     const struct slab *slab = cache_slab(ctx->server->cache);
     struct slab_class_facts facts[SLAB_CLASSES_MAX];
     struct geometry_stats here = {.pages_old = 0}, *const s = &here;
-    /* else one stands for all of it */
+    /* the other stores have one class for all sizes, which is not shown */
     unsigned count =
         cache_store_kind(ctx->server->cache) == CACHE_STORE_SLAB ? slab->class_count : 0;
     struct settings settings;

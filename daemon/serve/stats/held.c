@@ -1,5 +1,5 @@
-/* What the cache holds and how long it held what it evicted: stats sizehist, stats sizes, stats
- * evictions. */
+/* stats sizehist, stats sizes, stats evictions: what the cache holds, and how long it held what it
+ * evicted. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -22,7 +22,8 @@
 const struct counter_info stats_sizehist_info[] = {
     SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-/* Eight lines an octave. */
+/* The upper end of the line that counts this size; there are eight lines between a power of two and
+ * the next. */
 static uint32_t line_end(uint32_t bytes) {
     uint32_t octave = 1u << (31u - (unsigned)__builtin_clz(bytes > 8 ? bytes - 1 : 8)),
              step = octave / 8;
@@ -87,7 +88,7 @@ enum { WALK_ROOM = 256, SIZE_STEP_BYTES = 32 };
 
 struct size_steps {
     struct cache_walk    walk;
-    struct cache_walked *items; /* of one bucket; WALK_ROOM of them */
+    struct cache_walked *items; /* items of one bucket, at most WALK_ROOM */
     uint64_t            *counts;
     size_t               count;
 };
@@ -137,7 +138,7 @@ void stats_size_steps(struct command_context *ctx) {
     tell_shared(ctx, &ctx->server->shared[SERVER_SHARED_SIZES], &maker);
 }
 
-/* --- stats evictions: as CLASS:field, of classes that evicted --- */
+/* --- stats evictions: rows of classes that evicted, as CLASS:field --- */
 
 const struct counter_info stats_evictions_info[] = {
     CACHE_AGE_COUNTERS(COUNTER_INFO){"last_s", "gauge", "seconds",

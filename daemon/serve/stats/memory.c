@@ -1,4 +1,4 @@
-/* Where the memory of the process is: stats memory. */
+/* stats memory: what the memory of the process is used for. */
 #include <inttypes.h>
 
 #include "serve/stats/stats.h"

@@ -1,4 +1,4 @@
-/* stats moves: how pages move, and the last moves one by one. */
+/* stats moves: sums over all page moves, and the last moves one by one. */
 #include <inttypes.h>
 
 #include "serve/pieces.h"
@@ -34,7 +34,7 @@
     X(last_busy, text, reason, TEXT, t.last_busy ? t.last_busy : "none", \
       "why an item could last not be moved")
 
-/* Fields of one move, as NUMBER:field. */
+/* Rows of one move, as NUMBER:field. */
 #define MOVE_FIELDS(X) \
     X(time, "%" PRIu64 ".%03u", m->unix_ms / 1000, (unsigned)(m->unix_ms % 1000)) \
     X(mode, "%s", m->by) \

@@ -1,4 +1,4 @@
-/* What is ours alone: stats slated, stats policies. stats moves is in moves.c. */
+/* stats slated and stats policies, which memcached does not have. */
 #include <inttypes.h>
 
 #include "mem/item.h"

@@ -1,4 +1,4 @@
-/* stats pages: every page a class has, with what is free in it, its state and its age. */
+/* stats pages: every page that a class has, with its free chunks, its state and its age. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 #include "serve/pieces.h"
 #include "serve/stats/stats.h"
 
-enum { PAGES_SHOWN = 4096 }; /* of one answer: about 200 kB */
+enum { PAGES_SHOWN = 4096 }; /* in one answer, which has about 200 kB then */
 
 struct pages {
     uint32_t limit, out, next;
@@ -38,8 +38,8 @@ static void put_page(struct text_out *out, uint32_t number, const struct slab_pa
     }
 }
 
-/* The first page that a class has, from `page` on; 0: there is none. Page 0 is never asked for as
- * the next one. */
+/* The first page from `page` on that belongs to a class; 0: there is none. Nobody asks for page 0
+ * as a next one. */
 static uint32_t next_page(const struct slab *slab, uint32_t page) {
     while (page < arena_page_end(slab->arena) && slab_page_class(slab, page) == SLAB_CLASS_NONE) {
         page++;
@@ -47,7 +47,7 @@ static uint32_t next_page(const struct slab *slab, uint32_t page) {
     return page < arena_page_end(slab->arena) ? page : 0;
 }
 
-/* `state`: how many pages are still to be shown. */
+/* *state is the number of pages that are still to be shown. */
 static bool write_pages(struct command_context *ctx, uint32_t *next, void *state) {
     struct slab *slab = cache_slab(ctx->server->cache);
     struct text_out *out = ctx->out;

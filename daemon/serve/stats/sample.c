@@ -1,4 +1,4 @@
-/* What the sampled keys tell: stats curve, stats whatif, stats hotkeys. */
+/* stats curve, stats whatif, stats hotkeys: what the sampled keys tell. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -31,7 +31,8 @@ enum { HOT_SHOWN = 20 };
     X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
       "why auto changed the policy last")
 
-/* Of each policy, as NAME:field; of classes with reads enough as class:ID:NAME:field. */
+/* Rows of each policy, as NAME:field, and for classes that were read often enough as
+ * class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \
     X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "to expect under this policy") \
     X(difference, gauge, ratio, "%+.4f", p->difference, "from today's") \
@@ -46,7 +47,7 @@ enum { HOT_SHOWN = 20 };
     X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
       "under the LRU in these bytes; point:BYTES lines give it for other sizes")
 
-/* Of the whole cache, under its own policy, from miniature caches of these sizes. */
+/* Rows of the whole cache under its own policy, from miniature caches of these sizes. */
 #define SIZES_STATS(X) \
     X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], "to expect with half the memory") \
     X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, \

@@ -36,7 +36,8 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     } else if (what && (word_begins(what, "on") || word_begins(what, "off"))) {
         server_settings(ctx->server, &from);
         to = from;
-        to.detail_enabled = word_begins(what, "on"); /* the first of the two, when cut to `o` */
+        /* "o" may be either word: memcached takes it for "on" */
+        to.detail_enabled = word_begins(what, "on");
         admin_change(ctx, &from, &to, why);
         text_out_str(ctx->out, ANSWER_OK);
     } else {
@@ -96,7 +97,7 @@ static const struct {
     {"memory", stats_memory_info},
 };
 
-/* Where in the tables a piece goes on. */
+/* Where in the tables the next piece of the answer begins. */
 struct described {
     size_t table;
 };
@@ -146,8 +147,8 @@ static void part_slabs(struct command_context *ctx, const struct words *w) {
     stats_slabs(ctx);
 }
 
-/* Ours, unlike memcached's, take no words that they do not know. `end` is what they do not write
- * themselves. */
+/* A part of ours refuses words that it does not know, unlike those of memcached. `end` is the END
+ * line of a part that does not write it itself. */
 #define STATS_OWN_PART(name, end)                                                  \
     static void part_##name(struct command_context *ctx, const struct words *w) { \
         if (w->count > 2) {                                                        \
@@ -169,8 +170,8 @@ STATS_OWN_PART(whatif, "")
 STATS_OWN_PART(sizehist, "")
 STATS_OWN_PART(evictions, "")
 
-/* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the
- * others. */
+/* As in memcached, any beginning of one of the first six names will do, and the first row that fits
+ * counts. The other names are taken as a whole. */
 static const struct {
     const char *name;
     bool        begins;
@@ -196,8 +197,7 @@ void stats_command(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "END\r\n");
         return;
     }
-    /* Whole words first: `stats describe` is not the beginning of anything, but nothing may shadow
-     * it either. */
+    /* Looks for a whole word first, so that no beginning of another name hides `stats describe`. */
     for (int begins = 0; begins < 2; begins++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
             if (begins ? kinds[i].begins && word_begins(&w->word[1], kinds[i].name)

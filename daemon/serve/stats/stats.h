@@ -1,10 +1,11 @@
-/* The stats command: memcached's answers by its names and in its order, and ours under names of
- * their own.
+/* The stats command. It answers memcached's questions by memcached's names and in memcached's
+ * order, and what only slated has under names of its own.
  *
- * Every counter has one row in a table here or in its room's header; the row makes the answer and
- * the line of `stats describe`. To add a counter, add a row. Threading: the session's worker; sums
- * take other threads' counters as they are, so values of one answer may be a few operations
- * apart. */
+ * Every counter has one row, in a table here or in its room's header; the row makes the answer and
+ * the line of `stats describe`. To add a counter, add a row.
+ *
+ * Threading: the session's worker. A sum reads other threads' counters while these count, so values
+ * of one answer may be a few operations apart. */
 #ifndef SLATE_SERVE_STATS_STATS_H
 #define SLATE_SERVE_STATS_STATS_H
 #include <stdio.h>
@@ -18,7 +19,7 @@ void stats_command(struct command_context *, const struct words *);
 /* Every row of the tables as a line of tab-separated fields: table, name, kind, unit, help. */
 void stats_describe_counters(FILE *);
 
-/* The parts of it that are short: each writes STAT lines without END. */
+/* Short parts: each writes STAT lines without END. */
 void stats_general(struct command_context *); /* general.c */
 void stats_slated(struct command_context *);   /* own.c */
 void stats_memory(struct command_context *);   /* memory.c */
@@ -27,8 +28,8 @@ void stats_automove(struct command_context *); /* automove.c */
 void stats_config(struct command_context *);  /* config.c */
 void stats_geometry(struct command_context *); /* geometry.c */
 
-/* Those that go out in pieces, with their END (serve/pieces.h), and those that take words, with END
- * or an error. */
+/* Parts that go out in pieces and write END themselves (serve/pieces.h); and parts that take words,
+ * which write END or an error. */
 void stats_conns(struct command_context *, const struct words *); /* conns.c */
 void stats_items(struct command_context *);   /* classes.c */
 void stats_slabs(struct command_context *);
@@ -42,7 +43,7 @@ void stats_size_steps(struct command_context *); /* held.c */
 void stats_evictions(struct command_context *);
 void stats_pages(struct command_context *, const struct words *); /* pages.c */
 
-/* Their rows, for `stats describe`; tables end with a NULL name. */
+/* Rows of the parts, for `stats describe`. A table ends with a NULL name. */
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[],
     stats_slated_info[], stats_memory_info[], stats_moves_info[], stats_automove_info[],
     stats_geometry_info[], stats_whatif_info[], stats_curve_info[], stats_evictions_info[],

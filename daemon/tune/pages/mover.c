@@ -56,13 +56,13 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
     return slab_pages_beyond(slab, move->from, move->last_too ? 0 : 1) > 0;
 }
 
-/* A page on its way, and whether it was in use when that began. */
+/* A page that is being emptied, and whether something in it was in use when that began. */
 struct begun {
     struct page_take take;
     bool             was_in_use;
 };
 
-/* Takes the page that is to leave; false: there is none. One that is in use is taken only when all
+/* Takes the page that is to leave. False: there is none. A page that is in use is taken only if all
  * are. */
 static bool begin(struct mover *m, const struct page_move *move, struct begun *b) {
     uint32_t pages[CACHE_SPARE_MAX];
@@ -89,7 +89,7 @@ struct leaving {
     struct mover *m;
     uint32_t      page;
     unsigned      from, to;
-    /* a client holds something in it: nothing goes for a page that cannot be had */
+    /* a client holds something in the page, so it cannot be had: nothing in it is dropped */
     bool          held;
 };
 
@@ -100,8 +100,9 @@ static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
                      : "reader");
 }
 
-/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being
- * sent: one to it and one from it would be none moved. Returns how many chunks it went over. */
+/* If there is no room for what is rescued, the class gets a page of the pool; but not when the move
+ * is to the pool, for one page out and one page in would be no move. Returns how many chunks it
+ * went over. */
 static unsigned empty_chunk(void *arg, uint32_t chunk) {
     const struct leaving *l = arg;
     struct mover *m = l->m;
@@ -269,11 +270,12 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
                 emptied[n++] = begun[i].take;
             } else {
                 put_back(m, move, &begun[i].take, r);
-                all_in_use = begun[i].was_in_use; /* the next would be no better */
+                /* if this one was in use from the start, so are all others */
+                all_in_use = begun[i].was_in_use;
             }
         }
     }
-    /* perhaps between two pages, when none had to be put back */
+    /* it may have been cancelled between two pages, when there was none to put back */
     if (n < move->pages && cancelled(m)) {
         r->why_not = "cancelled";
     }
@@ -313,7 +315,7 @@ struct handing {
     unsigned                count, done;
 };
 
-/* A step, for what a page gives back to the system takes its time. */
+/* Hands over one page: a step of its own, because giving memory back to the system takes time. */
 static bool hand_over(void *arg) {
     struct handing *h = arg;
     cache_page_hand_over(&h->pages[h->done++], h->move->to);

@@ -30,7 +30,7 @@
 #include "tune/pages/pace.h"
 
 enum {
-    MOVER_AVOIDED = 8,      /* pages lately given up that are not tried again at once */
+    MOVER_AVOIDED = 8,      /* pages lately given up, which are not tried again for a while */
     MOVER_PAGES_MAX = 8,    /* in one move */
     MOVER_FAILURES_MAX = 3, /* pages that may go back in one move */
 };
@@ -41,33 +41,33 @@ struct mover {
     struct pace         *pace; /* the owner's */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
-    /* no page is waited for any longer; NULL: there is time */
+    /* true: wait for no page any longer. NULL: there is time. */
     bool               (*hurry)(void *owner);
-    /* how many pages are to be had at most, by now; NULL: as many as the move says */
+    /* how many pages are wanted by now; NULL: as many as the move says */
     uint32_t           (*wanted)(void *owner);
     void                *owner;
-    /* the move under way puts its page back and ends; the owner clears it */
+    /* ends the move under way, which puts its page back; the owner clears it */
     _Atomic bool         cancel;
     _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items,
         busy_deletes, no_room, given_up;
-    /* none, draft, reader, no room, turn: why the last chunk or page could not move */
+    /* why the last chunk or page could not move: none, draft, reader, no room, turn */
     _Atomic(const char *) last_busy;
 };
 
 /* What became of a move. */
 struct move_result {
     unsigned    pages;     /* that changed hands */
-    unsigned    helped;    /* of them, those that sets emptied */
+    unsigned    helped;    /* those of them that sets emptied */
     unsigned    given_up;  /* pages put back */
-    /* items; lost: live ones that were evicted for it */
+    /* items; lost are live ones that were evicted for the move */
     uint64_t    rescued, chunks_rescued, lost, expired;
     uint64_t    duration_us;
     const char *why_not;   /* why fewer pages moved than asked for; NULL: they all did */
 };
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
-/* Up to `pages` (at most MOVER_PAGES_MAX) from a class, or SLAB_CLASS_NONE, the pool, to another,
- * or to the pool. Returns how many moved. A class keeps its last page unless the move says
- * otherwise; one whose size is not wanted any more gets none. `result` may be NULL. */
+/* Moves up to `pages` (at most MOVER_PAGES_MAX) from a class or the pool to a class or the pool;
+ * the pool is SLAB_CLASS_NONE. Returns how many moved. A class keeps its last page unless the move
+ * says otherwise, and a class that is retired gets no page. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
 #endif

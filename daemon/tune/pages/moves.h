@@ -1,4 +1,4 @@
-/* The last page moves, for `stats moves` and the audit log. Threading: any thread; a copy is of one
+/* The last page moves, for `stats moves` and the audit log. Threading: any thread. A copy shows one
  * moment. */
 #ifndef SLATE_TUNE_PAGES_MOVES_H
 #define SLATE_TUNE_PAGES_MOVES_H
@@ -21,19 +21,19 @@ struct move_record {
 
 struct move_log {
     struct lock        lock;
-    uint64_t           count;        /* ever; the newest is at (count - 1) % MOVES_KEPT */
+    uint64_t           count;        /* moves ever; the newest is at (count - 1) % MOVES_KEPT */
     struct move_record ring[MOVES_KEPT];
 };
 
 void move_log_init(struct move_log *);
 void move_log_fini(struct move_log *);
-/* Logs it (base/log.h) and keeps it. */
+/* Keeps the move and its result, and logs them (base/log.h). */
 void move_log_add(struct move_log *, const char *by, const struct page_move *,
                   const struct move_result *);
-/* The kept ones, oldest first; returns how many, at most MOVES_KEPT. */
+/* Copies the moves that are kept, the oldest first; returns how many, at most MOVES_KEPT. */
 unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_KEPT]);
-/* "moved", "moved in part, …", "given up, …". */
+/* Writes what became of it: "moved", "moved in part, …" or "given up, …". */
 void move_outcome(const struct move_record *, char *to, size_t room);
-/* All of it but who and when, for a line of a log. */
+/* Writes all of it but by whom and when, for a line of a log. */
 void move_sentence(const struct move_record *, char to[MOVE_SENTENCE_BYTES]);
 #endif

@@ -3,8 +3,8 @@
 #include "tune/pages/empty.h"
 
 enum {
-    REST_SHARE = 2,  /* of the time that a page may take, this part is for rests */
-    HELD_SHARE = 32, /* one page in so many may be held */
+    REST_SHARE = 2,  /* one part in so many of the time that a page may take is for rests */
+    HELD_SHARE = 32, /* one page in so many may be held back */
 };
 
 void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
@@ -38,7 +38,7 @@ struct refitting {
     struct refit    *r;
     uint32_t         page;
     enum cache_refit how;
-    /* why chunks stay: what lives there is being stored or sent, or found no chunk */
+    /* why chunks stay: something is being stored or sent; something found no chunk to go to */
     bool             in_use, no_room;
 };
 
@@ -50,7 +50,7 @@ static unsigned refit_chunk(void *arg, uint32_t chunk) {
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
         moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_FREE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, p->page, chunk)) {
-        /* nothing goes to make room for it: its chunk could not be had all the same */
+        /* its chunk cannot be had anyway, so nothing is dropped to make room for it */
         p->in_use = true;
     } else if (moved == CACHE_MOVED_NO_ROOM && p->how == CACHE_REFIT_ROOM) {
         moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_ROOM, &wanted);
@@ -81,7 +81,7 @@ static enum refit_result refit_chunks(struct refit *r, struct page_take *take) {
         if (emptying_pass(&e)) {
             return cache_quiesce(r->ct, EMPTY_PATIENCE_US) ? REFIT_EMPTIED : REFIT_IN_USE;
         }
-        /* a page that is in use is not to be had for what goes to make room */
+        /* nothing is dropped for a page that is in use, since it cannot be had */
         bool wants_room = p.no_room && !p.in_use;
         if (wants_room && !cache_evicts(r->cache)) {
             return REFIT_NO_ROOM;

@@ -1,6 +1,6 @@
-/* Which class gives pages when any will do, and how many before the next look: first those whose
- * free chunks make whole pages, for then all that lives in a page finds room; then, by what their
- * pages are worth, the cheapest. */
+/* Which class gives pages when any will do, and how many before one looks again. First come classes
+ * whose free chunks make whole pages, for then all that lives in a page finds room elsewhere. Then
+ * comes the class whose pages are worth least. */
 #include "tune/pages/spare.h"
 
 #include "tune/pages/mover.h"
@@ -12,15 +12,15 @@ struct comparing {
     struct pace            *pace;
     const struct class_set *except;
     bool                    last_too;
-    /* classes that have free chunks, but of which no page can be had now */
+    /* classes that have free chunks, but whose pages are all in use now */
     struct class_set        held;
-    /* By value, a class a step. */
+    /* for the choice by value, which looks at a class a step */
     unsigned at, cheapest;
     uint32_t most_pages;
     /* pages of the cheapest class that were looked at, the cheapest first */
     unsigned count;
     uint64_t value[MOVER_PAGES_MAX];
-    uint64_t next_least;              /* of the other classes' cheapest pages */
+    uint64_t next_least;              /* least value of a page of any other class */
 };
 
 /* Pages that a class may lose. */
@@ -89,7 +89,7 @@ static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages
            (least == c->value[0] && pages > c->most_pages);
 }
 
-/* Classes of pages that are all on the move have none to look at. */
+/* A class whose pages are all on the move has none to look at. */
 static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages) {
     uint32_t page[MOVER_PAGES_MAX];
     unsigned n = cache_spare_pages(c->ct, class_id, PICK_LEAST_VALUE, page, MOVER_PAGES_MAX);
@@ -121,7 +121,7 @@ static bool compare_next(void *arg) {
     return c->at <= cache_slab(c->cache)->class_count;
 }
 
-/* Pages that are worth no more than any other class's; at least one. */
+/* How many of the cheapest class's pages are worth no more than any other class's; at least one. */
 static unsigned cheap_pages(const struct comparing *c) {
     unsigned n = 1;
     while (n < c->count && c->value[n] <= c->next_least) {
@@ -138,8 +138,8 @@ static void find_cheapest(struct comparing *c, struct page_move *move) {
     move->pages = pages < move->pages ? pages : move->pages;
 }
 
-/* The only class that can give pages may as well give all: those of blocks, which drain together,
- * do so much faster. */
+/* If only one class can give pages, it gives all that are wanted: pages of blocks drain together,
+ * much faster than one after the other. */
 bool spare_choose(struct cache *cache, struct cache_thread *ct, struct pace *pace,
                   const struct class_set *except, struct page_move *move) {
     struct comparing c = {.cache = cache,

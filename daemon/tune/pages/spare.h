@@ -8,9 +8,9 @@
 #include "tune/decision.h"
 #include "tune/pages/pace.h"
 
-/* Sets the class that gives, and lowers the pages to as many as it gives before another is to be
- * looked for. Classes with free chunks for what lives in their pages go first, then those with the
- * pages of least value. False: none but those of `except` has two pages (one, when the move takes
+/* Sets the class that gives, and lowers the number of pages to what it gives before one is to look
+ * again. Classes with free chunks for what lives in their pages come first, then the class with the
+ * pages of least value. False: no class but those of `except` has two pages (one, if the move takes
  * the last too). */
 bool spare_choose(struct cache *, struct cache_thread *, struct pace *,
                   const struct class_set *except, struct page_move *);
