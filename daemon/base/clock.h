@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 enum { CLOCK_EPOCH_S = 2 };
+#define CLOCK_SECOND_US UINT64_C(1000000)
 #define CLOCK_RELATIVE_MAX_S (60 * 60 * 24 * 30) /* larger expiry times are absolute unix times */
 
 /* before any other call and any thread; marks the start of the process. Once is enough */

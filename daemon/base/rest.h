@@ -26,8 +26,11 @@ bool rest_await(struct rest *, uint64_t most_us);
 void rest_end(struct rest *);
 
 void rest_until_end(struct rest *);
+static inline bool rest_is_asked(const struct rest *r) {
+    return atomic_load_explicit(&r->asked, memory_order_relaxed);
+}
 static inline void rest_here(struct rest *r) {
-    if (atomic_load_explicit(&r->asked, memory_order_relaxed)) {
+    if (rest_is_asked(r)) {
         rest_until_end(r);
     }
 }

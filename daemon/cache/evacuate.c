@@ -15,8 +15,9 @@ enum {
 };
 
 void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint32_t chunk) {
+    enum { AHEAD = 8 };
     const struct cache *c = ct->cache;
-    const struct item *it = slab_page_chunk(c->slab, page, chunk);
+    const struct item *it = slab_page_chunk(c->slab, page, chunk + AHEAD);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
     if (it != NULL && item_state(it) == CHUNK_LINKED && copy_key_warily(it, bytes, &key)) {

@@ -80,7 +80,8 @@ enum cache_moved {
 enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk,
                                 bool may_evict);
 unsigned cache_tails_moved(const struct cache_thread *); /* after CACHE_MOVED_CHUNK */
-/* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
+/* Called before the chunk is emptied: prefetches what emptying one some chunks further will touch.
+ * A hint only. */
 void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
 /* From now on this thread evicts in order to empty pages, not because stores need memory: each
  * eviction also counts as evicted_by_moves. */
@@ -135,7 +136,7 @@ void cache_page_put_back(const struct page_take *);
  * nothing free there, empty pages of the one that gives, and hand them over --- */
 enum { CACHE_HELP_PAGES = 8 }; /* under way at a time */
 struct cache_helped {
-    uint32_t pages; /* that changed hands */
+    uint32_t pages; /* that sets emptied */
     /* of what lived in pages that sets worked on */
     uint64_t rescued, chunks_rescued, evicted, expired;
 };
@@ -144,17 +145,26 @@ struct cache_helped {
  * thread, as what follows. */
 void     cache_help_begin(struct cache *, unsigned from, unsigned to, uint32_t pages);
 struct cache_help_state {
-    uint32_t pages;     /* that changed hands since */
+    uint32_t pages;     /* that sets emptied since */
     uint32_t left;      /* that may still be begun */
     uint32_t under_way;
     uint64_t bytes;     /* that sets went over, ever */
 };
 struct cache_help_state cache_help_state(const struct cache *);
-void     cache_help_no_more(struct cache *); /* is begun; what is under way goes on */
-/* They begin none any more. Returns how many pages they had under way: those are the caller's to
- * empty and hand over, or to put back. Waits for a set that works on one. */
+/* They begin none any more. Returns how many pages they had begun and not emptied: those are the
+ * caller's to empty and hand over, or to put back. Waits for a set that works on one. */
 unsigned cache_help_end(struct cache_thread *, struct page_take taken[CACHE_HELP_PAGES],
                         struct cache_helped *);
+
+/* An emptied page changes hands once all turns have ended that were under way when it was found
+ * empty. Nobody need wait for that: a page that is left here is handed over by a set of its class
+ * that finds nothing free, or by cache_help_hand_over, whichever comes first. */
+/* False: too many wait already. */
+bool     cache_help_leave(struct cache_thread *, const struct page_take *, unsigned to_class);
+/* Hands over those that can be. Returns how many still wait. */
+unsigned cache_help_hand_over(struct cache_thread *);
+/* Waits until none does; after `deadline_us` puts back those that still do. Outside a turn. */
+void     cache_help_settle(struct cache_thread *, uint64_t deadline_us);
 
 /* Waits until every other thread has left the turn it was in, so that none holds a reference from
  * before; the caller holds none either. Returns at once when they are idle; false after

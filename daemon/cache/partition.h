@@ -61,6 +61,7 @@ struct helped_page {
 struct help {
     _Atomic uint32_t pair; /* whose pages go to whom, by help_pair; 0: sets are to do nothing */
     _Atomic uint32_t left; /* pages that sets may begin yet */
+    _Atomic uint32_t waiting; /* emptied pages that wait for turns to end */
     /* by sets, since cache_help_begin */
     _Atomic uint64_t pages, bytes_passed, rescued, chunks_rescued, evicted, expired;
     _Atomic bool     picking; /* what follows belongs to the thread that set it */
@@ -206,10 +207,11 @@ static inline uint32_t ref_of_item(const struct cache *c, const void *it) {
     return node_ref(&c->arena->space, it);
 }
 
-/* Whether sets of the class are to empty pages (help.c). */
+/* Whether a set of the class may find something to do for a page (help.c). */
 static inline bool help_is_wanted(const struct cache *c, unsigned class_id) {
     uint32_t pair = atomic_load_explicit(&c->help.pair, memory_order_relaxed);
-    return pair != 0 && help_receiver(pair) == class_id;
+    return (pair != 0 && help_receiver(pair) == class_id) ||
+           atomic_load_explicit(&c->help.waiting, memory_order_relaxed) > 0;
 }
 
 static inline const struct evict_policy *policy_of(const struct cache *c, unsigned class_id) {

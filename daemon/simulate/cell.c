@@ -9,7 +9,6 @@
 #include "tune/whatif/whatif.h"
 
 enum { TURN_REQUESTS = 32 }; /* the clock is set, and pages may change hands, so often */
-#define SECOND_US UINT64_C(1000000) /* and when the trace begins, for the tuner: 0 is never */
 
 struct simulate_cell {
     struct mini         *mini; /* one of mini and cache is NULL */
@@ -132,7 +131,9 @@ static void play_cache(struct simulate_cell *c, const struct simulate_request *r
         if (c->requests % TURN_REQUESTS == 0) {
             cache_turn_end(c->ct);
             show_time((int64_t)(c->requests / c->requests_per_s));
-            tuner_tend_at(c->tuner, SECOND_US + c->requests * SECOND_US / c->requests_per_s);
+            /* the trace begins at a second of the tuner's time, for 0 means never */
+            tuner_tend_at(c->tuner, CLOCK_SECOND_US +
+                                        c->requests * CLOCK_SECOND_US / c->requests_per_s);
             cache_turn_begin(c->ct);
         }
         if (get(c->ct, &q->key)) {

@@ -119,6 +119,7 @@ static unsigned carry_out(struct tuner *t, const struct decision *d) {
     char by[2 * AUTOMOVE_NAME_BYTES];
     snprintf(by, sizeof by, "%s%s", t->active.mode->name, t->active.argument);
     t->mover.hurry = tuner_is_asked;
+    t->mover.leaves = t->pace.started;
     for (unsigned i = 0; i < d->count && !atomic_load_explicit(&t->stop, memory_order_relaxed);
          i++) {
         unsigned pages = tuner_move(t, by, &d->moves[i]);
@@ -128,6 +129,7 @@ static unsigned carry_out(struct tuner *t, const struct decision *d) {
         moved += pages;
     }
     t->mover.hurry = NULL;
+    t->mover.leaves = false;
     return moved;
 }
 

@@ -11,6 +11,7 @@
 enum {
     REASON_BYTES = 160,
     DECISION_MOVES_MAX = 8,
+    MOVE_PAGES_MAX = 8, /* in one move; sets that help may take more */
     AUTOMOVE_NAME_BYTES = 128, /* a mode's name with its argument and terminator */
 };
 

@@ -76,7 +76,7 @@ bool tuner_shrink(struct tuner *t) {
         return false;
     }
     struct page_move move = {.to = SLAB_CLASS_NONE,
-                             .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
+                             .pages = over < MOVE_PAGES_MAX ? over : MOVE_PAGES_MAX};
     bool any = spare_choose(t->cache, t->ct, &t->pace, &nobody, &move);
     if (!any && t->limit_lowered) { /* each class is down to one page: the least of those */
         move.pages = 1;

@@ -52,7 +52,7 @@ void tuner_serve_request(struct tuner *t) {
     struct class_set receiver = class_set_one((unsigned)r.to);
     struct page_move move = {.from = r.from < 0 ? SLAB_CLASS_NONE : (unsigned)r.from,
                              .to = (unsigned)r.to};
-    move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;
+    move.pages = r.wanted - r.moved < MOVE_PAGES_MAX ? r.wanted - r.moved : MOVE_PAGES_MAX;
     bool any = r.from >= 0 || spare_choose(t->cache, t->ct, &t->pace, &receiver, &move);
     give_reason(t, &r, &move);
     unsigned moved = any ? tuner_move(t, "operator", &move) : 0;

@@ -14,12 +14,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "tune/pages/empty.h"
 #include "watch/event.h"
 
-#define SECOND_US ((uint64_t)1000 * 1000)
 /* shorter than a worker's: what this thread does itself is soon done, and is due when workers
  * are busy */
-enum { SLICE_US = 100 };
+enum { SLICE_US = 100, TURNS_LOOK_US = 1000 /* at emptied pages that wait for turns */ };
 
 /* --- crawling --- */
 
@@ -66,8 +66,8 @@ static bool tend_crawler(struct tuner *t) {
 /* Sleeps until something is due or somebody wakes it. */
 static void wait_us(struct tuner *t, uint64_t us) {
     struct pollfd p = {.fd = t->wake_fd, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = (time_t)(us / SECOND_US),
-                               .tv_nsec = (long)(us % SECOND_US) * 1000};
+    struct timespec timeout = {.tv_sec = (time_t)(us / CLOCK_SECOND_US),
+                               .tv_nsec = (long)(us % CLOCK_SECOND_US) * 1000};
     uint64_t n;
     if (ppoll(&p, 1, &timeout, NULL) > 0 && read(t->wake_fd, &n, sizeof n) < 0 && errno != EAGAIN) {
         log_warn("tuner: cannot read its wake-up");
@@ -135,7 +135,10 @@ static void *tuner_main(void *arg) {
         log_warn("tuner: no memory to tell its events to those who watch");
     }
     for (;;) {
-        rest_here(&t->rest);
+        if (rest_is_asked(&t->rest)) {
+            cache_help_settle(t->ct, EMPTY_PATIENCE_US);
+            rest_until_end(&t->rest);
+        }
         if (atomic_load_explicit(&t->stop, memory_order_acquire)) {
             break;
         }
@@ -164,8 +167,12 @@ static void *tuner_main(void *arg) {
         if (t->hunger_rest_us > now_us) {
             rest_us = earlier(rest_us, t->hunger_rest_us - now_us);
         }
+        if (cache_help_hand_over(t->ct) > 0) {
+            rest_us = earlier(rest_us, TURNS_LOOK_US);
+        }
         wait_us(t, rest_us);
     }
+    cache_help_settle(t->ct, EMPTY_PATIENCE_US);
     event_thread_end();
     return NULL;
 }

@@ -11,10 +11,10 @@
  * keeps a page. */
 static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *taken) {
     struct slab *slab = cache_slab(t->cache);
-    uint32_t pages[MOVER_PAGES_MAX];
+    uint32_t pages[MOVE_PAGES_MAX];
     uint32_t spare = slab_pages_beyond(slab, class_id, 1);
     unsigned found = slab_whole_pages(slab, class_id, pages,
-                                      spare < MOVER_PAGES_MAX ? spare : MOVER_PAGES_MAX),
+                                      spare < MOVE_PAGES_MAX ? spare : MOVE_PAGES_MAX),
              n = 0;
     for (unsigned i = 0; i < found; i++) {
         if (!cache_page_take(&taken[n], t->ct, pages[i], class_id)) {
@@ -35,7 +35,7 @@ enum given { GIVEN_ALL, GIVEN_SOME, GIVEN_NONE_YET };
  * may look at them. */
 static enum given give_some(struct tuner *t, unsigned class_id) {
     struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
-    struct page_take pages[MOVER_PAGES_MAX];
+    struct page_take pages[MOVE_PAGES_MAX];
     uint64_t begun_us = tuner_now_us(t);
     move.pages = begin(t, class_id, pages);
     bool quiet = move.pages > 0 && cache_quiesce(t->ct, EMPTY_PATIENCE_US);
@@ -60,7 +60,7 @@ static enum given give_some(struct tuner *t, unsigned class_id) {
     if (move.pages > 0 && !quiet) {
         return GIVEN_NONE_YET;
     }
-    return move.pages == MOVER_PAGES_MAX ? GIVEN_SOME : GIVEN_ALL;
+    return move.pages == MOVE_PAGES_MAX ? GIVEN_SOME : GIVEN_ALL;
 }
 
 bool tuner_give_whole(struct tuner *t) {

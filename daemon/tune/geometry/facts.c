@@ -5,15 +5,13 @@
 #include "base/clock.h"
 #include "tune/geometry/change.h"
 
-#define SECOND_US ((uint64_t)1000 * 1000)
-
 void geometry_set_rate(struct geometry_change *g, double rate_pct) {
     atomic_store_explicit(&g->rate_pct, rate_pct, memory_order_relaxed);
 }
 
 /* Under the lock. */
 static double running_s(const struct geometry_change *g) {
-    return g->since_us != 0 ? (double)(clock_mono_us() - g->since_us) / SECOND_US : 0;
+    return g->since_us != 0 ? (double)(clock_mono_us() - g->since_us) / CLOCK_SECOND_US : 0;
 }
 
 void geometry_follow(struct geometry_change *g, bool on) {

@@ -7,10 +7,10 @@
 #include "tune/pages/empty.h"
 #include "tune/pages/pick.h"
 
-#define SECOND_US ((uint64_t)1000 * 1000)
 enum {
-    WORK_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
-    LOOK_US = 50 * 1000,      /* how often evictions of new classes are looked at */
+    /* so long at a time, then the tuner's other work has its turn; as often the evictions of new
+     * classes are looked at */
+    WORK_US = 50 * 1000,
     /* how often the sizes of all items are looked at, which takes some milliseconds, parted by
      * naps */
     MEASURE_US = 1000 * 1000,
@@ -19,8 +19,6 @@ enum {
     STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
     /* over pages in use, before the next range is converted and they wait for the end */
     PASSES_IN_USE = 3,
-    /* pages of classes that stay are looked at once; those of retired ones until none is left */
-    PASSES_KEPT_CLASSES = 1,
 };
 
 static void current_sizes(const struct geometry_change *g, struct size_list *now) {
@@ -155,7 +153,8 @@ static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
     if (slab_class_state(slab, class_id) == SLAB_CLASS_RETIRED) {
         return true;
     }
-    return g->passes < PASSES_KEPT_CLASSES && class_set_has(&g->mixed, class_id) &&
+    /* pages of classes that stay are looked at once, those of retired ones until none is left */
+    return g->passes == 0 && class_set_has(&g->mixed, class_id) &&
            !cache_page_fits(g->cache, page);
 }
 
@@ -168,7 +167,7 @@ static uint64_t pace_us(const struct geometry_change *g) {
     uint32_t pages = out > limit ? out : limit;
     double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 *
                       (g->hasty ? GEOMETRY_HASTE : 1);
-    return (uint64_t)((double)SECOND_US / (a_second > 0.01 ? a_second : 0.01));
+    return (uint64_t)((double)CLOCK_SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }
 
 /* A page that is due at the pace of before is due earlier or later at another. */
@@ -187,7 +186,7 @@ static void follow_evictions(struct geometry_change *g, uint64_t now_us) {
         g->due_us = now_us + pace_us(g);
     }
     g->fresh_evicted = evicted;
-    g->look_us = now_us + LOOK_US;
+    g->look_us = now_us + WORK_US;
 }
 
 static void note_in_use(struct geometry_change *g) {
@@ -198,7 +197,7 @@ static void note_in_use(struct geometry_change *g) {
 }
 
 static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
-    uint64_t due_us = (g->due_us + SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
+    uint64_t due_us = (g->due_us + CLOCK_SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
     g->refit.pace_us = pace_us(g);
     /* what is left over then is little, and has mostly been copied */
     if (g->passes < PASSES_IN_USE) {

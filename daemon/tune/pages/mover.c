@@ -9,7 +9,6 @@
 #include "watch/event.h"
 
 enum {
-    PREFETCH_AHEAD = 8, /* chunks */
     HELP_LOOK_US = 1000, /* sets that are at it go on within this time, or have enough */
     /* Then what is left to sets is decided anew: what they may take was reckoned from what was
      * stored before. Calcify on one core with 10 ms: 54 pages of 64 in one run of three. */
@@ -107,7 +106,7 @@ static unsigned empty_chunk(void *arg, uint32_t chunk) {
     const struct leaving *l = arg;
     struct mover *m = l->m;
     struct slab *slab = cache_slab(m->cache);
-    cache_evacuate_prefetch(m->ct, l->page, chunk + PREFETCH_AHEAD);
+    cache_evacuate_prefetch(m->ct, l->page, chunk);
     bool pool = !l->held && l->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
     bool may_evict = !l->held && cache_evicts(m->cache);
     enum cache_moved moved = cache_evacuate(m->ct, l->page, chunk, may_evict && !pool);
@@ -215,7 +214,7 @@ static unsigned begin_some(struct mover *m, const struct page_move *move, unsign
 /* How many pages are still to be emptied. */
 static unsigned wanting(const struct mover *m, const struct page_move *move, unsigned emptied,
                         struct move_result *r) {
-    unsigned most = move->pages < MOVER_PAGES_MAX ? move->pages : MOVER_PAGES_MAX;
+    unsigned most = move->pages < MOVE_PAGES_MAX ? move->pages : MOVE_PAGES_MAX;
     uint32_t wanted = m->wanted != NULL ? m->wanted(m->owner) : most;
     emptied += cache_help_state(m->cache).pages;
     if (wanted < most) {
@@ -254,7 +253,7 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
     unsigned n = 0, want;
     uint64_t until_us = clock_mono_us() + HELP_MOST_US;
     while (!all_in_use && (leave_to_sets(m, until_us), want = wanting(m, move, n, r)) > 0) {
-        struct begun begun[MOVER_PAGES_MAX];
+        struct begun begun[MOVE_PAGES_MAX];
         unsigned count = begin_some(m, move, blocks ? want : 1, begun);
         if (count == 0) {
             r->why_not = r->why_not != NULL ? r->why_not : "the class has no page to spare";
@@ -282,15 +281,12 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
     return n;
 }
 
-/* What sets had under way is emptied to its end. Returns how many pages that are. */
+/* Empties what sets had begun. Returns how many pages that are. */
 static unsigned take_over(struct mover *m, const struct page_move *move, struct page_take *emptied,
                           struct move_result *r) {
     struct page_take taken[CACHE_HELP_PAGES];
     struct cache_helped helped;
     unsigned n = 0, count;
-    cache_help_no_more(m->cache);
-    while (cache_help_state(m->cache).under_way > 0 && !in_haste(m) && sets_go_on(m)) {
-    }
     count = cache_help_end(m->ct, taken, &helped);
     for (unsigned i = 0; i < count; i++) {
         if (empty_page(m, &taken[i], move)) {
@@ -324,9 +320,23 @@ static bool hand_over(void *arg) {
     return h->done < h->count;
 }
 
+/* Leaves emptied pages to whoever sees first that all turns have ended; returns how many. */
+static unsigned leave_some(struct mover *m, const struct page_move *move,
+                           const struct page_take *emptied, unsigned n) {
+    unsigned left = 0;
+    while (m->leaves && move->to != SLAB_CLASS_NONE && left < n &&
+           cache_help_leave(m->ct, &emptied[n - left - 1], move->to)) {
+        left++;
+    }
+    add(&m->pages_moved, left);
+    return left;
+}
+
 /* Hands over emptied pages once no turn is under way that began before; returns how many. */
 static unsigned hand_over_all(struct mover *m, const struct page_move *move,
                               const struct page_take *emptied, unsigned n, struct move_result *r) {
+    unsigned left = leave_some(m, move, emptied, n);
+    n -= left;
     if (n > 0 && !cache_quiesce(m->ct, EMPTY_PATIENCE_US)) {
         note_busy(m, "turn");
         while (n > 0) {
@@ -338,14 +348,15 @@ static unsigned hand_over_all(struct mover *m, const struct page_move *move,
     if (n > 0) {
         pace_run(m->pace, &job);
     }
-    return n;
+    return left + n;
 }
 
 /* Sets go on with theirs while this thread waits for turns to end. */
 static unsigned move_from_class(struct mover *m, const struct page_move *move,
                                 struct move_result *r) {
-    struct page_take emptied[MOVER_PAGES_MAX], left[CACHE_HELP_PAGES];
+    struct page_take emptied[MOVE_PAGES_MAX], left[CACHE_HELP_PAGES];
     bool may_help = m->pace->started && move->helped > 0;
+    cache_help_hand_over(m->ct);
     cache_help_begin(m->cache, move->from, move->to, may_help ? move->pages + move->helped : 0);
     unsigned n = empty_pages(m, move, emptied, r);
     unsigned moved = hand_over_all(m, move, emptied, n, r);

@@ -13,12 +13,14 @@
  * waits for the owner (`hurry`) it goes back at once.
  *
  * Where a decision allows it (`helped`), sets that need such pages empty and hand over some
- * themselves (cache/help.c), and as long as they do the mover only looks on: on a core that workers
- * fill it would get a fifth, late, and who needs a page is the one who runs. What they leave, it
- * ends. Threading: the owner's thread alone, outside
- * a turn; what takes time is done by its pace, which may do it on another thread, through the same
- * cache_thread. The counters may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to 1 us
- * a chunk, plus the longest turn of a worker. */
+ * themselves (cache/help.c). As long as they do the mover only looks on: on a core that workers
+ * fill it would get a fifth of the time, and who needs a page is the one who runs. It ends what
+ * they leave. Where the owner allows it (`leaves`), it does not wait for turns either: a move is
+ * done when its pages are empty.
+ *
+ * Threading: the owner's thread alone, outside a turn; what takes time is done by its pace, which
+ * may do it on another thread, through the same cache_thread. The counters may be read by anyone,
+ * and anyone may set `cancel`. Cost: 0.2 to 1 us a chunk, plus the longest turn of a worker. */
 #ifndef SLATE_TUNE_PAGES_MOVER_H
 #define SLATE_TUNE_PAGES_MOVER_H
 #include <stdatomic.h>
@@ -31,7 +33,6 @@
 
 enum {
     MOVER_AVOIDED = 8,      /* pages lately given up, which are not tried again for a while */
-    MOVER_PAGES_MAX = 8,    /* in one move */
     MOVER_FAILURES_MAX = 3, /* pages that may go back in one move */
 };
 
@@ -41,6 +42,9 @@ struct mover {
     struct pace         *pace; /* the owner's */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
+    /* Emptied pages may still wait for turns when a move ends: the owner hands them over, if no set
+     * does (cache_help_hand_over). */
+    bool                 leaves;
     /* true: wait for no page any longer. NULL: there is time. */
     bool               (*hurry)(void *owner);
     /* how many pages are wanted by now; NULL: as many as the move says */
@@ -66,7 +70,7 @@ struct move_result {
 };
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
-/* Moves up to `pages` (at most MOVER_PAGES_MAX) from a class or the pool to a class or the pool;
+/* Moves up to `pages` (at most MOVE_PAGES_MAX) from a class or the pool to a class or the pool;
  * the pool is SLAB_CLASS_NONE. Returns how many moved. A class keeps its last page unless the move
  * says otherwise, and a class that is retired gets no page. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);

@@ -19,7 +19,7 @@ struct comparing {
     uint32_t most_pages;
     /* pages of the cheapest class that were looked at, the cheapest first */
     unsigned count;
-    uint64_t value[MOVER_PAGES_MAX];
+    uint64_t value[MOVE_PAGES_MAX];
     uint64_t next_least;              /* least value of a page of any other class */
 };
 
@@ -91,8 +91,8 @@ static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages
 
 /* A class whose pages are all on the move has none to look at. */
 static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages) {
-    uint32_t page[MOVER_PAGES_MAX];
-    unsigned n = cache_spare_pages(c->ct, class_id, PICK_LEAST_VALUE, page, MOVER_PAGES_MAX);
+    uint32_t page[MOVE_PAGES_MAX];
+    unsigned n = cache_spare_pages(c->ct, class_id, PICK_LEAST_VALUE, page, MOVE_PAGES_MAX);
     uint64_t least = n > 0 ? cache_page_value(c->ct, page[0]) : UINT64_MAX;
     if (!is_cheaper(c, least, class_pages)) {
         c->next_least = least < c->next_least ? least : c->next_least;

@@ -7,7 +7,6 @@ enum {
     LATELY_US = 10 * 1000,
     FILLING_US = 1000 * 1000,   /* … and within this time fills what it has free */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
-    PAGES_AT_ONCE = 8,
     AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
     /* a donor's tail is older by half, so that ages which are nearly equal move nothing */
     OLDER_BY = 2,
@@ -72,7 +71,7 @@ static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, 
     a->streak = again ? a->streak + 1 : 0;
     a->receiver = receiver;
     a->moved_us = s->time_us;
-    unsigned pages = a->streak < 3 ? 1u << a->streak : PAGES_AT_ONCE;
+    unsigned pages = a->streak < 3 ? 1u << a->streak : MOVE_PAGES_MAX;
     return pages < donor_pages - 1 ? pages : donor_pages - 1;
 }
 

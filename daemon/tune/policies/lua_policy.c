@@ -237,7 +237,7 @@ static void take_move(lua_State *L, struct deciding *d, lua_Integer i) {
     lua_getfield(L, -1, "reason");
     const char *reason = lua_tostring(L, -1);
     if (!is_class(d->after, n[0]) || !is_class(d->after, n[1]) || n[0] == n[1] || n[2] < 1 ||
-        n[2] > LUA_POLICY_PAGES_MAX || reason == NULL ||
+        n[2] > MOVE_PAGES_MAX || reason == NULL ||
         decision_move(d->decision, (unsigned)n[0], (unsigned)n[1], (unsigned)n[2], "%s", reason) ==
             NULL) {
         luaL_error(L, "move %I is none", i);

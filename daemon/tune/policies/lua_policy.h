@@ -14,7 +14,6 @@
 enum {
     LUA_POLICY_NAME_BYTES = 49,       /* with its terminator; letters, digits, - and _ */
     LUA_POLICY_SOURCE_MAX = 256 << 10,
-    LUA_POLICY_PAGES_MAX = 8,         /* in one move */
 };
 
 struct lua_policy {

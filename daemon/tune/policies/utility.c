@@ -22,8 +22,6 @@ enum {
     /* that a class may take to fill what it was given: 32 to 128; 0: scan -2.3 points, 186 moves
      * more */
     FILL_WINDOWS = 32,
-    /* of what is stored, to one class: 2 to 8, which is what the mover takes at once */
-    PAGES_A_LOOK = 8,
     /* while pages follow what is stored; 8 ms: a phase of calcify ends with 57 pages for 61 */
     BUSY_LOOK_US = 2 * 1000,
     /* 1 to 10 s; 0.1: flicker -3.3 points and 339 moves more */
@@ -191,7 +189,7 @@ static unsigned pages_at_once(const struct automove_utility *u, const struct sna
     const struct snapshot_class *to = &s->classes[receiver];
     double page_bytes = (double)to->chunk_bytes * to->chunks_per_page;
     double pages = ceil(u->classes[receiver].stored / page_bytes);
-    most = most < PAGES_A_LOOK ? most : PAGES_A_LOOK;
+    most = most < MOVE_PAGES_MAX ? most : MOVE_PAGES_MAX;
     return pages < most ? (unsigned)pages : most;
 }
 

@@ -28,8 +28,7 @@ enum {
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
     READS_MIN = 64,          /* sampled, before a curve is shown */
 };
-#define SECOND_US ((uint64_t)1000 * 1000)
-#define HOT_FADE_US (60 * SECOND_US)
+#define HOT_FADE_US (60 * CLOCK_SECOND_US)
 
 struct reads {
     double hits, misses;
@@ -267,7 +266,7 @@ static void each_second(struct whatif *w, uint64_t now_us) {
     }
     w->key_noted = w->key_noted || w->keys > 0;
     w->records = w->keys = 0;
-    w->second_us = now_us + SECOND_US;
+    w->second_us = now_us + CLOCK_SECOND_US;
     if (now_us >= w->fade_us && w->key_noted) { /* what nothing came after is still the latest */
         lock_take(&w->lock);
         hot_fade(w->hot);

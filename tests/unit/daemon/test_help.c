@@ -42,9 +42,9 @@ static void set_some(struct help_rig *h, unsigned count) {
  * the scheduler ends each set's part early. */
 enum { ENOUGH = 5000 };
 
-/* Until so many pages have changed hands. */
-static void set_until_moved(struct help_rig *h, unsigned pages) {
-    for (unsigned i = 0; i < ENOUGH && cache_help_state(h->r.cache).pages < pages; i++) {
+/* Until the class of large items has so many pages. */
+static void set_until_it_has(struct help_rig *h, uint32_t pages) {
+    for (unsigned i = 0; i < ENOUGH && pages_of(&h->r, h->to) < pages; i++) {
         set_large(h);
     }
 }
@@ -75,7 +75,7 @@ static void test_sets_bring_the_pages(void) {
     set_some(&h, 300);
     is(pages_of(&h.r, h.to), had_to, "unasked, sets evict what is theirs");
     cache_help_begin(h.r.cache, h.from, h.to, 3);
-    set_until_moved(&h, 3);
+    set_until_it_has(&h, had_to + 3);
     set_some(&h, 300);
     is(pages_of(&h.r, h.to), had_to + 3, "asked for three pages they bring three");
     is(pages_of(&h.r, h.from), had - 3, "of the class that gives");
@@ -139,7 +139,7 @@ static void test_a_turn_holds_pages_back(void) {
     is(now.under_way, 2, "two pages are under way");
     is(pages_of(&h.r, h.to), had_to, "none changes hands in a turn that began before");
     cache_turn_end(other);
-    set_until_moved(&h, 2);
+    set_until_it_has(&h, had_to + 2);
     is(pages_of(&h.r, h.to), had_to + 2, "after its end both do");
     is(put_back_all(&h), 0, "and none is left");
     cache_thread_destroy(&other);
@@ -153,12 +153,12 @@ static void test_the_giver_keeps_what_it_needs(void) {
     for (unsigned i = 0; i < SMALL_ITEMS; i++) {
         set(&h.r, i, SMALL);
     }
-    uint32_t had = pages_of(&h.r, h.from);
+    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
     cache_help_begin(h.r.cache, h.from, h.to, 100);
     set_some(&h, 300);
     is(pages_of(&h.r, h.from), had, "a class that is hungry itself gives none");
     cache_take_hunger(h.r.cache);
-    set_until_moved(&h, had - 1);
+    set_until_it_has(&h, had_to + had - 1);
     set_some(&h, 300);
     is(pages_of(&h.r, h.from), 1, "one that is not keeps its last page");
     put_back_all(&h);
@@ -183,6 +183,50 @@ static void test_the_mover_takes_over(void) {
     is(moved, 2, "without sets the mover moves what was decided, and no more");
     is(last.helped, 0, "by itself");
     is(pages_of(&h.r, h.to), had_to + 2, "and the receiver has it");
+    rig_close(&h.r);
+}
+
+/* A mover that leaves pages to others is done with a move while somebody's turn lasts. */
+static void move_within_a_turn(struct help_rig *h, struct cache_thread *other) {
+    struct page_move m = {.from = h->from, .to = h->to, .pages = 2};
+    uint32_t had_to = pages_of(&h->r, h->to);
+    h->r.mover.leaves = true;
+    cache_turn_begin(other);
+    is(mover_move(&h->r.mover, &m, &last), 2, "a mover that leaves its pages has moved two");
+    is(pages_of(&h->r, h->to), had_to, "which wait for a turn that lasts");
+    is(cache_help_hand_over(h->r.ct), 2, "and are not handed over before its end");
+}
+
+static void test_a_set_hands_over_what_the_mover_left(void) {
+    struct help_rig h;
+    open_full(&h);
+    struct cache_thread *other = cache_thread_create(h.r.cache);
+    uint32_t had_to = pages_of(&h.r, h.to);
+    move_within_a_turn(&h, other);
+    cache_turn_end(other);
+    set_until_it_has(&h, had_to + 2);
+    is(pages_of(&h.r, h.to), had_to + 2, "then sets of the class hand them over");
+    is(cache_help_hand_over(h.r.ct), 0, "and none waits any more");
+    cache_thread_destroy(&other);
+    rig_close(&h.r);
+}
+
+static void test_the_owner_settles_what_waits(void) {
+    struct help_rig h;
+    open_full(&h);
+    struct cache_thread *other = cache_thread_create(h.r.cache);
+    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
+    struct slab_class_facts f;
+    move_within_a_turn(&h, other);
+    cache_help_settle(h.r.ct, 1000);
+    slab_facts(h.r.slab, h.from, &f);
+    ok(f.pages == had && f.draining == 0, "in a turn that does not end, pages go back");
+    cache_turn_end(other);
+    move_within_a_turn(&h, other);
+    cache_turn_end(other);
+    cache_help_settle(h.r.ct, 1000 * 1000);
+    is(pages_of(&h.r, h.to), had_to + 2, "after its end they are handed over without a set");
+    cache_thread_destroy(&other);
     rig_close(&h.r);
 }
 
@@ -231,6 +275,7 @@ static void test_threads_and_the_mover(void) {
     }
     unsigned helped = 0;
     for (unsigned i = 0; i < ROUNDS || (helped == 0 && i < 100 * ROUNDS); i++) {
+        h.r.mover.leaves = i / 2 % 2;
         bool back = i % 2;
         struct page_move m = {.from = back ? h.to : h.from,
                               .to = back ? h.from : h.to,
@@ -247,6 +292,7 @@ static void test_threads_and_the_mover(void) {
         wrong += setters[i].wrong;
         refused += setters[i].refused;
     }
+    cache_help_settle(h.r.ct, 1000 * 1000);
     is(wrong, 0, "no value is wrong");
     is(refused, 0, "no set is refused");
     ok(helped > 0, "sets moved pages (%u)", helped);
@@ -263,6 +309,8 @@ int main(void) {
     test_a_turn_holds_pages_back();
     test_the_giver_keeps_what_it_needs();
     test_the_mover_takes_over();
+    test_a_set_hands_over_what_the_mover_left();
+    test_the_owner_settles_what_waits();
     test_threads_and_the_mover();
     return tap_done();
 }

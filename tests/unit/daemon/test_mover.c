@@ -135,7 +135,7 @@ static void test_blocks_of_a_value_move_together(void) {
     rig_close(&r);
 }
 
-static uint32_t wanted_for_two_pages(void *asked) { return ++*(unsigned *)asked <= 2 ? MOVER_PAGES_MAX : 0; }
+static uint32_t wanted_for_two_pages(void *asked) { return ++*(unsigned *)asked <= 2 ? MOVE_PAGES_MAX : 0; }
 
 static void test_a_move_ends_when_no_more_is_wanted(void) {
     struct rig r;
@@ -146,7 +146,7 @@ static void test_a_move_ends_when_no_more_is_wanted(void) {
     uint32_t had = pages_of(&r, class_id);
     r.mover.wanted = wanted_for_two_pages;
     r.mover.owner = &asked;
-    is(move(&r, class_id, SLAB_CLASS_NONE, MOVER_PAGES_MAX), 2, "no more pages move than are wanted when the next is to be emptied");
+    is(move(&r, class_id, SLAB_CLASS_NONE, MOVE_PAGES_MAX), 2, "no more pages move than are wanted when the next is to be emptied");
     is_str(last.why_not, "no more are wanted by now", "which is said");
     slab_facts(r.slab, class_id, &f);
     ok(f.pages == had - 2 && f.draining == 0 && r.mover.given_up == 0, "the others stay as they were");
