@@ -31,7 +31,7 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
 
 static void review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
     if (app->timeline.is_past) {
-        show_message(app, "this is the past: . goes to now, then change it", now_ms);
+        show_message(app, "this is the past: . returns to live, where it can be changed", now_ms);
         return;
     }
     review_open(&app->ui.review, &app->taken.plan, app->taken.title);

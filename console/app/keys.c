@@ -30,7 +30,7 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
     case INTENT_REVIEW:
         if (app->timeline.is_past) {
             show_message(app, app->replay != NULL ? "a recording can't be changed"
-                                                  : "this is the past: . goes to now, then change it",
+                                                  : "this is the past: . returns to live, where it can be changed",
                          now_ms);
             break;
         }

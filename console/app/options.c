@@ -294,7 +294,7 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
         return false;
     }
     if (options->json && options->csv) {
-        snprintf(why, why_bytes, "--json and --csv: one of them");
+        snprintf(why, why_bytes, "--json and --csv exclude each other");
         return false;
     }
     if (options->has_at && options->replay == NULL) {
@@ -440,7 +440,7 @@ void options_help(FILE *out) {
         char name[40];
         fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
-    fprintf(out, "\nKeys are listed by F1 or ? in the console.\n\nExit status:\n");
+    fprintf(out, "\nIn the console F1 lists the keys, and ? explains the figures.\n\nExit status:\n");
     for (int i = 0; i < EXIT_ROWS; i++) {
         fprintf(out, "  %3d  %s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
     }

@@ -164,7 +164,7 @@ static void draw_eviction_ages(const struct frame *frame, struct column *column,
         sum += counts[i];
     }
     int y = next_line(column);
-    int x = cells_text(column->cells, y, 0, STYLE_PLAIN, "evicted when unused for  1s ");
+    int x = cells_text(column->cells, y, 0, STYLE_PLAIN, "idle time at eviction  1s ");
     cells_graph(column->cells, (struct rect){y, x, 1, AGE_STEPS}, STYLE_GRAPH, values, AGE_STEPS, 0);
     x = cells_text(column->cells, y, x + AGE_STEPS, STYLE_PLAIN, " 12d");
     char text[80], median[24] = "-";
@@ -173,7 +173,7 @@ static void draw_eviction_ages(const struct frame *frame, struct column *column,
         seen += counts[i];
         stat_name_words(median, sizeof median, details->ages.names[i]);
     }
-    snprintf(text, sizeof text, "   half of them %s", median);
+    snprintf(text, sizeof text, "   median %s", median);
     cells_text_fit(column->cells, y, x, column->width - x, STYLE_PLAIN, text);
 }
 

@@ -298,7 +298,7 @@ static struct intent review_all(const struct ui *ui, const struct tunable *rows,
 static struct intent change(const struct frame *frame, struct ui *ui, const struct tunable *rows, enum command given) {
     const struct tunable *row = &rows[ui->tune.cursor];
     if (frame->is_past) {
-        return say("this is the past: . goes to now");
+        return say("this is the past: . returns to live, where it can be changed");
     }
     if (row->refusal[0] != '\0') {
         return say("%s: %s", row->label, row->refusal);

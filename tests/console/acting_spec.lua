@@ -17,6 +17,9 @@ local ROWS = { "automove mode", "automove ratio", "automove window s", "automove
 local ROW = {}
 for i, name in ipairs(ROWS) do ROW[name] = i - 1 end
 
+-- Of a row's name these are its unit, which stands behind its values.
+local UNITS = { s = true, us = true, MiB = true, ["%"] = true, ["%/s"] = true }
+
 for _, program in ipairs { "build/bin/slated", "memcached" } do
   local test = tui.has(program) and describe or pending
   test("changes from slatetop on " .. program, function()
@@ -73,7 +76,13 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
 
     local function send(told)
       screen:press("S")
-      screen:wait(told)
+      return screen:wait(told)
+    end
+
+    -- What "label 10 s → 15 s" had before.
+    local function value_before(text)
+      local word = text:match("(%S+) → ")
+      return UNITS[word] and text:match("(%S+) %S+ → ") or word
     end
 
     it("come back to the letter by undo, whatever the setting", function()
@@ -129,11 +138,11 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         screen:tmux("send-keys Enter y s Enter")
         assert.equal(before, settings(), "nothing was sent for " .. change[1])
         local after = change[2]
-        send(" is now " .. after)
+        local was = value_before(send("→ " .. after))
         assert.are_not.equal(before, settings(), change[1])
         screen:press("u")
         screen:wait("Undo: review")
-        send(", was " .. after)
+        send("→ " .. was)
         assert.equal(before, settings(), "undo of " .. change[1])
       end
     end)
@@ -154,11 +163,11 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         choose("policy of class " .. class, "sieve")
         screen:press("t")
         screen:wait("evict policy sieve " .. class)
-        send(("policy of class %s is now sieve"):format(class))
+        send("→ sieve")
         assert.equal("sieve", answer("stats policies", "STAT class:" .. class .. ":policy (%w+)"))
         screen:press("u")
         screen:wait("Undo: review")
-        send(", was sieve")
+        send("sieve → ")
         assert.is_nil(answer("stats policies", "STAT class:%d+:policy [^\r]*"))
         assert.equal(before:gsub("%d+", ""), (server:ask("stats policies\r\n"):gsub("%d+", "")))
       end)
@@ -206,11 +215,11 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("[4 Tune]")
       choose("verbosity", "1")
       screen:press("t")
-      send("verbosity is now 1")
-      has_read("verbosity is now 1, was 0: hits 100.0%%, as before; u undoes")
+      send("verbosity 0 → 1")
+      has_read("verbosity 0 → 1: hits 100.0%%, as before; u undoes")
       screen:press("u") -- another change ends the watching of this one
       screen:wait("Undo: review")
-      send("verbosity is now 0")
+      send("verbosity 1 → 0")
       local _, text = pcall(tui.wait_until, function()
         local file = assert(io.open(log))
         local all = file:read("a")
@@ -252,10 +261,10 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       choose("lru warm %", "30")
       screen:press("t")
       screen:wait("lru tune 50 30 0.20 2.00")
-      send("lru tune is now 50 30 0.20 2.00")
+      send("→ 50 30 0.20 2.00")
       screen:press("u")
       screen:wait("Undo: review")
-      send("lru tune is now 20 40 0.20 2.00")
+      send("→ 20 40 0.20 2.00")
       assert.equal(before, settings())
       assert.truthy(slatectl("audit"):find("lru_tune: 50 30 0.20 2.00 -> 20 40 0.20 2.00", 1, true))
     end)
@@ -302,7 +311,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("slabs automove 1")
       screen:press("Down", "5")
       screen:wait("goes back after 5 min")
-      send("is now 1")
+      send("→ 1")
       assert.equal("1", server:setting("slab_automove"))
       screen:press("Escape")
       screen:wait("trial, back in 4:")
@@ -312,7 +321,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       assert.equal(before, settings())
       local errors = tui.run("cat " .. folder .. "/errors")
       assert.truthy(errors:find("a trial is on and goes back now", 1, true), errors)
-      assert.truthy(errors:find("automove mode is now 0", 1, true), errors)
+      assert.truthy(errors:find("→ 0", 1, true), errors)
     end)
 
     it("on trial stay when they are kept", function()
@@ -321,7 +330,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("slabs automove 1")
       screen:press("Down", "5")
       screen:wait("goes back after 5 min")
-      send("is now 1")
+      send("→ 1")
       screen:press("K")
       screen:wait("kept: set automove mode to 1")
       screen:press("q")
@@ -365,15 +374,15 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:press("u")
       screen:wait("Undo: review")
       screen:wait("cache_memlimit 64")
-      send("memory limit MiB is now 64")
+      send("→ 64 MiB")
       screen:press("u")
       screen:wait("lru tune 20 40 0.20 2.00")
-      send("lru hot % is now 20, was 25")
+      send("lru hot 25 % → 20 %")
       assert.equal(before, settings())
       assert.truthy(slatectl("undo"):find("not taken back", 1, true))
       screen:press("C-r")
       screen:wait("Redo: review")
-      send("lru hot % is now 25, was 20")
+      send("lru hot 20 % → 25 %")
       assert.equal("25", server:setting("hot_lru_pct"))
       assert.truthy(slatectl("undo"):find("hot_lru_pct: 25 -> 20", 1, true))
       assert.equal(before, settings())

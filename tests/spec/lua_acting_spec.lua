@@ -148,18 +148,18 @@ describe("a change from slatetop", function()
     it("is done when the server shows it, on record, and taken back", function()
         local server = new_server()
         local console = new_console(server)
-        assert.equal("automove mode is now 2, was 0", console.begin({ { name = "slab_automove", value = "2" } }))
+        assert.equal("automove mode 0 → 2", console.begin({ { name = "slab_automove", value = "2" } }))
         local entry = entries(console)[1]
         assert.same({ 1, "set", "here", "me", "slab_automove", "0", "2" },
             { entry.id, entry.what, entry.server, entry.who, entry.name, entry.was, entry.is })
         local said, proposed = console.undo()
-        assert.equal("automove mode is now 0, was 2", said)
+        assert.equal("automove mode 2 → 0", said)
         assert.same({ { name = "slab_automove", value = "0" } }, proposed.changes)
         assert.equal(1, entries(console)[2].undoes)
         assert.equal("slabs automove 2; slabs automove 0", server:sent())
         assert.truthy(console.undo():find("nothing to undo", 1, true))
         assert.truthy(console.acting:propose_redo())
-        assert.equal("automove mode is now 2, was 0", console.begin({}, nil, "redo"))
+        assert.equal("automove mode 0 → 2", console.begin({}, nil, "redo"))
         assert.is_nil(entries(console)[3].undoes)
     end)
 
@@ -177,7 +177,7 @@ describe("a change from slatetop", function()
         local server = new_server()
         local console = new_console(server)
         local plan = { { name = "slab_automove", value = "1" }, { name = "lru_tune", value = "50 30 0.20 2.00" } }
-        assert.equal("all 2 changes made; the last: lru tune is now 50 30 0.20 2.00, was 20 40 0.20 2.00",
+        assert.equal("all 2 changes made; the last: lru tune 20 40 0.20 2.00 → 50 30 0.20 2.00",
             console.begin(plan))
         assert.truthy(console.undo():find("all 2 changes made", 1, true))
         assert.equal("slabs automove 1; lru tune 50 30 0.20 2.00; lru tune 20 40 0.20 2.00; slabs automove 0",
@@ -323,7 +323,7 @@ describe("undo in slatetop", function()
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"25"')
         local said, proposed = console.undo()
         assert.equal("hot_lru_pct 20 → 25, change 5 on record", proposed.title)
-        assert.equal("lru hot % is now 20, was 25", said)
+        assert.equal("lru hot 25 % → 20 %", said)
         assert.same({ 6, 5 }, { entries(console)[2].id, entries(console)[2].undoes })
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"30"')
         assert.truthy(console.undo():find("hot_lru_pct is 20, not 30 as change 5 left it", 1, true))
@@ -347,7 +347,7 @@ describe("undo in slatetop", function()
             .. record('"id":6,"what":"new thing"')
             .. record('"id":7,"what":"set","name":"a","was":"1","is":"2","undoes":{}')
             .. '{"schema":"slate/audit/1","id":8,"what":"geometry","is":"x"}\n{"id":9}\nnonsense\n[]\n7\n'
-        assert.equal("automove mode is now 0, was 1", (console.undo()))
+        assert.equal("automove mode 1 → 0", (console.undo()))
         assert.equal(1, #audit.entries(console.text:match("^[^\n]*\n")))
     end)
 end)
@@ -413,7 +413,7 @@ describe("a trial in slatetop", function()
         assert.equal("trial, back in 0:01 unless kept (K): set automove mode to 1", console.acting:words())
         pass(console, 1)
         assert.is_false(is_on())
-        assert.equal("trial reverted, 1 min are over: automove mode is now 0, was 1", console.acting.news)
+        assert.equal("trial reverted, 1 min are over: automove mode 1 → 0", console.acting.news)
         assert.is_nil(console.acting.trial)
     end)
 
@@ -501,7 +501,7 @@ describe("what came of a change from slatetop", function()
         for _ = 1, 15 do console.second() end
         console.begin({ { name = "slab_automove", value = "1" } })
         for _ = 1, 10 do console.second(1000, 950) end
-        assert.equal("automove mode is now 1, was 0: hits 90.0% -> 95.0%, evictions as before; u undoes",
+        assert.equal("automove mode 0 → 1: hits 90.0% -> 95.0%, evictions as before; u undoes",
             console.acting:words())
         for _ = 1, 55 do console.second(1000, 950) end
         assert.equal("", console.acting:words())

@@ -100,6 +100,20 @@ local function value(step, text)
     return row and settings.shown(row, text) or text
 end
 
+-- "automove window s" is "automove window", and "s" goes behind its values.
+local function without_unit(text)
+    for _, unit in ipairs({ "s", "us", "MiB", "%", "%/s" }) do
+        if text:sub(-#unit - 1) == " " .. unit then
+            return text:sub(1, -#unit - 2), unit
+        end
+    end
+    return text
+end
+
+local function with_unit(text, unit)
+    return unit and tonumber(text) and text .. " " .. unit or text
+end
+
 --- "move 3 pages from class 4 to class 12", "set automove ratio to 0.60", "4 changes".
 function M.title(list)
     local step = list[1]
@@ -131,7 +145,9 @@ function M.done(step, entry, words)
     elseif not entry then
         return ("%s is %s already"):format(label(step), value(step, step.value))
     end
-    return ("%s is now %s, was %s"):format(label(step), value(step, entry.is), value(step, entry.was))
+    local name, unit = without_unit(label(step))
+    local was, is = value(step, entry.was), value(step, entry.is)
+    return ("%s %s → %s"):format(name, with_unit(was, unit), with_unit(is, unit))
 end
 
 --- What was done, in few words: the figures behind them are what counts. entries: of the record; text: of the end.

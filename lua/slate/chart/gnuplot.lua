@@ -2,7 +2,15 @@
 --- A figure (slate.chart.draw tells what that is) as a script for gnuplot. Pure: the same figure gives the same text.
 local M = {}
 
-local GREY <const>, INK <const> = "#c8c8c8", "#202020"
+-- CELL_INK is on cells whose colour is the same on either ground.
+local GREY <const>, INK <const>, CELL_INK <const> = "#c8c8c8", "#202020", "#202021"
+-- For a dark ground: what each colour becomes, and what writes in the ink of the terminal else.
+local DARK <const> = { ["#ffffff"] = "#14181d", [INK] = "#e6e9ee", ["#e4e4e4"] = "#2c333b", ["#505050"] = "#a9b2bd",
+    [GREY] = "#5a626c", ["#004466"] = "#7fa8c9", ["#0072b2"] = "#3d9be0", ["#8c510a"] = "#b8793a" }
+local DARK_TEXTS <const> = "set border 3 linecolor '#a9b2bd'\nset key textcolor '#e6e9ee'\n"
+    .. "set title textcolor '#e6e9ee'\nset xlabel textcolor '#e6e9ee'\nset ylabel textcolor '#e6e9ee'\n"
+    .. "set xtics textcolor '#e6e9ee'\nset ytics textcolor '#e6e9ee'\nset cbtics textcolor '#e6e9ee'\n"
+    .. "set cblabel textcolor '#e6e9ee'"
 -- Ten colours that colour-blind people can tell apart side by side (after Okabe and Ito, with tints).
 M.PALETTE = {
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#8a8a8a",
@@ -123,8 +131,8 @@ local function add_marks(lines, panel, pixels)
         add(lines, "set arrow from first %s, graph 0 to first %s, graph 1 nohead front linecolor '%s' dashtype 2",
             number(mark.x), number(mark.x), INK)
         if row then
-            add(lines, "set label %s at first %s, graph 1 offset 0,%g left front", quoted(mark.label), number(mark.x),
-                heights[row])
+            add(lines, "set label %s at first %s, graph 1 offset 0,%g left front textcolor '%s'", quoted(mark.label),
+                number(mark.x), heights[row], INK)
             free[row] = from + (#mark.label + 1) * LETTER_PIXELS
         end
     end
@@ -144,8 +152,24 @@ local function add_limit(lines, limit)
     add(lines, "set arrow from graph 0, first %s to graph 1, first %s nohead front linecolor '%s' dashtype 3 "
         .. "linewidth 2", value, value, INK)
     add(lines, "set style textbox opaque noborder margins 0.5,0.5")
-    add(lines, "set label %s at graph 0.99, first %s right offset 0,0.8 front boxed", quoted(limit.label), value)
+    add(lines, "set label %s at graph 0.99, first %s right offset 0,0.8 front boxed textcolor '%s'",
+        quoted(limit.label), value, INK)
     add(lines, "set yrange [0:%s<*]", number(limit.value * 1.08))
+end
+
+-- Tics of a log axis at 1, 2 and 5 times powers of ten; over many decades at these powers alone.
+local function add_log_tics(lines, least, most)
+    local parts, factors = {}, most / least > 5000 and { 1 } or { 1, 2, 5 }
+    for power = math.floor(math.log(least, 10)), math.ceil(math.log(most, 10)) do
+        for _, factor in ipairs(factors) do
+            local value = factor * 10.0 ^ power
+            if value >= least and value <= most then
+                parts[#parts + 1] = ("%s %s"):format(quoted(in_thousands(value)), number(value))
+            end
+        end
+    end
+    add(lines, "set xrange [%s:%s]", number(least), number(most))
+    add(lines, "set xtics (%s) nomirror out", table.concat(parts, ", "))
 end
 
 -- kinds: each adds blocks and returns the parts of the plot command --------------------------------
@@ -249,7 +273,7 @@ function kinds.ranges(lines, panel, name)
         rows[i] = ("%s %s %s %d"):format(number(range[1] * 0.98), number(range[2]), number(range[3] * 1.02),
             #panel.names - i + 1)
     end
-    add(lines, "set xrange [%s:%s]", number(least * 0.8), number(math.max(most * 1.3, least * 4)))
+    add_log_tics(lines, least * 0.8, math.max(most * 1.3, least * 4))
     add_block(lines, name, rows)
     return {
         ("$%s using 2:4:1:3:($4-0.25):($4+0.25) with boxxyerror fillstyle solid 1 noborder linecolor rgb '%s' title %s")
@@ -317,7 +341,7 @@ function kinds.matrix(lines, panel, name)
             if value then
                 rows[#rows + 1] = ("%d %d %d"):format(j, #names - i + 1, value)
                 add(lines, "set label '%d' at first %d, first %d center front textcolor '%s'", value, j, #names - i + 1,
-                    value * 2 > most and "#ffffff" or INK)
+                    value * 2 > most and "#fffffe" or CELL_INK)
             end
         end
     end
@@ -335,8 +359,8 @@ function kinds.histogram(lines, panel, name, pixels)
     for i, bar in ipairs(panel.bars) do
         rows[i] = ("%s %s %s"):format(number(bar[1]), number(bar[2]), number(bar[3]))
     end
-    add(lines, "set format x '%%.0s%%c'")
-    add(lines, "set xrange [%s:%s]", number(panel.bars[1][1] / 1.2), number(panel.bars[#panel.bars][2] * 1.2))
+    add(lines, "set yrange [0:%s]", number(highest * 1.05))
+    add_log_tics(lines, panel.bars[1][1] / 1.2, panel.bars[#panel.bars][2] * 1.2)
     for _, limit in ipairs(panel.limits) do
         if limit >= panel.bars[1][1] / 1.2 and limit <= panel.bars[#panel.bars][2] * 1.2 then
             add(lines,
@@ -425,7 +449,13 @@ local function add_panel(lines, panel, i, place, width, height, labels)
     lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
 end
 
---- Writes the script. options: terminal "png", "svg" or "sixel", output (a path), width and height in pixels.
+-- The same script for a dark ground.
+local function darkened(script)
+    script = script:gsub("#%x%x%x%x%x%x", DARK)
+    return (script:gsub("set border 3\n", DARK_TEXTS .. "\n"):gsub("(set label 1 [^\n]*)", "%1 textcolor '#e6e9ee'"))
+end
+
+--- Writes the script. options: terminal "png", "svg" or "sixel", output (a path), width and height in pixels, is_dark.
 function M.script(figure, options)
     local width, height = M.size(figure)
     width, height = options.width or width, options.height or height
@@ -448,7 +478,8 @@ function M.script(figure, options)
         add_panel(lines, panel, i, where[i], width, where[i][4] * height, labels)
     end
     add(lines, "unset multiplot\nset output")
-    return table.concat(lines, "\n") .. "\n"
+    local script = table.concat(lines, "\n") .. "\n"
+    return options.is_dark and darkened(script) or script
 end
 
 return M

@@ -29,6 +29,7 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--width", "In pixels, or characters."):argname("N"):convert(pixels)
     command:option("--height", "In pixels, or characters."):argname("N"):convert(pixels)
+    command:flag("--dark", "Draw pictures on a dark ground; a page follows its reader's choice.")
     command:option("--keep-script", "Also write the gnuplot script to this file."):argname("FILE")
 end
 
@@ -61,7 +62,7 @@ local function keep_script(figure, parsed, options)
     return picture.write_file(parsed.keep_script, require("slate.chart.gnuplot").script(figure, {
         terminal = terminal, output = parsed.output or "chart." .. terminal,
         width = options.terminal ~= "text" and options.width or nil,
-        height = options.terminal ~= "text" and options.height or nil,
+        height = options.terminal ~= "text" and options.height or nil, is_dark = options.is_dark,
     }))
 end
 
@@ -87,7 +88,7 @@ local function drawing_options(context, parsed)
         end
         terminal = known
     end
-    local options = { terminal = terminal, width = parsed.width, height = parsed.height }
+    local options = { terminal = terminal, width = parsed.width, height = parsed.height, is_dark = parsed.dark }
     if terminal == "text" and not parsed.output and context:is_terminal(1) then
         local columns, rows = context:terminal_size()
         options.width = options.width or columns

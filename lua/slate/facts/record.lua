@@ -26,11 +26,14 @@ function Writer:line(one)
     local of = (self.since_whole or 0) + 1
     local changes = self.tells_changes and self.last and of < change.WHOLE_EVERY and change.between(self.last, one)
     self.last, self.since_whole = one, changes and of or 0
-    return changes and ('{"schema":"%s","time_s":%.6f,"of":%d,"d":"%s"}'):format(change.SCHEMA, one.time_s, of, changes)
-        or snapshot.encode(one)
+    if changes then
+        return ('{"schema":"%s","time_s":%.6f,"of":%d,"d":"%s"}'):format(change.SCHEMA, one.time_s, of, changes)
+    end
+    return snapshot.encode(one)
 end
 
---- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; the lines before stay good.
+--- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; the lines
+-- before stay good.
 function Writer:append(one)
     local ok, problem = self.handle:write(self:line(one), "\n")
     if ok then

@@ -362,6 +362,10 @@ end
 local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
 
 -- A mode that would do better than the one that is on: a text and what to type; nil where that one is right.
+local function too_slow(mode)
+    return mode == "off" and "automove is off" or ("mode %s moves pages too slowly for them"):format(mode)
+end
+
 local function better_mode(now, mode, in_need, spread)
     if not now.slated and mode == "eviction" then
         return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
@@ -369,11 +373,11 @@ local function better_mode(now, mode, in_need, spread)
         return nil
     elseif in_need > 0 and now.slated then
         local is_slow = mode == "off" or mode == "ratio"
-        return "classes starve and this mode does not feed them fast enough; utility moves pages to where they bring "
+        return "classes starve, and " .. too_slow(mode) .. "; utility moves pages to where they bring "
             .. "most hits, eviction moves one at every eviction:",
             { "slatectl automove utility", is_slow and "slatectl trial automove=eviction --for 30s" or nil }
     elseif in_need > 0 then
-        return "classes starve and this mode does not feed them fast enough; a policy beside the server does, or mode "
+        return "classes starve, and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
             .. "2 for a short while (it swings the whole cache to what was written last):",
             { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
     elseif spread and spread > SPREAD_MOST then

@@ -131,7 +131,7 @@ local function against_ping_pong(about)
     local why = "slatectl moves tells why each moved"
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
     if mode == "off" then
-        return "automove is off, so that somebody moves them: slatectl audit; " .. why
+        return "automove is off: a person or a program moves them; slatectl audit tells which; " .. why
     elseif mode == "ratio" and math.type(window_s) and window_s < WINDOW_MOST_S then
         return ("a longer window: slatectl set slab_automove_window %d; %s"):format(
             math.min(WINDOW_MOST_S, math.max(WINDOW_LONG_S, 2 * window_s // 1)), why)

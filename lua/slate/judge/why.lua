@@ -122,13 +122,18 @@ local function of_slated(add, one, asked)
             or "asking the server ...")
         return
     end
-    add(("automove is %s; it says: %s."):format(totals.mode, totals.why or "nothing"))
+    local mode, said = ("automove is %s"):format(totals.mode), totals.why
+    if not said or said:find(mode, 1, true) == 1 then
+        add(said and said .. "." or mode .. ".")
+    else
+        add(("%s. It says: %s."):format(mode, said))
+    end
     if totals.failed and totals.failed ~= "none" then
         add("FAILED and turned off: " .. totals.failed, "bad")
         add("mend it, try it with slatectl policy test, and set the mode again: t")
     end
     if totals.state and totals.state ~= "none" then
-        add("its state: " .. tostring(totals.state))
+        add("the page mover: " .. tostring(totals.state))
     end
     local weights = answers.automove(asked.automove)
     if weights and weights.is_weighed then
