@@ -9,8 +9,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* What is packed or read for a moment only goes back to the system: the library would keep more and more
- * of it, between what stays. */
+/* What is packed or read for a moment only goes back to the system: the library would keep more and
+ * more of it, between what stays. */
 enum { SCRATCH_BYTES = 128 << 10 };
 
 /* Options that print something and end; false when there is more to do. */

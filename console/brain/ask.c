@@ -71,8 +71,8 @@ static void push_change(lua_State *L, const struct asked_change *change) {
     }
 }
 
-/* A class's sampled curve as far as the server was asked for it: points of bytes and hit ratio, none where it has seen too
- * few reads. */
+/* A class's sampled curve as far as the server was asked for it: points of bytes and hit ratio,
+ * none where it has seen too few reads. */
 static void push_known_curves(lua_State *L, const struct details *details) {
     lua_newtable(L);
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
@@ -115,7 +115,8 @@ static void push_asked(lua_State *L, const struct asking *asking) {
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
     }
-    set_number(L, "page_moves_per_s", model_mean(asking->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
+    set_number(L, "page_moves_per_s",
+               model_mean(asking->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
     set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
     lua_pushboolean(L, asking->question->is_past);
     lua_setfield(L, -2, "is_past");
@@ -191,7 +192,8 @@ unsigned brain_ask(const struct model *model, const struct question *question,
         failure = lua_tostring(brain->lua, -1);
     }
     out[0] = (struct sentence){.tone = TONE_BAD};
-    snprintf(out[0].text, sizeof out[0].text, "not judged: %s", failure != NULL ? failure : "an error without words");
+    snprintf(out[0].text, sizeof out[0].text, "not judged: %s",
+             failure != NULL ? failure : "an error without words");
     lua_settop(brain->lua, 0);
     return 1;
 }
@@ -208,7 +210,8 @@ static uint64_t replies_ms(const struct model *model) {
 }
 
 const struct sentence *brain_findings(const struct model *model, unsigned *count) {
-    struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
+    /* what is kept here changes nothing that can be seen */
+    struct brain *brain = (struct brain *)brain_of(model);
     const struct snapshot *now = model_now(model);
     if (brain->findings == NULL) { /* of no snapshot, for none is of time 0 */
         brain->findings = calloc(1, sizeof *brain->findings);
@@ -256,8 +259,10 @@ static int find_worths(lua_State *L) {
     for (worths->count = 0; worths->count < CLASS_LIMIT && worths->count < count; worths->count++) {
         lua_geti(L, -1, worths->count + 1);
         struct class_worth *worth = &worths->of[worths->count];
-        *worth = (struct class_worth){.class_id = (unsigned)field_of(L, "id"), .pages = field_of(L, "pages"),
-                                      .hit_ratio = field_of(L, "hit_ratio"), .read_share = field_of(L, "read_share"),
+        *worth = (struct class_worth){.class_id = (unsigned)field_of(L, "id"),
+                                      .pages = field_of(L, "pages"),
+                                      .hit_ratio = field_of(L, "hit_ratio"),
+                                      .read_share = field_of(L, "read_share"),
                                       .gain = field_of(L, "gain"), .loss = field_of(L, "loss"),
                                       .policy_gain = field_of(L, "policy_gain")};
         take_text(L, "policy", worth->policy, sizeof worth->policy);
@@ -324,7 +329,8 @@ static int find_values(lua_State *L) {
 
 /* NULL when there are none. */
 static const struct own_values *own_values_of(const struct model *model) {
-    struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
+    /* what is kept here changes nothing that can be seen */
+    struct brain *brain = (struct brain *)brain_of(model);
     const struct snapshot *now = model_now(model);
     if (brain->own == NULL) {
         brain->own = calloc(1, sizeof *brain->own);
@@ -348,7 +354,8 @@ static const struct own_values *own_values_of(const struct model *model) {
 
 const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id) {
     const struct own_values *values = own_values_of(model);
-    const char *text = values != NULL ? values->text[column][class_id < CLASS_LIMIT ? class_id : 0] : "";
+    unsigned of = class_id < CLASS_LIMIT ? class_id : 0;
+    const char *text = values != NULL ? values->text[column][of] : "";
     return text[0] != '\0' ? text : "-";
 }
 

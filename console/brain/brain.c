@@ -36,7 +36,8 @@ static void forget(struct brain *brain) {
 /* Takes the error on top of the stack as the reason why nothing is judged any more. */
 static void fail(struct brain *brain) {
     const char *text = lua_tostring(brain->lua, -1);
-    snprintf(brain->failure, sizeof brain->failure, "%s", text != NULL ? text : "an error without words");
+    snprintf(brain->failure, sizeof brain->failure, "%s",
+             text != NULL ? text : "an error without words");
     lua_pop(brain->lua, 1);
     forget(brain);
 }
@@ -77,8 +78,9 @@ static void read_rows(struct brain *brain) {
         lua_geti(L, -1, i);
         double id = number_of(L, "id");
         if (id >= 0 && id < CLASS_LIMIT) {
-            brain->classes[(unsigned)id] = (struct class_verdict){state_of(L), number_of(L, "life_s"),
-                                                                  number_of(L, "mean_evicted_per_s")};
+            brain->classes[(unsigned)id] =
+                (struct class_verdict){state_of(L), number_of(L, "life_s"),
+                                       number_of(L, "mean_evicted_per_s")};
         }
         lua_pop(L, 1);
     }
@@ -89,10 +91,12 @@ static void read_held(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "over") == LUA_TTABLE) {
         double classes = number_of(L, "classes");
-        brain->held = (struct held){.bytes = number_of(L, "held_bytes"), .limit_bytes = number_of(L, "limit_bytes"),
+        brain->held = (struct held){.bytes = number_of(L, "held_bytes"),
+                                    .limit_bytes = number_of(L, "limit_bytes"),
                                     .classes = classes > 0 ? (unsigned)classes : 0,
                                     .is_by_classes = is_true(L, "is_by_classes"),
-                                    .is_falling = is_true(L, "is_falling"), .is_much = is_true(L, "is_much")};
+                                    .is_falling = is_true(L, "is_falling"),
+                                    .is_much = is_true(L, "is_much")};
     }
     lua_pop(L, 1);
 }
@@ -106,7 +110,8 @@ static void read_automove(struct brain *brain) {
 
 /* ---- calls in which Lua may raise errors ---- */
 
-/* The observer is made when it is asked for first: its modules take longer to load than the first paint may. */
+/* The observer is made when it is asked for first: its modules take longer to load than the first
+ * paint may. */
 void brain_push_observer(lua_State *L, const struct brain *brain) {
     if (brain->observer != LUA_NOREF) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);

@@ -1,9 +1,11 @@
-/* The judgement on one server: the modules of lua/slate that slatectl runs too, built into slatetop as text and run by
- * an embedded Lua 5.4. C hands them each snapshot and keeps what they say as plain data.
+/* The judgement on one server: the modules of lua/slate that slatectl runs too, built into slatetop
+ * as text and run by an embedded Lua 5.4. C hands them each snapshot and keeps what they say as
+ * plain data.
  *
- * All brains of the process share one Lua state, which goes with the last of them. A module that fails switches its
- * brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and 0.1 MB a brain with 40 classes. Cost of
- * a look: O(classes), about 0.5 ms for 40 busy ones. One thread. */
+ * All brains of the process share one Lua state, which goes with the last of them. A module that
+ * fails switches its brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and
+ * 0.1 MB a brain with 40 classes. Cost of a look: O(classes), about 0.5 ms for 40 busy ones. One
+ * thread. */
 #ifndef CONSOLE_BRAIN_BRAIN_H
 #define CONSOLE_BRAIN_BRAIN_H
 #include "facts/model.h"
@@ -24,7 +26,8 @@ struct class_verdict {
     double evicted_per_s; /* mean over the last samples; NAN when unknown */
 };
 
-/* Memory held in pages, against the limit: see lua/slate/judge/held.lua. All but the bools 0 when the server does not tell. */
+/* Memory held in pages, against the limit: see lua/slate/judge/held.lua. All but the bools 0 when
+ * the server does not tell. */
 struct held {
     double bytes, limit_bytes;
     unsigned classes;   /* that have pages */
@@ -61,7 +64,8 @@ void brain_destroy(struct brain **brain);
 /* Takes the next snapshot of the server in. */
 void brain_look(struct brain *brain, const struct snapshot *now);
 
-/* A model with a brain that looks at each of its snapshots and ends with it; NULL when out of memory. */
+/* A model with a brain that looks at each of its snapshots and ends with it; NULL when out of
+ * memory. */
 struct model *brain_model(const char *server);
 
 /* The brain of such a model. */
@@ -79,7 +83,8 @@ struct giver brain_giver(const struct brain *brain, unsigned class_id);
 /* How many pages to move from a class that somebody chose to another, or to the pool (0). */
 unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to);
 
-/* Where memory goes that no item has asked for: see lua/slate/facts/waste.lua. NAN where it is unknown. */
+/* Where memory goes that no item has asked for: see lua/slate/facts/waste.lua. NAN where it is
+ * unknown. */
 struct waste {
     double slack_bytes; /* the ends of used chunks */
     double waste_ratio; /* of all pages but free chunks: slack, and the ends of pages */

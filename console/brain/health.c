@@ -61,8 +61,10 @@ static void report_link(struct report *report, const struct model *model, uint64
 
 /* What is wrong, in the words that slatectl doctor has for it. */
 static void report_findings(struct report *report, const struct model *model) {
-    static const enum severity severities[] = {[TONE_PLAIN] = SEVERITY_OK,   [TONE_GOOD] = SEVERITY_OK,
-                                               [TONE_NOTE] = SEVERITY_NOTE,  [TONE_WARN] = SEVERITY_WARN,
+    static const enum severity severities[] = {[TONE_PLAIN] = SEVERITY_OK,
+                                               [TONE_GOOD] = SEVERITY_OK,
+                                               [TONE_NOTE] = SEVERITY_NOTE,
+                                               [TONE_WARN] = SEVERITY_WARN,
                                                [TONE_BAD] = SEVERITY_BAD};
     unsigned count;
     const struct sentence *sentences = brain_findings(model, &count);
@@ -86,7 +88,8 @@ static void report_proxy(struct report *report, const struct model *model) {
         say(report, SEVERITY_BAD, "proxy: %s requests/s, %s of %s links to backends bad", rate,
             format_count(bad_links, bad), links);
     } else {
-        say(report, SEVERITY_OK, "proxy: %s requests/s, %s links to backends, none bad", rate, links);
+        say(report, SEVERITY_OK, "proxy: %s requests/s, %s links to backends, none bad", rate,
+            links);
     }
     if (breaks > 0) {
         say(report, SEVERITY_WARN, "proxy: %s links to backends break a second",
@@ -102,7 +105,8 @@ static void report_evictions(struct report *report, const struct model *model) {
     char rate[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
     if (evictions > 0 && brain_worst_class(brain_of(model)) < 0) {
-        say(report, SEVERITY_OK, "full: %s evictions/s, no class starves", format_count(rate, evictions));
+        say(report, SEVERITY_OK, "full: %s evictions/s, no class starves",
+            format_count(rate, evictions));
     } else if (evictions == 0) {
         say(report, SEVERITY_OK, "no evictions");
     }
@@ -152,10 +156,12 @@ static void sort_lines(struct health_line *lines, int count) {
 }
 
 void health_wants(const struct model *model, uint64_t now_ms, struct wants *wants) {
-    static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE, INQUIRY_WHATIF};
+    static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE,
+                                          INQUIRY_WHATIF};
     const struct answers *answers = model_answers(model);
     for (size_t i = 0; model_now(model) != NULL && i < sizeof judged / sizeof *judged; i++) {
-        if (answers->of[judged[i]].state == ANSWER_NONE || now_ms - answers->of[judged[i]].at_ms >= JUDGED_EVERY_MS) {
+        if (answers->of[judged[i]].state == ANSWER_NONE ||
+            now_ms - answers->of[judged[i]].at_ms >= JUDGED_EVERY_MS) {
             wants->unhurried |= 1u << judged[i];
         }
     }

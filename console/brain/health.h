@@ -1,5 +1,6 @@
-/* The state of the server in words: what is wrong, how bad, and which key does something about it. What is wrong is told
- * by lua/slate/judge/attention.lua; that the link is down or figures are old, and how things stand, is told here.
+/* The state of the server in words: what is wrong, how bad, and which key does something about it.
+ * What is wrong is told by lua/slate/judge/attention.lua; that the link is down or figures are old,
+ * and how things stand, is told here.
  *
  * Functions of the model: the same figures give the same words. Cost: some 0.3 ms. One thread. */
 #ifndef CONSOLE_BRAIN_HEALTH_H
@@ -21,8 +22,8 @@ struct health_line {
 int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                   struct health_line out[HEALTH_LIMIT]);
 
-/* Adds the inquiries on whose answers the judgement rests, each now and then, so that the same is found whichever view is
- * looked at. */
+/* Adds the inquiries on whose answers the judgement rests, each now and then, so that the same is
+ * found whichever view is looked at. */
 void health_wants(const struct model *model, uint64_t now_ms, struct wants *wants);
 
 /* True when the figures are older than a refresh and a half allows: show them as old. */

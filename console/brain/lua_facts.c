@@ -25,9 +25,10 @@ static const enum general_stat general_read[] = {
     GENERAL_slab_global_page_pool,
 };
 static const enum class_stat class_read[] = {
-    CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks, CLASS_free_chunks,
-    CLASS_free_chunks_end, CLASS_mem_requested, CLASS_number,   CLASS_age,         CLASS_evicted,
-    CLASS_outofmemory, CLASS_get_hits, CLASS_cmd_set,
+    CLASS_chunk_size,  CLASS_chunks_per_page, CLASS_total_pages,   CLASS_used_chunks,
+    CLASS_free_chunks, CLASS_free_chunks_end, CLASS_mem_requested, CLASS_number,
+    CLASS_age,         CLASS_evicted,         CLASS_outofmemory,   CLASS_get_hits,
+    CLASS_cmd_set,
 };
 #define EXTSTORE_READ(name) GENERAL_##name,
 static const enum general_stat extstore_read[] = {EXTSTORE_STATS(EXTSTORE_READ)};
@@ -68,7 +69,8 @@ static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_
     }
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
-    set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT); /* by which snapshots need not keep them */
+    /* by which snapshots need not keep them */
+    set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT);
 }
 
 static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_whole) {

@@ -1,5 +1,6 @@
-/* Modules that those of lua/slate ask for and slatetop gives in C: slate.base.clock, whose time is the one handed in and
- * whose sleep yields the seconds to whoever runs the coroutine, and cjson.safe, of which there is decode. One thread. */
+/* Modules that those of lua/slate ask for and slatetop gives in C: slate.base.clock, whose time is
+ * the one handed in and whose sleep yields the seconds to whoever runs the coroutine, and
+ * cjson.safe, of which there is decode. One thread. */
 #ifndef CONSOLE_BRAIN_LUA_GIVEN_H
 #define CONSOLE_BRAIN_LUA_GIVEN_H
 #include <lua.h>

@@ -14,8 +14,9 @@ static const struct {
 #include "brain/modules.inc"
 };
 
-/* Nearly all that a look makes is dead at the next. A collection begins when memory has grown by a tenth, where Lua's
- * own 100 % took 0.5 MB more of an hour of 40 busy classes; it costs 0.1 ms a look. */
+/* Nearly all that a look makes is dead at the next. A collection begins when memory has grown by a
+ * tenth, where Lua's own 100 % took 0.5 MB more of an hour of 40 busy classes; it costs 0.1 ms a
+ * look. */
 enum { GC_BEGINS_PCT = 110, GC_SPEED_PCT = 400 };
 
 static lua_State *state;
@@ -40,7 +41,8 @@ static const struct {
     const char *library, *functions[2];
 } kept[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable"}}, {LUA_OSLIBNAME, {"clock"}}};
 
-/* require(name): the modules above, those given in C, and no others. upvalue 1: those that are loaded, by name. */
+/* require(name): the modules above, those given in C, and no others. upvalue 1: those that are
+ * loaded, by name. */
 static int require(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
     if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) {
@@ -53,7 +55,8 @@ static int require(lua_State *L) {
     }
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         if (strcmp(modules[i].name, name) == 0) {
-            if (luaL_loadbufferx(L, modules[i].text, strlen(modules[i].text), name, "t") != LUA_OK) {
+            const char *text = modules[i].text;
+            if (luaL_loadbufferx(L, text, strlen(text), name, "t") != LUA_OK) {
                 return lua_error(L);
             }
             lua_call(L, 0, 1);

@@ -5,10 +5,11 @@
 
 #include <lua.h>
 
-/* Pushes its observer, of slate.judge.observer; nil when it has none. L: the state of lua_state.h. */
+/* Pushes its observer, of slate.judge.observer; nil when it has none. L: the state of
+ * lua_state.h. */
 void brain_push_observer(lua_State *L, const struct brain *brain);
 
-/* Pushes the sampled curves of the classes by id, as far as the server was asked for them; nil when nobody asks for
- * them. */
+/* Pushes the sampled curves of the classes by id, as far as the server was asked for them; nil when
+ * nobody asks for them. */
 void brain_push_curves(lua_State *L, const struct model *model);
 #endif

@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SOURCE_BYTES_MOST = (256 << 10) + 1 /* one more than rules.lua takes, so that it can refuse it */ };
+/* one more than rules.lua takes, so that it can refuse it */
+enum { SOURCE_BYTES_MOST = (256 << 10) + 1 };
 
 static struct {
     lua_State *lua; /* NULL: there are no rules */
@@ -67,7 +68,8 @@ static void push_source(lua_State *L, const char *path) {
     } else {
         lua_pop(L, 1);
         lua_pushnil(L);
-        lua_pushfstring(L, "cannot read %s: %s", path, problem == EINVAL ? "it is no regular file" : strerror(problem));
+        lua_pushfstring(L, "cannot read %s: %s", path,
+                        problem == EINVAL ? "it is no regular file" : strerror(problem));
     }
 }
 
@@ -97,7 +99,8 @@ static void take_titles(lua_State *L) {
 
 /* () -> whether there is a file */
 static int load(lua_State *L) {
-    push_function(L, "slate.facts.rules_file", "path"); /* without a file the rest is not loaded before the first paint */
+    /* without a file the rest is not loaded before the first paint */
+    push_function(L, "slate.facts.rules_file", "path");
     lua_pushcfunction(L, environment);
     lua_call(L, 1, 1);
     const char *path = lua_tostring(L, -1);

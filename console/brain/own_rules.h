@@ -1,13 +1,14 @@
-/* The operator's own rules and columns (slate-rules(7)): one file in Lua, read at the start and asked about every server.
- * The file runs in the sandbox of slate.judge.rules: it reaches no file and no socket, and its time is bounded. One thread. */
+/* The operator's own rules and columns (slate-rules(7)): one file in Lua, read at the start and
+ * asked about every server. The file runs in the sandbox of slate.judge.rules: it reaches no file
+ * and no socket, and its time is bounded. One thread. */
 #ifndef CONSOLE_BRAIN_OWN_RULES_H
 #define CONSOLE_BRAIN_OWN_RULES_H
 #include <stdbool.h>
 
 enum { OWN_COLUMNS_MOST = 8, OWN_CELL_BYTES = 13 }; /* MOST_COLUMNS and TITLE_BYTES of rules.lua */
 
-/* Reads the file, where there is one; what is wrong with it is among the findings on each server. Call it before a server
- * is looked at, and the other at the end. */
+/* Reads the file, where there is one; what is wrong with it is among the findings on each server.
+ * Call it before a server is looked at, and the other at the end. */
 void own_rules_open(void);
 void own_rules_close(void);
 

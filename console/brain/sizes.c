@@ -148,7 +148,8 @@ static uint64_t replies_ms(const struct model *model) {
 }
 
 const struct size_plan *brain_sizes(const struct model *model) {
-    struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
+    /* what is kept here changes nothing that can be seen */
+    struct brain *brain = (struct brain *)brain_of(model);
     const struct snapshot *now = model_now(model);
     if (brain->sizes == NULL) {
         brain->sizes = calloc(1, sizeof *brain->sizes);
@@ -159,7 +160,9 @@ const struct size_plan *brain_sizes(const struct model *model) {
     }
     uint64_t came_ms = replies_ms(model);
     if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
-        *kept = (struct size_plans){.snapshot_ms = now->at_ms, .replies_ms = came_ms, .plan.waste_ratio = NAN};
+        *kept = (struct size_plans){.snapshot_ms = now->at_ms,
+                                    .replies_ms = came_ms,
+                                    .plan.waste_ratio = NAN};
         lua_pushcfunction(brain->lua, find_sizes);
         lua_pushlightuserdata(brain->lua, (void *)model);
         lua_pushlightuserdata(brain->lua, &kept->plan);

@@ -1,5 +1,5 @@
-/* Other chunk sizes and what each would bring, by lua/slate/judge/size_plan.lua. Sizes are bytes, ascending; the last one
- * is the largest chunk there is. One thread. */
+/* Other chunk sizes and what each would bring, by lua/slate/judge/size_plan.lua. Sizes are bytes,
+ * ascending; the last one is the largest chunk there is. One thread. */
 #ifndef CONSOLE_BRAIN_SIZES_H
 #define CONSOLE_BRAIN_SIZES_H
 #include "facts/model.h"
@@ -15,7 +15,8 @@ struct size_list {
 struct size_choice {
     char order[OUTLOOK_ORDER_BYTES]; /* "factor 1.25" */
     bool is_known, is_worth_it, is_best;
-    double classes, waste_ratio, items_change; /* of the items that as much memory holds, as a ratio; NAN: not known */
+    /* of the items that as much memory holds, as a ratio; NAN: not known */
+    double classes, waste_ratio, items_change;
     char words[OUTLOOK_WORDS_BYTES];           /* the server's, when it has no figures; "" else */
 };
 
@@ -26,7 +27,8 @@ struct size_plan {
     struct size_choice of[SIZE_CHOICES_MOST];
 };
 
-/* NULL before the first snapshot and when out of memory. Kept until the snapshot or a reply changes; valid until then. */
+/* NULL before the first snapshot and when out of memory. Kept until the snapshot or a reply
+ * changes; valid until then. */
 const struct size_plan *brain_sizes(const struct model *model);
 
 /* The orders that a slated is to be asked about; returns how many. */

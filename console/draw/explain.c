@@ -14,7 +14,8 @@ static unsigned entry_count;
 
 /* The field that a line begins with, and where its value begins; NULL when it is no such line. */
 static const char **field_of(struct explanation *entry, char *line, char **value) {
-    static const char *const words[] = {"term", "also", "unit", "meaning", "source", "formula", "do"};
+    static const char *const words[] = {"term",   "also",    "unit", "meaning",
+                                        "source", "formula", "do"};
     const char **fields[] = {&entry->term,   &entry->also,    &entry->unit,      &entry->meaning,
                              &entry->source, &entry->formula, &entry->what_to_do};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

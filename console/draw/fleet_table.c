@@ -11,16 +11,19 @@ enum { HOST_LEAST = 12 };
 
 const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
     [FLEET_HOST] = {"SERVER", "server", 0, 0, "the address of the server"},
-    [FLEET_VERSION] = {"VERSION", "version", 9, 9, "version of memcached, behind a p as a proxy, or slated's own behind an s"},
+    [FLEET_VERSION] = {"VERSION", "version", 9, 9,
+                       "version of memcached, behind a p as a proxy, or slated's own behind an s"},
     [FLEET_UP] = {"UP", "up", 6, 10, "time since the server started"},
     [FLEET_MEMORY] = {"MEM", "mem", 6, 8, "memory that items may take"},
     [FLEET_FILL] = {"FILL%", "fill", 5, 5, "share of that memory that items take"},
     [FLEET_GETS] = {"GET/s", "gets", 6, 3, "keys asked for a second, over 10 s"},
     [FLEET_HIT] = {"HIT%", "hit", 5, 1, "share of them that were found"},
-    [FLEET_EVICTIONS] = {"EV/s", "ev", 6, 2, "live items thrown out for memory a second, over 10 s"},
+    [FLEET_EVICTIONS] = {"EV/s", "ev", 6, 2,
+                         "live items thrown out for memory a second, over 10 s"},
     [FLEET_AGE] = {"AGE", "age", 6, 4, "youngest LRU tail of the classes that evict, else of all"},
-    [FLEET_Z] = {"ODD", "odd",
-                 9, 6, "distance from the pool's median in robust deviations, and the column that it is about"},
+    [FLEET_Z] = {"ODD", "odd", 9, 6,
+                 "distance from the pool's median in robust deviations, and the column that it is "
+                 "about"},
     [FLEET_CONNS] = {"CONN", "conn", 6, 11, "open connections"},
     [FLEET_RTT] = {"MS", "ms", 5, 7, "time of one refresh in ms"},
 };
@@ -338,7 +341,8 @@ void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet
     for (unsigned i = 0; i < height && ui->top + i < count; i++) {
         int y = area.y + 1 + (int)i;
         draw_row(&rows[ui->top + i], shown, host_width, now_ms, cells, y, area);
-        cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW, rows[ui->top + i].server);
+        cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW,
+                  rows[ui->top + i].server);
         if (ui->top + i == at) {
             cells_select(cells, y, area.x, area.width);
         }

@@ -1,10 +1,10 @@
-/* The table of servers: a row each, how far each is from the rest of the pool, and their order. Pure
- * functions of models. One thread.
+/* The table of servers: a row each, how far each is from the rest of the pool, and their order.
+ * Pure functions of models. One thread.
  *
- * How far: the distance from the pool's median in robust standard deviations (1.4826 times the median
- * distance from it, but no less than a floor, or a pool of twins would call every hair an outlier),
- * in the direction that hurts: a low hit ratio, a young LRU tail, many evictions. Ages and evictions
- * are compared as logarithms. Needs OUTLIER_LEAST servers that answer. */
+ * How far: the distance from the pool's median in robust standard deviations (1.4826 times the
+ * median distance from it, but no less than a floor, or a pool of twins would call every hair an
+ * outlier), in the direction that hurts: a low hit ratio, a young LRU tail, many evictions. Ages
+ * and evictions are compared as logarithms. Needs OUTLIER_LEAST servers that answer. */
 #ifndef CONSOLE_DRAW_FLEET_TABLE_H
 #define CONSOLE_DRAW_FLEET_TABLE_H
 #include "brain/health.h"

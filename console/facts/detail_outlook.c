@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void outlook_want(struct outlook_list *list, const char orders[][OUTLOOK_ORDER_BYTES], unsigned count) {
+void outlook_want(struct outlook_list *list, const char orders[][OUTLOOK_ORDER_BYTES],
+                  unsigned count) {
     struct outlook_list before = *list;
     *list = (struct outlook_list){.tickets = before.tickets};
     for (unsigned i = 0; i < count && i < OUTLOOK_LIMIT; i++) {
@@ -37,15 +38,16 @@ static bool starts_with(const char *text, const char *word) {
     return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* "39 classes would hold 1.2 % fewer items in 64 pages, 1000 instead of 1010, and waste 9.9 % of their
- * memory instead of 10.1 %; it would be refused without force" */
+/* "39 classes would hold 1.2 % fewer items in 64 pages, 1000 instead of 1010, and waste 9.9 % of
+ * their memory instead of 10.1 %; it would be refused without force" */
 static void read_figures(struct outlook *outlook) {
     double pct, waste, waste_now;
     char less[8];
     unsigned classes;
     const char *at = strstr(outlook->words, "and waste ");
-    if (sscanf(outlook->words, "%u classes would hold %lf %% %7s items", &classes, &pct, less) == 3 &&
-        at != NULL &&
+    if (at != NULL &&
+        sscanf(outlook->words, "%u classes would hold %lf %% %7s items", &classes, &pct,
+               less) == 3 &&
         sscanf(at, "and waste %lf %% of their memory instead of %lf %%", &waste, &waste_now) == 2) {
         outlook->classes = classes;
         outlook->items_pct = strcmp(less, "fewer") == 0 ? -pct : pct;
@@ -69,7 +71,8 @@ static void take(struct outlook *outlook, const char *text, size_t text_bytes, u
     const char *blank = strchr(whole, ' ');
     bool is_error = starts_with(whole, "ERROR") || starts_with(whole, "CLIENT_ERROR") ||
                     starts_with(whole, "SERVER_ERROR");
-    snprintf(outlook->words, sizeof outlook->words, "%s", blank != NULL && !is_error ? blank + 1 : whole);
+    snprintf(outlook->words, sizeof outlook->words, "%s",
+             blank != NULL && !is_error ? blank + 1 : whole);
     outlook->classes = outlook->items_pct = outlook->waste_pct = outlook->waste_now_pct = NAN;
     outlook->is_known = true;
     outlook->would_be_made =
@@ -79,7 +82,8 @@ static void take(struct outlook *outlook, const char *text, size_t text_bytes, u
     }
 }
 
-void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes, uint64_t now_ms) {
+void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes,
+                  uint64_t now_ms) {
     for (unsigned i = 0; i < list->count; i++) {
         if (list->of[i].is_asked && list->of[i].ticket == ticket) {
             take(&list->of[i], text, text_bytes, now_ms);

@@ -1,6 +1,6 @@
-/* What slated predicts of orders for other chunk sizes, asked for with `slabs geometry ... dry`: the
- * answer is a sentence with figures, and nothing changes. The server counts whole pages and the page
- * that each class has at least, which nobody can from outside.
+/* What slated predicts of orders for other chunk sizes, asked for with `slabs geometry ... dry`:
+ * the answer is a sentence with figures, and nothing changes. The server counts whole pages and the
+ * page that each class has at least, which nobody can from outside.
  *
  * A view names the orders it wants to know about; each is asked again every OUTLOOK_EVERY_MS. Plain
  * data. Pure functions. */
@@ -35,15 +35,18 @@ struct outlook_list {
 };
 
 /* From now on these orders are wanted; what is known of them already stays. */
-void outlook_want(struct outlook_list *list, const char orders[][OUTLOOK_ORDER_BYTES], unsigned count);
+void outlook_want(struct outlook_list *list, const char orders[][OUTLOOK_ORDER_BYTES],
+                  unsigned count);
 
 /* The next one to ask, with the line to send; NULL when none is due. It counts as asked. */
 const struct outlook *outlook_next(struct outlook_list *list, uint64_t now_ms,
                              char line[OUTLOOK_ORDER_BYTES + 24]);
 
-/* Takes the server's line to the question of that ticket; nobody may want it any more. That it is BUSY with
- * another's is no answer: what is known stays, and it is asked again with the next refresh. */
-void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes, uint64_t now_ms);
+/* Takes the server's line to the question of that ticket; nobody may want it any more. That it is
+ * BUSY with another's is no answer: what is known stays, and it is asked again with the next
+ * refresh. */
+void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes,
+                  uint64_t now_ms);
 
 /* What is known about an order; NULL when nothing is. */
 const struct outlook *outlook_of(const struct outlook_list *list, const char *order);

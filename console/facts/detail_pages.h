@@ -1,7 +1,7 @@
 /* Every page of the server, from stats pages: what class has it, and how full and how old it is.
  *
- * A large cache answers in parts, so the map is put together over several refreshes; pages_next says
- * which part to ask for. Memory: 20 bytes a page, at most PAGES_KEPT of them. One thread. */
+ * A large cache answers in parts, so the map is put together over several refreshes; pages_next
+ * says which part to ask for. Memory: 20 bytes a page, at most PAGES_KEPT of them. One thread. */
 #ifndef CONSOLE_FACTS_DETAIL_PAGES_H
 #define CONSOLE_FACTS_DETAIL_PAGES_H
 #include <stdbool.h>

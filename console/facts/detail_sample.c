@@ -136,7 +136,8 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
         double value = stat_line_number(line.value);
         if (colon == NULL) {
             take_whatif_fact(whatif, &line);
-        } else if (strncmp(line.name, "class:", 6) != 0) { /* those of classes are for Lua: slate.judge.worth */
+        /* those of classes are for Lua: slate.judge.worth */
+        } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));
             if (guess != NULL) {
@@ -234,7 +235,8 @@ void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now) {
         double items = stat_number(stats->value[CLASS_number]);
         double mean = stat_number(stats->value[CLASS_mem_requested]) / items;
         double chunk = stat_number(stats->value[CLASS_chunk_size]);
-        if (items > 0 && chunk > 0) { /* chunked items are booked in one class and stored in several */
+        /* chunked items are booked in one class and stored in several */
+        if (items > 0 && chunk > 0) {
             double bytes = mean > 0 && mean <= chunk ? mean : chunk;
             sizes->bins[size_bin_of(bytes)] += items;
             sizes->items += items;

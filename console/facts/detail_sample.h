@@ -66,8 +66,8 @@ struct size_bins {
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes);
 /* Items made up from each class's mean, for servers that do not tell sizes: a rough picture. */
 void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now);
-/* Share of the memory that the items take which they do not fill, as the server counts it, ends of pages included; NAN
- * when it does not tell. */
+/* Share of the memory that the items take which they do not fill, as the server counts it, ends of
+ * pages included; NAN when it does not tell. */
 double size_bins_waste(const struct size_bins *sizes);
 /* The largest size of a bin, in bytes, and the bin of a size. */
 double size_bin_end(unsigned bin);

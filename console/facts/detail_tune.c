@@ -179,7 +179,8 @@ void geometry_state_parse(struct geometry_state *geometry, const char *text, siz
             const struct slot of_class[] = {{"chunk_size", &c->chunk_bytes},
                                             {"total_pages", &c->pages}};
             TAKE_NUMBER(of_class, field, line.value);
-            c->is_retired = c->is_retired || (is(field, "class_state") && is(line.value, "retired"));
+            c->is_retired =
+                c->is_retired || (is(field, "class_state") && is(line.value, "retired"));
         } else if (is(line.name, "state")) {
             stat_line_copy(g->state, sizeof g->state, line.value);
         } else if (is(line.name, "why")) {

@@ -1,7 +1,7 @@
 /* What moves pages and what it knows: stats moves, automove, policies, geometry and evictions.
  *
- * Plain data and its parsers; each parser begins anew. What was not said is NAN, "" or a count of 0.
- * Pure functions. */
+ * Plain data and its parsers; each parser begins anew. What was not said is NAN, "" or a count of
+ * 0. Pure functions. */
 #ifndef CONSOLE_FACTS_DETAIL_TUNE_H
 #define CONSOLE_FACTS_DETAIL_TUNE_H
 #include <stdbool.h>

@@ -57,7 +57,8 @@ static void take_hot_keys(struct details *details, const char *text, size_t text
     hot_keys_parse(&details->hot, text, text_bytes);
 }
 
-static void parse(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,
+static void parse(struct details *details, enum inquiry inquiry, unsigned class_id,
+                  const char *text,
                   size_t text_bytes) {
     switch (inquiry) {
     case INQUIRY_MOVES:
@@ -107,7 +108,8 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
     }
 }
 
-void details_take(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,
+void details_take(struct details *details, enum inquiry inquiry, unsigned class_id,
+                  const char *text,
                   size_t text_bytes, bool is_stats, uint64_t now_ms) {
     if (is_stats) {
         parse(details, inquiry, class_id, text, text_bytes);

@@ -58,13 +58,15 @@ static bool stays_flat(const struct history *history, struct series *series, flo
 
 static float flat_value(const struct history *history, const struct series *series, unsigned back) {
     uint64_t number = history->samples - back;
-    return series->last > 0 && number >= series->first && number <= series->last ? series->flat : NAN;
+    bool is_within = series->last > 0 && number >= series->first && number <= series->last;
+    return is_within ? series->flat : NAN;
 }
 
 static bool make_room(const struct history *history, struct series *series) {
     float *values = malloc(history->capacity * sizeof *values);
     for (unsigned back = 0; values != NULL && back < history->capacity; back++) {
-        values[slot(history, back)] = back < history->used ? flat_value(history, series, back) : NAN;
+        values[slot(history, back)] =
+            back < history->used ? flat_value(history, series, back) : NAN;
     }
     series->values = values;
     return values != NULL;
@@ -88,7 +90,8 @@ float history_value(const struct history *history, unsigned series, unsigned bac
         return NAN;
     }
     const struct series *from = &history->series[series];
-    return from->values != NULL ? from->values[slot(history, back)] : flat_value(history, from, back);
+    return from->values != NULL ? from->values[slot(history, back)]
+                                : flat_value(history, from, back);
 }
 
 uint64_t history_time(const struct history *history, unsigned back) {

@@ -1,6 +1,6 @@
-/* Rings of samples: one column of times, any number of series beside it. A series takes room when a second value comes, or a
- * gap: pages that stay and counters that rest are most of what an idle class has. A sample that was not measured is NAN.
- * Times never go backwards. One thread. */
+/* Rings of samples: one column of times, any number of series beside it. A series takes room when a
+ * second value comes, or a gap: pages that stay and counters that rest are most of what an idle
+ * class has. A sample that was not measured is NAN. Times never go backwards. One thread. */
 #ifndef CONSOLE_FACTS_HISTORY_H
 #define CONSOLE_FACTS_HISTORY_H
 #include <stdbool.h>

@@ -1,10 +1,11 @@
 /* What is asked of a server only while someone looks at it: answers beyond a refresh, most of them
- * slated's alone. A view names what it wants (struct view); the poller asks for that along with every
- * refresh, in the same round trip and before it, and at once when it was not wanted before.
+ * slated's alone. A view names what it wants (struct view); the poller asks for that along with
+ * every refresh, in the same round trip and before it, and at once when it was not wanted before.
  *
- * What became of each inquiry is kept here: unasked, known, or refused with the server's words. Those
- * that settings are read from are kept as text, too; what has a shape of its own is parsed (details.h).
- * To add one: a row in the table, and a case in details_take. Functions do no I/O. One thread. */
+ * What became of each inquiry is kept here: unasked, known, or refused with the server's words.
+ * Those that settings are read from are kept as text, too; what has a shape of its own is parsed
+ * (details.h). To add one: a row in the table, and a case in details_take. Functions do no I/O. One
+ * thread. */
 #ifndef CONSOLE_FACTS_INQUIRY_H
 #define CONSOLE_FACTS_INQUIRY_H
 #include "facts/stat_line.h"
@@ -20,8 +21,8 @@ enum inquiry_server {
 };
 
 /* clang-format off */
-/* X(name, command, servers that know it, its text is kept). "" for a command: it comes with replies of
- * a refresh, or the poller makes the line. */
+/* X(name, command, servers that know it, its text is kept). "" for a command: it comes with replies
+ * of a refresh, or the poller makes the line. */
 #define INQUIRIES(X)                                            \
     X(CLASS, "", OF_ALL, false)         /* every stat of one class */ \
     X(SETTINGS, "", OF_ALL, true)       /* with every refresh, not now and then */ \
@@ -70,8 +71,8 @@ struct answers {
 };
 void answers_fini(struct answers *answers); /* as before the first */
 
-/* Notes a reply, and copies it where its text is kept; is_stats is false for a refusal, which forgets
- * the answer of before. */
+/* Notes a reply, and copies it where its text is kept; is_stats is false for a refusal, which
+ * forgets the answer of before. */
 void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
                   bool is_stats, uint64_t now_ms);
 

@@ -166,8 +166,8 @@ static void forget_rates(struct model *model, double value) {
     }
 }
 
-/* slated changes the chunk sizes of a live cache: an id may come to stand for another class, at once or
- * after a while without any. The past of the one before is not its own. */
+/* slated changes the chunk sizes of a live cache: an id may come to stand for another class, at
+ * once or after a while without any. The past of the one before is not its own. */
 static void forget_other_classes(struct model *model, const struct snapshot *now) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         uint64_t bytes = now->classes[id].value[CLASS_chunk_size], was = model->chunk_bytes[id];
@@ -264,7 +264,8 @@ static bool is_restart(const struct snapshot *before, const struct snapshot *now
 
 struct model *model_create(const char *server, struct judge *taken) {
     struct model *model = calloc(1, sizeof *model);
-    if (model == NULL || !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
+    if (model == NULL ||
+        !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
         taken->end(taken);
         free(model);
         return NULL;

@@ -3,7 +3,8 @@
  * and the monotonic time between them.
  *
  * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
- * so tests need no waiting. Memory: about 0.4 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES. One thread. */
+ * so tests need no waiting. Memory: about 0.4 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES.
+ * One thread. */
 #ifndef CONSOLE_FACTS_MODEL_H
 #define CONSOLE_FACTS_MODEL_H
 #include "facts/details.h"
@@ -73,29 +74,31 @@ struct event {
 
 struct model;
 
-/* Who judges what the model takes in: shown every snapshot after the rates are known, and ended with the model. The
- * judgement of slatetop is brain/brain.h, which stands above the facts and is not known to them. */
+/* Who judges what the model takes in: shown every snapshot after the rates are known, and ended
+ * with the model. The judgement of slatetop is brain/brain.h, which stands above the facts and is
+ * not known to them. */
 struct judge {
     void (*look)(struct judge *judge, const struct snapshot *now);
     void (*end)(struct judge *judge);
 };
 
-/* server is the name to show; copied. taken is the model's from now on, also when it returns NULL: out of memory. */
+/* server is the name to show; copied. taken is the model's from now on, also when it returns NULL:
+ * out of memory. */
 struct model *model_create(const char *server, struct judge *taken);
 void model_destroy(struct model **model);
 
-/* Makes room for so many samples in place of HISTORY_SAMPLES; before the first snapshot. Without memory for
- * it, all stays as it was. */
+/* Makes room for so many samples in place of HISTORY_SAMPLES; before the first snapshot. Without
+ * memory for it, all stays as it was. */
 void model_expect_samples(struct model *model, unsigned samples);
 
-/* Makes room for 100 s of samples so far apart; before the first snapshot. Without memory for it, means
- * over 100 s are over less. */
+/* Makes room for 100 s of samples so far apart; before the first snapshot. Without memory for it,
+ * means over 100 s are over less. */
 void model_expect_interval(struct model *model, uint64_t interval_ms);
 
 /* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
- * counters makes the rates of that one sample FORMAT_RESET and writes an event. A class whose chunks have
- * another size than those its id had before is another one: it begins without a past. wall is the time
- * of day for events. */
+ * counters makes the rates of that one sample FORMAT_RESET and writes an event. A class whose
+ * chunks have another size than those its id had before is another one: it begins without a past.
+ * wall is the time of day for events. */
 void model_add(struct model *model, const struct snapshot *snapshot, time_t wall);
 
 /* What the link is doing; a note says why it is down. Writes an event when a working link breaks or
@@ -128,8 +131,8 @@ const struct snapshot *model_before(const struct model *model);
 double model_metric(const struct model *model, enum metric metric);
 double model_class_metric(const struct model *model, unsigned class_id, enum class_metric metric);
 
-/* Increase a second of a stat that counts, since the snapshot before: for figures that have no history.
- * NAN when unknown, FORMAT_RESET when it went back. */
+/* Increase a second of a stat that counts, since the snapshot before: for figures that have no
+ * history. NAN when unknown, FORMAT_RESET when it went back. */
 double model_rate(const struct model *model, enum general_stat stat);
 
 /* Mean over the samples of the last window_ms; NAN when there are none. Cost: O(samples in the
@@ -152,13 +155,13 @@ int model_class_history(const struct model *model, unsigned class_id, enum class
 
 /* What only some views want; NULL until model_open_details. Filled by whoever polls. */
 const struct details *model_details(const struct model *model);
-/* Shows the details of another model as its own: of the live one, which outlives it, at the moment at
- * which that stood still. NULL: its own again. */
+/* Shows the details of another model as its own: of the live one, which outlives it, at the moment
+ * at which that stood still. NULL: its own again. */
 void model_lend_details(struct model *model, const struct model *from);
 struct details *model_open_details(struct model *model); /* NULL when out of memory */
 
-/* Events, newest first: index 0 is the newest; NULL past the end. EVENT_LIMIT are kept, and no more than half
- * of them are page moves when there are others. */
+/* Events, newest first: index 0 is the newest; NULL past the end. EVENT_LIMIT are kept, and no more
+ * than half of them are page moves when there are others. */
 const struct event *model_event(const struct model *model, unsigned index);
 unsigned model_events_total(const struct model *model);
 

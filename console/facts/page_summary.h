@@ -1,7 +1,9 @@
-/* The pages of one class, counted by how full and how old they are: what the page map is drawn from.
+/* The pages of one class, counted by how full and how old they are: what the page map is drawn
+ * from.
  *
- * Exact where the server lists its pages. Else an estimate: the class's chunks in use packed into as
- * few pages as they fill, which is the best case, for free chunks lie scattered. Pure functions. */
+ * Exact where the server lists its pages. Else an estimate: the class's chunks in use packed into
+ * as few pages as they fill, which is the best case, for free chunks lie scattered. Pure
+ * functions. */
 #ifndef CONSOLE_FACTS_PAGE_SUMMARY_H
 #define CONSOLE_FACTS_PAGE_SUMMARY_H
 #include "facts/model.h"

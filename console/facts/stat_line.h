@@ -11,7 +11,8 @@ struct stat_line {
     char value[256]; /* all that stands behind the name */
 };
 
-/* The next STAT line from *at on, which moves behind it; other lines are skipped. False at the end. */
+/* The next STAT line from *at on, which moves behind it; other lines are skipped. False at the
+ * end. */
 bool stat_line_next(const char **at, const char *end, struct stat_line *line);
 
 /* A whole decimal number, with a sign or not; NAN for anything else. */

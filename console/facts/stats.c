@@ -192,7 +192,8 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         parse_proxy(snapshot, name, value);
         break;
     case GROUP_PROXY_BACKENDS:
-        if (name.bytes > 4 && memcmp(name.at, "bad_", 4) == 0 && parse_number(value) != STAT_ABSENT) {
+        if (name.bytes > 4 && memcmp(name.at, "bad_", 4) == 0 &&
+            parse_number(value) != STAT_ABSENT) {
             snapshot->general[GENERAL_proxy_links_bad] += parse_number(value);
         }
         break;

@@ -33,17 +33,19 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(proxy_conn_requests) X(proxy_conn_errors) X(proxy_backend_total) X(proxy_backend_failed)     \
     X(proxy_gets) X(proxy_sets) X(proxy_links_bad)
 
-/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds; total_malloced comes
- * with "stats slabs". */
+/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds;
+ * total_malloced comes with "stats slabs". */
 #define GENERAL_STATS(X)                                                                           \
     X(pid) X(uptime) X(rusage_user) X(rusage_system) X(threads)                                    \
-    X(max_connections) X(curr_connections) X(rejected_connections) X(listen_disabled_num) X(accepting_conns) \
+    X(max_connections) X(curr_connections) X(rejected_connections)                                 \
+    X(listen_disabled_num) X(accepting_conns)                                                      \
     X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits)                                                 \
     X(delete_hits) X(delete_misses) X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses)        \
     X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
     X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \
     X(slab_global_page_pool) X(slabs_moved)                                                        \
-    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced) EXTSTORE_STATS(X) PROXY_STATS(X)
+    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced)               \
+    EXTSTORE_STATS(X) PROXY_STATS(X)
 
 /* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
  * has lived in both. */
@@ -54,12 +56,14 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age)                    \
     X(evicted) X(evicted_unfetched) X(outofmemory) X(expired_unfetched)
 
-/* Modes of automove: memcached has the first three and calls them by number; slated knows all by name. */
+/* Modes of automove: memcached has the first three and calls them by number; slated knows all by
+ * name. */
 enum { AUTOMOVE_STOCK_MODES = 3, AUTOMOVE_MODES = 7 };
 
-/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts as its place in
- * that order, and one that is not there as absent. */
-#define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
+/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts
+ * as its place in that order, and one that is not there as absent. */
+#define SETTING_STATS(X) \
+    X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
     X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max) \
     X(ext_item_size) X(ext_max_frag) X(ext_drop_unread) X(ext_compact_under) X(proxy_enabled)
 /* clang-format on */
@@ -84,7 +88,8 @@ enum stats_group {
     GROUP_COUNT
 };
 
-extern const char *const general_stat_names[GENERAL_COUNT], *const class_stat_names[CLASS_COUNT]; /* as on the wire */
+/* as on the wire */
+extern const char *const general_stat_names[GENERAL_COUNT], *const class_stat_names[CLASS_COUNT];
 
 struct class_stats {
     bool present;                /* the server named this class in "stats slabs" or "stats items" */
@@ -99,8 +104,10 @@ struct snapshot {
     char own_version[32]; /* slated's own; "" when absent; printable ASCII only */
     char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
     bool is_slated;       /* "stats slated" answered with stats */
-    char role[8];         /* what slated lets us do; "" when absent: all, or the server tells later */
-    char store[12];       /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
+    /* what slated lets us do; "" when absent: all, or the server tells later */
+    char role[8];
+    /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
+    char store[12];
     uint64_t general[GENERAL_COUNT];
     uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor,
                                          ext_max_frag) in thousandths */
@@ -147,7 +154,8 @@ bool snapshot_has_extstore(const struct snapshot *snapshot);
 bool snapshot_is_proxy(const struct snapshot *snapshot);
 bool snapshot_has_cache(const struct snapshot *snapshot);
 
-/* What items take in memory: memcached counts values on flash among the bytes, too. NAN if unknown. */
+/* What items take in memory: memcached counts values on flash among the bytes, too. NAN if
+ * unknown. */
 double snapshot_item_bytes(const struct snapshot *snapshot);
 
 /* STAT_ABSENT becomes NAN. */

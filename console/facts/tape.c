@@ -7,7 +7,8 @@
 
 enum {
     WORDS = sizeof(struct snapshot) / sizeof(uint64_t),
-    SAMPLE_MOST = (WORDS + 2) * (VARINT_MOST + 2), /* a difference and a skip, below 16384, for each word */
+    /* a difference and a skip, below 16384, for each word */
+    SAMPLE_MOST = (WORDS + 2) * (VARINT_MOST + 2),
     OPEN_LIMIT = 256 * 1024         /* a block that grows beyond it ends early */
 };
 _Static_assert(sizeof(struct snapshot) % sizeof(uint64_t) == 0, "a snapshot is a row of words");
@@ -69,7 +70,8 @@ void tape_destroy(struct tape **tape) {
     }
 }
 
-/* ---- one sample: the time, then (words skipped, difference) pairs, then the words skipped at the end ---- */
+/* ---- one sample: the time, then (words skipped, difference) pairs, then the words skipped at the
+ * end ---- */
 
 /* Differences wrap, so small steps down are small numbers too. */
 static uint64_t zigzag(uint64_t difference) {
@@ -113,8 +115,8 @@ static const uint8_t *decode(const uint8_t *at, union frame *frame, int64_t *wal
 }
 
 /* Two figures of a class follow from others of it, so what is kept is by how much they do not: as a
- * rule nothing, or what stays the same. sign: 1 to keep, -1 to have them back; sums wrap, so it goes
- * for any values. */
+ * rule nothing, or what stays the same. sign: 1 to keep, -1 to have them back; sums wrap, so it
+ * goes for any values. */
 static void lean(struct snapshot *snapshot, int sign) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         uint64_t *value = snapshot->classes[id].value;
@@ -133,7 +135,8 @@ static void lean(struct snapshot *snapshot, int sign) {
 static void close_block(struct tape *tape) {
     struct block *block = &tape->blocks[tape->count - 1];
     block->data = tape_block_pack(tape->open, block->samples, WORDS, &block->bytes);
-    tape->bytes += block->data != NULL ? block->bytes : 0; /* else out of memory: it can't be read */
+    /* else out of memory: it can't be read */
+    tape->bytes += block->data != NULL ? block->bytes : 0;
 }
 
 static bool open_block(struct tape *tape, int64_t wall_ms) {
@@ -196,7 +199,8 @@ bool tape_add(struct tape *tape, const struct snapshot *snapshot, int64_t wall_m
     if (!make_room(tape, block->raw_bytes)) {
         return false;
     }
-    static union frame now; /* 44 kB: too large for a stack frame, and needed by one caller at a time */
+    /* 44 kB: too large for a stack frame, and needed by one caller at a time */
+    static union frame now;
     now.snapshot = *snapshot;
     lean(&now.snapshot, 1);
     uint8_t *from = tape->open + block->raw_bytes;

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-/* The words that change within a block, ascending, and their differences: a row of `samples` each. */
+/* The words that change within a block, ascending, and their differences: a row of `samples`
+ * each. */
 struct columns {
     unsigned count;
     unsigned *word;      /* owned */
@@ -38,7 +39,8 @@ static const uint8_t *skip_sample(const uint8_t *at, unsigned words) {
 }
 
 /* From the second sample on: the first differs from nothing, and stays a row. */
-static bool columns_read(struct columns *columns, const uint8_t *at, unsigned samples, unsigned words) {
+static bool columns_read(struct columns *columns, const uint8_t *at, unsigned samples,
+                         unsigned words) {
     uint64_t code;
     unsigned *place = calloc(words, sizeof *place); /* of a word among the columns, and one */
     const uint8_t *begin = at;
@@ -78,9 +80,10 @@ static unsigned bytes_of(uint64_t value) {
     return bytes;
 }
 
-/* The word's distance from the column before, how many bytes a difference takes, then the bytes of all
- * differences, the lightest first. */
-static uint8_t *put_column(uint8_t *at, unsigned distance, const uint64_t *difference, unsigned samples) {
+/* The word's distance from the column before, how many bytes a difference takes, then the bytes of
+ * all differences, the lightest first. */
+static uint8_t *put_column(uint8_t *at, unsigned distance, const uint64_t *difference,
+                           unsigned samples) {
     uint64_t all = 0;
     for (unsigned i = 1; i < samples; i++) {
         all |= difference[i];
@@ -110,7 +113,8 @@ static uint8_t *deflated(const uint8_t *plain, size_t bytes, size_t *packed_byte
     return exact != NULL ? exact : data;
 }
 
-uint8_t *tape_block_pack(const uint8_t *rows, unsigned samples, unsigned words, size_t *packed_bytes) {
+uint8_t *tape_block_pack(const uint8_t *rows, unsigned samples, unsigned words,
+                         size_t *packed_bytes) {
     struct columns columns;
     const uint8_t *second = skip_sample(rows, words), *at = second;
     bool is_read = columns_read(&columns, second, samples, words);
@@ -180,7 +184,8 @@ static bool put_rows(const uint8_t *plain, unsigned samples, unsigned words, uin
     }
     for (unsigned i = 0; i < count; i++) {
         at = get_varint(at, &value);
-        columns[i] = (struct column){(unsigned)value + (i > 0 ? columns[i - 1].word : 0), at[0], at + 1};
+        unsigned before = i > 0 ? columns[i - 1].word : 0;
+        columns[i] = (struct column){(unsigned)value + before, at[0], at + 1};
         at += 1 + (size_t)columns[i].bytes * (samples - 1);
     }
     memcpy(rows, plain, (size_t)(times - plain));
@@ -200,7 +205,8 @@ bool tape_block_unpack(const uint8_t *packed, size_t packed_bytes, unsigned samp
     uLongf bytes = length;
     uint8_t *plain = malloc(length);
     bool is_whole = plain != NULL &&
-                    uncompress(plain, &bytes, packed + sizeof length, packed_bytes - sizeof length) == Z_OK &&
+                    uncompress(plain, &bytes, packed + sizeof length,
+                               packed_bytes - sizeof length) == Z_OK &&
                     put_rows(plain, samples, words, rows);
     free(plain);
     return is_whole;

@@ -33,7 +33,8 @@ static bool parse_path(const char *path, struct address *address, char *why, siz
 bool address_make_tls(struct address *address, char *why, size_t why_bytes) {
     char text[sizeof address->text];
     if (address->is_path) {
-        snprintf(why, why_bytes, "TLS needs a host, and '%.80s' is the path of a socket", address->host);
+        snprintf(why, why_bytes, "TLS needs a host, and '%.80s' is the path of a socket",
+                 address->host);
         return false;
     }
     if (!address->is_tls) {
@@ -48,7 +49,8 @@ bool address_make_tls(struct address *address, char *why, size_t why_bytes) {
 bool address_parse(const char *text, struct address *address, char *why, size_t why_bytes) {
     *address = (struct address){0};
     if (strncmp(text, "tls://", 6) == 0) {
-        return address_parse(text + 6, address, why, why_bytes) && address_make_tls(address, why, why_bytes);
+        return address_parse(text + 6, address, why, why_bytes) &&
+               address_make_tls(address, why, why_bytes);
     }
     if (strncmp(text, "unix:", 5) == 0) {
         return parse_path(text + 5, address, why, why_bytes);

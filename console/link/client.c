@@ -21,8 +21,10 @@ struct request {
 struct client {
     struct address address;
     const struct access *access;
-    struct tls *tls;                     /* NULL: it speaks in the clear, or the handshake has not begun */
-    bool wants_write;                    /* of the handshake: the socket must be writable, else readable */
+    /* NULL: it speaks in the clear, or the handshake has not begun */
+    struct tls *tls;
+    /* of the handshake: the socket must be writable, else readable */
+    bool wants_write;
     bool awaits_login;                   /* the next reply is the one to them */
     bool is_stream;                      /* lines come unasked */
     enum client_state state;
@@ -83,7 +85,8 @@ static void say_credentials(struct client *client, uint64_t now_ms) {
     client->awaits_login = credentials != NULL && credentials[0] != '\0';
     if (client->awaits_login) {
         char line[CREDENTIALS_BYTES + 60];
-        snprintf(line, sizeof line, "set slatetop 0 0 %zu\r\n%.*s", strlen(credentials), CREDENTIALS_BYTES,
+        snprintf(line, sizeof line, "set slatetop 0 0 %zu\r\n%.*s", strlen(credentials),
+                 CREDENTIALS_BYTES,
                  credentials);
         client_send(client, line, REPLY_LINE, 0, now_ms);
     }
@@ -243,7 +246,8 @@ static void read_some(struct client *client, uint64_t now_ms) {
         return;
     }
     char *to = client->in + client->in_bytes;
-    ssize_t got = client->tls != NULL ? tls_read(client->tls, to, READ_BYTES) : recv(client->fd, to, READ_BYTES, 0);
+    ssize_t got = client->tls != NULL ? tls_read(client->tls, to, READ_BYTES)
+                                      : recv(client->fd, to, READ_BYTES, 0);
     if (got > 0) {
         client->in_bytes += (size_t)got;
         client->deadline_ms = now_ms + SILENCE_MS;
@@ -345,7 +349,8 @@ void client_flush(struct client *client, uint64_t now_ms) {
         return;
     }
     ssize_t sent = client->tls != NULL ? tls_write(client->tls, client->out, client->out_bytes)
-                                       : send(client->fd, client->out, client->out_bytes, MSG_NOSIGNAL);
+                                       : send(client->fd, client->out, client->out_bytes,
+                                              MSG_NOSIGNAL);
     if (sent > 0) {
         client->out_bytes -= (size_t)sent;
         memmove(client->out, client->out + sent, client->out_bytes);

@@ -1,5 +1,5 @@
-/* A non-blocking text-protocol connection to one server, over TCP, TLS or a UNIX socket, that reconnects
- * by itself.
+/* A non-blocking text-protocol connection to one server, over TCP, TLS or a UNIX socket, that
+ * reconnects by itself.
  *
  * The owner polls client_fd() for client_events(), calls client_step() when the fd is ready or
  * client_due_ms() has come, queues requests with client_send(), and takes complete replies in order
@@ -48,8 +48,8 @@ struct access {
     struct tls_context *tls; /* for addresses that speak TLS; NULL: there are none */
 };
 
-/* Begins to connect at the first client_step. access is borrowed for as long as the client lives. NULL
- * when out of memory. */
+/* Begins to connect at the first client_step. access is borrowed for as long as the client lives.
+ * NULL when out of memory. */
 struct client *client_create(const struct address *address, const struct access *access);
 void client_destroy(struct client **client);
 

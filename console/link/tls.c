@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OpenSSL is loaded when the first server wants it: it takes as much memory as the rest of the console,
- * which most never need. */
+/* OpenSSL is loaded when the first server wants it: it takes as much memory as the rest of the
+ * console, which most never need. */
 /* clang-format off */
 #define OPENSSL(X) \
     X(SSL_CTX_new) X(SSL_CTX_free) X(TLS_client_method) \
     X(SSL_CTX_ctrl) X(SSL_CTX_set_verify) X(SSL_CTX_set_options) \
-    X(SSL_CTX_load_verify_locations) X(SSL_CTX_set_default_verify_paths) X(SSL_CTX_use_certificate_chain_file) \
-    X(SSL_CTX_use_PrivateKey_file) X(SSL_new) X(SSL_free) \
+    X(SSL_CTX_load_verify_locations) X(SSL_CTX_set_default_verify_paths) \
+    X(SSL_CTX_use_certificate_chain_file) X(SSL_CTX_use_PrivateKey_file) X(SSL_new) X(SSL_free) \
     X(SSL_get0_param) X(SSL_set_fd) X(SSL_ctrl) \
     X(SSL_set_connect_state) X(SSL_is_init_finished) X(SSL_shutdown) \
     X(SSL_get_error) X(SSL_get_verify_result) X(SSL_do_handshake) \
@@ -70,11 +70,12 @@ static const char *reason(void) {
 }
 
 static bool load(SSL_CTX *ssl, const struct tls_files *files, char *why, size_t why_bytes) {
-    bool is_trusted = files->ca != NULL ? openssl.SSL_CTX_load_verify_locations(ssl, files->ca, NULL) == 1
-                                        : openssl.SSL_CTX_set_default_verify_paths(ssl) == 1;
+    int taken = files->ca != NULL ? openssl.SSL_CTX_load_verify_locations(ssl, files->ca, NULL)
+                                  : openssl.SSL_CTX_set_default_verify_paths(ssl);
+    bool is_trusted = taken == 1;
     if (!is_trusted) {
-        snprintf(why, why_bytes, "cannot use the certificates in %.150s: %s", files->ca != NULL ? files->ca : "the system's folder",
-                 reason());
+        snprintf(why, why_bytes, "cannot use the certificates in %.150s: %s",
+                 files->ca != NULL ? files->ca : "the system's folder", reason());
         return false;
     }
     const char *key = files->key != NULL ? files->key : files->cert;
@@ -101,7 +102,10 @@ struct tls_context *tls_context_create(const struct tls_files *files, char *why,
     }
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
     openssl.SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_MODE, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS, NULL);
+    openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_MODE,
+                         SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                             SSL_MODE_RELEASE_BUFFERS,
+                         NULL);
     openssl.SSL_CTX_set_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
     if (!load(ssl, files, why, why_bytes)) {
         openssl.SSL_CTX_free(ssl);
@@ -168,12 +172,14 @@ static enum tls_result result_of(struct tls *tls, int returned) {
     case SSL_ERROR_WANT_WRITE:
         return TLS_WANTS_WRITE;
     case SSL_ERROR_SYSCALL:
-        snprintf(tls->note, sizeof tls->note, "%s", is_errno != 0 ? strerror(is_errno) : "the server closed the connection");
+        snprintf(tls->note, sizeof tls->note, "%s",
+                 is_errno != 0 ? strerror(is_errno) : "the server closed the connection");
         break;
     default: {
         long verified = openssl.SSL_get_verify_result(tls->ssl);
         bool is_untrusted = !openssl.SSL_is_init_finished(tls->ssl) && verified != X509_V_OK;
-        snprintf(tls->note, sizeof tls->note, "%s%s", is_untrusted ? "the server's certificate: " : "",
+        snprintf(tls->note, sizeof tls->note, "%s%s",
+                 is_untrusted ? "the server's certificate: " : "",
                  is_untrusted ? openssl.X509_verify_cert_error_string(verified) : reason());
         break;
     }
@@ -206,7 +212,8 @@ ssize_t tls_read(struct tls *tls, void *to, size_t bytes) {
     openssl.ERR_clear_error();
     errno = 0;
     int returned = 1;
-    while (got < bytes && (returned = openssl.SSL_read_ex(tls->ssl, (char *)to + got, bytes - got, &once)) == 1) {
+    while (got < bytes &&
+           (returned = openssl.SSL_read_ex(tls->ssl, (char *)to + got, bytes - got, &once)) == 1) {
         got += once; /* all that has come: the socket does not say when more waits inside */
     }
     return got > 0 ? (ssize_t)got : stopped(tls, returned);

@@ -1,9 +1,10 @@
-/* TLS on a connected, non-blocking socket, by OpenSSL, which is loaded when it is needed: a client's side of it, from TLS 1.2 on. The
- * server's certificate is verified, and must be for the name that was dialled.
+/* TLS on a connected, non-blocking socket, by OpenSSL, which is loaded when it is needed: a
+ * client's side of it, from TLS 1.2 on. The server's certificate is verified, and must be for the
+ * name that was dialled.
  *
- * A tls_context holds what all connections share; a tls belongs to one connection and does not own its
- * socket. No call blocks: what can't go on says which way the socket must be ready. SIGPIPE must be
- * ignored. One thread. */
+ * A tls_context holds what all connections share; a tls belongs to one connection and does not own
+ * its socket. No call blocks: what can't go on says which way the socket must be ready. SIGPIPE
+ * must be ignored. One thread. */
 #ifndef CONSOLE_LINK_TLS_H
 #define CONSOLE_LINK_TLS_H
 #include <stdbool.h>
@@ -31,8 +32,8 @@ enum tls_result tls_shake(struct tls *tls);
 /* Why a call failed, as a few words. */
 const char *tls_note(const struct tls *tls);
 
-/* As recv and send: the bytes moved, 0 when the other side has ended, -1 with errno EAGAIN when it can't
- * go on now, or EPROTO when the connection is broken. */
+/* As recv and send: the bytes moved, 0 when the other side has ended, -1 with errno EAGAIN when it
+ * can't go on now, or EPROTO when the connection is broken. */
 ssize_t tls_read(struct tls *tls, void *to, size_t bytes);
 ssize_t tls_write(struct tls *tls, const void *from, size_t bytes);
 #endif

@@ -93,7 +93,8 @@ static void take_lines(struct watch *watch, uint64_t now_ms) {
             log->note[0] = '\0';
         } else if (is_first) {
             int n = (int)(reply.text_bytes < 60 ? reply.text_bytes : 60);
-            snprintf(log->note, sizeof log->note, "the server has no such stream: %.*s", n, reply.text);
+            snprintf(log->note, sizeof log->note, "the server has no such stream: %.*s", n,
+                     reply.text);
             log->note[strcspn(log->note, "\r\n")] = '\0';
             client_destroy(&watch->client);
         } else {
@@ -118,7 +119,8 @@ bool watch_step(struct watch *watch, uint64_t now_ms) {
         client_send(watch->client, line, REPLY_STREAM, 0, now_ms);
         client_flush(watch->client, now_ms);
         snprintf(watch->log->note, sizeof watch->log->note, "asking");
-    } else if (client_state(watch->client) == CLIENT_DOWN && client_note(watch->client)[0] != '\0') {
+    } else if (client_state(watch->client) == CLIENT_DOWN &&
+               client_note(watch->client)[0] != '\0') {
         snprintf(watch->log->note, sizeof watch->log->note, "%.119s", client_note(watch->client));
     }
     take_lines(watch, now_ms);

@@ -1,8 +1,8 @@
 /* A stream of a server's log, by `watch` on a connection of its own: the last lines, how many came,
  * and how many the server dropped because they were too many for it or for us.
  *
- * A stream is read at most every WATCH_PAUSE_MS, WATCH_BYTES a time: a busy server costs little here,
- * drops the rest, and says how much that was. No call blocks. One thread. */
+ * A stream is read at most every WATCH_PAUSE_MS, WATCH_BYTES a time: a busy server costs little
+ * here, drops the rest, and says how much that was. No call blocks. One thread. */
 #ifndef CONSOLE_LINK_WATCH_H
 #define CONSOLE_LINK_WATCH_H
 #include "link/client.h"
@@ -32,7 +32,8 @@ struct watch {
     uint64_t next_ms;    /* not read before */
 };
 
-/* Watches a stream on a new connection, in the place of the one before; false when out of memory. */
+/* Watches a stream on a new connection, in the place of the one before; false when out of
+ * memory. */
 bool watch_start(struct watch *watch, const struct address *address, const struct access *access,
                  enum stream stream);
 void watch_stop(struct watch *watch);
