@@ -285,9 +285,6 @@ void conn_gather(struct conn *c) {
     c->n = 0;
     if (c->watching) {
         receive_nothing(c);
-        if (c->at_hand && !c->gone) {
-            worker_ready(w, c);
-        }
         return;
     }
     atomic_store_explicit(&c->record.last_cmd_s, cache_now_s(w->cache_thread),
@@ -353,10 +350,19 @@ static void refuse_replies(struct conn *c, struct output *out) {
     c->n = 0; /* what it asks beyond that is not run */
 }
 
-/* Keeps for later what the socket did not take. */
+/* Memory that keep_rest will take. */
+static size_t rest_takes(const struct conn *c) {
+    if (c->n == 0 || c->kept != NULL) {
+        return 0;
+    }
+    return c->n > BUFFER_KEPT_BYTES ? c->n : BUFFER_KEPT_BYTES;
+}
+
+/* Keeps for later what the socket did not take. It is kept only with the requests behind it: whose
+ * replies are there must not be hung up on without a word for want of room for the others. */
 static void keep_replies(struct conn *c, struct output *out) {
     struct buffers *b = &c->worker->buffers;
-    if (buffers_may_hold(b, output_keep_bytes(out))) {
+    if (buffers_may_hold(b, output_keep_bytes(out) + rest_takes(c))) {
         c->pending = output_keep(out, "");
     }
     if (c->pending == NULL) {
@@ -401,7 +407,13 @@ static bool waits_for_value(const struct conn *c, enum session_need need) {
 }
 
 void conn_answer(struct conn *c) {
-    if (c->gone || c->pending != NULL || c->watching) {
+    if (c->gone || c->pending != NULL) {
+        return;
+    }
+    if (c->watching) {
+        if (c->at_hand) { /* not before: a turn has a connection once */
+            worker_ready(c->worker, c);
+        }
         return;
     }
     send_replies(c);

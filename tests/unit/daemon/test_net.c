@@ -168,9 +168,34 @@ static bool counted(const struct host *h, size_t counter) {
     return false;
 }
 
+/* Asks and reads nothing, a question a turn: its reply is then one send. False: nothing is refused, and nothing happens any more. */
+static bool asks_until_refused(struct host *h, int fd, const char *question) {
+    const struct serve_counters *counters = h->rig.server.workers[0];
+    size_t oom = offsetof(struct serve_counters, response_obj_oom);
+    bool goes_on = true;
+    while (goes_on && !counted_yet(h, oom)) {
+        uint64_t sent = counter_get(&counters->bytes_written);
+        goes_on = false;
+        bool said = say(fd, question, strlen(question));
+        for (int i = 0; said && !goes_on && i < PATIENCE_MS * 100; i++) {
+            usleep(10);
+            goes_on = counter_get(&counters->bytes_written) != sent || counted_yet(h, oom);
+        }
+    }
+    return counted(h, oom);
+}
+
+/* Reads all there is. Whether it ends with `last` and the words of one that is refused. */
+static bool hears_behind(int fd, const char *last) {
+    static char all[8 << 20];
+    char   words[64];
+    size_t n = (size_t)snprintf(words, sizeof words, "%sSERVER_ERROR out of memory writing get response\r\n", last),
+           got = hear(fd, all, sizeof all);
+    return got > n && memcmp(all + got - n, words, n) == 0;
+}
+
 static void test_limits_what_connections_hold(void) {
     enum { HALVES = 3, VALUE_BYTES = 2000 };
-    static const char last[] = "SERVER_ERROR out of memory writing get response\r\n";
     static const char question[] = "get v v v v v\r\n";
     struct host h;
     host_prepare(&h, NULL);
@@ -204,25 +229,8 @@ static void test_limits_what_connections_hold(void) {
         held = answers(good, "mn\r\n", "MN\r\n") && held;
     }
     ok(held, "two others hold more than half of what may be held");
-    /* one a turn: its reply is then one send */
-    const struct serve_counters *counters = h.rig.server.workers[0];
-    bool goes_on = true;
-    while (goes_on && !counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
-        uint64_t sent = counter_get(&counters->bytes_written);
-        say(bad, question, sizeof question - 1);
-        goes_on = false;
-        for (int i = 0; !goes_on && i < PATIENCE_MS * 100; i++) {
-            usleep(10);
-            goes_on = counter_get(&counters->bytes_written) != sent ||
-                      counted_yet(&h, offsetof(struct serve_counters, response_obj_oom));
-        }
-    }
-    ok(counted(&h, offsetof(struct serve_counters, response_obj_oom)), "one that takes no replies is refused");
-    static char all[8 << 20];
-    size_t got = hear(bad, all, sizeof all);
-    ok(got > sizeof last && memcmp(all + got - (sizeof last - 1), last, sizeof last - 1) == 0 &&
-           memcmp(all + got - (sizeof last - 1) - 5, "END\r\n", 5) == 0,
-       "it is told so behind a whole reply, and hung up on");
+    ok(asks_until_refused(&h, bad, question), "one that takes no replies is refused");
+    ok(hears_behind(bad, "END\r\n"), "it is told so behind a whole reply, and hung up on");
     ok(settles(&h.rig.server.conns.reply_count, 0) && atomic_load(&h.rig.server.conns.reply_bytes) == 0,
        "and nothing of it is held any longer");
     ok(answers(two[0], "x\r\n", "END\r\n") && answers(two[1], "x\r\n", "END\r\n"), "the others go on");
@@ -230,6 +238,30 @@ static void test_limits_what_connections_hold(void) {
     close(two[1]);
     close(bad);
     close(good);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+/* Its replies alone could be held, and half a request alone, but not both. */
+static void test_refuses_with_words_whose_requests_find_no_room(void) {
+    enum { VALUE_BYTES = 2000 };
+    struct host h;
+    host_prepare(&h, NULL);
+    struct net_config cfg = host_config(&h);
+    cfg.worker_count = 1;
+    cfg.unix_path = h.path;
+    cfg.held_bytes_most = 1;
+    host_start(&h, &cfg);
+    char value[VALUE_BYTES + 64];
+    int  n = snprintf(value, sizeof value, "set v 0 0 %d\r\n%0*d\r\n", VALUE_BYTES, VALUE_BYTES, 0);
+    int  deaf = connect_unix(h.path);
+    say(deaf, value, (size_t)n);
+    ok(answers(deaf, "", "STORED\r\n"), "a client stores a value");
+    say(deaf, "get half of ", 12);
+    ok(asks_until_refused(&h, deaf, "it\r\nget v v v v v\r\nget half of "), "asks, and takes no replies, until it is refused");
+    ok(hears_behind(deaf, "END\r\n"), "is told so, though it was its next request that found no room");
+    is(counter_get(&h.rig.server.workers[0]->read_buf_oom), 0, "and counts as one that takes no replies");
+    close(deaf);
     host_stop(&h, false);
     host_close(&h);
 }
@@ -491,6 +523,7 @@ int main(void) {
     test_large_values();
     test_client_that_never_reads();
     test_limits_what_connections_hold();
+    test_refuses_with_words_whose_requests_find_no_room();
     test_limits_connections();
     test_runs_out_of_descriptors();
     test_idle_timeout();
