@@ -93,6 +93,7 @@ static struct cache *make_cache_in(const struct settings *s, struct memory_file 
         .block_bytes = (uint32_t)s->block_size,
         .index = index_kind_find(s->index),
         .partitions = (unsigned)s->partitions,
+        .threads = (unsigned)s->threads,
         .slab = {.chunk_bytes_min = (uint32_t)s->chunk_size + SLAB_HEADER_ROOM,
                  .growth_factor = s->factor,
                  .sizes = listed ? sizes.bytes : NULL,

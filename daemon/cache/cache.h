@@ -61,7 +61,8 @@ struct cache_config {
     enum cache_store_kind store;
     uint32_t block_bytes;        /* CACHE_STORE_BLOCKS: CACHE_BLOCK_LEAST to CACHE_BLOCK_MOST */
     const struct index_kind *index; /* how keys find their items; NULL: the default */
-    unsigned partitions;         /* power of two; 0: by limit_bytes, 16 at 64 MiB */
+    unsigned partitions;         /* power of two; 0: by limit_bytes and threads */
+    unsigned threads;            /* that store at the same time; 0: not known */
     struct slab_config slab;
     uint32_t item_bytes_max;     /* -I */
     bool     cas;                /* false: -C, headers of 24 bytes and every CAS is 0 */

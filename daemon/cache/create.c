@@ -12,13 +12,18 @@
 #include "cache/stock.h"
 #include "cache/stores.h"
 
-enum { PARTITIONS_MIN = 16, PARTITIONS_MAX = 1024, RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
+enum { RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
+enum { PARTITIONS_MIN = 4, PARTITIONS_MAX = 1024, PARTITION_BYTES = 16 << 20 };
+enum { PARTITIONS_A_THREAD = 2, THREADS_USUAL = 8 };
 enum { ITEM_BYTES_LEAST = 48 }; /* the smallest chunk */
 
-/* 16 partitions at 64 MiB, one for every 4 MiB above. */
-static unsigned default_partitions(size_t limit_bytes) {
-    unsigned n = PARTITIONS_MIN;
-    while (n < PARTITIONS_MAX && (size_t)n * 2 * (4u << 20) <= limit_bytes) {
+/* One for every 16 MiB, and two for each thread: each partition has queues of its own for every
+ * class, and short queues tell less well which item to evict. At 64 MiB one worker with 4
+ * partitions missed 0.3 to 5 % less than with 16 (five traces, 28 KB values most). */
+static unsigned default_partitions(size_t limit_bytes, unsigned threads) {
+    unsigned n = PARTITIONS_MIN,
+             least = (threads != 0 ? threads : THREADS_USUAL) * PARTITIONS_A_THREAD;
+    while (n < PARTITIONS_MAX && (n < least || (size_t)n * 2 * PARTITION_BYTES <= limit_bytes)) {
         n *= 2;
     }
     return n;
@@ -27,7 +32,7 @@ static unsigned default_partitions(size_t limit_bytes) {
 static unsigned partition_count(const struct cache_config *cfg) {
     return cfg->partitions != 0 ? cfg->partitions
            : cfg->taken != NULL ? cfg->taken->partitions
-                                : default_partitions(cfg->limit_bytes);
+                                : default_partitions(cfg->limit_bytes, cfg->threads);
 }
 
 /* Address space: also for a page of every class beyond the largest limit, for the first page of a

@@ -198,6 +198,7 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
         .ratio = size->settings.slab_automove_ratio,
         .window_s = (unsigned)size->settings.slab_automove_window,
         .reassign = size->settings.slab_reassign,
+        .geometry_auto = size->settings.slab_geometry_auto,
         .geometry_rate_pct = size->settings.slab_geometry_rate,
         .sample_rate = policy == &simulate_auto ? size->settings.sample_rate : 0,
         .sample_follow = policy == &simulate_auto,

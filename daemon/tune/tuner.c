@@ -113,6 +113,7 @@ void tuner_tend_at(struct tuner *t, uint64_t now_us) {
     t->hand_us = now_us;
     adopt(t);
     decide(t);
+    geometry_tend_at(t->geometry, now_us);
     whatif_tend_at(t->whatif, now_us);
 }
 

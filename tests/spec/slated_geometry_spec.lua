@@ -231,6 +231,7 @@ describe("slabs geometry", function()
         wait_until(function() return geometry(connection).generation == "1" end, "no change begins")
         settle(connection)
         assert.truthy(tonumber(geometry(connection).waste_now) < 2)
+        assert.equal("OK", ask(connection, "config set slab_geometry_auto no")) -- or it fits them as they come
         fill(connection, "b", 30000, function(i) return 1020 + i % 21 end)
         assert.equal("OK", ask(connection, "config set slab_geometry_auto no"))
         wait_until(function() return tonumber(geometry(connection).auto_gain) > 2 end, "it does not see what came")

@@ -318,11 +318,12 @@
       "memory for the whole process, in which items get what the rest leaves, at most -m, or " \
       "all of it without -m; auto: as much as the control group allows; 0: no limit") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, \
-      "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
+      "parts of the cache with a lock each, a power of two; 0: one for 16 MB, and two for each " \
+      "thread") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", false, 0, 0, "flag", \
       RUNTIME, TUNING, \
       "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page " \
-      "more; it looks each minute") \
+      "more; it looks as the memory fills, and each minute") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, \

@@ -22,7 +22,7 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from,
     g->passes = 0;
     geometry_begin_pass(g);
     g->page = UINT32_MAX; /* the first step is next */
-    g->due_us = g->look_us = clock_mono_us();
+    g->due_us = g->look_us = geometry_now_us(g);
     lock_take(&g->lock);
     g->facts = (struct geometry_facts){
         .generation = g->facts.generation + 1,

@@ -1,6 +1,7 @@
 /* A geometry change's insides, for the files of this folder only. */
 #ifndef SLATE_TUNE_GEOMETRY_CHANGE_H
 #define SLATE_TUNE_GEOMETRY_CHANGE_H
+#include "base/clock.h"
 #include "tune/geometry/geometry.h"
 
 struct geometry_change {
@@ -43,7 +44,14 @@ struct geometry_change {
     /* when it is looked next whether other sizes would fit better */
     uint64_t               fit_look_us;
     double                 rate_seen_pct; /* by which due_us was reckoned */
+    /* the next look comes as soon as so many pages are in use, too */
+    uint32_t               fit_look_pages;
+    uint64_t               hand_us; /* the time, where the caller has a clock of its own; else 0 */
 };
+
+static inline uint64_t geometry_now_us(const struct geometry_change *g) {
+    return g->hand_us != 0 ? g->hand_us : clock_mono_us();
+}
 
 struct geometry_outlook { /* what a change would bring */
     uint32_t pages;

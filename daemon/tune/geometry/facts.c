@@ -11,7 +11,7 @@ void geometry_set_rate(struct geometry_change *g, double rate_pct) {
 
 /* Under the lock. */
 static double running_s(const struct geometry_change *g) {
-    return g->since_us != 0 ? (double)(clock_mono_us() - g->since_us) / CLOCK_SECOND_US : 0;
+    return g->since_us != 0 ? (double)(geometry_now_us(g) - g->since_us) / CLOCK_SECOND_US : 0;
 }
 
 void geometry_follow(struct geometry_change *g, bool on) {
@@ -30,7 +30,7 @@ void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
 void geometry_enter(struct geometry_change *g, enum geometry_state state) {
     lock_take(&g->lock);
     g->facts.seconds += running_s(g);
-    g->since_us = state == GEOMETRY_DRAINING ? clock_mono_us() : 0;
+    g->since_us = state == GEOMETRY_DRAINING ? geometry_now_us(g) : 0;
     g->facts.state = g->state = state;
     lock_release(&g->lock);
 }

@@ -86,7 +86,7 @@ void geometry_look(struct geometry_change *g) {
     struct geometry_outlook outlook;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
     geometry_measure(g);
-    g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+    g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
     if (g->sizes.items == 0 || !geometry_fit(g, 0, &to)) {
         note_look(g, 0);
         return;

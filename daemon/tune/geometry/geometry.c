@@ -19,6 +19,7 @@ enum {
     STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
     /* over pages in use, before the next range is converted and they wait for the end */
     PASSES_IN_USE = 3,
+    FIRST_LOOK_SHARE = 8, /* the first look comes when this part of the memory is in use */
 };
 
 static void current_sizes(const struct geometry_change *g, struct size_list *now) {
@@ -30,7 +31,7 @@ static void say_what_it_does(struct geometry_change *g) {
 }
 
 static void measure_waste(struct geometry_change *g) {
-    g->measured_us = clock_mono_us();
+    g->measured_us = geometry_now_us(g);
     geometry_measure(g);
     lock_take(&g->lock);
     g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
@@ -117,7 +118,7 @@ static void next_step(struct geometry_change *g) {
     struct size_list before, now;
     current_sizes(g, &before);
     slab_reap(slab);
-    if (clock_mono_us() - g->measured_us > MEASURE_US) {
+    if (geometry_now_us(g) - g->measured_us > MEASURE_US) {
         measure_waste(g);
     }
     bool more = geometry_plan_step(&g->plan, &now);
@@ -125,7 +126,7 @@ static void next_step(struct geometry_change *g) {
         if (old_pages_left(g)) {
             g->passes = PASSES_IN_USE; /* each pass from now on is one look */
             geometry_begin_pass(g);
-            g->due_us = clock_mono_us() + STRAGGLERS_US;
+            g->due_us = geometry_now_us(g) + STRAGGLERS_US;
         } else {
             finish(g);
         }
@@ -166,7 +167,7 @@ static uint64_t pace_us(const struct geometry_change *g) {
     /* a page for each of many classes may be far over the limit */
     uint32_t pages = out > limit ? out : limit;
     double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 *
-                      (g->hasty ? GEOMETRY_HASTE : 1);
+                      (g->hasty || arena_pages_free(a) > 0 ? GEOMETRY_HASTE : 1);
     return (uint64_t)((double)CLOCK_SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }
 
@@ -300,15 +301,36 @@ static void work(struct geometry_change *g, uint64_t now_us) {
     geometry_tell(g);
 }
 
+/* The part of the memory that is in use at the next look: twice as much as now, or all. */
+static uint32_t next_look_pages(const struct arena *a) {
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
+             out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    if (out >= limit) {
+        return UINT32_MAX;
+    }
+    uint32_t pages = limit / FIRST_LOOK_SHARE > 0 ? limit / FIRST_LOOK_SHARE : 1;
+    while (pages <= out) {
+        pages = pages < limit / 2 ? pages * 2 : limit;
+    }
+    return pages;
+}
+
+static bool look_is_due(struct geometry_change *g) {
+    return atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
+           geometry_now_us(g) >= g->fit_look_us ||
+           atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out, memory_order_relaxed) >=
+               g->fit_look_pages;
+}
+
 /* While no change is under way. Returns when it wants to look again. */
 static uint64_t tend_fit(struct geometry_change *g) {
     if (!g->may_move || g->state != GEOMETRY_STEADY ||
         cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
-        g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+        g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
         return GEOMETRY_NEVER;
     }
-    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
-        clock_mono_us() >= g->fit_look_us) {
+    if (look_is_due(g)) {
+        g->fit_look_pages = next_look_pages(cache_slab(g->cache)->arena);
         geometry_look(g);
     }
     return g->fit_look_us;
@@ -346,19 +368,24 @@ uint64_t geometry_tend(struct geometry_change *g) {
     if (g->state != GEOMETRY_DRAINING) {
         return fit_us;
     }
-    uint64_t now_us = clock_mono_us(), stop_us = now_us + WORK_US;
+    uint64_t now_us = geometry_now_us(g), stop_us = now_us + WORK_US;
     follow_rate(g, now_us);
     if (now_us >= g->look_us) {
         follow_evictions(g, now_us);
     }
     while (g->state == GEOMETRY_DRAINING && now_us >= g->due_us && now_us < stop_us) {
         work(g, now_us);
-        now_us = clock_mono_us();
+        now_us = geometry_now_us(g);
     }
     if (g->state != GEOMETRY_DRAINING) {
         return tend_fit(g);
     }
     return g->due_us < g->look_us ? g->due_us : g->look_us;
+}
+
+uint64_t geometry_tend_at(struct geometry_change *g, uint64_t now_us) {
+    g->hand_us = now_us;
+    return geometry_tend(g);
 }
 
 /* --- its life --- */
@@ -375,7 +402,8 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
     atomic_init(&g->follow, false);
     atomic_init(&g->look_soon, false);
-    g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+    g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
+    g->fit_look_pages = next_look_pages(cache_slab(cache)->arena);
     lock_init(&g->lock);
     current_sizes(g, &g->plan.to);
     refit_init(&g->refit, cache, ct, pace);

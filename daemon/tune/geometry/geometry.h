@@ -5,11 +5,14 @@
  *     -> for each range of sizes, those that save most first: the table changes, new classes get a
  *        page, pages of the retired class are emptied one by one -> its id is free
  *
- * Without an order it looks each minute whether sizes fitted to the items of now would hold more;
- * it tells that, and with slab_geometry_auto does it.
+ * Without an order it looks whether sizes fitted to the items of now would hold more; it tells
+ * that, and with slab_geometry_auto does it. It looks each minute, and when an eighth, a quarter, a
+ * half and all of the memory is in use: the earlier the sizes fit, the fewer pages have to be
+ * emptied, and while the pool has pages nothing is evicted for it.
  *
- * Pages are emptied at a pace: a share of all pages a second, and GEOMETRY_HASTE times as fast
- * while a new class evicts though old pages are left, for that would cost hits. Threading:
+ * Pages are emptied at a pace: a share of all pages a second. They are emptied GEOMETRY_HASTE times
+ * as fast while a new class evicts though old pages are left, for that would cost hits; and while
+ * the pool has pages, for what is emptied before the memory is full costs none. Threading:
  * geometry_tend belongs to the tuner's thread; the others are for anyone, and hold the lock for a
  * copy. An order is answered on the tuner's thread and waits for nobody. */
 #ifndef SLATE_TUNE_GEOMETRY_GEOMETRY_H
@@ -101,4 +104,6 @@ void geometry_facts(struct geometry_change *, struct geometry_facts *);
 /* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when
  * something is asked. */
 uint64_t geometry_tend(struct geometry_change *);
+/* The same at a time that the caller tells, not 0: his clock may be a trace's. */
+uint64_t geometry_tend_at(struct geometry_change *, uint64_t now_us);
 #endif

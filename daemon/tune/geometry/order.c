@@ -194,7 +194,7 @@ static void serve(struct geometry_change *g, struct geometry_order *o) {
         answer(o, "OK");
     } else if (o->verb == GEOMETRY_RESUME && g->state == GEOMETRY_PAUSED) {
         geometry_enter(g, GEOMETRY_DRAINING);
-        g->due_us = clock_mono_us();
+        g->due_us = geometry_now_us(g);
         answer(o, "OK");
     } else if (o->verb == GEOMETRY_PAUSE) {
         answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already"

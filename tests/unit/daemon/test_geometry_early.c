@@ -1,0 +1,87 @@
+/* The looks at the sizes that come while the memory fills, at a time that the test tells. */
+#include "tap.h"
+#include "geometry_fixture.h"
+
+enum { MEGABYTES = 16, VALUE_LEAST = 610, VALUE_MOST = 630, ITEMS_OF_A_PAGE = 1500 };
+
+static void open_by_hand(struct rig *r, bool follows) {
+    struct cache_config cfg = fixture_config((size_t)MEGABYTES << 20);
+    struct tune_config tc = {.automove = "off",
+                             .ratio = 0.8,
+                             .window_s = 10,
+                             .reassign = true,
+                             .geometry_auto = follows,
+                             .geometry_rate_pct = 2,
+                             .by_hand = true};
+    cfg.evict = true;
+    r->c = cache_create(&cfg);
+    r->ct = cache_thread_create(r->c);
+    r->t = tuner_create(r->c, &tc);
+}
+
+/* So many turns of the tuner, from a time on that it is told, ten a second. */
+static void tend(struct rig *r, uint64_t at_s, unsigned turns) {
+    for (unsigned i = 0; i < turns; i++) {
+        tuner_tend_at(r->t, at_s * CLOCK_SECOND_US + i * CLOCK_SECOND_US / 10);
+    }
+}
+
+static struct geometry_facts facts_of(struct rig *r) {
+    struct geometry_facts f;
+    tuner_geometry(r->t, &f);
+    return f;
+}
+
+static void test_the_first_look_comes_at_an_eighth(void) {
+    struct rig r;
+    struct cache_facts cf;
+    unsigned wrong = 0;
+    open_by_hand(&r, true);
+    tend(&r, 1, 1); /* it looks when it is switched on, too */
+    fill(&r, 10, VALUE_LEAST, VALUE_MOST);
+    tend(&r, 1, 3);
+    is(facts_of(&r).generation, 0, "with a page in use nothing is fitted");
+    fill(&r, 2 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
+    tend(&r, 20, 100);
+    struct geometry_facts f = facts_of(&r);
+    cache_facts(r.c, &cf);
+    is(f.generation, 1, "with an eighth of the memory in use the sizes are fitted");
+    is(f.state, GEOMETRY_STEADY, "the change ends while the memory fills");
+    ok(f.waste_now_pct < f.waste_before_pct - 5, "the waste falls from %.1f to %.1f %%",
+       f.waste_before_pct, f.waste_now_pct);
+    is(check_values(&r, 2 * ITEMS_OF_A_PAGE, &wrong), 2 * ITEMS_OF_A_PAGE, "no item is lost");
+    is(wrong, 0, "no value is wrong");
+    rig_close(&r);
+}
+
+static void test_each_doubling_is_a_look(void) {
+    struct rig r;
+    open_by_hand(&r, true);
+    fill(&r, 2 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
+    tend(&r, 2, 100);
+    is(facts_of(&r).generation, 1, "small items are fitted");
+    fill(&r, 2 * ITEMS_OF_A_PAGE, 1220, 1240); /* the same keys, about four pages */
+    tend(&r, 20, 100);
+    is(facts_of(&r).generation, 2, "others are, in the same minute, when twice as much is in use");
+    rig_close(&r);
+}
+
+static void test_nothing_changes_where_it_is_off(void) {
+    struct rig r;
+    open_by_hand(&r, false);
+    fill(&r, 2 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
+    tend(&r, 2, 100);
+    struct geometry_facts f = facts_of(&r);
+    is(f.generation, 0, "without slab_geometry_auto no size changes");
+    ok(f.auto_gain_pct > 5, "what a change would gain is told all the same: %.1f %%",
+       f.auto_gain_pct);
+    rig_close(&r);
+}
+
+int main(void) {
+    clock_start();
+    test_the_first_look_comes_at_an_eighth();
+    test_each_doubling_is_a_look();
+    test_nothing_changes_where_it_is_off();
+    return tap_done();
+}
