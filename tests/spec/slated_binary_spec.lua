@@ -3,7 +3,7 @@
 -- behind `#`, packets that are sent behind `>`, replies behind `<` (support/binary.lua has their words), `=` where all
 -- of them have come. The same holds for the peer:
 --   SLATE_TEST_SERVER=build/peer/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_binary_spec.lua
-package.path = "tests/spec/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local socket = require "socket"
 local binary = require "support.binary"
 local proto_server = require "support.proto_server"
