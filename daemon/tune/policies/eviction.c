@@ -8,7 +8,8 @@ enum {
     FILLING_US = 1000 * 1000,   /* … and within this time fills what it has free */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
     AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
-    /* a donor's tail is older by half, so that ages which are nearly equal move nothing */
+    /* A donor's tail is older by half, so that ages which are nearly equal move nothing. Without it
+     * (make bench-policies): alike moves 557 pages for 100, large 1,025 for 152. */
     OLDER_BY = 2,
     /* how much older the tail of a donor must be that is stored to itself */
     EVICTING_DONOR_FACTOR = 2,
