@@ -64,6 +64,19 @@ describe("scripts/run-tests", function()
     ["a process left behind"] = { "sleep 60 & echo ok 1 - a; echo 1..1", 1, 1, "left processes behind" },
     ["a suite that hangs"] = { "echo ok 1 - a; sleep 60", 1, 1, "ran longer than 3 s", "-t 3" },
   }
+  it("fails on a program of ours that does not wait for its child, and on no other", function()
+    -- What a program is called is the name of its file.
+    local script = "#!/usr/bin/perl\nfork or exit;\nsleep 8;\n"
+    suite("slated", script)
+    suite("another", script)
+    local run_it = "#!/bin/sh\n\"$(dirname \"$0\")\"/%s\necho ok 1 - a; echo 1..1\n"
+    local ok, last, text = count({ suite("careless", run_it:format("slated")),
+      suite("other", run_it:format("another")) }, "-z 1")
+    assert.is_false(ok)
+    assert.equal("2 passed, 1 failed", last)
+    assert.truthy(text:find("\n    slated did not wait for its child slated\n", 1, true), text)
+  end)
+
   for what, case in pairs(broken) do
     it("fails on " .. what, function()
       local ok, last, text = count({ suite("broken", "#!/bin/sh\n" .. case[1] .. "\n") }, case[5])
