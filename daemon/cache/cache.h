@@ -244,6 +244,7 @@ struct cache_fetch {
     int32_t  recache_s;
     /* wins and stale marks are granted and shown only to meta commands */
     bool     meta;
+    bool     never_wins;       /* a stale item is shown as one that another has won */
     bool     binary_key;       /* of a vivified item */
     bool     want_value;
 };

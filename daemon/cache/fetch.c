@@ -44,7 +44,9 @@ static void settle_win_locked(struct cache_thread *ct, struct item *it, const st
                               struct cache_view *v) {
     uint8_t flags = item_flags(it);
     uint32_t exptime_s = item_exptime_s(it);
-    if (!(flags & ITEM_WON)) {
+    if (f->never_wins) {
+        v->lost = v->lost || (flags & ITEM_STALE);
+    } else if (!(flags & ITEM_WON)) {
         bool about =
             f->recache && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s < f->recache_s;
         v->won = about || (flags & ITEM_STALE);

@@ -53,6 +53,8 @@ enum {
     REQUEST_SWALLOW = 8,
     /* with VERB_COMMAND: looks like HTTP: hang up if there is no such command */
     REQUEST_HTTP = 16,
+    /* with VERB_META_GET: of a session that may not store, so the right to is not its to take */
+    REQUEST_READS_ONLY = REQUEST_HTTP,
     REQUEST_BINARY_KEY = 32, /* meta b: `key` is decoded */
     /* meta: too long, or with REQUEST_BINARY_KEY not base64; `key` is empty */
     REQUEST_BAD_KEY = 64,

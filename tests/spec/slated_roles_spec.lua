@@ -51,7 +51,7 @@ describe("a claim about the role", function()
     end)
 end)
 
-describe("the binary protocol", function()
+describe("a role", function()
     local one, admin, addresses
 
     setup(function()
@@ -113,6 +113,16 @@ describe("the binary protocol", function()
             end
         end)
     end
+
+    it("leaves the right to recache a stale item to who may store it", function()
+        local reader = wire.connect(addresses.read)
+        wire.ask(admin, "ms stale 1\r\n1")
+        assert.equal("HD", wire.ask(admin, "md stale I"))
+        assert.equal("HD s1 Z X", wire.ask(reader, "mg stale s"))
+        assert.equal("HD s1 X W", wire.ask(admin, "mg stale s"))
+        assert.equal("HD s1 Z X", wire.ask(reader, "mg stale s"))
+        reader:close()
+    end)
 end)
 
 describe("who has not logged in", function()

@@ -161,6 +161,7 @@ void login_guard(struct batch *b, const struct session *s, struct request *r, un
     }
     for (unsigned i = 0; i < count; i++) {
         if (!writes(&r[i])) {
+            r[i].flags |= r[i].verb == VERB_META_GET ? REQUEST_READS_ONLY : 0;
             continue;
         }
         bool     to_come = verb_stores(r[i].verb) && r[i].value == NULL;

@@ -104,6 +104,7 @@ static char *get_locked(struct serving *sv, const struct request *r, const struc
         .touch = meta_has(m, 'T'),
         .vivify = meta_has(m, 'N'),
         .meta = true,
+        .never_wins = (r->flags & REQUEST_READS_ONLY) != 0,
         .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
         .want_value = meta_has(m, 'v'),
     };
