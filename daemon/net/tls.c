@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -144,8 +145,28 @@ static SSL_CTX *make_context(const struct tls *t, char *why) {
     return ssl;
 }
 
+/* A pipe would keep the thread, and all its clients, for as long as nobody writes to it. That there
+ * is no such file OpenSSL tells. */
+static bool is_read_at_once(const char *file, char *why) {
+    struct stat facts;
+    if (file == NULL || stat(file, &facts) != 0 || S_ISREG(facts.st_mode)) {
+        return true;
+    }
+    snprintf(why, SERVER_TLS_WHY_BYTES, "Error loading %s: it is not a regular file", file);
+    return false;
+}
+
+static bool all_are_read_at_once(const struct tls_config *config, char *why) {
+    return is_read_at_once(config->chain_file, why) && is_read_at_once(config->key_file, why) &&
+           is_read_at_once(config->ca_file, why);
+}
+
 bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
     struct tls *t = arg;
+    bool at_start = t->context == NULL; /* when nobody waits */
+    if (!at_start && !all_are_read_at_once(&t->config, why)) {
+        return false;
+    }
     SSL_CTX *made = make_context(t, why);
     if (made == NULL) {
         return false;

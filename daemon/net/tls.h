@@ -36,8 +36,8 @@ struct tls *tls_create(const struct tls_config *, struct server_tls *facts,
                        char why[SERVER_TLS_WHY_BYTES]);
 void tls_destroy(struct tls **);
 
-/* Reads all files again. False: all stays as it is, and `why` holds a sentence. Cost: some
- * milliseconds. `tls` is a struct tls: for server_tls.reload. */
+/* Reads all files again; each must be a regular one. False: all stays as it is, and `why` holds a
+ * sentence. Cost: some milliseconds. `tls` is a struct tls: for server_tls.reload. */
 bool tls_reload(void *tls, char why[SERVER_TLS_WHY_BYTES]);
 
 const struct tls_config *tls_settings(const struct tls *);

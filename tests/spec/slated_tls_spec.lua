@@ -239,6 +239,7 @@ describe("slated with TLS", function()
             { "echo nonsense >" .. cert, "^Error loading the certificate chain : " .. cert:gsub("%p", "%%%0") },
             { ("cp %s/two.pem %s"):format(folder, cert), "^Error loading the key : " },
             { "rm " .. cert, "^Error loading the certificate chain : .*: No such file or directory$" },
+            { "mkfifo " .. cert, "^Error loading .*: it is not a regular file$" },
         }) do
             assert(os.execute(case[1]))
             local said = c:command("refresh_certs")
