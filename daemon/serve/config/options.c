@@ -147,7 +147,7 @@ static bool read_extended_list(struct settings *s, char *list, char *why) {
         if (!read_extended(s, word, why)) {
             return false;
         }
-        if (!comma) {
+        if (!comma || comma[1] == '\0') { /* getsubopt, and so memcached, lets a list end in one */
             return true;
         }
         word = comma + 1;

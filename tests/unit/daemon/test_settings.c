@@ -132,6 +132,7 @@ static void test_extended_options(void) {
     is_str(shown("maxconns_fast"), "no", "… and connections wait");
     is_str(shown("slab_automove"), "0", "… and nothing moves pages");
     accepts("-o modern,no_hashexpand,resp_obj_mem_limit=4,inline_ascii_resp,no_inline_ascii_resp,no_drop_privileges");
+    accepts("-o modern,idle_timeout=5,");
     accepts("-o tail_repair_time=30,slab_automove_freeratio=0.02,read_buf_mem_limit=16");
 }
 
@@ -163,6 +164,7 @@ static void test_bad_values_are_refused(void) {
     refuses("-o foo", "-o foo is not an option");
     refuses("-o no_foo", "-o no_foo is not an option");
     refuses("-o ,", "-o  is not an option");
+    refuses("-o modern,,idle_timeout=5", "-o  is not an option");
     refuses("-o hot_lru_pct", "-o hot_lru_pct needs a value");
     refuses("-o no_hot_lru_pct", "-o no_hot_lru_pct cannot be turned off");
     refuses("-o hashpower=11", "-o hashpower wants a whole number from 12 to 32, not \"11\"");
