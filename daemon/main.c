@@ -413,6 +413,9 @@ static int log_and_serve(void) {
 
 /* Options of memcached's that mean nothing here, each with the reason. */
 static void say_in_vain(void) {
+    if (settings.logfile_named) {
+        log_warn("logfile is accepted without effect: the log goes to standard error");
+    }
     for (size_t i = 0; i < SETTING_ROWS; i++) {
         const struct setting *row = &setting_table[i];
         if (settings.given_in_vain[i]) {

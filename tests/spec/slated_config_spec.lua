@@ -33,13 +33,20 @@ describe("slated --config", function()
     end)
 
     it("takes a memcached.conf as Debian ships it", function()
-        server.write_file(conf, "# memcached default config file\n-d\nlogfile /var/log/memcached.log\n")
+        server.write_file(conf, "# memcached default config file\n-d\n\nlogfile /var/log/memcached.log\n\n# -v\n-m 64\n"
+            .. "-p 11211\n-u root\n-l 127.0.0.1\n# -c 1024\n-P /run/memcached/memcached.pid\n")
+        assert.same({ 0, "slated: these options are good\n", "" }, { run("--check-config --config " .. conf) })
+        server.write_file(conf, "logfile\n")
         local code, _, err = run("--check-config --config " .. conf)
         assert.equal(64, code)
-        assert.equal(("slated: %s:3: logfile is no option of a file\n"):format(conf), err)
-        server.write_file(conf, "-d\n\n# -v\n-m 64\n-p 11211\n-u root\n-l 127.0.0.1\n# -c 1024\n"
-            .. "-P /run/memcached/memcached.pid\n")
-        assert.same({ 0, "slated: these options are good\n", "" }, { run("--check-config --config " .. conf) })
+        assert.equal(("slated: %s:1: logfile is no option of a file\n"):format(conf), err)
+    end)
+
+    it("says at the start that a file for the log has no effect", function()
+        server.write_file(conf, "logfile /var/log/memcached.log\nuser = root\n"
+            .. "unix-socket = " .. folder .. "/none/socket\n")
+        local _, _, err = run("--config " .. conf)
+        assert.truthy(err:find("logfile is accepted without effect: the log goes to standard error\n", 1, true), err)
     end)
 
     it("may be named by SLATED_OPTIONS, as a container does it", function()

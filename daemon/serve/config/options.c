@@ -223,6 +223,10 @@ static const struct setting *row_of_long(const char *name) {
 /* "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. */
 static bool read_named(struct settings *s, const struct config_line *line, char *why) {
     char said[SETTING_WHY_BYTES];
+    if (strcmp(line->name, "logfile") == 0 && line->value) {
+        s->logfile_named = true; /* no option of memcached, but Debian's memcached.conf has it */
+        return true;
+    }
     const struct setting *row = row_of_long(line->name);
     bool cleared = false;
     if (!row && (row = row_of_extended(line->name)) == NULL && strncmp(line->name, "no_", 3) == 0) {

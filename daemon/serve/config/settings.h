@@ -88,6 +88,7 @@ struct settings {
     bool maxbytes_given;
     /* by row: the option was given; it was given, but has no effect (setting_has_effect) */
     bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS];
+    bool logfile_named; /* by the file of --config */
     char *config_text; /* text of the file of --config, to be freed; NULL: there is none */
 };
 

@@ -94,6 +94,8 @@ static void test_the_command_line_wins(void) {
     is_str(s.policy, "slru", "… does so in a file");
     is(parse("hashpower = 20\n", ""), OPTIONS_RUN, "one that means nothing here");
     ok(s.given_in_vain[setting_find("hashpower_init", strlen("hashpower_init")) - setting_table], "… is remembered");
+    is(parse("logfile /var/log/memcached.log\n-c 77\n", ""), OPTIONS_RUN, "a line of Debian's memcached.conf that is no option");
+    ok(s.logfile_named && s.maxconns == 77, "… is remembered, and the next is read");
 }
 
 static void test_bad_lines_are_refused(void) {
