@@ -160,6 +160,7 @@ static void recall(struct app *app) {
         !remembered_load(path, &app->ui, &theme, why, sizeof why)) {
         snprintf(text, sizeof text, "%.180s: begun afresh", why);
         show_message(app, text, clock_ms());
+        app->message_until_ms = UINT64_MAX; /* a key takes it away: at the start nobody may look yet */
     }
     app->theme = app->options->has_theme ? app->options->theme : theme;
     remembered_write(&app->ui, app->theme, app->remembered);

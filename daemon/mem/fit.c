@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum { ROUNDS = 6 };
-/* pages that one more class must save: its last page has free chunks, half of them in the mean */
-static const double saving_least = 0.5;
+/* pages that one more class must save, times all pages: its last one has free chunks */
+static const double saving_least = 4;
 /* of all pages, that classes may hold which need less than one */
 static const double minimums_most = 1.0 / 4;
 /* items that a class which needs less than its page keeps beyond its share */
@@ -298,7 +298,8 @@ static double choose(struct table *t, const struct fit_limits *limits, struct si
         if (isfinite(with)) {
             struct size_list more;
             struct found found = trace(t, k, &more);
-            if (found.used > limits->used_classes_most || total - with < saving_least) {
+            if (found.used > limits->used_classes_most ||
+                (total - with) * limits->pages < saving_least) {
                 return chosen;
             }
             total = with;

@@ -69,10 +69,10 @@ struct fit_limits {
     uint32_t pages;
 };
 /* The sizes that take the fewest pages when `limits->pages` pages are full of items like these,
- * counted in whole pages. Each size saves at least half a page, or belongs to the ladder: from
- * rules->first_bytes or less up to the largest chunk, a size is at most FIT_LADDER_FACTOR times the
- * one before, rounded up to the unit. There is no size between two of which a page holds n and
- * n + 1 chunks.
+ * counted in whole pages. Each size saves at least 4 pages divided by the number of all pages, or
+ * belongs to the ladder: from rules->first_bytes or less up to the largest chunk, a size is at most
+ * FIT_LADDER_FACTOR times the one before, rounded up to the unit. There is no size between two of
+ * which a page holds n and n + 1 chunks.
  *
  * If these are more sizes than the limits allow, first those that only save pages are dropped one
  * by one, until only the ladder is left; then every second rung of the ladder, as often as needed.

@@ -119,6 +119,7 @@ M.DIFFERENT = {
     ["stats-general"] = { since = "1.6.45", line = 66, says = "STAT slab_reassign_running 0" },
     ["stats-reset-zeroes-counters"] = { since = "1.6.45", line = 127, says = "STAT slab_reassign_running 0" },
     ["stats-sizes-disabled"] = { since = "1.6.38", line = 6, says = "STAT sizes_status enabled" },
+    ["stats-proxy"] = { since = "1.6.45", line = 3, says = "END" },
     ["stats-subcommands-may-be-cut-short"] = { since = "1.6.45", line = 3, says = "ERROR" },
 }
 

@@ -25,7 +25,7 @@ local QUESTIONS <const> = {
     { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL" },
     { "Which eviction policy would hit more?", "advise policy",
         "starves: give it pages of other classes" },
-    { "Who moves pages, and is that right?", "advise automove", "utility moves\npages to where they bring most hits" },
+    { "Who moves pages, and is that right?", "advise automove", "utility moves%s+pages to where they bring%s+most hits" },
     { "Which pages moved last, and why?", "moves", "FROM +TO +PAGES +WHY" },
     { "What happens now, in one look?", "top", "hits %d+%.%d+%%.*starves: items live" },
     { "Which class evicts most, and how long do its items live?", "classes --sort ev --top 5",
