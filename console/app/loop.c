@@ -158,7 +158,10 @@ static void recall(struct app *app) {
     unsigned theme = 0;
     if (!app->options->no_state && remembered_path(path) &&
         !remembered_load(path, &app->ui, &theme, why, sizeof why)) {
-        snprintf(text, sizeof text, "%.180s: begun afresh", why);
+        /* without its folder, which may be as wide as the screen */
+        size_t folder_bytes = (size_t)(strrchr(path, '/') + 1 - path);
+        bool names_it = strncmp(why, path, folder_bytes) == 0;
+        snprintf(text, sizeof text, "%.180s: begun afresh", why + (names_it ? folder_bytes : 0));
         show_message(app, text, clock_ms());
         app->message_until_ms = UINT64_MAX; /* a key takes it away: at the start nobody may look yet */
     }

@@ -22,20 +22,23 @@ static uint64_t slack_of(uint64_t limit) {
 
 static uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-uint64_t memory_items_limit(const struct memory_parts *p) {
-    if (p->limit == 0) {
-        return p->asked;
-    }
+/* What the limit leaves to items, to the byte. */
+static uint64_t left_of(const struct memory_parts *p) {
     uint64_t seen = beyond(p->resident, p->items),
-             others = (seen > p->counted ? seen : p->counted) + p->reserved + slack_of(p->limit),
-             left = beyond(p->limit, others) & ~(uint64_t)(PAGE_BYTES - 1);
-    return left < p->asked ? left : p->asked;
+             others = (seen > p->counted ? seen : p->counted) + p->reserved + slack_of(p->limit);
+    return beyond(p->limit, others);
+}
+
+uint64_t memory_items_limit(const struct memory_parts *p) {
+    uint64_t left = left_of(p) & ~(uint64_t)(PAGE_BYTES - 1);
+    return p->limit > 0 && left < p->asked ? left : p->asked;
 }
 
 bool memory_presses(const struct memory_parts *p, bool still) {
     uint64_t most = beyond(p->limit, p->calm + slack_of(p->limit));
     most = p->asked < most ? p->asked : most;
-    uint64_t lost = beyond(most, memory_items_limit(p) + p->index);
+    /* Not of whole pages: of a small limit a page is as much as is told apart here. */
+    uint64_t lost = beyond(most, left_of(p) + p->index);
     return p->limit > 0 && lost > most / PRESSES_SHARE / (still ? 2 : 1);
 }
 
