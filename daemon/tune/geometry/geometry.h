@@ -104,6 +104,6 @@ void geometry_facts(struct geometry_change *, struct geometry_facts *);
 /* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when
  * something is asked. */
 uint64_t geometry_tend(struct geometry_change *);
-/* The same at a time that the caller tells, not 0: his clock may be a trace's. */
+/* The same at the time now_us, which is not 0: for a caller whose clock is a trace's. */
 uint64_t geometry_tend_at(struct geometry_change *, uint64_t now_us);
 #endif

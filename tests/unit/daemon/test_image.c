@@ -3,8 +3,8 @@
  * each has a mapping of its own of the memory file. */
 #include "tap.h"
 
-#include <stddef.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "base/image.h"
