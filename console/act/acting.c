@@ -12,13 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One call of a method. What it takes and gives is told by push and take, which may raise errors of Lua. */
+/* One call of a method. What it takes and gives is told by push and take, which may raise errors of
+ * Lua. */
 struct call {
     struct acting *acting;
     struct model *model;
     const char *method;
     int (*push)(lua_State *L, const struct call *call); /* returns how many; NULL: none */
-    void (*take)(lua_State *L, struct call *call);      /* of two results at -2 and -1; NULL: nothing */
+    /* of two results at -2 and -1; NULL: nothing */
+    void (*take)(lua_State *L, struct call *call);
     time_t wall;
 
     enum acting_kind kind;
@@ -72,7 +74,8 @@ static int append_record(lua_State *L) {
     const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
     if (acting->audit_path[0] == '\0') {
         lua_pushnil(L);
-        lua_pushliteral(L, "no record of changes: set HOME or SLATE_AUDIT, or name a file with --audit-log");
+        lua_pushliteral(
+            L, "no record of changes: set HOME or SLATE_AUDIT, or name a file with --audit-log");
         return 2;
     }
     size_t bytes = 0;
@@ -98,11 +101,13 @@ static int append_record(lua_State *L) {
         return 1;
     }
     lua_pushnil(L);
-    lua_pushfstring(L, "the record of changes %s was not written: %s", acting->audit_path, strerror(error));
+    lua_pushfstring(L, "the record of changes %s was not written: %s", acting->audit_path,
+                    strerror(error));
     return 2;
 }
 
-static void set_function(lua_State *L, const char *name, lua_CFunction function, struct acting *acting) {
+static void set_function(lua_State *L, const char *name, lua_CFunction function,
+                         struct acting *acting) {
     lua_pushlightuserdata(L, acting);
     lua_pushcclosure(L, function, 1);
     lua_setfield(L, -2, name);
@@ -173,7 +178,8 @@ static void take_state(lua_State *L, struct call *call) {
     lua_getfield(L, -1, "due_s");
     lua_pushvalue(L, -2);
     lua_call(L, 1, 1);
-    acting->due_ms = lua_isnumber(L, -1) ? (uint64_t)(lua_tonumber(L, -1) * 1000 + 0.5) : UINT64_MAX;
+    acting->due_ms =
+        lua_isnumber(L, -1) ? (uint64_t)(lua_tonumber(L, -1) * 1000 + 0.5) : UINT64_MAX;
     acting->trial_end_ms = acting->is_running ? acting->trial_end_ms : acting->due_ms;
     lua_pop(L, 1);
 }
@@ -197,8 +203,8 @@ static int run(lua_State *L) {
     return 0;
 }
 
-/* False when Lua failed; then nothing goes on any more, and news says why, as does a message that was asked for. now_ms 0:
- * the time of the last call. */
+/* False when Lua failed; then nothing goes on any more, and news says why, as does a message that
+ * was asked for. now_ms 0: the time of the last call. */
 static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     char why[NOTE_BYTES];
     call->method = method;
@@ -236,7 +242,8 @@ static void set_integer(lua_State *L, const char *field, unsigned value) {
 }
 
 static int push_begin(lua_State *L, const struct call *call) {
-    static const char *const kinds[] = {[ACTING_CHANGE] = "change", [ACTING_UNDO] = "undo", [ACTING_REDO] = "redo"};
+    static const char *const kinds[] = {
+        [ACTING_CHANGE] = "change", [ACTING_UNDO] = "undo", [ACTING_REDO] = "redo"};
     lua_pushstring(L, kinds[call->kind]);
     lua_createtable(L, (int)call->plan->count, 0);
     for (unsigned i = 0; i < call->plan->count; i++) {
@@ -253,10 +260,19 @@ static int push_begin(lua_State *L, const struct call *call) {
     return 6;
 }
 
-bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan, const struct trial_terms *terms,
-                  struct model *model, uint64_t now_ms, time_t wall, char *why, size_t why_bytes) {
-    struct call call = {.acting = acting, .model = model, .push = push_begin, .take = take_message, .wall = wall,
-                        .kind = kind, .plan = plan, .terms = terms, .out = why, .out_bytes = why_bytes};
+bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
+                  const struct trial_terms *terms, struct model *model, uint64_t now_ms,
+                  time_t wall, char *why, size_t why_bytes) {
+    struct call call = {.acting = acting,
+                        .model = model,
+                        .push = push_begin,
+                        .take = take_message,
+                        .wall = wall,
+                        .kind = kind,
+                        .plan = plan,
+                        .terms = terms,
+                        .out = why,
+                        .out_bytes = why_bytes};
     call.is_up = model_link(model) == LINK_UP && model_now(model) != NULL;
     for (unsigned i = 0; call.is_up && kind == ACTING_CHANGE && i < plan->count; i++) {
         if (!action_check(&plan->steps[i], model, why, why_bytes)) {
@@ -277,9 +293,13 @@ static int push_text(lua_State *L, const struct call *call) {
     return 1;
 }
 
-void acting_take_reply(struct acting *acting, struct model *model, const char *text, size_t text_bytes, uint64_t now_ms,
-                       time_t wall) {
-    struct call call = {.acting = acting, .model = model, .push = push_text, .wall = wall, .text = text,
+void acting_take_reply(struct acting *acting, struct model *model, const char *text,
+                       size_t text_bytes, uint64_t now_ms, time_t wall) {
+    struct call call = {.acting = acting,
+                        .model = model,
+                        .push = push_text,
+                        .wall = wall,
+                        .text = text,
                         .text_bytes = text_bytes};
     if (acting->is_running) {
         tell(&call, "reply", now_ms);
@@ -298,12 +318,14 @@ static void take_line(lua_State *L, struct call *call) {
 }
 
 /* Is the connection up, and the one that the change under way began on? */
-static bool is_same_connection(struct acting *acting, const struct client *client, const struct model *model) {
+static bool is_same_connection(struct acting *acting, const struct client *client,
+                               const struct model *model) {
     if (acting->is_fresh || !acting->is_running) {
         acting->generation = client_generation(client);
         acting->is_fresh = false;
     }
-    bool is_up = client_state(client) == CLIENT_UP && acting->generation == client_generation(client);
+    bool is_up =
+        client_state(client) == CLIENT_UP && acting->generation == client_generation(client);
     return is_up && (acting->is_running || model_link(model) == LINK_UP);
 }
 
@@ -311,7 +333,12 @@ bool acting_step(struct acting *acting, struct client *client, int tag, struct m
                  uint64_t now_ms, time_t wall) {
     char line[ACTION_LINE_BYTES] = "";
     bool was_running = acting->is_running;
-    struct call call = {.acting = acting, .model = model, .push = push_up, .take = take_line, .wall = wall, .out = line,
+    struct call call = {.acting = acting,
+                        .model = model,
+                        .push = push_up,
+                        .take = take_line,
+                        .wall = wall,
+                        .out = line,
                         .out_bytes = sizeof line};
     if (!acting->is_running && !acting->has_trial && !acting->is_followed) {
         return false;
@@ -351,9 +378,13 @@ static void take_proposal(lua_State *L, struct call *call) {
     lua_pop(L, 2);
 }
 
-bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *model, struct proposal *out, char *why,
-                    size_t why_bytes) {
-    struct call call = {.acting = acting, .model = model, .take = take_proposal, .proposal = out, .out = why,
+bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *model,
+                    struct proposal *out, char *why, size_t why_bytes) {
+    struct call call = {.acting = acting,
+                        .model = model,
+                        .take = take_proposal,
+                        .proposal = out,
+                        .out = why,
                         .out_bytes = why_bytes};
     return tell(&call, kind == ACTING_REDO ? "propose_redo" : "propose_undo", 0) && call.is_so;
 }
@@ -374,15 +405,18 @@ static void take_words(lua_State *L, struct call *call) {
 }
 
 void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {
-    struct call call = {.acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
+    struct call call = {
+        .acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
     out[0] = '\0';
     if (acting->is_running || acting->has_trial) {
         tell(&call, "leftovers", 0);
     }
 }
 
-void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out, size_t out_bytes) {
-    struct call call = {.acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
+void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out,
+                  size_t out_bytes) {
+    struct call call = {
+        .acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
     out[0] = '\0';
     if (acting->is_running || acting->has_trial || acting->is_followed) {
         tell(&call, "words", now_ms);

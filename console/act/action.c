@@ -65,7 +65,8 @@ static int take_line(lua_State *L) {
     return 0;
 }
 
-bool action_check(const struct action *action, const struct model *model, char *why, size_t why_bytes) {
+bool action_check(const struct action *action, const struct model *model, char *why,
+                  size_t why_bytes) {
     struct asking asking = {.action = action, .model = model, .out = why, .out_bytes = why_bytes};
     if (model_now(model) == NULL) {
         snprintf(why, why_bytes, "nothing is known about the server yet");
@@ -77,9 +78,13 @@ bool action_check(const struct action *action, const struct model *model, char *
 bool action_line(const struct action *action, const struct model *model, unsigned index,
                  char line[ACTION_LINE_BYTES], unsigned *times) {
     char why[NOTE_BYTES];
-    struct asking asking = {.action = action, .model = model, .out = line, .out_bytes = ACTION_LINE_BYTES,
+    struct asking asking = {.action = action,
+                            .model = model,
+                            .out = line,
+                            .out_bytes = ACTION_LINE_BYTES,
                             .index = index};
-    bool is_there = model_now(model) != NULL && act_call(take_line, &asking, why, sizeof why) && asking.times > 0;
+    bool is_there = model_now(model) != NULL && act_call(take_line, &asking, why, sizeof why) &&
+                    asking.times > 0;
     *times = asking.times;
     return is_there;
 }

@@ -1,9 +1,9 @@
 /* Changes to a server: what the operator wants, whether it may be sent, and what exactly would be
- * sent. An action is plain data; a plan is several, carried out one after the other. The rules are those of
- * lua/slate/act/shown.lua.
+ * sent. An action is plain data; a plan is several, carried out one after the other. The rules are
+ * those of lua/slate/act/shown.lua.
  *
- * action_check is the one gate: nothing is sent that it refuses, and it refuses what this version of
- * the server is known to crash on. Functions of the model. One thread. */
+ * action_check is the one gate: nothing is sent that it refuses, and it refuses what this version
+ * of the server is known to crash on. Functions of the model. One thread. */
 #ifndef CONSOLE_ACT_ACTION_H
 #define CONSOLE_ACT_ACTION_H
 #include "act/setting.h"
@@ -16,8 +16,8 @@ enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20, ACTION_LINE_
 struct action {
     enum action_kind kind;
     unsigned from, to, pages; /* ACTION_MOVE_PAGES: class ids; to may be POOL_CLASS */
-    /* ACTION_SET: a name and a value of setting.h; class_policy's value is "POLICY CLASS", and lru_tune, which has no row,
-     * sets four */
+    /* ACTION_SET: a name and a value of setting.h; class_policy's value is "POLICY CLASS", and
+     * lru_tune, which has no row, sets four */
     char name[SETTING_NAME_BYTES];
     char value[SETTING_VALUE_BYTES];
 };
@@ -33,7 +33,8 @@ struct plan plan_of(struct action action);
 
 /* True when the action may be sent to this server now; else why says in a sentence what is wrong
  * and what would do. */
-bool action_check(const struct action *action, const struct model *model, char *why, size_t why_bytes);
+bool action_check(const struct action *action, const struct model *model, char *why,
+                  size_t why_bytes);
 
 /* The command lines, one by one; false past the last. *times is how often the line is sent: slated
  * takes a page count, memcached moves one page a command. */

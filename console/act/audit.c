@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 void audit_default_path(char out[AUDIT_PATH_BYTES]) {
-    const char *named = getenv("SLATE_AUDIT"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const char *named = getenv("SLATE_AUDIT"), *state = getenv("XDG_STATE_HOME"),
+               *home = getenv("HOME");
     out[0] = '\0';
     if (named != NULL && named[0] != '\0') {
         snprintf(out, AUDIT_PATH_BYTES, "%s", named);
@@ -53,7 +54,8 @@ int audit_open_locked(const char *path) {
 
 char *audit_tail(int fd, size_t *bytes) {
     struct stat info;
-    char *text = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? malloc(AUDIT_TAIL_BYTES) : NULL;
+    char *text =
+        fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? malloc(AUDIT_TAIL_BYTES) : NULL;
     if (text == NULL) {
         return NULL;
     }

@@ -10,7 +10,8 @@ static bool has_outlook(const char *order) {
 }
 
 /* What the server says that an order would bring; "" when it cannot be asked. */
-static void outlook_words(const struct details *details, const char *order, char *out, size_t out_bytes) {
+static void outlook_words(const struct details *details, const char *order, char *out,
+                          size_t out_bytes) {
     const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;
     out[0] = '\0';
     if (!has_outlook(order)) {
@@ -19,7 +20,8 @@ static void outlook_words(const struct details *details, const char *order, char
     if (outlook == NULL) {
         snprintf(out, out_bytes, "asking the server what it would bring");
     } else {
-        snprintf(out, out_bytes, "%s%.240s", outlook->would_be_made ? "" : "no gain: ", outlook->words);
+        snprintf(out, out_bytes, "%s%.240s",
+                 outlook->would_be_made ? "" : "no gain: ", outlook->words);
     }
 }
 
@@ -43,13 +45,18 @@ void forecast_wants(const struct action *action, struct wants *wants) {
     }
 }
 
-unsigned forecast_ask(const struct action *action, const struct model *model, struct sentence out[SENTENCES_MOST]) {
+unsigned forecast_ask(const struct action *action, const struct model *model,
+                      struct sentence out[SENTENCES_MOST]) {
     char outlook[OUTLOOK_WORDS_BYTES];
     outlook_words(model_details(model), action->value, outlook, sizeof outlook);
-    struct asked_change change = {.from = action->from, .to = action->to, .name = action->name,
-                                  .value = action->value, .outlook = outlook[0] != '\0' ? outlook : NULL};
+    struct asked_change change = {.from = action->from,
+                                  .to = action->to,
+                                  .name = action->name,
+                                  .value = action->value,
+                                  .outlook = outlook[0] != '\0' ? outlook : NULL};
     change.pages = action->kind == ACTION_MOVE_PAGES ? action->pages : 0;
-    struct question question = {.module = "slate.judge.prospect", .function = "change", .change = &change};
+    struct question question = {
+        .module = "slate.judge.prospect", .function = "change", .change = &change};
     return brain_ask(model, &question, out);
 }
 

@@ -99,7 +99,8 @@ bool act_call(lua_CFunction function, void *data, char *why, size_t why_bytes) {
     lua_pushlightuserdata(L, data);
     bool is_done = lua_pcall(L, 1, 0, 0) == LUA_OK;
     if (!is_done) {
-        snprintf(why, why_bytes, "%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error without words");
+        snprintf(why, why_bytes, "%s",
+                 lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error without words");
         lua_pop(L, 1);
     }
     lua_state_give_back();

@@ -1,4 +1,5 @@
-/* What the files of act/ hand to Lua and take from it. Pushing may raise errors of Lua. One thread. */
+/* What the files of act/ hand to Lua and take from it. Pushing may raise errors of
+ * Lua. One thread. */
 #ifndef CONSOLE_ACT_LUA_ACT_H
 #define CONSOLE_ACT_LUA_ACT_H
 #include "act/action.h"

@@ -70,7 +70,8 @@ const char *setting_term(const char *name) {
 
 const char *setting_name_at(unsigned row) {
     place_of("");
-    return row + 1 < names.count ? names.of[row].name : NULL; /* the last one is lru_tune, which has no row */
+    /* the last one is lru_tune, which has no row */
+    return row + 1 < names.count ? names.of[row].name : NULL;
 }
 
 /* ---- the list ---- */
@@ -143,7 +144,8 @@ bool settings_find(const struct snapshot *now, const struct answers *answers, co
 
 /* (stepping) -> nothing */
 static int step(lua_State *L) {
-    static const char *const forms[] = {[FORM_NUMBER] = "number", [FORM_CHOICE] = "choice", [FORM_TEXT] = "text"};
+    static const char *const forms[] = {
+        [FORM_NUMBER] = "number", [FORM_CHOICE] = "choice", [FORM_TEXT] = "text"};
     const struct stepping *stepping = lua_touserdata(L, 1);
     const struct tunable *row = stepping->row;
     act_push_function(L, MODULE, "step");
@@ -165,7 +167,8 @@ static int step(lua_State *L) {
     return 0;
 }
 
-void setting_step(const struct tunable *row, const char *value, int by, char out[SETTING_VALUE_BYTES]) {
+void setting_step(const struct tunable *row, const char *value, int by,
+                  char out[SETTING_VALUE_BYTES]) {
     char why[NOTE_BYTES], from[SETTING_VALUE_BYTES];
     snprintf(from, sizeof from, "%s", value); /* it may be out */
     struct stepping stepping = {.row = row, .value = from, .by = by, .out = out};

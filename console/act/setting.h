@@ -1,17 +1,24 @@
-/* The settings that a server can change while it runs: what each is now and what it may be, by the table of
- * lua/slate/facts/settings.lua, which slatectl goes by, too. Values are text as an operator writes it: "0.80", "segmented",
- * "64" (MiB), "off". Functions of the answers given. Cost of a call: some 0.3 ms. One thread. */
+/* The settings that a server can change while it runs: what each is now and what it may be, by the
+ * table of lua/slate/facts/settings.lua, which slatectl goes by, too. Values are text as an
+ * operator writes it: "0.80", "segmented", "64" (MiB), "off". Functions of the answers given. Cost
+ * of a call: some 0.3 ms. One thread. */
 #ifndef CONSOLE_ACT_SETTING_H
 #define CONSOLE_ACT_SETTING_H
 #include "facts/inquiry.h"
 #include "facts/stats.h"
 
-enum { SETTINGS_MOST = 40, SETTING_LABEL_BYTES = 32, SETTING_NAME_BYTES = 40, SETTING_VALUE_BYTES = 160 };
+enum {
+    SETTINGS_MOST = 40,
+    SETTING_LABEL_BYTES = 32,
+    SETTING_NAME_BYTES = 40,
+    SETTING_VALUE_BYTES = 160
+};
 
 enum setting_form { FORM_NUMBER, FORM_CHOICE, FORM_TEXT };
 
 struct tunable {
-    char name[SETTING_NAME_BYTES]; /* as in `stats settings`, or our own: policy, class_policy, geometry */
+    /* as in `stats settings`, or our own: policy, class_policy, geometry */
+    char name[SETTING_NAME_BYTES];
     char label[SETTING_LABEL_BYTES];
     enum setting_form form;
     char now[SETTING_VALUE_BYTES]; /* "" when unknown */

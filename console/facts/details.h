@@ -1,8 +1,8 @@
 /* What a server answered to inquiries (inquiry.h), parsed: what only some views want, and what is
  * asked for only while such a view is shown.
  *
- * Belongs to the model; filled by whoever polls. Memory: about 0.3 MB, and the page map. One thread;
- * times are monotonic milliseconds. */
+ * Belongs to the model; filled by whoever polls. Memory: about 0.3 MB, and the page map. One
+ * thread; times are monotonic milliseconds. */
 #ifndef CONSOLE_FACTS_DETAILS_H
 #define CONSOLE_FACTS_DETAILS_H
 #include "facts/detail_extstore.h"
@@ -69,10 +69,10 @@ void details_focus(struct details *details, unsigned class_id);
 /* What is known of one class is of another that had its id. */
 void details_forget_class(struct details *details, unsigned class_id);
 
-/* Takes in one whole answer. class_id is the class of a CLASS_CURVES answer. is_stats: it ended with
- * END; anything else is a refusal. */
-void details_take(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,
-                  size_t text_bytes, bool is_stats, uint64_t now_ms);
+/* Takes in one whole answer. class_id is the class of a CLASS_CURVES answer. is_stats: it ended
+ * with END; anything else is a refusal. */
+void details_take(struct details *details, enum inquiry inquiry, unsigned class_id,
+                  const char *text, size_t text_bytes, bool is_stats, uint64_t now_ms);
 /* Takes from a reply of a refresh what was wanted of it: every stat of the class in focus, the
  * settings as text. */
 void details_take_group(struct details *details, enum stats_group group, const char *text,

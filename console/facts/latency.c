@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const double latency_limits_us[LATENCY_BUCKETS - 1] = {10,   20,   50,   100,   200,   500,   1000,   2000,
-                                                       5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000};
+const double latency_limits_us[LATENCY_BUCKETS - 1] = {10,     20,     50,     100,    200,   500,
+                                                       1000,   2000,   5000,   10000,  20000, 50000,
+                                                       100000, 200000, 500000, 1000000};
 
 void latency_add(struct latency_log *log, double us) {
     log->us[log->count++ % LATENCY_SAMPLES] = (float)us;

@@ -1,4 +1,5 @@
-/* How long round trips took: the last LATENCY_SAMPLES of them, their shares by time, and quantiles. One thread. */
+/* How long round trips took: the last LATENCY_SAMPLES of them, their shares by time, and quantiles.
+ * One thread. */
 #ifndef CONSOLE_FACTS_LATENCY_H
 #define CONSOLE_FACTS_LATENCY_H
 #include <stdint.h>
@@ -17,7 +18,8 @@ unsigned latency_kept(const struct latency_log *log);
 struct latency_summary {
     unsigned count;
     double p50_us, p90_us, p99_us, most_us; /* NAN when count is 0 */
-    unsigned buckets[LATENCY_BUCKETS];      /* how many took at most latency_limits_us of it; the last: longer */
+    /* how many took at most latency_limits_us of it; the last: longer */
+    unsigned buckets[LATENCY_BUCKETS];
 };
 /* Upper limits: 1, 2 and 5 times powers of ten, from 10 us to 1 s; the last bucket has none. */
 extern const double latency_limits_us[LATENCY_BUCKETS - 1];

@@ -95,7 +95,9 @@ static const char *next_line(struct recording *recording, size_t *bytes, bool *i
     *is_long = false;
     for (;;) {
         size_t there = recording->used - recording->start;
-        char *newline = there > scanned ? memchr(recording->text + recording->start + scanned, '\n', there - scanned) : NULL;
+        char *newline = there > scanned ? memchr(recording->text + recording->start + scanned, '\n',
+                                                 there - scanned)
+                                        : NULL;
         if (newline != NULL) {
             char *from = recording->text + recording->start;
             *bytes = (size_t)(newline - from);
@@ -257,7 +259,8 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     if (has_changes) {
         root = whole_of(recording, root, &problem);
     }
-    if (root != NULL && has_schema(root, RECORDING_SCHEMA)) { /* changes go on from here, whatever else is wrong */
+    /* changes go on from here, whatever else is wrong */
+    if (root != NULL && has_schema(root, RECORDING_SCHEMA)) {
         json_decref(recording->root);
         recording->root = json_incref(root);
         recording->since_whole = has_changes ? recording->since_whole + 1 : 0;

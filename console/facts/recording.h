@@ -1,8 +1,8 @@
 /* Recordings as slatectl writes and reads them: one snapshot a line, JSON of the schema
  * "slate/snapshot/1" (slatectl(1)), or what changed since the line before ("slate/change/1").
  *
- * Reading checks everything: a line that is not a whole snapshot is reported and skipped, and a line
- * of more than RECORDING_LINE_LIMIT bytes is such a line. Writing appends whole lines with one
+ * Reading checks everything: a line that is not a whole snapshot is reported and skipped, and a
+ * line of more than RECORDING_LINE_LIMIT bytes is such a line. Writing appends whole lines with one
  * write each, so that a recording stays readable whatever happens. Only regular files: nothing here
  * waits for anybody. One thread. */
 #ifndef CONSOLE_FACTS_RECORDING_H
@@ -52,16 +52,20 @@ void raw_fini(struct raw_replies *raw);
 json_t *recording_build(const struct raw_replies *raw, const char *server, const char *own_version,
                         int64_t wall_ms);
 
-/* A file that is appended to: whole snapshots, and between them lines of what changed (recording_change.h). */
+/* A file that is appended to: whole snapshots, and between them lines of what changed
+ * (recording_change.h). */
 struct recording_writer {
     int fd;        /* -1: none is open */
-    json_t *last;  /* the snapshot written last, as a reader will have it; NULL: the next one is written whole */
+    /* the snapshot written last, as a reader will have it; NULL: the next one is written whole */
+    json_t *last;
     json_t *settings; /* as they were written last; NULL: not yet */
     unsigned since_whole;
 };
 
-/* Opens a recording to append to: a new file, or one that is a recording already. False with a sentence in why. */
-bool recording_append_to(struct recording_writer *writer, const char *path, char *why, size_t why_bytes);
+/* Opens a recording to append to: a new file, or one that is a recording already. False with a
+ * sentence in why. */
+bool recording_append_to(struct recording_writer *writer, const char *path, char *why,
+                         size_t why_bytes);
 /* Takes a snapshot. False with a sentence in why when its line could not be written whole. */
 bool recording_write(struct recording_writer *writer, json_t *taken, char *why, size_t why_bytes);
 void recording_end(struct recording_writer *writer);

@@ -67,7 +67,8 @@ static void add_part(struct places *places, json_t *part) {
 static bool find_places(const json_t *snapshot, struct places *places) {
     json_t *root = (json_t *)(uintptr_t)snapshot, *one;
     size_t i;
-    *places = (struct places){.list = malloc(NUMBERS_MOST * sizeof *places->list), .is_sound = true};
+    *places =
+        (struct places){.list = malloc(NUMBERS_MOST * sizeof *places->list), .is_sound = true};
     if (places->list == NULL) {
         return false;
     }
@@ -106,8 +107,9 @@ static bool is_same_member(const json_t *a, const json_t *b, const char *name) {
 /* Whether nothing but numbers changed. */
 static bool has_same_shape(const json_t *a, const json_t *b) {
     const json_t *x = json_object_get(a, "classes"), *y = json_object_get(b, "classes");
-    if (json_object_get(b, "settings") != NULL || !is_same_member(a, b, "server") || !is_same_member(a, b, "version") ||
-        !is_same_member(a, b, "slated") || json_array_size(x) != json_array_size(y) ||
+    if (json_object_get(b, "settings") != NULL || !is_same_member(a, b, "server") ||
+        !is_same_member(a, b, "version") || !is_same_member(a, b, "slated") ||
+        json_array_size(x) != json_array_size(y) ||
         !is_same_but_numbers(json_object_get(a, "general"), json_object_get(b, "general")) ||
         !is_same_but_numbers(json_object_get(a, "totals"), json_object_get(b, "totals"))) {
         return false;
@@ -153,8 +155,8 @@ static int64_t millionths(double value) {
     return (int64_t)floor(value * MILLION + 0.5);
 }
 
-/* The code of a difference. False when it cannot be told so. *kept: the value as a reader will have it, NULL when that is
- * the value itself. */
+/* The code of a difference. False when it cannot be told so. *kept: the value as a reader will have
+ * it, NULL when that is the value itself. */
 static bool code_of(const json_t *before, const json_t *after, uint64_t *code, json_t **kept) {
     bool is_whole = json_is_integer(before) && json_is_integer(after);
     int64_t was, is;
@@ -188,8 +190,11 @@ static json_t *changed(const json_t *value, uint64_t code) {
     int64_t difference = (int64_t)(code >> 2 ^ (code >> 1 & 1 ? UINT64_MAX : 0));
     if (code & 1) {
         double now = json_number_value(value);
-        return fabs(now) <= 1e12 ? json_real((double)((int64_t)((uint64_t)millionths(now) + (uint64_t)difference)) / MILLION)
-                                 : NULL;
+        return fabs(now) <= 1e12
+                   ? json_real(
+                         (double)((int64_t)((uint64_t)millionths(now) + (uint64_t)difference)) /
+                         MILLION)
+                   : NULL;
     }
     return json_is_integer(value)
                ? json_integer((int64_t)((uint64_t)json_integer_value(value) + (uint64_t)difference))
@@ -203,8 +208,8 @@ static bool is_same_number(const json_t *a, const json_t *b) {
 
 char *recording_change_between(const json_t *before, json_t *after) {
     struct places was = {0}, is = {0};
-    bool fits = has_same_shape(before, after) && find_places(before, &was) && find_places(after, &is) &&
-                was.count == is.count;
+    bool fits = has_same_shape(before, after) && find_places(before, &was) &&
+                find_places(after, &is) && was.count == is.count;
     char *text = fits ? malloc((size_t)is.count * 2 * VARINT_LETTERS + 1) : NULL, *at = text;
     uint64_t skipped = 0, code;
     for (unsigned i = 0; at != NULL && i < is.count; i++) {

@@ -231,7 +231,8 @@ static bool is_recording(int fd, off_t bytes, bool *ends_whole) {
     return strstr(first, "{\"schema\":\"" RECORDING_SCHEMA "\"") != NULL;
 }
 
-bool recording_append_to(struct recording_writer *writer, const char *path, char *why, size_t why_bytes) {
+bool recording_append_to(struct recording_writer *writer, const char *path, char *why,
+                         size_t why_bytes) {
     struct stat info;
     bool ends_whole;
     int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
@@ -242,7 +243,8 @@ bool recording_append_to(struct recording_writer *writer, const char *path, char
     } else if (!is_recording(fd, info.st_size, &ends_whole)) {
         snprintf(why, why_bytes, "%.100s exists and is not a recording: nothing was written to it",
                  path);
-    } else if (!ends_whole && write(fd, "\n", 1) != 1) { /* closes the torn line of an earlier run */
+    } else if (!ends_whole && write(fd, "\n", 1) != 1) {
+        /* the torn line of an earlier run stays open */
         snprintf(why, why_bytes, "cannot write %.100s: %s", path, strerror(errno));
     } else {
         *writer = (struct recording_writer){.fd = fd};
@@ -278,7 +280,8 @@ static void drop_known_settings(struct recording_writer *writer, json_t *snapsho
     }
 }
 
-/* The line of a snapshot: what changed, where that can be told, else the whole. NULL when out of memory. */
+/* The line of a snapshot: what changed, where that can be told, else the whole. NULL when out of
+ * memory. */
 static char *line_of(struct recording_writer *writer, json_t *snapshot) {
     drop_known_settings(writer, snapshot);
     bool is_due = writer->last == NULL || writer->since_whole + 1 >= RECORDING_WHOLE_EVERY;
@@ -287,9 +290,11 @@ static char *line_of(struct recording_writer *writer, json_t *snapshot) {
     writer->since_whole = changes != NULL ? writer->since_whole + 1 : 0;
     if (changes != NULL) {
         change = json_pack("{s:s, s:O, s:i, s:s}", "schema", RECORDING_CHANGE_SCHEMA, "time_s",
-                           json_object_get(snapshot, "time_s"), "of", (int)writer->since_whole, "d", changes);
+                           json_object_get(snapshot, "time_s"), "of", (int)writer->since_whole, "d",
+                           changes);
     }
-    char *text = json_dumps(changes != NULL ? change : snapshot, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *text =
+        json_dumps(changes != NULL ? change : snapshot, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(change);
     free(changes);
     return text;

@@ -422,7 +422,8 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
             continue;
         }
         if (kind == LINE_IS_GARBAGE) {
-            go_down(client, now_ms, "%s does not speak the memcached text protocol: it answered '%.*s'",
+            go_down(client, now_ms,
+                    "%s does not speak the memcached text protocol: it answered '%.*s'",
                     client->address.text, (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }

@@ -119,7 +119,8 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
 
 /* Nothing else is under way, or a refresh would be measured. */
 static bool wants_probe_now(const struct poller *poller) {
-    return poller->wants_probes && poller->has_answered && !poller->is_waiting && !poller->has_probe;
+    return poller->wants_probes && poller->has_answered && !poller->is_waiting &&
+           !poller->has_probe;
 }
 
 static void probe(struct poller *poller, struct client *client, uint64_t now_ms) {
@@ -172,7 +173,8 @@ static void remember_refusal(struct poller *poller, const struct reply *reply) {
     poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
 }
 
-void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried, struct details *details, uint64_t now_ms) {
+void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried,
+                 struct details *details, uint64_t now_ms) {
     if (wanted & ~poller->wanted) {
         poller->next_ms = now_ms;
     }
@@ -180,8 +182,8 @@ void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried, str
     poller->details = details != NULL ? details : poller->details;
 }
 
-/* What was wanted of a refresh; settings also when they are not known yet: the first refresh has them,
- * so that whoever opens their view need not wait. */
+/* What was wanted of a refresh; settings also when they are not known yet: the first refresh has
+ * them, so that whoever opens their view need not wait. */
 static void take_details(struct poller *poller, enum stats_group group, const struct reply *reply,
                          uint64_t now_ms) {
     unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
@@ -221,7 +223,8 @@ void poller_hurry(struct poller *poller, uint64_t now_ms) {
     poller->next_ms = now_ms;
     if (poller->refreshes > 0) {
         poller->refreshes =
-            QUICK_REFRESHES + SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
+            /* not 0: what kind of server it is can't have changed */
+            QUICK_REFRESHES + SETTINGS_EVERY;
     }
 }
 
@@ -229,5 +232,6 @@ uint64_t poller_due_ms(const struct poller *poller, const struct client *client)
     if (client_state(client) != CLIENT_UP || poller->is_waiting) {
         return UINT64_MAX;
     }
-    return wants_probe_now(poller) && poller->probe_ms < poller->next_ms ? poller->probe_ms : poller->next_ms;
+    return wants_probe_now(poller) && poller->probe_ms < poller->next_ms ? poller->probe_ms
+                                                                         : poller->next_ms;
 }

@@ -2,10 +2,10 @@
  *
  * A refresh is one write with every command pipelined, so it costs one round trip; "stats settings"
  * goes along only every SETTINGS_EVERY refreshes, "stats slated" once a connection. What is wanted
- * beyond that (inquiry.h) goes along with every refresh, before it: when the snapshot is complete, it
- * is there; and what was not wanted before makes a refresh due at once. No new refresh starts while
- * one is under way: a slow server is asked less often, never more. One thread; times are monotonic
- * milliseconds. */
+ * beyond that (inquiry.h) goes along with every refresh, before it: when the snapshot is complete,
+ * it is there; and what was not wanted before makes a refresh due at once. No new refresh starts
+ * while one is under way: a slow server is asked less often, never more. One thread; times are
+ * monotonic milliseconds. */
 #ifndef CONSOLE_LINK_POLLER_H
 #define CONSOLE_LINK_POLLER_H
 #include "facts/details.h"
@@ -13,11 +13,12 @@
 #include "facts/stats.h"
 #include "link/client.h"
 
-/* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by class
- * id, and of outlooks, by ticket. */
+/* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by
+ * class id, and of outlooks, by ticket. */
 enum {
     SETTINGS_EVERY = 10,
-    /* The first refreshes of a connection come after one another so fast: a class is judged by the rates of three. */
+    /* The first refreshes of a connection come after one another so fast: a class is judged by the
+       rates of three. */
     QUICK_REFRESHES = 3,
     QUICK_MS = 200,
     PROBE_EVERY_MS = 100,
@@ -27,7 +28,7 @@ enum {
     TAG_OUTLOOK = TAG_CLASS_CURVE + CLASS_LIMIT,
     TAG_PROBE = TAG_OUTLOOK + OUTLOOK_TICKETS,
     TAG_ACTING, /* replies to changes */
-    TAG_OTHER                                   /* tags from here on are not the session's */
+    TAG_OTHER   /* tags from here on are not the session's */
 };
 
 struct poller {
@@ -43,7 +44,8 @@ struct poller {
     struct snapshot latest; /* complete */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
     unsigned wanted;        /* INQUIRY_BITs of what is on the screen */
-    struct details *details; /* of the model, where the answers to these go; NULL: nothing is wanted */
+    /* of the model, where the answers to these go; NULL: nothing is wanted */
+    struct details *details;
     unsigned curve_class;   /* the last class whose curve was asked for */
     bool wants_probes, has_probe; /* has_probe: one is under way */
     uint64_t probe_ms;            /* when the next one is due */
@@ -56,11 +58,12 @@ void poller_init(struct poller *poller, uint64_t interval_ms);
 /* Starts a refresh when one is due and the connection is up. Call after client_step. */
 void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
 
-/* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot, which is then
- * poller->latest. */
+/* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot,
+ * which is then poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
 
-/* Whether round trips of a short command are measured, one every PROBE_EVERY_MS, between refreshes. */
+/* Whether round trips of a short command are measured, one every PROBE_EVERY_MS,
+ * between refreshes. */
 void poller_want_probes(struct poller *poller, bool wants);
 /* Takes the reply to one, whose tag is TAG_PROBE. */
 void poller_take_probe(struct poller *poller);
@@ -68,9 +71,10 @@ void poller_take_probe(struct poller *poller);
 /* Whether as many samples have come, or are about to, as a class is judged by. */
 bool poller_is_steady(const struct poller *poller);
 
-/* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new is
- * asked for at once, unless it is unhurried. details may be NULL when nothing is wanted. */
-void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried, struct details *details, uint64_t now_ms);
+/* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new
+ * is asked for at once, unless it is unhurried. details may be NULL when nothing is wanted. */
+void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried,
+                 struct details *details, uint64_t now_ms);
 
 /* Makes the next refresh due at once, settings included: something was just changed. */
 void poller_hurry(struct poller *poller, uint64_t now_ms);
