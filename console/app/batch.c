@@ -159,7 +159,8 @@ static json_t *json_figures(const struct model *model) {
 }
 
 /* A line of a recording, which is taken, with what slatetop makes of it under names of its own. */
-static void print_json(const struct model *model, json_t *taken, uint64_t now_ms, uint64_t interval_ms) {
+static void print_json(const struct model *model, json_t *taken, uint64_t now_ms,
+                       uint64_t interval_ms) {
     if (taken == NULL) {
         return;
     }
@@ -184,7 +185,8 @@ static void print_field(const char *text) {
     putchar('"');
 }
 
-/* The table of classes, a line each; unknown values are empty. The names of the columns come before the first. */
+/* The table of classes, a line each; unknown values are empty. The names of the columns come before
+ * the first. */
 static void print_csv(const struct model *model, int64_t wall_ms) {
     static bool has_heads;
     const struct snapshot *now = model_now(model);
@@ -203,7 +205,8 @@ static void print_csv(const struct model *model, int64_t wall_ms) {
         printf("%.3f,", (double)wall_ms / 1000);
         print_field(model_server(model));
         for (int column = 0; column < COLUMN_COUNT; column++) {
-            double value = class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
+            double value =
+                class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
             bool is_known = !isnan(value) && (value >= 0 || column == COLUMN_CHANGE);
             printf(is_known ? ",%.14g" : ",", value);
         }
@@ -252,7 +255,8 @@ static bool step(const struct options *options, struct session *session, struct 
     if (session->has_sample) {
         session->has_sample = false;
         if (options->json) {
-            print_json(session->model, session_line(session, wall_ms), now_ms, options->interval_ms);
+            print_json(session->model, session_line(session, wall_ms), now_ms,
+                       options->interval_ms);
         } else if (options->csv) {
             print_csv(session->model, wall_ms);
         } else {
@@ -292,7 +296,8 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
             if (!step(options, fleet->list[i], &batches[i], &output_code)) {
                 return output_code;
             }
-            if (!is_done(options, &batches[i]) && is_given_up(fleet->list[i], &batches[i], now_ms)) {
+            if (!is_done(options, &batches[i]) &&
+                is_given_up(fleet->list[i], &batches[i], now_ms)) {
                 exit_code = EXIT_NO_SERVER;
             }
             if (is_done(options, &batches[i])) {
@@ -306,7 +311,8 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
         }
         if (fleet->count == 0 && now_ms >= first_limit_ms) {
             fprintf(stderr, "slatetop: %s\n",
-                    fleet->lists[0].note[0] != '\0' ? fleet->lists[0].note : "no list of servers came");
+                    fleet->lists[0].note[0] != '\0' ? fleet->lists[0].note
+                                                    : "no list of servers came");
             return EXIT_NO_SERVER;
         }
         if (fleet->count > 0 && left == 0) {
@@ -327,22 +333,27 @@ static json_t *line_at(const char *path, int64_t wall_ms) {
     json_t *line = NULL;
     int64_t at_ms = 0;
     while (recording != NULL && line == NULL && at_ms < wall_ms) {
-        enum recording_result result = recording_next(recording, &snapshot, &at_ms, why, sizeof why);
+        enum recording_result result =
+            recording_next(recording, &snapshot, &at_ms, why, sizeof why);
         if (result == RECORDING_END) {
             break;
         }
-        line = result == RECORDING_SAMPLE && at_ms == wall_ms ? json_deep_copy(recording_line(recording)) : NULL;
+        line = result == RECORDING_SAMPLE && at_ms == wall_ms
+                   ? json_deep_copy(recording_line(recording))
+                   : NULL;
     }
     recording_close(&recording);
     return line;
 }
 
 /* What the console would show at this moment of the recording. */
-static void print_moment(const struct options *options, struct timeline *timeline, struct session *session) {
+static void print_moment(const struct options *options, struct timeline *timeline,
+                         struct session *session) {
     const struct model *model = timeline_model(timeline, session->tape, session->model, 0);
     uint64_t now_ms = model_now(model)->at_ms;
     if (options->json) {
-        print_json(model, line_at(options->replay, timeline->wall_ms), now_ms, options->interval_ms);
+        print_json(model, line_at(options->replay, timeline->wall_ms), now_ms,
+                   options->interval_ms);
     } else if (options->csv) {
         print_csv(model, timeline->wall_ms);
     } else {

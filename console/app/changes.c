@@ -11,7 +11,9 @@ enum { LEAVE_STEP_MS = 20 };
 void send_reviewed(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
     struct review *review = &app->ui.review;
-    enum acting_kind kind = review->is_redo ? ACTING_REDO : review->is_undo ? ACTING_UNDO : ACTING_CHANGE;
+    enum acting_kind kind = review->is_redo   ? ACTING_REDO
+                            : review->is_undo ? ACTING_UNDO
+                                              : ACTING_CHANGE;
     if (app->options->read_only) {
         show_message(app, "read-only: nothing was sent", now_ms);
     } else if (locked_by(app) != NULL) {
@@ -42,7 +44,8 @@ void propose_undo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
     if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed", now_ms);
-    } else if (!acting_propose(&app->open->acting, ACTING_UNDO, app->open->model, &app->taken, why, sizeof why)) {
+    } else if (!acting_propose(&app->open->acting, ACTING_UNDO, app->open->model, &app->taken, why,
+                               sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review_taken(app, false, now_ms);
@@ -51,7 +54,8 @@ void propose_undo(struct app *app, uint64_t now_ms) {
 
 void propose_redo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES] = "nothing was undone from here that could be done again";
-    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model, &app->taken, why, sizeof why)) {
+    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model,
+                                             &app->taken, why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review_taken(app, true, now_ms);
@@ -59,7 +63,8 @@ void propose_redo(struct app *app, uint64_t now_ms) {
 }
 
 void keep_trial(struct app *app, uint64_t now_ms) {
-    if (app->open == NULL || !acting_keep(&app->open->acting, app->open->model, now_ms, time(NULL))) {
+    if (app->open == NULL ||
+        !acting_keep(&app->open->acting, app->open->model, now_ms, time(NULL))) {
         show_message(app, "no trial is under way", now_ms);
     }
 }
@@ -72,8 +77,8 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
             continue;
         }
         bool is_open = session == app->open;
-        snprintf(text, sizeof text, "%s%s%.*s", is_open ? "" : model_server(session->model), is_open ? "" : ": ",
-                 is_open ? NOTE_BYTES - 1 : NOTE_BYTES / 2, news);
+        snprintf(text, sizeof text, "%s%s%.*s", is_open ? "" : model_server(session->model),
+                 is_open ? "" : ": ", is_open ? NOTE_BYTES - 1 : NOTE_BYTES / 2, news);
         show_message(app, text, now_ms);
         news[0] = '\0';
     }
@@ -103,10 +108,13 @@ void leave_servers(struct app *app) {
         bool had_trial = session->acting.has_trial;
         struct reply reply;
         if (had_trial) {
-            fprintf(stderr, "slatetop: %s: a trial is on and goes back now\n", model_server(session->model));
+            fprintf(stderr, "slatetop: %s: a trial is on and goes back now\n",
+                    model_server(session->model));
         }
-        while (acting_leave(&session->acting, session->model, now_ms, time(NULL)) && now_ms < until_ms) {
-            struct pollfd polled = {.fd = client_fd(session->client), .events = client_events(session->client)};
+        while (acting_leave(&session->acting, session->model, now_ms, time(NULL)) &&
+               now_ms < until_ms) {
+            struct pollfd polled = {.fd = client_fd(session->client),
+                                    .events = client_events(session->client)};
             poll(&polled, 1, LEAVE_STEP_MS);
             now_ms = clock_ms();
             int64_t wall_ms = (int64_t)time(NULL) * 1000;
@@ -118,7 +126,8 @@ void leave_servers(struct app *app) {
         }
         tell_leftovers(&session->acting, session->model);
         if (had_trial && !session->acting.has_trial) {
-            fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model), session->acting.news);
+            fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model),
+                    session->acting.news);
         }
     }
 }

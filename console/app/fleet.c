@@ -45,7 +45,8 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
     if (fleet->count == SERVER_LIMIT) {
         return false;
     }
-    struct session *session = session_create(address, fleet->access, fleet->interval_ms, fleet->tape_bytes);
+    struct session *session =
+        session_create(address, fleet->access, fleet->interval_ms, fleet->tape_bytes);
     if (session == NULL) {
         return false;
     }

@@ -28,7 +28,8 @@ struct fleet {
     const struct access *access; /* for all of them; borrowed */
 };
 
-/* Starts with no server; expected tells how many there will be, to share the memory for the past. */
+/* Starts with no server; expected tells how many there will be,
+ * to share the memory for the past. */
 void fleet_init(struct fleet *fleet, uint64_t interval_ms, unsigned expected,
                 const struct access *access);
 void fleet_fini(struct fleet *fleet);

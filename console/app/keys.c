@@ -29,9 +29,8 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
         break;
     case INTENT_REVIEW:
         if (app->timeline.is_past) {
-            show_message(app, app->replay != NULL ? "a recording can't be changed"
-                                                  : "this is the past: . returns to live, where it can be changed",
-                         now_ms);
+            const char *past = "this is the past: . returns to live, where it can be changed";
+            show_message(app, app->replay != NULL ? "a recording can't be changed" : past, now_ms);
             break;
         }
         review_open(&app->ui.review, &intent->plan, NULL);
@@ -147,13 +146,15 @@ static void next_stream(struct app *app, uint64_t now_ms) {
     }
 }
 
-/* Esc is pressed to be sure that nothing is open, and what the terminal sends beyond our keys has no name. */
+/* Esc is pressed to be sure that nothing is open, and what the terminal sends beyond our keys has
+ * no name. */
 static void say_unknown(struct app *app, uint32_t key, uint64_t now_ms) {
     char name[KEY_NAME_BYTES], text[NOTE_BYTES];
     if (key == KEY_ESCAPE || key > KEY_FUNCTION_LAST) {
         return;
     }
-    snprintf(text, sizeof text, "%s does nothing in %s: F1 lists the keys, : finds a command by its name",
+    snprintf(text, sizeof text,
+             "%s does nothing in %s: F1 lists the keys, : finds a command by its name",
              key_label(key, name), view_current(&app->ui)->name);
     show_message(app, text, now_ms);
 }

@@ -1,4 +1,5 @@
-/* What a key means where the operator is: in a view, in one of the overlays, or in a line that is typed. */
+/* What a key means where the operator is: in a view, in one of the overlays, or in a line that is
+ * typed. */
 #ifndef CONSOLE_APP_KEYS_H
 #define CONSOLE_APP_KEYS_H
 #include "app/state.h"

@@ -152,7 +152,8 @@ static void loop(struct app *app) {
 
 /* ---- what is remembered ---- */
 
-/* The choices of the last run. A file with a mistake is told on the screen, and nothing of it is taken. */
+/* The choices of the last run. A file with a mistake is told on the screen, and nothing of it is
+ * taken. */
 static void recall(struct app *app) {
     char path[REMEMBERED_PATH_BYTES], why[NOTE_BYTES], text[NOTE_BYTES];
     unsigned theme = 0;
@@ -163,13 +164,15 @@ static void recall(struct app *app) {
         bool names_it = strncmp(why, path, folder_bytes) == 0;
         snprintf(text, sizeof text, "%.180s: begun afresh", why + (names_it ? folder_bytes : 0));
         show_message(app, text, clock_ms());
-        app->message_until_ms = UINT64_MAX; /* a key takes it away: at the start nobody may look yet */
+        /* a key takes it away: at the start nobody may look yet */
+        app->message_until_ms = UINT64_MAX;
     }
     app->theme = app->options->has_theme ? app->options->theme : theme;
     remembered_write(&app->ui, app->theme, app->remembered);
 }
 
-/* Only what was changed: whoever only looks leaves no file, and does not undo another console's choices. */
+/* Only what was changed: whoever only looks leaves no file, and does not undo another console's
+ * choices. */
 static void remember(const struct app *app) {
     char path[REMEMBERED_PATH_BYTES], text[REMEMBERED_BYTES], why[NOTE_BYTES];
     remembered_write(&app->ui, app->theme, text);

@@ -22,7 +22,8 @@ static const struct {
 } rows[] = {
     {'s', "server", "ADDRESS",
      "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket, dns:name:port for all "
-     "addresses of a name, or a name in ~/.config/slate/servers (127.0.0.1:11211); may be given often",
+     "addresses of a name, or a name in ~/.config/slate/servers (127.0.0.1:11211); may be given "
+     "often",
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
     {'b', "batch", NULL, "print plain text instead of opening the console", false},
@@ -33,19 +34,24 @@ static const struct {
     {'p', "replay", "FILE", "look at a recording in the place of a server", false},
     {'t', "at", "SECONDS", "replay: stand still so many seconds after the beginning", false},
     {'l', "audit-log", "FILE",
-     "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below ~/.local/state)", false},
+     "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below "
+     "~/.local/state)",
+     false},
     {'P', "password-file", "FILE", "log in with the user:password in the first line of the file",
      true},
     {'S', "tls", NULL, "speak TLS with every server, as with tls:// before its name", true},
     {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true},
-    {'E', "tls-cert", "FILE", "our own certificate, where the server wants one ($SLATE_TLS_CERT)", true},
-    {'K', "tls-key", "FILE", "the key of our certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
+    {'E', "tls-cert", "FILE", "our own certificate, where the server wants one ($SLATE_TLS_CERT)",
+     true},
+    {'K', "tls-key", "FILE",
+     "the key of our certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
     {'r', "read-only", NULL, "never send a command that changes the server", true},
     {'a', "ascii", NULL, "draw with ASCII only", true},
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
     {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
     {'M', "mouse", "WHEN", "yes, no or auto: unless over ssh (auto)", true},
-    {'N', "no-state", NULL, "begin without what the last run was left with, and keep nothing of this one", true},
+    {'N', "no-state", NULL,
+     "begin without what the last run was left with, and keep nothing of this one", true},
     {'c', "config", "FILE", "settings to read in the place of the usual file", false},
     {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated", false},
     {'h', "help", NULL, "print this text", false},
@@ -136,8 +142,8 @@ static bool parse_theme(const char *name, unsigned *theme, char *why, size_t why
         }
     }
     *theme = 0;
-    snprintf(why, why_bytes, "there is no theme '%.40s': default, light, colour-blind, high-contrast, mono",
-             name);
+    snprintf(why, why_bytes,
+             "there is no theme '%.40s': default, light, colour-blind, high-contrast, mono", name);
     return false;
 }
 
@@ -247,7 +253,8 @@ static bool take_option(struct options *options, int letter, const char *argumen
     case 't':
         options->has_at = true;
         if (!parse_seconds(argument, &options->at_s)) {
-            snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'", argument);
+            snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'",
+                     argument);
             return false;
         }
         return true;
@@ -320,7 +327,8 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
 }
 
 /* A setting of the file, by the name of its long option; a switch takes yes or no. */
-static bool take_setting(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
+static bool take_setting(void *taker, const char *name, const char *value, char *why,
+                         size_t why_bytes) {
     struct options *options = taker;
     for (int i = 0; i < ROWS; i++) {
         if (!rows[i].in_file || strcmp(rows[i].name, name) != 0) {
@@ -440,7 +448,8 @@ void options_help(FILE *out) {
         char name[40];
         fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
-    fprintf(out, "\nIn the console F1 lists the keys, and ? explains the figures.\n\nExit status:\n");
+    fprintf(out,
+            "\nIn the console F1 lists the keys, and ? explains the figures.\n\nExit status:\n");
     for (int i = 0; i < EXIT_ROWS; i++) {
         fprintf(out, "  %3d  %s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
     }

@@ -17,7 +17,13 @@ enum exit_code {
     EXIT_INTERRUPTED = 130
 };
 
-enum { INTERVAL_LEAST_MS = 100, INTERVAL_MOST_MS = 3600000, SNAPSHOTS_MOST = 1000000, CREDENTIALS_MOST = 250, TLS_PATH_BYTES = 512 };
+enum {
+    INTERVAL_LEAST_MS = 100,
+    INTERVAL_MOST_MS = 3600000,
+    SNAPSHOTS_MOST = 1000000,
+    CREDENTIALS_MOST = 250,
+    TLS_PATH_BYTES = 512
+};
 
 enum mouse_choice { MOUSE_AUTO /* unless over ssh */, MOUSE_ON, MOUSE_OFF };
 
@@ -27,8 +33,10 @@ struct options {
     const char *audit_log;       /* NULL: the usual place */
     char credentials[CREDENTIALS_MOST + 1]; /* "user password", "" for none */
     bool has_tls;                           /* for every server */
-    char tls_ca[TLS_PATH_BYTES], tls_cert[TLS_PATH_BYTES], tls_key[TLS_PATH_BYTES]; /* "": by the environment */
-    struct access access; /* made of these by options_open; what it holds is given back at the end */
+    /* "": by the environment */
+    char tls_ca[TLS_PATH_BYTES], tls_cert[TLS_PATH_BYTES], tls_key[TLS_PATH_BYTES];
+    /* made of these by options_open; what it holds is given back at the end */
+    struct access access;
     bool has_at;
     double at_s; /* replay: where to stand, in seconds from the beginning */
     uint64_t interval_ms;
@@ -45,8 +53,8 @@ struct options {
 /* Reads the configuration file, then the command line, which counts for more: servers named there
  * take the place of those in the file. False with one sentence in why when either is wrong. */
 bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes);
-/* Reads what the options name and makes `access` of it: the certificates, where a server speaks TLS.
- * False with a sentence in why when that can't be used. */
+/* Reads what the options name and makes `access` of it: the certificates, where a server speaks
+ * TLS. False with a sentence in why when that can't be used. */
 bool options_open(struct options *options, char *why, size_t why_bytes);
 void options_close(struct options *options);
 /* Reads a file of settings; see settings_file_read. */

@@ -29,7 +29,8 @@ static void name_recording(const struct session *session, char out[200]) {
     }
 }
 
-/* What is written fills a disk, so it is asked for first: the same key once more, while the question stands there. */
+/* What is written fills a disk, so it is asked for first: the same key once more, while the
+ * question stands there. */
 static void toggle_recording(struct app *app, uint64_t now_ms) {
     char path[200], why[NOTE_BYTES], text[NOTE_BYTES];
     struct session *session = app->open;
@@ -39,7 +40,9 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
     }
     if (session->record.fd < 0 && now_ms >= app->record_until_ms) {
         app->record_until_ms = now_ms + MESSAGE_MS;
-        show_message(app, "record to a file in this folder, at most some 4 MB an hour? R again: yes", now_ms);
+        show_message(app,
+                     "record to a file in this folder, at most some 4 MB an hour? R again: yes",
+                     now_ms);
         return;
     }
     app->record_until_ms = 0;
@@ -49,7 +52,8 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
     } else {
         name_recording(session, path);
         bool begins = session_record(session, path, why, sizeof why);
-        snprintf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%.150s", begins ? path : why);
+        snprintf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%.150s",
+                 begins ? path : why);
     }
     model_note(session->model, EVENT_YOU, time(NULL), "%s", text);
     show_message(app, text, now_ms);

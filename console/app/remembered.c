@@ -62,7 +62,8 @@ static unsigned fleet_column_named(const char *name, size_t n) {
 static size_t cut_direction(const char *value, bool *is_ascending) {
     const char *blank = strrchr(value, ' ');
     *is_ascending = blank != NULL && strcmp(blank, " up") == 0;
-    return *is_ascending || (blank != NULL && strcmp(blank, " down") == 0) ? (size_t)(blank - value) : 0;
+    bool is_either = *is_ascending || (blank != NULL && strcmp(blank, " down") == 0);
+    return is_either ? (size_t)(blank - value) : 0;
 }
 
 /* ---- writing ---- */
@@ -99,17 +100,21 @@ void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_B
     const struct class_table_ui *table = &ui->classes;
     struct text text = {.out = out};
     out[0] = '\0';
-    put(&text, "# What slatetop was left with. Remove it, or start with --no-state, to begin afresh.\n");
+    put(&text,
+        "# What slatetop was left with. Remove it, or start with --no-state, to begin afresh.\n");
     put(&text, "theme = %s\n", theme_names[theme]);
-    if (table->sort < COLUMN_COUNT) { /* the columns of the operator's own may be others next time */
-        put(&text, "sort = %s %s\n", class_columns[table->sort].name, direction(table->is_ascending));
+    /* the columns of the operator's own may be others next time */
+    if (table->sort < COLUMN_COUNT) {
+        put(&text, "sort = %s %s\n", class_columns[table->sort].name,
+            direction(table->is_ascending));
     }
     put_columns(&text, table);
     put(&text, "filter = %s\n", table->filter);
     put(&text, "window_s = %u\n", (unsigned)(table->window_ms / 1000));
     put(&text, "idle_classes = %s\n", table->hides_idle ? "hidden" : "shown");
     if (ui->fleet.has_order) {
-        put(&text, "fleet_sort = %s %s\n", fleet_columns[ui->fleet.sort].head, direction(ui->fleet.is_ascending));
+        put(&text, "fleet_sort = %s %s\n", fleet_columns[ui->fleet.sort].head,
+            direction(ui->fleet.is_ascending));
     }
     put(&text, "page_cells = %s\n", page_modes[ui->pages.mode]);
 }
@@ -154,7 +159,9 @@ static bool take_columns(struct draft *draft, const char *value) {
         }
         is_named[column] = true;
         table->order[count++] = (uint8_t)column;
-        table->choice[column] = value[0] == '+' ? COLUMN_ALWAYS : value[0] == '-' ? COLUMN_NEVER : COLUMN_AUTO;
+        table->choice[column] = value[0] == '+'   ? COLUMN_ALWAYS
+                                : value[0] == '-' ? COLUMN_NEVER
+                                                  : COLUMN_AUTO;
     }
     for (unsigned column = 0; column < COLUMN_COUNT; column++) {
         if (!is_named[column]) {
@@ -222,7 +229,8 @@ static bool take(void *taker, const char *name, const char *value, char *why, si
     return false;
 }
 
-bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why, size_t why_bytes) {
+bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why,
+                     size_t why_bytes) {
     struct ui kept = *ui;
     struct draft draft = {.ui = ui, .theme = *theme};
     if (!settings_file_read(path, false, take, &draft, why, why_bytes)) {

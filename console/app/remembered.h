@@ -1,6 +1,6 @@
-/* What the operator chose on the screens, kept from one run to the next: theme, the table of classes with its columns,
- * order and filter, the order of the fleet, what the cells of the page map show. One small file of lines
- * "name = value", replaced as a whole. One thread. */
+/* What the operator chose on the screens, kept from one run to the next: theme, the table of
+ * classes with its columns, order and filter, the order of the fleet, what the cells of the page
+ * map show. One small file of lines "name = value", replaced as a whole. One thread. */
 #ifndef CONSOLE_APP_REMEMBERED_H
 #define CONSOLE_APP_REMEMBERED_H
 #include "views/view.h"
@@ -13,8 +13,8 @@ bool remembered_path(char out[REMEMBERED_PATH_BYTES]);
 /* The choices as the text of the file. */
 void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_BYTES]);
 
-/* Reads the file into ui and theme. A file that is not there changes nothing; nor does one with a mistake: false, with
- * a sentence in why. */
+/* Reads the file into ui and theme. A file that is not there changes nothing; nor does one with a
+ * mistake: false, with a sentence in why. */
 bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why, size_t why_bytes);
 
 /* Replaces the file by text. False with a sentence in why. */

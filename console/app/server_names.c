@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
 struct search {
     const char *word;
     char *out; /* the word itself until its name is found */
@@ -15,14 +17,14 @@ struct search {
 
 /* A name begins with a letter or digit and has neither the colon nor the slash of an address. */
 static bool is_name(const char *word) {
-    return isalnum((unsigned char)word[0]) &&
-           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
+    return isalnum((unsigned char)word[0]) && word[strspn(word, NAME_CHARACTERS)] == '\0';
 }
 
 static bool take(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
     struct search *search = taker;
     if (!is_name(name) || value[0] == '\0') {
-        snprintf(why, why_bytes, "a server is 'name = address', its name of letters, digits, '_', '-' and '.'");
+        snprintf(why, why_bytes,
+                 "a server is 'name = address', its name of letters, digits, '_', '-' and '.'");
         return false;
     }
     if (strcmp(name, search->word) != 0) {
@@ -38,7 +40,8 @@ static bool take(void *taker, const char *name, const char *value, char *why, si
 }
 
 static bool usual_path(char *out, size_t out_bytes) {
-    const char *named = getenv("SLATE_SERVERS"), *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const char *named = getenv("SLATE_SERVERS"), *folder = getenv("XDG_CONFIG_HOME"),
+               *home = getenv("HOME");
     int n = -1;
     if (named != NULL && named[0] != '\0') {
         n = snprintf(out, out_bytes, "%s", named);
@@ -50,7 +53,8 @@ static bool usual_path(char *out, size_t out_bytes) {
     return n > 0 && (size_t)n < out_bytes;
 }
 
-bool server_names_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], char *why, size_t why_bytes) {
+bool server_names_resolve(const char *word, char out[SERVER_NAMES_MOST_BYTES], char *why,
+                          size_t why_bytes) {
     char path[4096];
     struct search search = {.word = word, .out = out};
     snprintf(out, SERVER_NAMES_MOST_BYTES, "%s", word);

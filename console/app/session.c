@@ -153,16 +153,20 @@ static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         bool starves = brain_class(brain, id)->state == CLASS_STARVING;
         if (alarm_turns(&session->starvation[id], starves, now_ms)) {
-            model_note(session->model, EVENT_ALARM, wall, starves
-                       ? "class %u starves: it evicts while another class has room" : "class %u starves no more", id);
+            model_note(session->model, EVENT_ALARM, wall,
+                       starves ? "class %u starves: it evicts while another class has room"
+                               : "class %u starves no more",
+                       id);
         }
     }
     if (alarm_turns(&session->overrun, held->is_much, now_ms)) {
         char bytes[FORMAT_BYTES], limit[FORMAT_BYTES];
         format_bytes(bytes, held->bytes);
         format_bytes(limit, held->limit_bytes);
-        model_note(session->model, EVENT_ALARM, wall, held->is_much ? "%s of memory held, the limit is %s"
-                   : "memory is within its limit again: %s of %s", bytes, limit);
+        model_note(session->model, EVENT_ALARM, wall,
+                   held->is_much ? "%s of memory held, the limit is %s"
+                                 : "memory is within its limit again: %s of %s",
+                   bytes, limit);
     }
 }
 
@@ -249,7 +253,8 @@ static void take_answer(struct session *session, const struct reply *reply, uint
         outlook_take(&details->outlooks, (unsigned)(reply->tag - TAG_OUTLOOK), reply->text,
                      reply->text_bytes, now_ms);
     } else {
-        details_take(details, is_curve ? INQUIRY_CLASS_CURVES : (enum inquiry)(reply->tag - TAG_INQUIRY),
+        details_take(details,
+                     is_curve ? INQUIRY_CLASS_CURVES : (enum inquiry)(reply->tag - TAG_INQUIRY),
                      is_curve ? (unsigned)(reply->tag - TAG_CLASS_CURVE) : 0, reply->text,
                      reply->text_bytes, reply->is_stats, now_ms);
     }
@@ -263,8 +268,8 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             return true;
         }
         if (reply->tag == TAG_ACTING) {
-            acting_take_reply(&session->acting, session->model, reply->text, reply->text_bytes, now_ms,
-                              (time_t)(wall_ms / 1000));
+            acting_take_reply(&session->acting, session->model, reply->text, reply->text_bytes,
+                              now_ms, (time_t)(wall_ms / 1000));
             session->has_news = true;
             continue;
         }
@@ -339,5 +344,6 @@ void session_want(struct session *session, const struct wants *wants, uint64_t n
         memcpy(to->curves_first, wants->curves_first, sizeof to->curves_first);
     }
     poller_want_probes(&session->poller, wants->probes);
-    poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to != NULL ? wants->unhurried : 0, to, now_ms);
+    poller_want(&session->poller, to != NULL ? wants->inquiries : 0,
+                to != NULL ? wants->unhurried : 0, to, now_ms);
 }

@@ -21,7 +21,8 @@ struct alarm {
 struct session {
     struct address address;
     struct client *client;       /* NULL: a recording is replayed */
-    struct recording *recording; /* being loaded; NULL when there is none, or all of it is on the tape */
+    /* being loaded; NULL when there is none, or all of it is on the tape */
+    struct recording *recording;
     bool is_replay;
     struct poller poller;
     struct model *model;
@@ -39,7 +40,8 @@ struct session {
     bool has_sample; /* a snapshot was completed; whoever wants to know clears it */
 };
 
-/* NULL when out of memory. Connects at the first session_step. The tape keeps at most tape_bytes. */
+/* NULL when out of memory. Connects at the first session_step. The tape keeps
+ * at most tape_bytes. */
 struct session *session_create(const struct address *address, const struct access *access,
                                uint64_t interval_ms, size_t tape_bytes);
 /* Replays a recording: loads it, LOAD_MS a step, onto the tape. NULL with a sentence in why. */

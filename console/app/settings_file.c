@@ -67,8 +67,8 @@ static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists
     return true;
 }
 
-bool settings_file_read(const char *path, bool must_exist, setting_taker *take, void *taker, char *why,
-                        size_t why_bytes) {
+bool settings_file_read(const char *path, bool must_exist, setting_taker *take, void *taker,
+                        char *why, size_t why_bytes) {
     static char text[FILE_LIMIT + 1];
     bool exists;
     if (!read_whole(path, text, &exists, why, why_bytes)) {

@@ -1,4 +1,5 @@
-/* What the parts of the running console share: what is watched, what is on the screen, what the operator chose. */
+/* What the parts of the running console share: what is watched, what is on the screen, what the
+ * operator chose. */
 #ifndef CONSOLE_APP_STATE_H
 #define CONSOLE_APP_STATE_H
 #include "app/fleet.h"

@@ -147,8 +147,8 @@ const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
     if (!is_there) {
         feed(timeline, tape, timeline->index);
     }
-    /* What was asked for only while it was on the screen is not on the tape: it is there where it stood
-     * still. */
+    /* What was asked for only while it was on the screen is not on the tape: it is there where it
+     * stood still. */
     bool is_held = timeline->was_live && timeline->index == timeline->held_index;
     model_lend_details(timeline->moment, is_held ? live : NULL);
     model_set_link(timeline->moment, LINK_UP, "", (time_t)(timeline->wall_ms / 1000));

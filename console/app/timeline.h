@@ -1,8 +1,8 @@
 /* Where in time the screen is: live, or at a sample of the past.
  *
- * The moment that is looked at is a model like the live one, fed from the tape with the samples that
- * lead up to it, so views need not know that it is past. Going one sample on costs one sample; any
- * other step feeds a new model: at most TIMELINE_MOST samples. One thread. */
+ * The moment that is looked at is a model like the live one, fed from the tape with the samples
+ * that lead up to it, so views need not know that it is past. Going one sample on costs one sample;
+ * any other step feeds a new model: at most TIMELINE_MOST samples. One thread. */
 #ifndef CONSOLE_APP_TIMELINE_H
 #define CONSOLE_APP_TIMELINE_H
 #include "facts/model.h"

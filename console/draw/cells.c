@@ -19,7 +19,8 @@ static const struct {
     {0x2502, '|'}, {0x250c, '+'}, {0x2510, '+'}, {0x2514, '+'}, {0x2518, '+'}, {0x00b7, '.'},
     {0x0394, 'd'}, {0x03a3, 'S'}, {0x25b6, '>'}, {0x25c0, '<'}, {0x25b2, '^'}, {0x25bc, 'v'},
     {0x25cf, '*'}, {0x25cb, 'o'}, {0x2192, '>'}, {0x2190, '<'}, {0x2191, '^'}, {0x2193, 'v'},
-    {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'}, {0x25c6, 'X'}, {0x21af, '!'}, {0x00b1, '~'}, {0x00a6, ':'},
+    {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'}, {0x25c6, 'X'}, {0x21af, '!'}, {0x00b1, '~'},
+    {0x00a6, ':'},
 };
 
 static uint32_t to_ascii(uint32_t glyph) {
@@ -140,8 +141,8 @@ static bool is_digit(uint32_t glyph) {
     return glyph >= '0' && glyph <= '9';
 }
 
-/* Where a text of n glyphs is cut so that an ellipsis fits into width: a number goes as a whole, for
- * half of one is a wrong one. */
+/* Where a text of n glyphs is cut so that an ellipsis fits into width: a number goes as a whole,
+ * for half of one is a wrong one. */
 static int cut_of(const uint32_t *glyphs, int n, int width) {
     int cut = width - 1, begin = cut;
     while (begin > 0 && glyphs[begin - 1] != ' ') {

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a cell means; term turns it into colour and attributes. Meaning is never in the style alone.
- */
+/* What a cell means; term turns it into colour and attributes. Meaning is never in
+ * the style alone. */
 enum style {
     STYLE_PLAIN,
     STYLE_DIM,
@@ -40,7 +40,8 @@ struct cells {
     unsigned hot_count;
     struct hotspot *hot; /* HOTSPOT_LIMIT of them */
     bool ascii;
-    unsigned clipped;  /* glyphs that fell off the right edge since cells_clear: a layout too wide */
+    /* glyphs that fell off the right edge since cells_clear: a layout too wide */
+    unsigned clipped;
     struct cell *grid; /* width x height, row by row */
 };
 
@@ -76,7 +77,8 @@ void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t s
 int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text);
 int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* As cells_text within width columns; a text that does not fit ends in "…", never within a number. */
+/* As cells_text within width columns; a text that does not fit ends in "…",
+ * never within a number. */
 void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text);
 /* Text broken at blanks into lines of at most area.width columns, from the area's top; returns the
  * rows it took, area.height at most: what does not fit is left out. The first `skip` rows are only
@@ -96,8 +98,9 @@ void cells_rule(struct cells *cells, int y, int x, int width, const char *title)
 float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
                   int count, float low);
 
-/* Cuts what stands out from values that are to be drawn, so that one spike does not flatten the rest: at most
- * SPIKE_TIMES what nine of ten values stay under. True when something was cut; count is at most 1000. */
+/* Cuts what stands out from values that are to be drawn, so that one spike does not flatten the
+ * rest: at most SPIKE_TIMES what nine of ten values stay under. True when something was cut; count
+ * is at most 1000. */
 enum { SPIKE_TIMES = 4 };
 bool cells_cut_spikes(float *values, int count);
 

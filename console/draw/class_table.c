@@ -12,8 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN_AFTER_RANK = 4 /* columns of an operator's own come before those that say the same in other units */ };
-enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, OWN_WIDTH_LEAST = 7, LAST_MAIN_RANK = 9, LAST_TREND_RANK = 14, LAST_RANK = 18 };
+/* columns of an operator's own come before those that say the same in other units */
+enum { OWN_AFTER_RANK = 4 };
+enum {
+    MARK_WIDTH = 2,
+    TREND_LEAST = 8,
+    STATE_WIDTH = 11,
+    OWN_WIDTH_LEAST = 7,
+    LAST_MAIN_RANK = 9,
+    LAST_TREND_RANK = 14,
+    LAST_RANK = 18
+};
 enum { TWO_TRENDS = 2 * (2 * TREND_LEAST + 1), LONG_TRENDS = 2 * (19 + 1) };
 
 void class_table_init(struct class_table_ui *ui) {
@@ -83,18 +92,22 @@ struct sortable {
     unsigned id;
 };
 
-static struct sortable sortable_of(const struct model *model, const struct class_table_ui *ui, unsigned id) {
+static struct sortable sortable_of(const struct model *model, const struct class_table_ui *ui,
+                                   unsigned id) {
     if (ui->sort < COLUMN_COUNT) {
-        return (struct sortable){class_column_value(model, id, (enum class_column)ui->sort, ui->window_ms), "", id};
+        return (struct sortable){
+            class_column_value(model, id, (enum class_column)ui->sort, ui->window_ms), "", id};
     }
     unsigned column = ui->sort - COLUMN_COUNT;
     if (column >= own_rules_columns()) {
         return (struct sortable){NAN, "", id};
     }
-    return (struct sortable){brain_own_number(model, column, id), brain_own_value(model, column, id), id};
+    return (struct sortable){brain_own_number(model, column, id),
+                             brain_own_value(model, column, id), id};
 }
 
-/* Unknown values go last in either direction; texts by letters; equal ones by class id, so that rows do not dance. */
+/* Unknown values go last in either direction; texts by letters; equal ones by class id, so that
+ * rows do not dance. */
 static int compare_rows(const struct sortable *a, const struct sortable *b, bool is_ascending) {
     if (isnan(a->key) || isnan(b->key)) {
         int order = strcmp(a->text, b->text);
@@ -227,7 +240,8 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
         bool is_sort = ui->sort == COLUMN_COUNT + i;
         cells_hot(cells, (struct rect){area.y, x, 1, own_width(i) + 1}, HOT_SORT, COLUMN_COUNT + i);
         x += own_width(i) + 1;
-        cells_text_right(cells, area.y, x - 1, is_sort ? STYLE_STRONG : STYLE_HEADER, own_rules_title(i));
+        cells_text_right(cells, area.y, x - 1, is_sort ? STYLE_STRONG : STYLE_HEADER,
+                         own_rules_title(i));
         if (is_sort) {
             cells_text(cells, area.y, x - 1, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
         }

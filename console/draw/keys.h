@@ -132,9 +132,9 @@ enum scope {
     SCOPE_LATENCY = 1048576
 };
 enum {
-    SCOPE_VIEWS = SCOPE_OVERVIEW | SCOPE_CLASSES | SCOPE_EVENTS | SCOPE_FLEET | SCOPE_DIFF | SCOPE_TUNE |
-                  SCOPE_CLASS | SCOPE_PAGES | SCOPE_SIZES | SCOPE_CURVES | SCOPE_HOTKEYS | SCOPE_EXTSTORE |
-                  SCOPE_LATENCY,
+    SCOPE_VIEWS = SCOPE_OVERVIEW | SCOPE_CLASSES | SCOPE_EVENTS | SCOPE_FLEET | SCOPE_DIFF |
+                  SCOPE_TUNE | SCOPE_CLASS | SCOPE_PAGES | SCOPE_SIZES | SCOPE_CURVES |
+                  SCOPE_HOTKEYS | SCOPE_EXTSTORE | SCOPE_LATENCY,
     KEYS_PER_ROW = 5,
     KEY_NAME_BYTES = 8
 };
@@ -154,8 +154,9 @@ extern const unsigned key_row_count;
 /* COMMAND_NONE when the key means nothing in this scope. */
 enum command key_command(uint32_t key, enum scope scope);
 
-/* How many rows down (negative: up) a command takes the cursor of a list, whose screen is moved by screen_rows; to its
- * ends by LIST_MOST, which no list is longer than. 0: the command is none of these. */
+/* How many rows down (negative: up) a command takes the cursor of a list, whose screen is moved by
+ * screen_rows; to its ends by LIST_MOST, which no list is longer than. 0: the command is none of
+ * these. */
 enum { LIST_MOST = 10000 };
 int command_rows(enum command command, int screen_rows);
 

@@ -1,9 +1,9 @@
 /* The terminal: cells out, keys in, and everything put back as it was, whatever happens.
  *
  * The only file that knows ncurses. One terminal a process, one thread. After term_open a fatal
- * signal (SEGV, ABRT, BUS, FPE, ILL, QUIT) restores the screen and the line settings before the process
- * dies of it; SIGINT, SIGTERM, SIGHUP and SIGWINCH become readable on term_signal_fd(), so that the
- * loop sees them as it sees keys. */
+ * signal (SEGV, ABRT, BUS, FPE, ILL, QUIT) restores the screen and the line settings before the
+ * process dies of it; SIGINT, SIGTERM, SIGHUP and SIGWINCH become readable on term_signal_fd(), so
+ * that the loop sees them as it sees keys. */
 #ifndef CONSOLE_DRAW_TERM_H
 #define CONSOLE_DRAW_TERM_H
 #include "draw/cells.h"
