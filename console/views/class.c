@@ -1,5 +1,5 @@
-/* One class: its state in words, rates over three windows with their past, what automove said and did
- * about it, how old what it evicts had become, and every stat of it that the server has. */
+/* One class: its state in words, rates over three windows with their past, what automove said and
+ * did about it, how old what it evicts had become, and every stat of it that the server has. */
 #include "views/view.h"
 
 #include "brain/brain.h"
@@ -165,7 +165,8 @@ static void draw_eviction_ages(const struct frame *frame, struct column *column,
     }
     int y = next_line(column);
     int x = cells_text(column->cells, y, 0, STYLE_PLAIN, "idle time at eviction  1s ");
-    cells_graph(column->cells, (struct rect){y, x, 1, AGE_STEPS}, STYLE_GRAPH, values, AGE_STEPS, 0);
+    cells_graph(column->cells, (struct rect){y, x, 1, AGE_STEPS}, STYLE_GRAPH, values, AGE_STEPS,
+                0);
     x = cells_text(column->cells, y, x + AGE_STEPS, STYLE_PLAIN, " 12d");
     char text[80], median[24] = "-";
     double seen = 0;

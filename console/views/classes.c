@@ -36,11 +36,13 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
 }
 
 int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_bytes) {
-    if (model_link(frame->model) == LINK_DOWN) { /* of old figures nothing follows that could be mended now */
+    /* of old figures nothing follows that could be mended now */
+    if (model_link(frame->model) == LINK_DOWN) {
         snprintf(out, out_bytes, "the server is down: these are its last figures");
         return STYLE_PLAIN;
     }
-    struct question question = {.module = "slate.judge.attention", .function = "hint", .class_id = id};
+    struct question question = {
+        .module = "slate.judge.attention", .function = "hint", .class_id = id};
     struct sentence said[SENTENCES_MOST];
     unsigned count = brain_ask(frame->model, &question, said);
     snprintf(out, out_bytes, "%s", count > 0 ? said[0].text : "");

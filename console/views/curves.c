@@ -1,5 +1,5 @@
-/* Curves: the miss ratio that other amounts of memory would give, what a page is worth to each class,
- * and what other eviction policies would do. All from sampled keys. */
+/* Curves: the miss ratio that other amounts of memory would give, what a page is worth to each
+ * class, and what other eviction policies would do. All from sampled keys. */
 #include "views/view.h"
 
 #include "brain/ask.h"
@@ -83,26 +83,33 @@ static void draw_curve(const struct details *details, const struct ui *ui, struc
                (struct rect){area.y + 1, area.x, area.height - 1, area.width});
 }
 
-/* What the cache itself had, and what miniatures of its policy have with other memory: no points of the curve, which is the LRU's. */
+/* What the cache itself had, and what miniatures of its policy have with other memory: no points of
+ * the curve, which is the LRU's. */
 static void draw_sizes(const struct details *details, struct cells *cells, int y, int x,
                        int width) {
     const double *at = details->curve.at_size;
     char half[FORMAT_BYTES], now[FORMAT_BYTES], twice[FORMAT_BYTES], four[FORMAT_BYTES], text[160];
     const char *policy = details->whatif.policy[0] != '\0' ? details->whatif.policy : "its policy";
     if (isnan(at[1])) {
-        cells_text_fit(cells, y, x, width, STYLE_DIM, "miniatures of its policy with other memory: not compared yet");
+        cells_text_fit(cells, y, x, width, STYLE_DIM,
+                       "miniatures of its policy with other memory: not compared yet");
         return;
     }
-    snprintf(text, sizeof text, "%s hit %s %% over 5 turnovers; its miniatures x0.5 %s, x2 %s, x4 %s", policy,
+    snprintf(text, sizeof text,
+             "%s hit %s %% over 5 turnovers; its miniatures x0.5 %s, x2 %s, x4 %s", policy,
              format_percent(now, at[1]), format_percent(half, at[0]), format_percent(twice, at[2]),
              format_percent(four, at[3]));
     cells_text_fit(cells, y, x, width, STYLE_PLAIN, text);
 }
 
-/* Whether more memory, and whether another policy, would help: the answers of slatectl doctor and advise. A line each. */
+/* Whether more memory, and whether another policy, would help: the answers of slatectl doctor and
+ * advise. A line each. */
 static int draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
-    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_PLAIN, [TONE_GOOD] = STYLE_GOOD, [TONE_NOTE] = STYLE_DIM,
-                                     [TONE_WARN] = STYLE_WARN, [TONE_BAD] = STYLE_BAD};
+    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_PLAIN,
+                                     [TONE_GOOD] = STYLE_GOOD,
+                                     [TONE_NOTE] = STYLE_DIM,
+                                     [TONE_WARN] = STYLE_WARN,
+                                     [TONE_BAD] = STYLE_BAD};
     struct sentence sentences[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.outlook", .function = "sentences"};
     unsigned count = brain_ask(frame->model, &question, sentences);
@@ -115,11 +122,14 @@ static int draw_answers(const struct frame *frame, struct cells *cells, int y, i
 }
 
 /* What is to be thought of a policy, of those that Lua rated. */
-static const char *rating_of(const struct sentence *ratings, unsigned count, const char *policy, uint8_t *style) {
+static const char *rating_of(const struct sentence *ratings, unsigned count, const char *policy,
+                             uint8_t *style) {
     *style = STYLE_PLAIN;
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(ratings[i].label, policy) == 0) {
-            *style = ratings[i].tone == TONE_GOOD ? STYLE_GOOD : ratings[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN;
+            *style = ratings[i].tone == TONE_GOOD   ? STYLE_GOOD
+                     : ratings[i].tone == TONE_NOTE ? STYLE_DIM
+                                                    : STYLE_PLAIN;
             return ratings[i].text;
         }
     }
@@ -163,7 +173,8 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
     }
     struct sentence ratings[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.outlook", .function = "ratings"};
-    unsigned rated = brain_ask(frame->model, &question, ratings), count = sort_policies(whatif, order);
+    unsigned rated = brain_ask(frame->model, &question, ratings),
+             count = sort_policies(whatif, order);
     for (unsigned i = 0; i < count && (int)i < rest.height; i++) {
         const struct policy_guess *guess = &whatif->policies[order[i]];
         char hit[FORMAT_BYTES], text[SENTENCE_BYTES + 100];
@@ -182,7 +193,8 @@ static const char *signed_rate(char out[FORMAT_BYTES + 2], double rate, char sig
     if (isnan(rate)) {
         snprintf(out, FORMAT_BYTES + 2, "-");
     } else {
-        snprintf(out, FORMAT_BYTES + 2, "%c%s", rate > 0 ? sign : ' ', format_count(text, fmax(rate, 0)));
+        snprintf(out, FORMAT_BYTES + 2, "%c%s", rate > 0 ? sign : ' ',
+                 format_count(text, fmax(rate, 0)));
     }
     return out;
 }
@@ -208,12 +220,13 @@ static void draw_advice(const struct frame *frame, struct cells *cells, int y, i
     int worst = brain_worst_class(brain);
     char text[120];
     if (worst < 0) {
-        cells_text_fit(cells, y, x, width, STYLE_DIM, "no class starves: no move is advised; m moves to the class chosen");
+        cells_text_fit(cells, y, x, width, STYLE_DIM,
+                       "no class starves: no move is advised; m moves to the class chosen");
         return;
     }
     struct giver giver = brain_giver(brain, (unsigned)worst);
-    snprintf(text, sizeof text, "class %d starves: %u page%s from class %d, m reviews it", worst, giver.pages,
-             giver.pages == 1 ? "" : "s", giver.class_id);
+    snprintf(text, sizeof text, "class %d starves: %u page%s from class %d, m reviews it", worst,
+             giver.pages, giver.pages == 1 ? "" : "s", giver.class_id);
     cells_text_fit(cells, y, x, width, STYLE_STRONG, text);
 }
 
@@ -228,8 +241,9 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
     unsigned count = brain_worth(frame->model, &worth);
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text_fit(cells, area.y, area.x, area.width, STYLE_HEADER,
-                   is_weighed(frame) ? "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s, MEASURED"
-                                     : "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
+                   is_weighed(frame)
+                       ? "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s, MEASURED"
+                       : "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
     int rows = area.height - 2;
     unsigned cursor = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -252,8 +266,9 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
         }
     }
     if (count == 0) {
-        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
-                       "no class has sampled reads enough yet; automove utility (t) weighs pages too");
+        cells_text_fit(
+            cells, area.y + 1, area.x, area.width, STYLE_DIM,
+            "no class has sampled reads enough yet; automove utility (t) weighs pages too");
     } else if (rows >= 0) {
         draw_advice(frame, cells, area.y + area.height - 1, area.x, area.width);
     }
@@ -310,15 +325,20 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         class_open(ui, ui->curves.cursor);
         return none;
     case COMMAND_MOVE_PAGES:
-        return propose_move(frame, ui->curves.cursor > 0 ? (int)ui->curves.cursor
-                                                         : brain_worst_class(brain_of(frame->model)), -1);
+        return propose_move(frame,
+                            ui->curves.cursor > 0 ? (int)ui->curves.cursor
+                                                  : brain_worst_class(brain_of(frame->model)),
+                            -1);
     default: /* the rest of the commands belong to other views and to the app */
         return none;
     }
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"curve.lru_hit_ratio", "curve.hit_ratio_x1", "automove.gain", "automove.loss", "whatif.hit_ratio", "whatif.difference", "hit_ratio", "policy", "sample_rate"};
+    static const char *const shown[] = {
+        "curve.lru_hit_ratio", "curve.hit_ratio_x1", "automove.gain", "automove.loss",
+        "whatif.hit_ratio",    "whatif.difference",  "hit_ratio",     "policy",
+        "sample_rate"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

@@ -1,5 +1,5 @@
-/* Diff: what changed between the snapshot that D took and the moment on the screen: the whole server,
- * its settings, and the classes that differ, the largest change of pages first. */
+/* Diff: what changed between the snapshot that D took and the moment on the screen: the whole
+ * server, its settings, and the classes that differ, the largest change of pages first. */
 #include "views/view.h"
 
 #include "facts/format.h"
@@ -65,28 +65,39 @@ static int draw_gauge(const char *name, uint64_t before, uint64_t now, struct ce
 static void draw_general(const struct snapshot *a, const struct snapshot *b, struct cells *cells,
                          struct rect area) {
     int y = area.y, x = area.x;
-    y = draw_counter("keys asked for", a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get], cells, y, x);
+    y = draw_counter("keys asked for", a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get],
+                     cells, y, x);
     char hit[FORMAT_BYTES];
     cells_text(cells, y, x, STYLE_PLAIN, "hit % of these");
     cells_text_right(cells, y++, x + 30, STYLE_STRONG, format_percent(hit, ratio(a, b)));
-    y = draw_counter("stores", a->general[GENERAL_cmd_set], b->general[GENERAL_cmd_set], cells, y, x);
-    y = draw_counter("evicted", a->general[GENERAL_evictions], b->general[GENERAL_evictions], cells, y, x);
-    y = draw_counter("out of memory", a->general[GENERAL_store_no_memory], b->general[GENERAL_store_no_memory], cells, y, x);
-    draw_counter("pages moved", a->general[GENERAL_slabs_moved], b->general[GENERAL_slabs_moved], cells, y, x);
+    y = draw_counter("stores", a->general[GENERAL_cmd_set], b->general[GENERAL_cmd_set], cells, y,
+                     x);
+    y = draw_counter("evicted", a->general[GENERAL_evictions], b->general[GENERAL_evictions], cells,
+                     y, x);
+    y = draw_counter("out of memory", a->general[GENERAL_store_no_memory],
+                     b->general[GENERAL_store_no_memory], cells, y, x);
+    draw_counter("pages moved", a->general[GENERAL_slabs_moved], b->general[GENERAL_slabs_moved],
+                 cells, y, x);
     y = area.y;
     x = area.x + 34;
-    y = draw_gauge("items", a->general[GENERAL_curr_items], b->general[GENERAL_curr_items], cells, y, x, false);
-    y = draw_gauge("item bytes", a->general[GENERAL_bytes], b->general[GENERAL_bytes], cells, y, x, true);
-    y = draw_gauge("memory", a->general[GENERAL_limit_maxbytes], b->general[GENERAL_limit_maxbytes], cells, y, x, true);
-    y = draw_gauge("connections", a->general[GENERAL_curr_connections], b->general[GENERAL_curr_connections], cells, y, x, false);
-    y = draw_gauge("pool pages", a->general[GENERAL_slab_global_page_pool], b->general[GENERAL_slab_global_page_pool], cells, y, x, false);
+    y = draw_gauge("items", a->general[GENERAL_curr_items], b->general[GENERAL_curr_items], cells,
+                   y, x, false);
+    y = draw_gauge("item bytes", a->general[GENERAL_bytes], b->general[GENERAL_bytes], cells, y, x,
+                   true);
+    y = draw_gauge("memory", a->general[GENERAL_limit_maxbytes], b->general[GENERAL_limit_maxbytes],
+                   cells, y, x, true);
+    y = draw_gauge("connections", a->general[GENERAL_curr_connections],
+                   b->general[GENERAL_curr_connections], cells, y, x, false);
+    y = draw_gauge("pool pages", a->general[GENERAL_slab_global_page_pool],
+                   b->general[GENERAL_slab_global_page_pool], cells, y, x, false);
     bool is_same = strcmp(a->automove, b->automove) == 0;
     cells_text(cells, y, x, STYLE_PLAIN, "automove");
     cells_printf(cells, y, x + 13, is_same ? STYLE_PLAIN : STYLE_STRONG, is_same ? "%s" : "%s → %s",
                  a->automove[0] != '\0' ? a->automove : "-", b->automove);
 }
 
-/* An id whose chunks have another size since is of two classes: one that went, and one that came. */
+/* An id whose chunks have another size since is of two classes: one that went,
+ * and one that came. */
 struct changed {
     unsigned id;
     const struct class_stats *was, *is;
@@ -108,8 +119,9 @@ static uint64_t or_zero(const struct class_stats *stats, enum class_stat stat) {
 }
 
 /* Adds a class of which something changed; returns how many there are then. */
-static unsigned add_changed(unsigned id, const struct class_stats *was, const struct class_stats *is,
-                            struct changed out[CHANGED_LIMIT], unsigned count) {
+static unsigned add_changed(unsigned id, const struct class_stats *was,
+                            const struct class_stats *is, struct changed out[CHANGED_LIMIT],
+                            unsigned count) {
     static const enum class_stat looked_at[] = {CLASS_total_pages, CLASS_number, CLASS_get_hits,
                                                 CLASS_cmd_set, CLASS_evicted};
     bool differs = false;
@@ -119,7 +131,8 @@ static unsigned add_changed(unsigned id, const struct class_stats *was, const st
     if (differs) {
         double pages = change(or_zero(was, CLASS_total_pages), or_zero(is, CLASS_total_pages));
         double evicted = growth(or_zero(was, CLASS_evicted), or_zero(is, CLASS_evicted));
-        out[count++] = (struct changed){id, was, is, isnan(pages) ? 0 : pages, isnan(evicted) ? 0 : evicted};
+        out[count++] =
+            (struct changed){id, was, is, isnan(pages) ? 0 : pages, isnan(evicted) ? 0 : evicted};
     }
     return count;
 }
@@ -217,8 +230,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     const struct snapshot *now = model_now(frame->model);
     const struct mark *mark = frame->mark;
     if (mark == NULL || !mark->is_set || now == NULL) {
-        cells_text_fit(cells, area.y, 0, area.width, STYLE_PLAIN,
-                       "no snapshot to compare with: press D at the moment that is to be the first");
+        cells_text_fit(
+            cells, area.y, 0, area.width, STYLE_PLAIN,
+            "no snapshot to compare with: press D at the moment that is to be the first");
         return;
     }
     char title[200], was[32], is[32], span[FORMAT_BYTES];

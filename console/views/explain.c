@@ -1,5 +1,5 @@
-/* What a figure means, over the view that shows it: the entry of man/explain.txt, one term after the
- * other. */
+/* What a figure means, over the view that shows it: the entry of man/explain.txt, one term after
+ * the other. */
 #include "views/view.h"
 
 #include <stdio.h>

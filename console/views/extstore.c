@@ -1,5 +1,5 @@
-/* Extstore: memcached's storage on flash. What is there and what goes in and out of it, its pages by
- * what is written to them, the classes whose items are written, and the settings. */
+/* Extstore: memcached's storage on flash. What is there and what goes in and out of it, its pages
+ * by what is written to them, the classes whose items are written, and the settings. */
 #include "views/view.h"
 
 #include "facts/format.h"
@@ -79,10 +79,12 @@ static void draw_lines(const struct frame *frame, struct cells *cells, int y, st
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], text[160];
     double used = gauge(frame, GENERAL_extstore_pages_used) * page_bytes_of(frame);
     double holes = gauge(frame, GENERAL_extstore_bytes_fragmented);
-    snprintf(text, sizeof text, " holes %s, %s%% of pages in use; %s sparse", format_bytes(a, holes),
-             format_percent(b, used > 0 ? holes / used : NAN), format_count(c, sparse_of(frame)));
+    snprintf(text, sizeof text, " holes %s, %s%% of pages in use; %s sparse",
+             format_bytes(a, holes), format_percent(b, used > 0 ? holes / used : NAN),
+             format_count(c, sparse_of(frame)));
     cells_text_fit(cells, y++, area.x, area.width, STYLE_PLAIN, text);
-    double failed = rate(frame, GENERAL_get_oom_extstore) + rate(frame, GENERAL_badcrc_from_extstore) +
+    double failed = rate(frame, GENERAL_get_oom_extstore) +
+                    rate(frame, GENERAL_badcrc_from_extstore) +
                     rate(frame, GENERAL_get_aborted_extstore);
     snprintf(text, sizeof text, " gets %s/s: missed %s, failed %s; recached %s/s",
              format_count(a, rate(frame, GENERAL_get_extstore)),
@@ -108,7 +110,8 @@ static unsigned sort_classes(const struct snapshot *now, unsigned order[CLASS_LI
     unsigned count = 0;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         const uint64_t *value = now->classes[id].value;
-        if (!now->classes[id].present || value[CLASS_number] == STAT_ABSENT || value[CLASS_number] == 0) {
+        if (!now->classes[id].present || value[CLASS_number] == STAT_ABSENT ||
+            value[CLASS_number] == 0) {
             continue;
         }
         unsigned at = count++;
@@ -149,7 +152,8 @@ struct bucket {
     double bytes;
 };
 
-static unsigned sum_buckets(const struct extstore_pages *list, struct bucket buckets[EXTSTORE_BUCKETS]) {
+static unsigned sum_buckets(const struct extstore_pages *list,
+                            struct bucket buckets[EXTSTORE_BUCKETS]) {
     unsigned count = 0;
     memset(buckets, 0, EXTSTORE_BUCKETS * sizeof *buckets);
     for (unsigned i = 0; i < list->count; i++) {
@@ -162,7 +166,8 @@ static unsigned sum_buckets(const struct extstore_pages *list, struct bucket buc
     return count;
 }
 
-/* A digit for each page, or each few pages of one bucket: how many tenths of those in use are full. */
+/* A digit for each page, or each few pages of one bucket:
+ * how many tenths of those in use are full. */
 static void draw_cells(const struct extstore_pages *list, unsigned bucket, unsigned pages,
                        double page_bytes, struct cells *cells, int y, int x, int width) {
     unsigned per_cell = width > 0 ? (pages + (unsigned)width - 1) / (unsigned)width : 0;
@@ -203,8 +208,8 @@ static void draw_buckets(const struct frame *frame, struct cells *cells, struct 
         if (bucket->pages == 0) {
             continue;
         }
-        snprintf(text, sizeof text, " %-11s %4u of %4u, %4s%% full", extstore_buckets[i], bucket->used,
-                 bucket->pages,
+        snprintf(text, sizeof text, " %-11s %4u of %4u, %4s%% full", extstore_buckets[i],
+                 bucket->used, bucket->pages,
                  format_percent(full, bucket->used > 0
                                           ? bucket->bytes / (bucket->used * page_bytes_of(frame))
                                           : NAN));
@@ -230,11 +235,12 @@ static int bucket_rows(const struct frame *frame, int room) {
 static void draw_head(const struct frame *frame, struct cells *cells, struct rect area) {
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], text[160];
     double items = gauge(frame, GENERAL_curr_items);
-    snprintf(text, sizeof text, "storage on flash: %s, %s of %s pages free, %s%% of all items",
-             format_bytes(a, gauge(frame, GENERAL_extstore_limit_maxbytes)),
-             format_count(b, gauge(frame, GENERAL_extstore_pages_free)),
-             format_count(c, pages_of(frame)),
-             format_percent(d, items > 0 ? gauge(frame, GENERAL_extstore_objects_used) / items : NAN));
+    snprintf(
+        text, sizeof text, "storage on flash: %s, %s of %s pages free, %s%% of all items",
+        format_bytes(a, gauge(frame, GENERAL_extstore_limit_maxbytes)),
+        format_count(b, gauge(frame, GENERAL_extstore_pages_free)),
+        format_count(c, pages_of(frame)),
+        format_percent(d, items > 0 ? gauge(frame, GENERAL_extstore_objects_used) / items : NAN));
     cells_rule(cells, area.y, area.x, area.width, text);
 }
 
@@ -253,7 +259,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         draw_lines(frame, cells, y + FIGURES_ROWS / 2, left);
     }
     if (is_wide) {
-        draw_classes(frame, cells, (struct rect){y, area.x + FIGURES_WIDTH + 1, figures, CLASSES_WIDTH});
+        draw_classes(frame, cells,
+                     (struct rect){y, area.x + FIGURES_WIDTH + 1, figures, CLASSES_WIDTH});
     }
     y += figures;
     int room = area.y + area.height - y - SETTINGS_ROWS;
@@ -261,7 +268,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         int rows = bucket_rows(frame, room);
         struct rect pages = {y, area.x, rows, area.width};
         if (rows > 1) {
-            cells_rule(cells, y, area.x, area.width, "pages by what is written to them; a digit: tenths full");
+            cells_rule(cells, y, area.x, area.width,
+                       "pages by what is written to them; a digit: tenths full");
             pages = (struct rect){y + 1, area.x, rows - 1, area.width};
         }
         draw_buckets(frame, cells, pages);

@@ -1,5 +1,5 @@
-/* Fleet: one row a server, worst first, a dead one among them; below it the pool as a whole and what
- * is odd about the server under the cursor. */
+/* Fleet: one row a server, worst first, a dead one among them; below it the pool as a whole and
+ * what is odd about the server under the cursor. */
 #include "views/view.h"
 
 #include "facts/format.h"
@@ -49,8 +49,9 @@ static void draw_pool(const struct frame *frame, const struct fleet_row *rows, u
             found += rows[i].value[FLEET_GETS] * rows[i].value[FLEET_HIT];
         }
     }
-    snprintf(text, sizeof text, "%u server%s, %u up: %s gets/s, hits %s%%, %s evictions/s, %s memory%s%s",
-             count, count == 1 ? "" : "s", up, format_count(gets, sum(rows, count, FLEET_GETS)),
+    snprintf(text, sizeof text,
+             "%u server%s, %u up: %s gets/s, hits %s%%, %s evictions/s, %s memory%s%s", count,
+             count == 1 ? "" : "s", up, format_count(gets, sum(rows, count, FLEET_GETS)),
              format_percent(hit, asked > 0 ? found / asked : NAN),
              format_count(evictions, sum(rows, count, FLEET_EVICTIONS)),
              format_bytes(memory, sum(rows, count, FLEET_MEMORY)),
@@ -63,7 +64,8 @@ static void draw_selected(const struct fleet_row *row, struct cells *cells, int 
     char text[2 * NOTE_BYTES], figure[40];
     bool is_odd = row->is_up && row->value[FLEET_Z] >= OUTLIER_Z;
     if (is_odd) {
-        snprintf(text, sizeof text, "%s is far from the pool: %s %s, %.1f deviations from the median; %s",
+        snprintf(text, sizeof text,
+                 "%s is far from the pool: %s %s, %.1f deviations from the median; %s",
                  model_server(row->model), fleet_columns[row->odd].head,
                  fleet_text(row, row->odd, figure), row->value[FLEET_Z], row->words);
     } else {

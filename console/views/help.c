@@ -1,11 +1,16 @@
-/* The list of keys, from the key table: those of the current view first, then those of the dialogs; two columns where
- * the screen is wide, and only the lines that hold what is searched for. */
+/* The list of keys, from the key table: those of the current view first, then those of the dialogs;
+ * two columns where the screen is wide, and only the lines that hold what is searched for. */
 #include "views/view.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LINES_MOST = 300, COLUMN_WIDTH = 78, TWO_COLUMNS_WIDTH = 2 * COLUMN_WIDTH + 2, NAMES_WIDTH = 18 };
+enum {
+    LINES_MOST = 300,
+    COLUMN_WIDTH = 78,
+    TWO_COLUMNS_WIDTH = 2 * COLUMN_WIDTH + 2,
+    NAMES_WIDTH = 18
+};
 
 /* A line of the list: a heading, or a row of the key table. */
 struct line {
@@ -30,8 +35,8 @@ static bool holds(const struct key_row *row, const char *searched) {
 }
 
 /* Adds the heading and the rows of a scope; nothing when no row holds what is searched for. */
-static unsigned gather_scope(struct line *lines, unsigned count, unsigned scope, const char *heading,
-                             const char *searched) {
+static unsigned gather_scope(struct line *lines, unsigned count, unsigned scope,
+                             const char *heading, const char *searched) {
     unsigned begin = count;
     for (unsigned i = 0; i < key_row_count && count + 1 < LINES_MOST; i++) {
         if (!(key_rows[i].scopes & scope) || !holds(&key_rows[i], searched)) {
@@ -64,27 +69,31 @@ static void draw_line(const struct line *line, struct cells *cells, struct rect 
     }
     cells_text_fit(cells, place.y, place.x + 1, NAMES_WIDTH, STYLE_STRONG,
                    key_row_names(line->row, names, sizeof names));
-    cells_text_fit(cells, place.y, place.x + NAMES_WIDTH + 2, place.width - NAMES_WIDTH - 2, STYLE_DIALOG,
-                   line->row->help);
+    cells_text_fit(cells, place.y, place.x + NAMES_WIDTH + 2, place.width - NAMES_WIDTH - 2,
+                   STYLE_DIALOG, line->row->help);
 }
 
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
     static struct line lines[LINES_MOST];
     unsigned count = gather(lines, scope, ui->help_searched);
     unsigned columns = cells->width >= TWO_COLUMNS_WIDTH ? 2 : 1;
-    int width = (int)columns * COLUMN_WIDTH + 4 < cells->width - 2 ? (int)columns * COLUMN_WIDTH + 4 : cells->width - 2;
+    int width = (int)columns * COLUMN_WIDTH + 4 < cells->width - 2 ? (int)columns * COLUMN_WIDTH + 4
+                                                                   : cells->width - 2;
     int most = cells->height - 3, wanted = (int)((count + columns - 1) / columns) + 2;
     struct rect box = {1, (cells->width - width) / 2, wanted < most ? wanted : most, width};
     if (count == 0) {
         box.height = 3;
     }
-    cells_box(cells, box, width < 60 ? "keys: / searches, Esc closes" : "keys: Up and Down scroll, / searches, Esc closes");
+    cells_box(cells, box,
+              width < 60 ? "keys: / searches, Esc closes"
+                         : "keys: Up and Down scroll, / searches, Esc closes");
     unsigned rows = (unsigned)box.height - 2, shown = rows * columns;
     unsigned last_top = count > shown ? count - shown : 0;
     ui->help_top = ui->help_top < last_top ? ui->help_top : last_top;
     int column_width = (box.width - 2) / (int)columns;
     for (unsigned i = 0; i < shown && ui->help_top + i < count; i++) {
-        struct rect place = {box.y + 1 + (int)(i % rows), box.x + 2 + (int)(i / rows) * column_width, 1, column_width - 2};
+        struct rect place = {box.y + 1 + (int)(i % rows),
+                             box.x + 2 + (int)(i / rows) * column_width, 1, column_width - 2};
         draw_line(&lines[ui->help_top + i], cells, place);
     }
     if (count == 0) {

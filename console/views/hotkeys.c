@@ -108,7 +108,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    ui->hotkeys.cursor = list_step(ui->hotkeys.cursor, command_rows(given, SCREEN_STEP), HOT_KEYS_SHOWN);
+    ui->hotkeys.cursor =
+        list_step(ui->hotkeys.cursor, command_rows(given, SCREEN_STEP), HOT_KEYS_SHOWN);
     return (struct intent){0};
 }
 

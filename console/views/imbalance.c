@@ -1,6 +1,6 @@
-/* The classes as a picture: each one's share of the pages beside its share of the evictions, and how long an item
- * lives there. Who evicts most stands first, so that a class with one page of a hundred and most of the evictions needs
- * no words. */
+/* The classes as a picture: each one's share of the pages beside its share of the evictions, and
+ * how long an item lives there. Who evicts most stands first, so that a class with one page of a
+ * hundred and most of the evictions needs no words. */
 #include "views/view.h"
 
 #include "brain/brain.h"
@@ -35,7 +35,8 @@ static int compare(const void *a, const void *b) {
 }
 
 /* The classes with pages, who evicts most first; the sums of both. */
-static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT], struct share *sum) {
+static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT],
+                       struct share *sum) {
     const struct snapshot *now = model_now(model);
     unsigned count = 0;
     *sum = (struct share){0};
@@ -53,9 +54,11 @@ static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT]
 }
 
 /* A share in per cent, and a bar of it; most is the longest of all. */
-static void draw_share(struct cells *cells, int y, int x, int width, uint8_t style, double share, double most) {
+static void draw_share(struct cells *cells, int y, int x, int width, uint8_t style, double share,
+                       double most) {
     char text[FORMAT_BYTES];
-    cells_printf(cells, y, x, STYLE_PLAIN, "%5s%s", format_percent(text, share), isnan(share) ? "" : "%");
+    cells_printf(cells, y, x, STYLE_PLAIN, "%5s%s", format_percent(text, share),
+                 isnan(share) ? "" : "%");
     int room = width - PERCENT_WIDTH - 1;
     int length = share > 0 && most > 0 ? (int)lround(share / most * room) : 0;
     for (int i = 0; i < length || (i < 1 && share > 0); i++) {
@@ -63,8 +66,8 @@ static void draw_share(struct cells *cells, int y, int x, int width, uint8_t sty
     }
 }
 
-static void draw_row(const struct frame *frame, struct cells *cells, struct rect row, const struct share *one,
-                     const struct share *sum, double most) {
+static void draw_row(const struct frame *frame, struct cells *cells, struct rect row,
+                     const struct share *one, const struct share *sum, double most) {
     const struct class_verdict *verdict = brain_class(brain_of(frame->model), one->id);
     bool starves = verdict->state == CLASS_STARVING;
     uint8_t style = starves ? STYLE_BAD : STYLE_PLAIN;
@@ -72,8 +75,9 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
     const struct snapshot *now = model_now(frame->model);
     int half = (row.width - BARS_X - TAIL_WIDTH) / 2;
     cells_printf(cells, row.y, row.x, style, "%s %2u", starves ? "!" : " ", one->id);
-    cells_text_right(cells, row.y, row.x + 11, style,
-                     format_bytes(text, stat_number(now->classes[one->id].value[CLASS_chunk_size])));
+    cells_text_right(
+        cells, row.y, row.x + 11, style,
+        format_bytes(text, stat_number(now->classes[one->id].value[CLASS_chunk_size])));
     cells_text_right(cells, row.y, row.x + 17, STYLE_PLAIN, format_count(text, one->pages));
     draw_share(cells, row.y, row.x + BARS_X, half, STYLE_GRAPH, one->pages / sum->pages, most);
     draw_share(cells, row.y, row.x + BARS_X + half, half, starves ? STYLE_BAD : STYLE_WARN,
@@ -84,8 +88,8 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
 }
 
 /* The worst class in one sentence; "classes" when none starves. */
-static void title_of(const struct frame *frame, const struct share *list, unsigned count, const struct share *sum,
-                     char *out, size_t bytes) {
+static void title_of(const struct frame *frame, const struct share *list, unsigned count,
+                     const struct share *sum, char *out, size_t bytes) {
     int worst = brain_worst_class(brain_of(frame->model));
     snprintf(out, bytes, "classes");
     for (unsigned i = 0; i < count; i++) {
@@ -118,12 +122,15 @@ void imbalance_draw(const struct frame *frame, struct cells *cells, struct rect 
     cells_text(cells, area.y + 1, tail + 2, STYLE_HEADER, "LIFE  STATE");
     double most = 0;
     for (unsigned i = 0; i < count; i++) {
-        most = fmax(most, fmax(list[i].pages / sum.pages,
-                               sum.evictions_per_s > 0 ? list[i].evictions_per_s / sum.evictions_per_s : 0));
+        most =
+            fmax(most,
+                 fmax(list[i].pages / sum.pages,
+                      sum.evictions_per_s > 0 ? list[i].evictions_per_s / sum.evictions_per_s : 0));
     }
     unsigned rows = (unsigned)area.height - 2;
     for (unsigned i = 0; i < count && i < rows; i++) {
-        draw_row(frame, cells, (struct rect){area.y + 2 + (int)i, area.x, 1, area.width}, &list[i], &sum, most);
+        draw_row(frame, cells, (struct rect){area.y + 2 + (int)i, area.x, 1, area.width}, &list[i],
+                 &sum, most);
     }
     if (count > rows) {
         char more[32];

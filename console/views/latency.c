@@ -1,5 +1,5 @@
-/* Latency: how long round trips to the server take, as slatetop itself measures them from here: a probe, `version`, ten
- * times a second while this view is open, and every refresh. */
+/* Latency: how long round trips to the server take, as slatetop itself measures them from here: a
+ * probe, `version`, ten times a second while this view is open, and every refresh. */
 #include "views/view.h"
 
 #include "facts/format.h"
@@ -7,7 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { LABEL_WIDTH = 18, COUNT_WIDTH = 8, BAR_X = LABEL_WIDTH + COUNT_WIDTH + 2, SCALE_WIDTH = 8, REFRESHES_MOST = 1000 };
+enum {
+    LABEL_WIDTH = 18,
+    COUNT_WIDTH = 8,
+    BAR_X = LABEL_WIDTH + COUNT_WIDTH + 2,
+    SCALE_WIDTH = 8,
+    REFRESHES_MOST = 1000
+};
 
 /* "50us", "2.5ms", "1s". */
 static const char *time_text(char out[FORMAT_BYTES], double us) {
@@ -26,8 +32,8 @@ static const char *time_text(char out[FORMAT_BYTES], double us) {
 static void quantile_words(const struct latency_summary *summary, char *out, size_t out_bytes) {
     char p50[FORMAT_BYTES], p90[FORMAT_BYTES], p99[FORMAT_BYTES], most[FORMAT_BYTES];
     snprintf(out, out_bytes, "half within %s, 90 %% within %s, 99 %% within %s, longest %s",
-             time_text(p50, summary->p50_us), time_text(p90, summary->p90_us), time_text(p99, summary->p99_us),
-             time_text(most, summary->most_us));
+             time_text(p50, summary->p50_us), time_text(p90, summary->p90_us),
+             time_text(p99, summary->p99_us), time_text(most, summary->most_us));
 }
 
 /* The first and the last bucket with anything in it. */
@@ -47,13 +53,15 @@ static void bucket_words(int bucket, char *out, size_t out_bytes) {
     if (bucket == LATENCY_BUCKETS - 1) {
         snprintf(out, out_bytes, "over %s", time_text(low, latency_limits_us[bucket - 1]));
     } else {
-        snprintf(out, out_bytes, "%s to %s", bucket > 0 ? time_text(low, latency_limits_us[bucket - 1]) : "0",
+        snprintf(out, out_bytes, "%s to %s",
+                 bucket > 0 ? time_text(low, latency_limits_us[bucket - 1]) : "0",
                  time_text(high, latency_limits_us[bucket]));
     }
 }
 
 /* A row a bucket; returns the rows it took. */
-static int draw_buckets(const struct latency_summary *summary, struct cells *cells, struct rect area) {
+static int draw_buckets(const struct latency_summary *summary, struct cells *cells,
+                        struct rect area) {
     int first, last, rows = 0;
     unsigned most = 1;
     reach_of(summary, &first, &last);
@@ -65,7 +73,8 @@ static int draw_buckets(const struct latency_summary *summary, struct cells *cel
         int y = area.y + rows, room = area.width - BAR_X - 1;
         bucket_words(i, words, sizeof words);
         cells_text_right(cells, y, area.x + LABEL_WIDTH, STYLE_PLAIN, words);
-        cells_printf(cells, y, area.x + LABEL_WIDTH, STYLE_STRONG, "%*u", COUNT_WIDTH, summary->buckets[i]);
+        cells_printf(cells, y, area.x + LABEL_WIDTH, STYLE_STRONG, "%*u", COUNT_WIDTH,
+                     summary->buckets[i]);
         int length = (int)lround((double)summary->buckets[i] / most * room);
         length = length == 0 && summary->buckets[i] > 0 ? 1 : length;
         cells_fill(cells, (struct rect){y, area.x + BAR_X, 1, length}, 0x2588, STYLE_GRAPH);
@@ -80,7 +89,8 @@ static int draw_probes(const struct frame *frame, struct cells *cells, struct re
     if (frame->probes != NULL) {
         summary = latency_of_log(frame->probes);
     }
-    snprintf(title, sizeof title, "round trips of one short command, version: the last %u", summary.count);
+    snprintf(title, sizeof title, "round trips of one short command, version: the last %u",
+             summary.count);
     cells_rule(cells, area.y, area.x, area.width, title);
     if (frame->is_past || frame->is_replay || summary.count == 0) {
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,
@@ -91,7 +101,8 @@ static int draw_probes(const struct frame *frame, struct cells *cells, struct re
     }
     quantile_words(&summary, words, sizeof words);
     cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_STRONG, words);
-    return 2 + draw_buckets(&summary, cells, (struct rect){area.y + 2, area.x, area.height - 2, area.width});
+    return 2 + draw_buckets(&summary, cells,
+                            (struct rect){area.y + 2, area.x, area.height - 2, area.width});
 }
 
 /* Refreshes take longer: each is some 50 KB of statistics. */
@@ -107,17 +118,20 @@ static void draw_refreshes(const struct frame *frame, struct cells *cells, struc
     static float us[REFRESHES_MOST];
     char words[160], title[80], top[FORMAT_BYTES];
     struct latency_summary summary = latency_of(us, refreshes_of(frame->model, us));
-    snprintf(title, sizeof title, "whole refreshes, all statistics in one round trip: the last %u", summary.count);
+    snprintf(title, sizeof title, "whole refreshes, all statistics in one round trip: the last %u",
+             summary.count);
     cells_rule(cells, area.y, area.x, area.width, title);
     if (summary.count == 0) {
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
-                       frame->is_replay ? "not recorded: a recording has no round trips" : "measuring");
+                       frame->is_replay ? "not recorded: a recording has no round trips"
+                                        : "measuring");
         return;
     }
     quantile_words(&summary, words, sizeof words);
     cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_STRONG, words);
     if (area.height >= 4) {
-        struct rect plot = {area.y + 2, area.x + SCALE_WIDTH, area.height - 2, area.width - SCALE_WIDTH};
+        struct rect plot = {area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
+                            area.width - SCALE_WIDTH};
         int count = (int)refreshes_of(frame->model, us);
         float high = cells_graph(cells, plot, STYLE_GRAPH, us, count, 0);
         cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, time_text(top, (double)high));

@@ -1,5 +1,5 @@
-/* Page moves as lines: what the server says of its own, else what was seen from here. Not a view, but
- * a part of several. */
+/* Page moves as lines: what the server says of its own, else what was seen from here. Not a view,
+ * but a part of several. */
 #include "views/view.h"
 
 #include "facts/format.h"
@@ -61,8 +61,9 @@ static void draw_flows(const struct move_list *moves, struct cells *cells, int y
         char text[48], pages[FORMAT_BYTES];
         bool goes_back = false;
         for (unsigned j = 0; j < count; j++) {
-            goes_back = goes_back || (flows[j].from == flows[i].to && flows[j].to == flows[i].from &&
-                                      flows[j].pages > 0 && flows[i].pages > 0);
+            goes_back =
+                goes_back || (flows[j].from == flows[i].to && flows[j].to == flows[i].from &&
+                              flows[j].pages > 0 && flows[i].pages > 0);
         }
         snprintf(text, sizeof text, "  %u→%u %s%s", flows[i].from, flows[i].to,
                  format_count(pages, flows[i].pages), goes_back ? " (and back)" : "");

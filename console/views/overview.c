@@ -9,8 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 
-/* What a small screen shows of the rates; the rest is flat on most servers and gives way to the classes. */
-static const enum metric few_lines[] = {METRIC_OPS, METRIC_HIT_RATIO, METRIC_EVICTIONS, METRIC_GETS, METRIC_SETS};
+/* What a small screen shows of the rates; the rest is flat on most servers and gives way to the
+ * classes. */
+static const enum metric few_lines[] = {METRIC_OPS, METRIC_HIT_RATIO, METRIC_EVICTIONS, METRIC_GETS,
+                                        METRIC_SETS};
 static const enum metric rate_lines[] = {
     METRIC_OPS,
     METRIC_GETS,
@@ -70,55 +72,65 @@ static void line_words(const struct health_line *line, char out[NOTE_BYTES + 16]
     }
 }
 
-/* Draws lines of health below each other, each as long as it is; without cells it only counts the rows. */
-static int draw_lines(const struct health_line *lines, int count, struct cells *cells, struct rect area) {
+/* Draws lines of health below each other, each as long as it is; without cells it only counts the
+ * rows. */
+static int draw_lines(const struct health_line *lines, int count, struct cells *cells,
+                      struct rect area) {
     static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_GOOD};
     static const char *const marks[] = {"!", "●", "·", "○"};
     int rows = 0;
     for (int i = 0; i < count && rows < area.height; i++) {
         char words[NOTE_BYTES + 16];
         uint8_t style = (uint8_t)styles[lines[i].severity];
-        struct rect room = {area.y + rows, area.x + MARK_WIDTH, area.height - rows, area.width - MARK_WIDTH};
+        struct rect room = {area.y + rows, area.x + MARK_WIDTH, area.height - rows,
+                            area.width - MARK_WIDTH};
         if (cells != NULL) {
             cells_printf(cells, room.y, area.x, style, "%s %-5s", marks[lines[i].severity],
                          severity_word(lines[i].severity));
         }
         line_words(&lines[i], words);
-        rows += cells_paragraph(cells, room, 0, lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN, words);
+        rows += cells_paragraph(cells, room, 0,
+                                lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN,
+                                words);
     }
     return rows;
 }
 
-static void draw_health(const struct health_line *lines, int count, struct cells *cells, struct rect area) {
+static void draw_health(const struct health_line *lines, int count, struct cells *cells,
+                        struct rect area) {
     cells_rule(cells, area.y, area.x, area.width, "health");
     draw_lines(lines, count, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
 }
 
-/* How many columns of the graphs have a value: rates need two refreshes, and the past may be short. */
+/* How many columns of the graphs have a value: rates need two refreshes,
+ * and the past may be short. */
 static int drawn_samples(const struct model *model, int columns) {
     float values[1000];
-    int drawn = 0, count = model_history(model, rate_lines[0], values, columns < 1000 ? columns : 1000);
+    int drawn = 0,
+        count = model_history(model, rate_lines[0], values, columns < 1000 ? columns : 1000);
     for (int i = 0; i < count; i++) {
         drawn += !isnan(values[i]);
     }
     return drawn;
 }
 
-/* A graph of one row with what its top stands for before it; "+" behind that when a spike goes higher. */
-static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area, enum metric metric,
-                       bool has_scale) {
+/* A graph of one row with what its top stands for before it; "+" behind that when a spike goes
+ * higher. */
+static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area,
+                       enum metric metric, bool has_scale) {
     float values[1000];
     char text[FORMAT_BYTES];
     int count = model_history(frame->model, metric, values, area.width < 1000 ? area.width : 1000);
     bool is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
-    float high = cells_graph(cells, area, STYLE_GRAPH, values, count, floor_of(metric, values, count));
+    float high =
+        cells_graph(cells, area, STYLE_GRAPH, values, count, floor_of(metric, values, count));
     bool is_known = false;
     for (int i = 0; i < count; i++) {
         is_known |= !isnan(values[i]);
     }
     if (has_scale && is_known) {
-        cells_printf(cells, area.y, area.x - SCALE_WIDTH + 1, STYLE_DIM, "%5s%s", metric_text(metric, (double)high, text),
-                     is_cut ? "+" : "");
+        cells_printf(cells, area.y, area.x - SCALE_WIDTH + 1, STYLE_DIM, "%5s%s",
+                     metric_text(metric, (double)high, text), is_cut ? "+" : "");
     }
 }
 
@@ -142,7 +154,8 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
         cells_text_right(cells, area.y, spark_x - 1, STYLE_HEADER, " top ");
         cells_text_fit(cells, area.y, spark_x + 1, spark_width - 1, STYLE_HEADER, title);
     }
-    /* Before the second refresh no rate is known, for a fifth of a second: a column of dashes would look like a fault. */
+    /* Before the second refresh no rate is known, for a fifth of a second: a column of dashes would
+     * look like a fault. */
     bool is_measuring = model_before(frame->model) == NULL && model_link(frame->model) == LINK_UP;
     for (int i = 0; i < RATE_LINES && i < area.height - 1; i++) {
         enum metric metric = line_at(i, area.height - 1);
@@ -268,11 +281,13 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
     bool is_tall = area.height >= 30;
     struct rect unbounded = {0, 0, HEALTH_ROWS_MOST, area.width};
-    int health = at_most(draw_lines(lines, health_count, NULL, unbounded) + 1, is_tall ? 9 : area.height >= 20 ? 7 : 3);
+    int health_most = is_tall ? 9 : area.height >= 20 ? 7 : 3;
+    int health = at_most(draw_lines(lines, health_count, NULL, unbounded) + 1, health_most);
     int memory = area.height >= 16 ? MEMORY_ROWS : 0;
-    int rates =
-        at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : area.height >= 23 ? MIDDLE_LINES : FEW_LINES));
-    draw_health(lines, health_count, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
+    int rate_lines_most = is_tall ? RATE_LINES : area.height >= 23 ? MIDDLE_LINES : FEW_LINES;
+    int rates = at_most(left.height - health - memory, 1 + rate_lines_most);
+    draw_health(lines, health_count, cells,
+                (struct rect){take_rows(&left, health), 0, health, area.width});
     draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
     if (memory > 0) {
         draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
@@ -286,7 +301,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     if (left.height >= 4) {
         int events = left.height >= 12 ? 5 : 0;
         int classes = left.height - events;
-        imbalance_draw(frame, cells, (struct rect){take_rows(&left, classes), 0, classes, area.width});
+        imbalance_draw(frame, cells,
+                       (struct rect){take_rows(&left, classes), 0, classes, area.width});
     }
     if (left.height >= 2) {
         cells_rule(cells, left.y, 0, area.width, "events");

@@ -1,5 +1,6 @@
-/* Pages: a cell a page, a row a class. Shows where memory lies unused, and moves it: f marks a class
- * as the source, + and - say how many of its emptiest pages, m on another class opens the review. */
+/* Pages: a cell a page, a row a class. Shows where memory lies unused, and moves it: f marks a
+ * class as the source, + and - say how many of its emptiest pages, m on another class opens the
+ * review. */
 #include "views/view.h"
 
 #include "act/forecast.h"
@@ -273,8 +274,8 @@ static void draw_head(const struct frame *frame, const struct ui *ui, struct cel
                        : "  s seconds m minutes h hours d days ◆marked");
 }
 
-/* The move to the class under the cursor that m would review: from the class that is marked, or from the best giver to
- * one that evicts. */
+/* The move to the class under the cursor that m would review: from the class that is marked, or
+ * from the best giver to one that evicts. */
 static bool move_of(const struct frame *frame, const struct ui *ui, struct action *out) {
     const struct brain *brain = brain_of(frame->model);
     unsigned to = ui->pages.cursor;
@@ -289,16 +290,18 @@ static bool move_of(const struct frame *frame, const struct ui *ui, struct actio
 }
 
 /* "m: 3 pages from class 4: +3.1 points of hits, +-0.9", as the review has it. */
-static void draw_expected(const struct frame *frame, const struct action *action, struct cells *cells, int y, int width) {
+static void draw_expected(const struct frame *frame, const struct action *action,
+                          struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];
     unsigned count = forecast_ask(action, frame->model, sentences);
     char text[SENTENCE_BYTES + 60];
-    snprintf(text, sizeof text, "m: %u page%s from class %u: %s", action->pages, action->pages == 1 ? "" : "s",
-             action->from, forecast_of(sentences, count, "expects"));
+    snprintf(text, sizeof text, "m: %u page%s from class %u: %s", action->pages,
+             action->pages == 1 ? "" : "s", action->from, forecast_of(sentences, count, "expects"));
     cells_text_fit(cells, y, 0, width, STYLE_STRONG, text);
 }
 
-/* "class 4: 12 empty, 9 under 10 %, 30 under half full" and what giving costs, or what would come of a move. */
+/* "class 4: 12 empty, 9 under 10 %, 30 under half full" and what giving costs, or what would come
+ * of a move. */
 static void draw_selection(const struct frame *frame, const struct ui *ui, struct cells *cells,
                            struct rect area) {
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], title[80];
@@ -363,7 +366,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct map map;
     const struct snapshot *now = model_now(frame->model);
     list_rows(now, &map);
-    if (now != NULL && strcmp(now->store, "heap") == 0) { /* pieces of one whole; blocks has pages of blocks */
+    /* pieces of one whole; blocks has pages of blocks */
+    if (now != NULL && strcmp(now->store, "heap") == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
                        "pages of classes need --store=slab; this server has heap");
         return;
@@ -417,7 +421,9 @@ static struct intent mark_more(const struct frame *frame, struct ui *ui, int ste
     }
     unsigned pages = pages_of_row(model_now(frame->model), (unsigned)ui->classes.source);
     int wanted = (int)ui->pages.marked + step;
-    ui->pages.marked = wanted < 1 ? 1 : wanted >= (int)pages ? pages - (pages > 1) : (unsigned)wanted;
+    ui->pages.marked = wanted < 1             ? 1
+                       : wanted >= (int)pages ? pages - (pages > 1)
+                                              : (unsigned)wanted;
     return (struct intent){0};
 }
 
@@ -488,7 +494,9 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"class.pages", "class.free", "memory.pool", "moves.why", "moves.rescues", "lost_by_moves", "starving", "ping_pong"};
+    static const char *const shown[] = {"class.pages", "class.free",    "memory.pool",
+                                        "moves.why",   "moves.rescues", "lost_by_moves",
+                                        "starving",    "ping_pong"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

@@ -12,7 +12,8 @@ enum { SHOWN_MOST = 10, HELP_X = 34, ARGUMENT_BYTES = 100 };
 
 enum argument { NO_ARGUMENT, A_COLUMN, A_FILTER, A_THEME, A_WINDOW, A_SETTING, A_SERVER, A_CLASS };
 
-/* Words for commands that take no argument; their help is that of the key. The names of views are words, too. */
+/* Words for commands that take no argument; their help is that of the key. The names of views are
+ * words, too. */
 static const struct {
     const char *word;
     enum command command;
@@ -122,7 +123,8 @@ static int argument_word(const char *word) {
 /* The row of a command's key in this view; NULL when it has none there. */
 static const struct key_row *row_of(const struct ui *ui, enum command command) {
     for (unsigned i = 0; i < key_row_count; i++) {
-        if (key_rows[i].command == command && (key_rows[i].scopes & (unsigned)view_current(ui)->scope)) {
+        if (key_rows[i].command == command &&
+            (key_rows[i].scopes & (unsigned)view_current(ui)->scope)) {
             return &key_rows[i];
         }
     }
@@ -138,8 +140,10 @@ struct choices {
 };
 
 /* Adds "BEFORE NAME" when the name begins as typed. */
-static void add(struct choices *choices, const char *before, const char *name, const char *after, const char *help) {
-    if (choices->count < PALETTE_CHOICES && strncasecmp(name, choices->begin, strlen(choices->begin)) == 0) {
+static void add(struct choices *choices, const char *before, const char *name, const char *after,
+                const char *help) {
+    if (choices->count < PALETTE_CHOICES &&
+        strncasecmp(name, choices->begin, strlen(choices->begin)) == 0) {
         struct palette_choice *choice = &choices->list[choices->count++];
         snprintf(choice->line, sizeof choice->line, "%s%.80s%s", before, name, after);
         snprintf(choice->help, sizeof choice->help, "%s", help);
@@ -151,15 +155,16 @@ static void add_words(struct choices *choices, const struct ui *ui) {
         const struct key_row *row = row_of(ui, view_list[i]->open);
         char name[40], key[KEY_NAME_BYTES], help[NOTE_BYTES];
         lower(name, view_list[i]->name);
-        snprintf(help, sizeof help, "the view %s%s%s", view_list[i]->name, row != NULL ? ", key " : "",
-                 row != NULL ? key_label(row->keys[0], key) : "");
+        snprintf(help, sizeof help, "the view %s%s%s", view_list[i]->name,
+                 row != NULL ? ", key " : "", row != NULL ? key_label(row->keys[0], key) : "");
         add(choices, "", name, "", help);
     }
     for (int i = 0; i < PLAIN_WORDS; i++) {
         const struct key_row *row = row_of(ui, plain_words[i].command);
         char help[NOTE_BYTES], keys[40];
         if (row != NULL) {
-            snprintf(help, sizeof help, "%s (%s)", row->help, key_row_names(row, keys, sizeof keys));
+            snprintf(help, sizeof help, "%s (%s)", row->help,
+                     key_row_names(row, keys, sizeof keys));
             add(choices, "", plain_words[i].word, "", help);
         }
     }
@@ -194,23 +199,26 @@ static void add_filter(struct choices *choices, const char *rest) {
 }
 
 /* Its name; then its value. */
-static void add_settings(struct choices *choices, const struct frame *frame, const struct ui *ui, const char *rest) {
+static void add_settings(struct choices *choices, const struct frame *frame, const struct ui *ui,
+                         const char *rest) {
     static struct tunable rows[SETTINGS_MOST];
     const struct snapshot *now = model_now(frame->model);
-    unsigned count = now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
+    unsigned count =
+        now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
     struct line line = split(rest);
     for (unsigned i = 0; i < count; i++) {
         char help[NOTE_BYTES], before[PALETTE_LINE_BYTES];
         bool is_name = strcmp(rows[i].name, line.word) == 0;
         if (rows[i].form == FORM_NUMBER) {
-            snprintf(help, sizeof help, "%s: now %.40s, %.7g to %.10g", rows[i].label, rows[i].now, rows[i].least,
-                     rows[i].most);
+            snprintf(help, sizeof help, "%s: now %.40s, %.7g to %.10g", rows[i].label, rows[i].now,
+                     rows[i].least, rows[i].most);
         } else {
             snprintf(help, sizeof help, "%s: now %.60s", rows[i].label, rows[i].now);
         }
         if (line.rest == NULL) {
             choices->begin = line.word;
-            add(choices, "set ", rows[i].name, " ", rows[i].refusal[0] != '\0' ? rows[i].refusal : help);
+            add(choices, "set ", rows[i].name, " ",
+                rows[i].refusal[0] != '\0' ? rows[i].refusal : help);
             continue;
         }
         snprintf(before, sizeof before, "set %s ", rows[i].name);
@@ -242,8 +250,8 @@ static void add_classes(struct choices *choices, const struct frame *frame) {
     }
 }
 
-static void add_arguments(struct choices *choices, const struct frame *frame, const struct ui *ui, enum argument argument,
-                          const char *rest) {
+static void add_arguments(struct choices *choices, const struct frame *frame, const struct ui *ui,
+                          enum argument argument, const char *rest) {
     static const char *const windows[] = {"1", "10", "100"};
     choices->begin = rest;
     switch (argument) {
@@ -262,7 +270,8 @@ static void add_arguments(struct choices *choices, const struct frame *frame, co
         break;
     case A_WINDOW:
         for (int i = 0; i < 3; i++) {
-            add(choices, "window ", windows[i], "", i == 0 ? "the newest sample" : "a mean over so many seconds");
+            add(choices, "window ", windows[i], "",
+                i == 0 ? "the newest sample" : "a mean over so many seconds");
         }
         break;
     case A_SETTING:
@@ -270,7 +279,8 @@ static void add_arguments(struct choices *choices, const struct frame *frame, co
         break;
     case A_SERVER:
         for (unsigned i = 0; i < frame->server_count; i++) {
-            add(choices, "server ", model_server(frame->servers[i].model), "", frame->servers[i].words);
+            add(choices, "server ", model_server(frame->servers[i].model), "",
+                frame->servers[i].words);
         }
         break;
     case A_CLASS:
@@ -279,7 +289,8 @@ static void add_arguments(struct choices *choices, const struct frame *frame, co
     }
 }
 
-unsigned palette_choices(const struct frame *frame, const struct ui *ui, struct palette_choice out[PALETTE_CHOICES]) {
+unsigned palette_choices(const struct frame *frame, const struct ui *ui,
+                         struct palette_choice out[PALETTE_CHOICES]) {
     struct line line = split(ui->palette.typed);
     struct choices choices = {.list = out, .begin = line.word};
     int word = argument_word(line.word);
@@ -298,7 +309,9 @@ void palette_draw(const struct frame *frame, struct ui *ui, struct cells *cells)
     unsigned count = palette_choices(frame, ui, list);
     unsigned room = cells->height - 6 < SHOWN_MOST ? (unsigned)(cells->height - 6) : SHOWN_MOST;
     unsigned shown = count < room ? count : room;
-    ui->palette.choice = ui->palette.choice < count ? ui->palette.choice : count > 0 ? count - 1 : 0;
+    ui->palette.choice = ui->palette.choice < count ? ui->palette.choice
+                         : count > 0                ? count - 1
+                                                    : 0;
     unsigned top = ui->palette.choice < shown ? 0 : ui->palette.choice - shown + 1;
     bool has_why = ui->palette.why[0] != '\0';
     int y = cells->height - 2 - has_why - (int)shown - 1;
@@ -310,7 +323,8 @@ void palette_draw(const struct frame *frame, struct ui *ui, struct cells *cells)
     } else {
         snprintf(title, sizeof title, "%u choice%s", count, count == 1 ? "" : "s");
     }
-    cells_fill(cells, (struct rect){y, 0, (int)shown + 2 + has_why, cells->width}, ' ', STYLE_PLAIN);
+    cells_fill(cells, (struct rect){y, 0, (int)shown + 2 + has_why, cells->width}, ' ',
+               STYLE_PLAIN);
     cells_rule(cells, y++, 0, cells->width, title);
     for (unsigned i = top; i < top + shown; i++, y++) {
         cells_text_fit(cells, y, 1, HELP_X - 2, STYLE_STRONG, list[i].line);
@@ -374,7 +388,8 @@ static struct intent set(const struct frame *frame, const struct ui *ui, const c
         return say("set takes a setting and its new value: set slab_automove 1");
     }
     bool is_of_class = strcmp(line.word, "class_policy") == 0;
-    snprintf(value, sizeof value, is_of_class ? "%.100s %u" : "%.150s", line.rest, ui->classes.cursor);
+    snprintf(value, sizeof value, is_of_class ? "%.100s %u" : "%.150s", line.rest,
+             ui->classes.cursor);
     struct action action = action_set(line.word, value);
     if (!action_check(&action, frame->model, why, sizeof why)) {
         return say("%s", why);
@@ -386,7 +401,8 @@ static struct intent classed(const struct frame *frame, struct ui *ui, const cha
     const struct snapshot *now = model_now(frame->model);
     char *end;
     unsigned long id = strtoul(number, &end, 10);
-    if (end == number || *end != '\0' || id == 0 || id >= CLASS_LIMIT || now == NULL || !now->classes[id].present) {
+    if (end == number || *end != '\0' || id == 0 || id >= CLASS_LIMIT || now == NULL ||
+        !now->classes[id].present) {
         return say("there is no class '%.20s'", number);
     }
     class_open(ui, (unsigned)id);
@@ -402,10 +418,12 @@ static struct intent served(const struct frame *frame, const char *name) {
     return say("no server '%.80s' is watched", name);
 }
 
-static struct intent with_argument(const struct frame *frame, struct ui *ui, int word, const char *rest) {
+static struct intent with_argument(const struct frame *frame, struct ui *ui, int word,
+                                   const char *rest) {
     enum argument argument = argument_words[word].argument;
     if (rest[0] == '\0' && argument != A_FILTER) {
-        return say("%s takes one word more: %s", argument_words[word].word, argument_words[word].help);
+        return say("%s takes one word more: %s", argument_words[word].word,
+                   argument_words[word].help);
     }
     switch (argument) {
     case NO_ARGUMENT:
@@ -464,11 +482,13 @@ static struct intent take(const struct frame *frame, struct ui *ui) {
     struct palette_ui *palette = &ui->palette;
     unsigned count = palette_choices(frame, ui, list);
     struct intent intent = run(frame, ui, palette->typed);
-    bool has_choice = count > 0 && palette->choice < count && strcmp(list[palette->choice].line, palette->typed) != 0;
+    bool has_choice = count > 0 && palette->choice < count &&
+                      strcmp(list[palette->choice].line, palette->typed) != 0;
     if (intent.kind == INTENT_SAY && has_choice) {
         const char *chosen = list[palette->choice].line;
         snprintf(palette->typed, sizeof palette->typed, "%s", chosen);
-        if (chosen[strlen(chosen) - 1] == ' ' || chosen[strlen(chosen) - 1] == '>') { /* an argument is to follow */
+        /* an argument is to follow */
+        if (chosen[strlen(chosen) - 1] == ' ' || chosen[strlen(chosen) - 1] == '>') {
             palette->choice = 0;
             return (struct intent){0};
         }
@@ -492,7 +512,8 @@ static void complete(const struct frame *frame, struct ui *ui) {
     }
 }
 
-struct intent palette_command(const struct frame *frame, struct ui *ui, enum command command, uint32_t key) {
+struct intent palette_command(const struct frame *frame, struct ui *ui, enum command command,
+                              uint32_t key) {
     struct palette_ui *palette = &ui->palette;
     size_t length = strlen(palette->typed);
     palette->why[0] = '\0';

@@ -36,7 +36,8 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     if (giver.class_id >= 0) {
         return review_of(action_move((unsigned)from, (unsigned)to, giver.pages));
     }
-    unsigned pages = brain_pages(brain_of(frame->model), (unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to);
+    unsigned pages =
+        brain_pages(brain_of(frame->model), (unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to);
     return review_of(action_move((unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to, pages));
 }
 

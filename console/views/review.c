@@ -1,5 +1,5 @@
-/* The review of a plan: what will be sent word for word, to which server, what it should bring, what
- * it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
+/* The review of a plan: what will be sent word for word, to which server, what it should bring,
+ * what it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
 #include "views/view.h"
 
 #include "act/forecast.h"
@@ -13,7 +13,15 @@ enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1, LINES_SHOWN = 6 };
 
 /* ---- fields ---- */
 
-enum field { FIELD_FROM, FIELD_TO, FIELD_PAGES, FIELD_VALUE, FIELD_MINUTES, FIELD_EVICTIONS, FIELD_HITS };
+enum field {
+    FIELD_FROM,
+    FIELD_TO,
+    FIELD_PAGES,
+    FIELD_VALUE,
+    FIELD_MINUTES,
+    FIELD_EVICTIONS,
+    FIELD_HITS
+};
 enum { FIELDS_MOST = 7 };
 
 /* The fields that this review has, in their order. An undo has none: it goes back as it came. */
@@ -111,13 +119,15 @@ static void step_value(struct action *action, const struct model *model, int ste
         const char *blank = strchr(action->value, ' ');
         snprintf(behind, sizeof behind, "%.20s", blank != NULL ? blank : "");
     }
-    snprintf(value, sizeof value, "%.*s", (int)(strlen(action->value) - strlen(behind)), action->value);
+    snprintf(value, sizeof value, "%.*s", (int)(strlen(action->value) - strlen(behind)),
+             action->value);
     char next[SETTING_VALUE_BYTES];
     setting_step(&row, value, step, next);
     snprintf(action->value, sizeof action->value, "%.120s%s", next, behind);
 }
 
-static void step_field(struct review *review, const struct model *model, enum field field, int step) {
+static void step_field(struct review *review, const struct model *model, enum field field,
+                       int step) {
     unsigned *number = number_of(review, field);
     if (field == FIELD_VALUE) {
         step_value(&review->plan.steps[0], model, step);
@@ -183,7 +193,8 @@ struct sheet {
 };
 
 static int rows_left(const struct sheet *sheet) {
-    return sheet->inside.y + sheet->inside.height - 1 - sheet->y; /* the last row is the verdict's */
+    /* the last row is the verdict's */
+    return sheet->inside.y + sheet->inside.height - 1 - sheet->y;
 }
 
 static void skip_line(struct sheet *sheet) {
@@ -203,7 +214,8 @@ static void draw_field(struct sheet *sheet, bool is_current, const char *label, 
     uint8_t style = (uint8_t)(STYLE_STRONG | (is_current ? CELL_SELECTED : 0));
     cells_printf(sheet->cells, y, x, STYLE_DIALOG, "%s %-8s", is_current ? "▶" : " ", label);
     int end = cells_printf(sheet->cells, y, x + 11, style, "[%4s]", value) + 2;
-    cells_text_fit(sheet->cells, y, end, sheet->inside.x + sheet->inside.width - end, STYLE_DIALOG, note);
+    cells_text_fit(sheet->cells, y, end, sheet->inside.x + sheet->inside.width - end, STYLE_DIALOG,
+                   note);
 }
 
 static void draw_line(struct sheet *sheet, const char *label, uint8_t style, const char *text) {
@@ -235,7 +247,8 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
              format_age(age, stat_number(class_tail_age(stats))));
 }
 
-static void value_note(const struct action *action, const struct model *model, char *out, size_t out_bytes) {
+static void value_note(const struct action *action, const struct model *model, char *out,
+                       size_t out_bytes) {
     struct tunable row;
     const char *blank = strrchr(action->value, ' ');
     unsigned class_id = 0;
@@ -244,14 +257,30 @@ static void value_note(const struct action *action, const struct model *model, c
     }
     char words[SETTING_WORDS_BYTES];
     setting_value_words(action->name, action->value, words);
-    bool is_known = settings_find(model_now(model), model_answers(model), action->name, class_id, &row);
+    bool is_known =
+        settings_find(model_now(model), model_answers(model), action->name, class_id, &row);
     snprintf(out, out_bytes, "now %.60s%s%s", is_known && row.now[0] != '\0' ? row.now : "-",
              words[0] != '\0' ? "; then " : "", words);
 }
 
-static void draw_one_field(struct sheet *sheet, const struct review *review, const struct model *model,
-                           enum field field, bool is_current) {
-    static const char *const labels[] = {"from", "to", "pages", "value", "trial", "evict +%", "hits -pt"};
+static const char *hint_of(enum field field, unsigned number) {
+    switch (field) {
+    case FIELD_PAGES:
+        return "type a number, or + and -";
+    case FIELD_EVICTIONS:
+        return "back when items evicted or lost rise by more; 0: never";
+    case FIELD_HITS:
+        return "goes back when the hit ratio falls by more; 0: never";
+    default:
+        return number == 0 ? "min; 0: it stays. 10 tries it for 10 minutes"
+                           : "min, then it goes back unless kept with K";
+    }
+}
+
+static void draw_one_field(struct sheet *sheet, const struct review *review,
+                           const struct model *model, enum field field, bool is_current) {
+    static const char *const labels[] = {"from",  "to",       "pages",   "value",
+                                         "trial", "evict +%", "hits -pt"};
     const struct action *action = &review->plan.steps[0];
     struct review copy = *review; /* number_of gives out what may be changed */
     const unsigned *number = number_of(&copy, field);
@@ -265,12 +294,7 @@ static void draw_one_field(struct sheet *sheet, const struct review *review, con
     } else if (field == FIELD_VALUE) {
         value_note(action, model, note, sizeof note);
     } else {
-        snprintf(note, sizeof note, "%s",
-                 field == FIELD_PAGES       ? "type a number, or + and -"
-                 : field == FIELD_EVICTIONS ? "back when items evicted or lost rise by more; 0: never"
-                 : field == FIELD_HITS      ? "goes back when the hit ratio falls by more; 0: never"
-                 : *number == 0             ? "min; 0: it stays. 10 tries it for 10 minutes"
-                                            : "min, then it goes back unless kept with K");
+        snprintf(note, sizeof note, "%s", hint_of(field, *number));
     }
     draw_field(sheet, is_current, labels[field], value, note);
 }
@@ -294,14 +318,17 @@ static void draw_step(struct sheet *sheet, const struct action *action, const st
                       unsigned *shown) {
     char line[ACTION_LINE_BYTES], text[ACTION_LINE_BYTES + 40];
     unsigned times;
-    for (unsigned i = 0; action_line(action, model, i, line, &times) && *shown < LINES_SHOWN; i++, (*shown)++) {
-        snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u, one after the other", line, times);
+    for (unsigned i = 0; action_line(action, model, i, line, &times) && *shown < LINES_SHOWN;
+         i++, (*shown)++) {
+        snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u, one after the other", line,
+                 times);
         draw_line(sheet, *shown == 0 ? "will send" : "", STYLE_STRONG, text);
     }
 }
 
 /* What is sent and to whom, or why nothing is; true when it may be sent. */
-static bool draw_commands(struct sheet *sheet, const struct review *review, const struct model *model) {
+static bool draw_commands(struct sheet *sheet, const struct review *review,
+                          const struct model *model) {
     char text[2 * NOTE_BYTES];
     unsigned shown = 0;
     for (unsigned i = 0; i < review->plan.count; i++) {
@@ -315,7 +342,8 @@ static bool draw_commands(struct sheet *sheet, const struct review *review, cons
         draw_step(sheet, &review->plan.steps[i], model, &shown);
     }
     if (review->plan.count > LINES_SHOWN) {
-        snprintf(text, sizeof text, "… %u changes in all; it stops at the first that fails", review->plan.count);
+        snprintf(text, sizeof text, "… %u changes in all; it stops at the first that fails",
+                 review->plan.count);
         draw_line(sheet, "", STYLE_DIALOG, text);
     }
     if (!sheet->is_compact) {
@@ -327,15 +355,20 @@ static bool draw_commands(struct sheet *sheet, const struct review *review, cons
 
 /* ---- what may come of it ---- */
 
-static void draw_effects(struct sheet *sheet, const struct review *review, const struct model *model) {
-    static const enum style styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD, [TONE_NOTE] = STYLE_DIALOG,
-                                        [TONE_WARN] = STYLE_WARN,    [TONE_BAD] = STYLE_BAD};
+static void draw_effects(struct sheet *sheet, const struct review *review,
+                         const struct model *model) {
+    static const enum style styles[] = {[TONE_PLAIN] = STYLE_DIALOG,
+                                        [TONE_GOOD] = STYLE_GOOD,
+                                        [TONE_NOTE] = STYLE_DIALOG,
+                                        [TONE_WARN] = STYLE_WARN,
+                                        [TONE_BAD] = STYLE_BAD};
     struct sentence sentences[SENTENCES_MOST];
     for (unsigned i = 0; i < review->plan.count; i++) {
         unsigned count = forecast_ask(&review->plan.steps[i], model, sentences);
         for (unsigned n = 0; n < count; n++) {
             bool is_way_back = strcmp(sentences[n].label, "undo") == 0; /* draw_way_back has it */
-            draw_line(sheet, sentences[n].label, styles[sentences[n].tone], is_way_back ? "" : sentences[n].text);
+            draw_line(sheet, sentences[n].label, styles[sentences[n].tone],
+                      is_way_back ? "" : sentences[n].text);
         }
     }
     bool is_one = review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET;
@@ -347,34 +380,43 @@ static void draw_effects(struct sheet *sheet, const struct review *review, const
     }
 }
 
-static void draw_way_back(struct sheet *sheet, const struct frame *frame, const struct review *review) {
+static void draw_way_back(struct sheet *sheet, const struct frame *frame,
+                          const struct review *review) {
     char text[2 * NOTE_BYTES];
     if (!review->is_undo) {
         struct sentence sentences[SENTENCES_MOST];
         unsigned count = forecast_ask(&review->plan.steps[0], frame->model, sentences);
-        draw_line(sheet, "undo", STYLE_DIALOG, review->plan.count == 1 ? forecast_of(sentences, count, "undo") : "u sets all the old values again; items that are gone stay gone");
+        draw_line(sheet, "undo", STYLE_DIALOG,
+                  review->plan.count == 1
+                      ? forecast_of(sentences, count, "undo")
+                      : "u sets all the old values again; items that are gone stay gone");
     }
     if (review->terms.minutes > 0) {
-        snprintf(text, sizeof text, "goes back after %u min, or at the bounds, or when slatetop is left; K keeps it", review->terms.minutes);
+        snprintf(text, sizeof text,
+                 "goes back after %u min, or at the bounds, or when slatetop is left; K keeps it",
+                 review->terms.minutes);
         draw_line(sheet, "trial", STYLE_DIALOG, text);
     }
     if (!sheet->is_compact) {
-        draw_line(sheet, "log", STYLE_DIALOG, frame->audit_path[0] != '\0' ? frame->audit_path : "none: --audit-log names one");
+        draw_line(sheet, "log", STYLE_DIALOG,
+                  frame->audit_path[0] != '\0' ? frame->audit_path : "none: --audit-log names one");
     }
 }
 
 static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_allowed) {
     char why[NOTE_BYTES];
-    snprintf(why, sizeof why, "Esc closes.   %s: nothing can be sent", locked != NULL ? locked : "");
+    snprintf(why, sizeof why, "Esc closes.   %s: nothing can be sent",
+             locked != NULL ? locked : "");
     const char *verdict = locked != NULL ? why
                           : !is_allowed  ? "Esc cancels.   Change the fields until it can be sent"
                                          : "capital S sends it.   Esc cancels.   Enter never sends";
     cells_text_fit(sheet->cells, sheet->inside.y + sheet->inside.height - 1, sheet->inside.x + 2,
-                   sheet->inside.width - 2, locked != NULL || !is_allowed ? STYLE_WARN : STYLE_STRONG,
-                   verdict);
+                   sheet->inside.width - 2,
+                   locked != NULL || !is_allowed ? STYLE_WARN : STYLE_STRONG, verdict);
 }
 
-static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const struct review *review) {
+static bool draw_sheet(struct sheet *sheet, const struct frame *frame,
+                       const struct review *review) {
     skip_line(sheet);
     draw_fields(sheet, review, frame->live, false);
     if (review->is_undo) {

@@ -63,7 +63,8 @@ static void trial_words(const struct frame *frame, char *out, size_t out_bytes) 
     if (frame->has_trial && frame->trial_left_s == 0) {
         snprintf(out, out_bytes, "  TRIAL over");
     } else if (frame->has_trial) {
-        snprintf(out, out_bytes, "  TRIAL %u:%02u", frame->trial_left_s / 60, frame->trial_left_s % 60);
+        snprintf(out, out_bytes, "  TRIAL %u:%02u", frame->trial_left_s / 60,
+                 frame->trial_left_s % 60);
     }
 }
 
@@ -193,7 +194,8 @@ static void draw_key_bar(enum scope scope, struct cells *cells) {
     }
 }
 
-/* What came of a change must not be cut: a second line above takes what the first has no room for. */
+/* What came of a change must not be cut: a second line above takes what the first has
+ * no room for. */
 static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
     struct rect area = {0, 0, 3, cells->width};
     int rows = cells_paragraph(NULL, area, 0, style, text);

@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* For how long the server's answer about an order has been known, when that is worth a word; NAN else. */
+/* For how long the server's answer about an order has been known, when that is worth a word; NAN
+ * else. */
 static double age_of(const struct details *details, const char *order, uint64_t now_ms) {
     const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;
     bool is_old = outlook != NULL && now_ms >= outlook->known_ms + OUTLOOK_OLD_MS;
     return is_old ? (double)((now_ms - outlook->known_ms) / 1000) : NAN;
 }
 
-static void draw_row(const struct size_choice *choice, double age_s, struct cells *cells, int y, int width) {
+static void draw_row(const struct size_choice *choice, double age_s, struct cells *cells, int y,
+                     int width) {
     char waste[FORMAT_BYTES], classes[FORMAT_BYTES], age[FORMAT_BYTES], text[300];
     uint8_t style = choice->is_best ? STYLE_GOOD : choice->is_worth_it ? STYLE_PLAIN : STYLE_DIM;
     if (choice->words[0] != '\0' || !choice->is_known) {
@@ -23,9 +25,11 @@ static void draw_row(const struct size_choice *choice, double age_s, struct cell
                  choice->is_known ? choice->words : "asking the server");
     } else {
         int used = snprintf(text, sizeof text, "%-12.12s %7s %6s %%", choice->order,
-                            format_count(classes, choice->classes), format_percent(waste, choice->waste_ratio));
+                            format_count(classes, choice->classes),
+                            format_percent(waste, choice->waste_ratio));
         if (!isnan(choice->items_change)) {
-            used += snprintf(text + used, sizeof text - (size_t)used, "  %+6.1f %%  %s", choice->items_change * 100,
+            used += snprintf(text + used, sizeof text - (size_t)used, "  %+6.1f %%  %s",
+                             choice->items_change * 100,
                              choice->is_best       ? "◀ most items"
                              : choice->is_worth_it ? ""
                                                    : "no gain: refused");
@@ -37,22 +41,30 @@ static void draw_row(const struct size_choice *choice, double age_s, struct cell
     cells_text_fit(cells, y, 0, width, style, text);
 }
 
-void size_choices_draw(const struct frame *frame, const struct ui *ui, const struct size_bins *sizes,
-                       const struct size_plan *plan, struct cells *cells, struct rect area) {
+void size_choices_draw(const struct frame *frame, const struct ui *ui,
+                       const struct size_bins *sizes, const struct size_plan *plan,
+                       struct cells *cells, struct rect area) {
     bool is_slated = model_now(frame->model)->is_slated;
     int y = area.y, rows = area.height - 2;
     cells_fill(cells, (struct rect){y, 0, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text_fit(cells, y++, 0, area.width, STYLE_HEADER,
-                   is_slated ? "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
-                             : "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f");
-    struct size_choice now = {.order = "now", .is_known = true, .is_worth_it = true, .classes = plan->now.count,
+    cells_text_fit(
+        cells, y++, 0, area.width, STYLE_HEADER,
+        is_slated ? "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
+                  : "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f");
+    struct size_choice now = {.order = "now",
+                              .is_known = true,
+                              .is_worth_it = true,
+                              .classes = plan->now.count,
                               .waste_ratio = is_slated ? size_bins_waste(sizes) : plan->waste_ratio,
                               .items_change = NAN};
     draw_row(&now, NAN, cells, y++, area.width);
-    unsigned cursor = plan->count == 0 ? 0 : ui->sizes.cursor < plan->count ? ui->sizes.cursor : plan->count - 1;
+    unsigned cursor = plan->count == 0                 ? 0
+                      : ui->sizes.cursor < plan->count ? ui->sizes.cursor
+                                                       : plan->count - 1;
     unsigned top = rows > 0 && (int)cursor >= rows ? cursor - (unsigned)rows + 1 : 0;
     for (unsigned i = top; i < plan->count && (int)(i - top) < rows; i++, y++) {
-        draw_row(&plan->of[i], age_of(model_details(frame->model), plan->of[i].order, frame->now_ms), cells, y,
+        draw_row(&plan->of[i],
+                 age_of(model_details(frame->model), plan->of[i].order, frame->now_ms), cells, y,
                  area.width);
         cells_hot(cells, (struct rect){y, 0, 1, area.width}, HOT_ROW, i);
         if (i == cursor) {

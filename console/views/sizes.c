@@ -1,5 +1,5 @@
-/* Sizes: how many items there are of each size, over the sizes that chunks have, now and by what would
- * hold more of them. */
+/* Sizes: how many items there are of each size, over the sizes that chunks have, now and by what
+ * would hold more of them. */
 #include "views/view.h"
 
 #include "brain/brain.h"
@@ -14,8 +14,8 @@ enum { AXIS_WIDTH = 7, GRAPH_LEAST = 3, MARGIN = 3, COLUMNS_A_BIN = 8 };
 
 /* Where the sizes come from. */
 enum origin { ORIGIN_NONE, ORIGIN_CLASSES, ORIGIN_TRACKED, ORIGIN_LIVE };
-static const char *const origin_words[] = {"", "ESTIMATED, a bar a class", "as the server tracks them",
-                                           "EXACT, of live items"};
+static const char *const origin_words[] = {"", "ESTIMATED, a bar a class",
+                                           "as the server tracks them", "EXACT, of live items"};
 
 static enum origin find_sizes(const struct frame *frame, struct size_bins *sizes) {
     const struct details *details = model_details(frame->model);
@@ -113,7 +113,8 @@ static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
         int column = column_of(axis, bytes);
         format_bytes(text, bytes);
         if (bytes >= 1024) {
-            snprintf(text, sizeof text, "%.0f%c", bytes < 1 << 20 ? bytes / 1024 : bytes / (1 << 20),
+            snprintf(text, sizeof text, "%.0f%c",
+                     bytes < 1 << 20 ? bytes / 1024 : bytes / (1 << 20),
                      bytes < 1 << 20 ? 'K' : 'M');
         }
         int width = cells_width_of(text);
@@ -204,7 +205,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state", "geometry.waste"};
+    static const char *const shown[] = {"class.waste",   "class.size",     "growth_factor",
+                                        "mem_requested", "geometry.state", "geometry.waste"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

@@ -8,7 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_X = 1, NOW_X = 21, NEW_X = 35, SOURCE_X = 50, NOTE_X = 59, PANEL_ROWS = 8, SCREEN_STEP = 10 };
+enum {
+    LABEL_X = 1,
+    NOW_X = 21,
+    NEW_X = 35,
+    SOURCE_X = 50,
+    NOTE_X = 59,
+    PANEL_ROWS = 8,
+    SCREEN_STEP = 10
+};
 enum { TEXT_BYTES = 1400, NARROW_WIDTH = 60, LINES_MOST = 100 };
 
 void tune_forget(struct ui *ui) {
@@ -16,10 +24,13 @@ void tune_forget(struct ui *ui) {
     ui->tune.edits = false;
 }
 
-static unsigned rows_of(const struct frame *frame, const struct ui *ui, struct tunable rows[SETTINGS_MOST]) {
+static unsigned rows_of(const struct frame *frame, const struct ui *ui,
+                        struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
     bool is_known = detail_is_known(model_details(frame->model), INQUIRY_SETTINGS);
-    return now != NULL && is_known ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
+    return now != NULL && is_known
+               ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows)
+               : 0;
 }
 
 static bool is_changed(const struct tune_ui *tune, const struct tunable *rows, unsigned row) {
@@ -33,8 +44,10 @@ static bool is_lru(const char *name) {
            strcmp(name, "hot_max_factor") == 0 || strcmp(name, "warm_max_factor") == 0;
 }
 
-/* One command sets the four of lru tune: where more than one changes, at once, so that none is in the way of another. */
-static struct action lru_action(const struct tune_ui *tune, const struct tunable *rows, unsigned count) {
+/* One command sets the four of lru tune: where more than one changes, at once, so that none is in
+ * the way of another. */
+static struct action lru_action(const struct tune_ui *tune, const struct tunable *rows,
+                                unsigned count) {
     char value[SETTING_VALUE_BYTES] = "";
     for (unsigned i = 0; i < count; i++) {
         if (is_lru(rows[i].name)) {
@@ -58,8 +71,8 @@ static struct setting_range range_shown(struct tune_ui *tune, enum setting_part 
 /* The policy of a class is that of the one under the cursor in Classes. */
 static struct action value_action(const struct ui *ui, const char *name, const char *wanted) {
     char value[SETTING_VALUE_BYTES];
-    snprintf(value, sizeof value, strcmp(name, "class_policy") == 0 ? "%.100s %u" : "%.150s", wanted,
-             ui->classes.cursor);
+    snprintf(value, sizeof value, strcmp(name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
+             wanted, ui->classes.cursor);
     return action_set(name, value);
 }
 
@@ -86,15 +99,18 @@ static void note_of(const struct tunable *row, bool changed, char *out, size_t o
     if (row->refusal[0] != '\0') {
         snprintf(out, out_bytes, "%s", row->refusal);
     } else if (changed) {
-        snprintf(out, out_bytes, "undo: %.60s", strcmp(row->name, "geometry") == 0 ? "revert" : row->now);
+        snprintf(out, out_bytes, "undo: %.60s",
+                 strcmp(row->name, "geometry") == 0 ? "revert" : row->now);
     } else if (row->form == FORM_NUMBER) {
         snprintf(out, out_bytes, "%.7g to %.10g", row->least, row->most);
     } else {
-        snprintf(out, out_bytes, "%s", row->form == FORM_TEXT ? "auto, factor N, sizes N,N" : row->choices);
+        snprintf(out, out_bytes, "%s",
+                 row->form == FORM_TEXT ? "auto, factor N, sizes N,N" : row->choices);
     }
 }
 
-/* A text up to the end of the last part that fits; a part ends in one of the characters of `ends`. */
+/* A text up to the end of the last part that fits;
+ * a part ends in one of the characters of `ends`. */
 static void cut_to_parts(char *text, int width, const char *ends) {
     size_t cut = 0;
     for (size_t at = 0; text[at] != '\0'; at++) {
@@ -118,7 +134,8 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
                    row->now[0] != '\0' ? row->now : "-");
     int new_x = is_narrow ? NOW_X + 9 : NEW_X;
     const char *wanted = changed ? ui->tune.wanted[index] : row->refusal[0] != '\0' ? "" : "·";
-    cells_text_fit(cells, y, area.x + new_x, is_narrow ? area.width - new_x - 1 : SOURCE_X - NEW_X - 1,
+    cells_text_fit(cells, y, area.x + new_x,
+                   is_narrow ? area.width - new_x - 1 : SOURCE_X - NEW_X - 1,
                    changed ? STYLE_STRONG : STYLE_DIM, wanted);
     if (changed) {
         cells_text(cells, y, area.x, STYLE_STRONG, "*");
@@ -131,7 +148,8 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
     if (!fits(note, area.width - NOTE_X)) { /* the panel has it whole */
         cut_to_parts(note, area.width - NOTE_X, " |");
     }
-    cells_text_fit(cells, y, area.x + NOTE_X, area.width - NOTE_X, changed ? STYLE_STRONG : STYLE_DIM, note);
+    cells_text_fit(cells, y, area.x + NOTE_X, area.width - NOTE_X,
+                   changed ? STYLE_STRONG : STYLE_DIM, note);
 }
 
 /* ---- the panel: what it has no room for ends at a comma or a full stop ---- */
@@ -154,7 +172,8 @@ static void put_text(struct cells *cells, struct rect *left, uint8_t style, cons
 }
 
 /* What the row above had no room for. */
-static void put_whole_row(struct cells *cells, struct rect *left, const struct tunable *row, bool changed) {
+static void put_whole_row(struct cells *cells, struct rect *left, const struct tunable *row,
+                          bool changed) {
     char note[SETTING_VALUE_BYTES], text[TEXT_BYTES];
     size_t used = 0;
     bool is_narrow = left->width < NARROW_WIDTH;
@@ -164,9 +183,11 @@ static void put_whole_row(struct cells *cells, struct rect *left, const struct t
     }
     note_of(row, changed, note, sizeof note);
     if (is_narrow || !fits(note, left->width - NOTE_X)) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s", strchr(note, '|') != NULL ? "one of " : "");
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s",
+                                 strchr(note, '|') != NULL ? "one of " : "");
         for (const char *at = note; *at != '\0' && used + 3 < sizeof text; at++) {
-            used += (size_t)snprintf(text + used, sizeof text - used, *at == '|' ? ", " : "%c", *at);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, *at == '|' ? ", " : "%c", *at);
         }
     }
     put_text(cells, left, row->refusal[0] != '\0' ? STYLE_WARN : STYLE_STRONG, text);
@@ -180,11 +201,13 @@ static void put_policies(const struct frame *frame, struct cells *cells, struct 
     }
     const struct whatif *whatif = &details->whatif;
     char text[TEXT_BYTES];
-    int used = snprintf(text, sizeof text, whatif->count == 0 ? "what-if: %s" : "%.0s", whatif->why);
+    int used =
+        snprintf(text, sizeof text, whatif->count == 0 ? "what-if: %s" : "%.0s", whatif->why);
     for (unsigned i = 0; i < whatif->count; i++) {
         const struct policy_guess *guess = &whatif->policies[i];
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f%% %+.1f±%.1f", i > 0 ? ",  " : "",
-                         guess->name, guess->hit_ratio * 100, guess->difference * 100, guess->doubt * 100);
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f%% %+.1f±%.1f",
+                         i > 0 ? ",  " : "", guess->name, guess->hit_ratio * 100,
+                         guess->difference * 100, guess->doubt * 100);
     }
     put_text(cells, left, STYLE_PLAIN, text);
 }
@@ -195,8 +218,8 @@ static struct action chosen(const struct ui *ui, const char *name) {
 }
 
 /* What the row under the cursor means, what the new value would bring, and what the server says. */
-static void draw_panel(const struct frame *frame, const struct ui *ui, struct cells *cells, struct rect area,
-                       const struct tunable *rows) {
+static void draw_panel(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                       struct rect area, const struct tunable *rows) {
     const struct tunable *row = &rows[ui->tune.cursor];
     const struct explanation *entry = explain_term(setting_term(row->name));
     bool changed = is_changed(&ui->tune, rows, ui->tune.cursor);
@@ -241,13 +264,15 @@ void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part 
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text(cells, area.y, area.x + LABEL_X, STYLE_HEADER, "SETTING");
     cells_text(cells, area.y, area.x + NOW_X, STYLE_HEADER, "NOW");
-    cells_text(cells, area.y, area.x + (area.width < NARROW_WIDTH ? NOW_X + 9 : NEW_X), STYLE_HEADER, "NEW");
+    cells_text(cells, area.y, area.x + (area.width < NARROW_WIDTH ? NOW_X + 9 : NEW_X),
+               STYLE_HEADER, "NEW");
     if (area.width >= NARROW_WIDTH) {
         cells_text(cells, area.y, area.x + SOURCE_X, STYLE_HEADER, "SOURCE");
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }
     if (known == 0) {
-        detail_ready(frame, INQUIRY_SETTINGS, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
+        detail_ready(frame, INQUIRY_SETTINGS, cells,
+                     (struct rect){area.y + 1, area.x, area.height - 1, area.width});
         return;
     }
     struct tune_ui *tune = &ui->tune;
@@ -292,10 +317,13 @@ static void move(struct tune_ui *tune, struct setting_range range, int by) {
 
 static struct intent review_all(const struct ui *ui, const struct tunable *rows, unsigned count) {
     struct intent intent = {.kind = INTENT_REVIEW, .plan = make_plan(ui, rows, count)};
-    return intent.plan.count > 0 ? intent : say("no new value is chosen: - and + choose one, Enter types one");
+    return intent.plan.count > 0
+               ? intent
+               : say("no new value is chosen: - and + choose one, Enter types one");
 }
 
-static struct intent change(const struct frame *frame, struct ui *ui, const struct tunable *rows, enum command given) {
+static struct intent change(const struct frame *frame, struct ui *ui, const struct tunable *rows,
+                            enum command given) {
     const struct tunable *row = &rows[ui->tune.cursor];
     if (frame->is_past) {
         return say("this is the past: . returns to live, where it can be changed");
@@ -340,8 +368,8 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return tune_command_part(frame, ui, SETTINGS_OF_MEMORY, given);
 }
 
-/* Whether the typed value may be reviewed. The shares and factors of the LRU are checked one by one only in their ranges:
- * what they may be together the review says, when all of them are chosen. */
+/* Whether the typed value may be reviewed. The shares and factors of the LRU are checked one by one
+ * only in their ranges: what they may be together the review says, when all of them are chosen. */
 static bool is_sound(const struct frame *frame, struct ui *ui, const struct tunable *row) {
     struct tune_ui *tune = &ui->tune;
     if (strcmp(tune->typed, row->now) == 0) {
@@ -350,10 +378,11 @@ static bool is_sound(const struct frame *frame, struct ui *ui, const struct tuna
     if (is_lru(row->name)) {
         char *end;
         double number = strtod(tune->typed, &end);
-        bool is_in = end != tune->typed && *end == '\0' && number >= row->least && number <= row->most;
+        bool is_in =
+            end != tune->typed && *end == '\0' && number >= row->least && number <= row->most;
         if (!is_in) {
-            snprintf(tune->typed_why, sizeof tune->typed_why, "%s takes a number from %.7g to %.10g", row->label,
-                     row->least, row->most);
+            snprintf(tune->typed_why, sizeof tune->typed_why,
+                     "%s takes a number from %.7g to %.10g", row->label, row->least, row->most);
         }
         return is_in;
     }

@@ -26,8 +26,9 @@ bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells 
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN, text);
     } else if (frame->is_past || frame->is_replay) {
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN,
-                       frame->is_replay ? "not recorded: a recording does not hold this"
-                                        : "not recorded: the past does not hold this; . returns to live");
+                       frame->is_replay
+                           ? "not recorded: a recording does not hold this"
+                           : "not recorded: the past does not hold this; . returns to live");
     } else {
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_DIM, "asking the server");
     }

@@ -150,7 +150,14 @@ struct ui {
     struct palette_ui palette;
 };
 
-enum intent_kind { INTENT_NONE, INTENT_REVIEW, INTENT_SAY, INTENT_OPEN_SERVER, INTENT_COMMAND, INTENT_THEME };
+enum intent_kind {
+    INTENT_NONE,
+    INTENT_REVIEW,
+    INTENT_SAY,
+    INTENT_OPEN_SERVER,
+    INTENT_COMMAND,
+    INTENT_THEME
+};
 
 /* What a view wants done. */
 struct intent {
@@ -168,7 +175,8 @@ struct view {
     enum command open; /* the command that goes to this view */
     void (*draw)(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area);
     struct intent (*command)(const struct frame *frame, struct ui *ui, enum command command);
-    void (*terms)(const struct ui *ui, struct terms *terms); /* what it shows, for `?`; never none */
+    /* what it shows, for `?`; never none */
+    void (*terms)(const struct ui *ui, struct terms *terms);
     /* Adds what it shows beyond a refresh; NULL: nothing. */
     void (*wants)(const struct ui *ui, struct wants *wants);
     /* A click on a head (HOT_SORT) or a row (HOT_ROW) of it; NULL: it has none. */
@@ -231,12 +239,13 @@ int class_hint(const struct frame *frame, unsigned class_id, char *out, size_t o
 /* "under_16s" as "under 16s". */
 void stat_name_words(char *out, size_t out_bytes, const char *name);
 
-/* The table of other chunk sizes, and what each would bring: on slated as it predicts itself, else reckoned from the
- * sizes that the server tracks, and said to be. */
+/* The table of other chunk sizes, and what each would bring: on slated as it predicts itself, else
+ * reckoned from the sizes that the server tracks, and said to be. */
 enum { SIZE_CHOICES_ROWS = 9 };
 #define SIZES_NEED_SLABS "chunk sizes need --store=slab; this server has %s"
-void size_choices_draw(const struct frame *frame, const struct ui *ui, const struct size_bins *sizes,
-                       const struct size_plan *plan, struct cells *cells, struct rect area);
+void size_choices_draw(const struct frame *frame, const struct ui *ui,
+                       const struct size_bins *sizes, const struct size_plan *plan,
+                       struct cells *cells, struct rect area);
 struct intent size_choices_command(const struct frame *frame, struct ui *ui, enum command command);
 void size_choices_wants(struct wants *wants);
 
@@ -244,8 +253,8 @@ void size_choices_wants(struct wants *wants);
 void moves_draw(const struct frame *frame, struct cells *cells, struct rect area);
 void move_draw_line(const struct page_move *move, struct cells *cells, int y, int width);
 
-/* True when the answer is there; else says in the area why not: it is on its way, was refused, needs
- * slated, or is not recorded. */
+/* True when the answer is there; else says in the area why not: it is on its way, was refused,
+ * needs slated, or is not recorded. */
 bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
                   struct rect area);
 

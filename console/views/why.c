@@ -13,8 +13,8 @@ void why_command(struct ui *ui, enum command command) {
 }
 
 /* Draws all lines, the first `top` rows of them scrolled off; returns the rows of all. */
-static int draw_lines(struct cells *cells, struct rect inside, int top, const struct sentence *lines,
-                      unsigned count) {
+static int draw_lines(struct cells *cells, struct rect inside, int top,
+                      const struct sentence *lines, unsigned count) {
     static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD,
                                      [TONE_NOTE] = STYLE_DIALOG, [TONE_WARN] = STYLE_WARN,
                                      [TONE_BAD] = STYLE_BAD};
@@ -28,8 +28,11 @@ static int draw_lines(struct cells *cells, struct rect inside, int top, const st
         area.y += row - top + skip;
         area.height = inside.y + inside.height - area.y;
         if (cells != NULL && rows > skip && area.height > 0) {
-            cells_text(cells, area.y, inside.x, styles[lines[i].tone], skip == 0 ? marks[lines[i].tone] : " ");
-            cells_paragraph(cells, area, skip, i == 0 && lines[i].tone == TONE_PLAIN ? STYLE_STRONG : styles[lines[i].tone],
+            cells_text(cells, area.y, inside.x, styles[lines[i].tone],
+                       skip == 0 ? marks[lines[i].tone] : " ");
+            cells_paragraph(cells, area, skip,
+                            i == 0 && lines[i].tone == TONE_PLAIN ? STYLE_STRONG
+                                                                  : styles[lines[i].tone],
                             lines[i].text);
         }
         row += rows;
