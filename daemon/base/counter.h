@@ -1,8 +1,8 @@
 /* Counters owned by one thread each: plain relaxed stores, summed by whoever reads.
  *
- * A struct of counters is generated from a table of X(name, kind, unit, "help") rows; every member
- * is a `counter`, so a reader may sum structs member by member. Only the owner adds; anybody may
- * load. Cost: one load and one store. */
+ * A struct of counters is generated from a table of X(name) rows; every member is a `counter`, so a
+ * reader may sum structs member by member. Only the owner adds; anybody may load. Cost: one load
+ * and one store. */
 #ifndef SLATE_BASE_COUNTER_H
 #define SLATE_BASE_COUNTER_H
 #include <stdatomic.h>
@@ -30,13 +30,8 @@ static inline void counter_sum(uint64_t *sum, const struct counter *from, size_t
     }
 }
 
-/* One row of a counter table, for stats, describe and the exporter. */
-struct counter_info {
-    const char *name, *kind, *unit, *help;
-};
-#define COUNTER_MEMBER(name, kind, unit, help) struct counter name;
-#define COUNTER_VALUE(name, kind, unit, help)  uint64_t name;
-#define COUNTER_INFO(name, kind, unit, help)   {#name, #kind, #unit, help},
+#define COUNTER_MEMBER(name) struct counter name;
+#define COUNTER_VALUE(name) uint64_t name;
 
 /* The members of a struct that has a table's counters, or their values, by name and as the array
  * `each`, for those of which one is chosen by number. COUNTER_AT: the place of a name in it. */

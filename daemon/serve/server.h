@@ -18,33 +18,14 @@
 #include "tune/tune.h"
 #include "watch/watcher.h"
 
-/* What sessions and connections count, per worker. The rows are the general `stats`' own names
- * where it has them. */
-#define SERVE_COUNTERS(X)                                                               \
-    X(cmd_flush, counter, operations, "flush_all commands")                             \
-    X(cmd_meta, counter, operations, "meta commands")                                   \
-    X(bytes_read, counter, bytes, "bytes received from clients")                        \
-    X(bytes_written, counter, bytes, "bytes sent to clients")                           \
-    X(conn_yields, counter, operations, "turns in which a connection left work for the next") \
-    X(values_waited, counter, operations, \
-      "values that waited for memory which others, still coming too, held") \
-    X(values_late, counter, operations, \
-      "values refused because their bytes did not come, or no memory for them") \
-    X(idle_kicks, counter, connections, "connections closed for being idle")            \
-    X(read_buf_oom, counter, connections, \
-      "connections closed because there was no memory for what they had sent") \
-    X(response_obj_oom, counter, connections, \
-      "connections closed because there was no memory for replies that they did not take") \
-    X(auth_cmds, counter, operations, "authentication attempts")                        \
-    X(auth_errors, counter, operations, "authentication failures")                      \
-    X(udp_datagrams, counter, datagrams, "datagrams received")                          \
-    X(udp_dropped, counter, datagrams, "datagrams that were no request")                \
-    X(udp_refused, counter, operations, "replies that UDP was not to carry to another machine") \
-    X(udp_lost, counter, datagrams, "datagrams of replies that the system did not take") \
-    X(role_refusals, counter, operations, \
-      "requests and commands that the client's role does not allow") \
-    X(batches, counter, turns, "turns of the worker that ran requests")                 \
-    X(requests, counter, operations, "requests run")
+/* What sessions and connections count, per worker, by the names of the statistics that show it
+ * (stats/general.c, own.c), where its meaning stands. */
+#define SERVE_COUNTERS(X) \
+    X(cmd_flush) X(cmd_meta) X(bytes_read) X(bytes_written) X(conn_yields) \
+    X(values_waited) X(values_late) X(idle_kicks) X(read_buf_oom) X(response_obj_oom) \
+    X(auth_cmds) X(auth_errors) X(role_refusals) \
+    X(udp_datagrams) X(udp_dropped) X(udp_refused) X(udp_lost) \
+    X(batches) X(requests)
 struct serve_counters { SERVE_COUNTERS(COUNTER_MEMBER) };
 struct serve_values { SERVE_COUNTERS(COUNTER_VALUE) };
 

@@ -1,8 +1,9 @@
 /* The stats command. It answers memcached's questions by memcached's names and in memcached's
  * order, and what only slated has under names of its own.
  *
- * Every counter has one row, in a table here or in its room's header; the row makes the answer and
- * the line of `stats describe`. To add a counter, add a row.
+ * Every statistic has one row in a table of these files; the row makes the answer and the line of
+ * `stats describe`, and says what the statistic means, which stands nowhere else. To add one, add a
+ * row, and to the table of its room's header the name of what is to be counted.
  *
  * Threading: the session's worker. A sum reads other threads' counters while these count, so values
  * of one answer may be a few operations apart. */
@@ -10,7 +11,6 @@
 #define SLATE_SERVE_STATS_STATS_H
 #include <stdio.h>
 
-#include "base/counter.h"
 #include "serve/command.h"
 #include "serve/words.h"
 
@@ -43,7 +43,10 @@ void stats_size_steps(struct command_context *); /* held.c */
 void stats_evictions(struct command_context *);
 void stats_pages(struct command_context *, const struct words *); /* pages.c */
 
-/* Rows of the parts, for `stats describe`. A table ends with a NULL name. */
+/* A row of a part, for `stats describe`. A table ends with a NULL name. */
+struct counter_info {
+    const char *name, *kind, *unit, *help;
+};
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[],
     stats_slated_info[], stats_memory_info[], stats_moves_info[], stats_automove_info[],
     stats_geometry_info[], stats_whatif_info[], stats_curve_info[], stats_evictions_info[],
