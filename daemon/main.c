@@ -315,11 +315,58 @@ static int serve(struct net *net, const sigset_t *held) {
     return EXIT_SUCCESS;
 }
 
+/* Those who may log in, by a file and by SASL. False: says why there are none. */
+static bool load_logins(void) {
+    char users_why[USERS_WHY_BYTES];
+    const char *no_logins;
+    if (server.users.path && !users_load(&server.users, users_why)) {
+        log_error("%s", users_why);
+        return false;
+    }
+    if (settings.sasl && (server.logins = logins_create(&no_logins)) == NULL) {
+        log_error("cannot have logins by SASL: %s", no_logins);
+        return false;
+    }
+    return true;
+}
+
+/* The cache, with what is in a memory file, and what tunes it. False: says why not. */
+static bool build_cache(void) {
+    struct memory_file *file = NULL;
+    if (!open_memory_file(&file) || !(server.cache = open_cache(&settings, file))) {
+        return false;
+    }
+    if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
+        say_classes(server.cache);
+    }
+    server.tuner = make_tuner(&settings, server.cache);
+    if (!server.tuner) {
+        log_error("cannot start the tuner%s%s: %s",
+                  settings.automove_record ? ", which writes " : "",
+                  settings.automove_record ? settings.automove_record : "", strerror(errno));
+    }
+    return server.tuner != NULL;
+}
+
+/* What was built, in reverse. */
+static void tear_down(struct net *net) {
+    arrive_end(&arrival);
+    if (net) {
+        net_destroy(&net);
+    }
+    if (server.tuner) {
+        tuner_destroy(&server.tuner);
+    }
+    cache_destroy(&server.cache);
+    logins_destroy(&server.logins);
+    server_fini(&server);
+}
+
 static int build_and_serve(void) {
     int status = EX_OSERR;
     sigset_t held;
     struct net *net = NULL;
-    char why[REASON_BYTES];
+    char why[REASON_BYTES], memory_why[SETTING_WHY_BYTES];
     hold_signals(&held);
     const struct automove_config modes = {.policy_dir = policy_dir(&settings)};
     if (!automove_check(&modes, settings.slab_automove, why)) {
@@ -331,15 +378,7 @@ static int build_and_serve(void) {
         return EX_OSERR;
     }
     server.event_version = event_get_version();
-    char users_why[USERS_WHY_BYTES];
-    if (server.users.path && !users_load(&server.users, users_why)) {
-        log_error("%s", users_why);
-        status = EXIT_FAILURE;
-        goto done;
-    }
-    const char *no_logins;
-    if (settings.sasl && (server.logins = logins_create(&no_logins)) == NULL) {
-        log_error("cannot have logins by SASL: %s", no_logins);
+    if (!load_logins()) {
         status = EXIT_FAILURE;
         goto done;
     }
@@ -355,21 +394,9 @@ static int build_and_serve(void) {
     if (settings.memory_file && !settings.takeover && !(net = make_net(&settings))) {
         goto done;
     }
-    struct memory_file *file = NULL;
-    if (!open_memory_file(&file) || !(server.cache = open_cache(&settings, file))) {
+    if (!build_cache()) {
         goto done;
     }
-    if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
-        say_classes(server.cache);
-    }
-    server.tuner = make_tuner(&settings, server.cache);
-    if (!server.tuner) {
-        log_error("cannot start the tuner%s%s: %s",
-                  settings.automove_record ? ", which writes " : "",
-                  settings.automove_record ? settings.automove_record : "", strerror(errno));
-        goto done;
-    }
-    char memory_why[SETTING_WHY_BYTES];
     if (!server_memory_begin(&server, memory_why)) {
         log_error("%s", memory_why);
         status = EX_USAGE;
@@ -381,16 +408,7 @@ static int build_and_serve(void) {
         status = serve(net, &held);
     }
 done:
-    arrive_end(&arrival);
-    if (net) {
-        net_destroy(&net);
-    }
-    if (server.tuner) {
-        tuner_destroy(&server.tuner);
-    }
-    cache_destroy(&server.cache);
-    logins_destroy(&server.logins);
-    server_fini(&server);
+    tear_down(net);
     return status;
 }
 

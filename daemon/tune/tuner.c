@@ -207,11 +207,8 @@ static bool start_thread(struct tuner *t) {
     return true;
 }
 
-struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
-    struct tuner *t = calloc(1, sizeof *t);
-    if (t == NULL) {
-        return NULL;
-    }
+/* What needs neither memory nor a descriptor. */
+static void take_config(struct tuner *t, struct cache *cache, const struct tune_config *cfg) {
     t->cache = cache;
     t->by_hand = cfg->by_hand;
     t->epoch_us = cfg->by_hand ? 0 : clock_unix_ms() * 1000 - clock_mono_us();
@@ -230,6 +227,17 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         rest_ask(&t->rest);
     }
     move_log_init(&t->moves);
+    /* it may fall before the first turn */
+    t->limit_seen =
+        atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
+}
+
+struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
+    struct tuner *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        return NULL;
+    }
+    take_config(t, cache, cfg);
     t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     t->ct = cache_thread_create(cache);
     if (t->ct != NULL) {
@@ -240,9 +248,6 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     if (t->geometry != NULL) {
         geometry_follow(t->geometry, cfg->geometry_auto);
     }
-    /* it may fall before the first turn */
-    t->limit_seen =
-        atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES, cfg->worker_count + 1);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);

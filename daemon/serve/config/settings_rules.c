@@ -9,6 +9,8 @@
 
 enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before its key */
 
+static bool is_slab(const struct settings *s) { return strcmp(s->store, "slab") == 0; }
+
 /* memcached gives the version as a number. */
 static void settle_min_version(struct settings *s) {
     char *version = s->ssl_min_version, number = version[0];
@@ -27,8 +29,8 @@ static bool settle_protocol(struct settings *s, char *why) {
                                                          : "binary");
     }
     if (users && strcmp(s->protocol, "binary") == 0) {
-        return setting_refuse(why,
-                      "-B binary cannot be used with -Y, whose users log in by a line of text");
+        return setting_refuse(
+            why, "-B binary cannot be used with -Y, whose users log in by a line of text");
     }
     if (s->sasl && strcmp(s->protocol, "ascii") == 0) {
         return setting_refuse(
@@ -61,7 +63,7 @@ bool settings_settle(struct settings *s, char *why) {
         setting_put_choice(s->policy, "lru");
     }
     /* Without slabs there are no classes that could want each other's pages. */
-    if (strcmp(s->store, "slab") != 0) {
+    if (!is_slab(s)) {
         setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
     }
     if (!s->like_memcached) { /* names the hash that is really used */
@@ -83,25 +85,22 @@ static bool moves_pages(const struct settings *s) {
     return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
 }
 
-bool settings_check(const struct settings *s, char *why) {
-    if (strlen(s->prefix_delimiter) != 1) {
-        return setting_refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
-    }
+/* Memory, and what an item and a chunk of it may take. */
+static bool check_sizes(const struct settings *s, char *why) {
     if (s->process_memory > 0 && s->process_memory < SETTINGS_PROCESS_MEMORY_MIN) {
         return setting_refuse(why, "process_memory wants at least %d megabytes, or 0 for no limit",
-                      (int)(SETTINGS_PROCESS_MEMORY_MIN / SETTINGS_MIB));
+                              (int)(SETTINGS_PROCESS_MEMORY_MIN / SETTINGS_MIB));
     }
     if (s->item_size_max > s->maxbytes / 2) {
         return setting_refuse(
             why, "-I (%" PRIu64 " bytes) must be at most half of -m (%" PRIu64 " bytes)",
-            
-                      s->item_size_max, s->maxbytes);
+            s->item_size_max, s->maxbytes);
     }
     if (!s->no_chunked_items && s->slab_chunk_max > s->item_size_max) {
-        return setting_refuse(why,
-                      "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64
-                      " bytes)",
-                      s->slab_chunk_max, s->item_size_max);
+        return setting_refuse(
+            why,
+            "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64 " bytes)",
+            s->slab_chunk_max, s->item_size_max);
     }
     if (s->item_size_max > s->slab_chunk_max && s->item_size_max % s->slab_chunk_max != 0) {
         return setting_refuse(
@@ -111,67 +110,81 @@ bool settings_check(const struct settings *s, char *why) {
     if (PAGE_BYTES % s->slab_chunk_max != 0) {
         return setting_refuse(
             why, "slab_chunk_max (%" PRIu64 " bytes) must divide a page of %u bytes",
-            
-                      s->slab_chunk_max, PAGE_BYTES);
-    }
-    if (s->hot_lru_pct + s->warm_lru_pct > 80) {
-        return setting_refuse(
-            why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together",
-            
-                      s->hot_lru_pct, s->warm_lru_pct);
-    }
-    if (s->partitions & (s->partitions - 1)) {
-        return setting_refuse(why, "--partitions (%d) must be a power of two", s->partitions);
+            s->slab_chunk_max, PAGE_BYTES);
     }
     if ((uint64_t)s->chunk_size + ITEM_HEADER_MAX > s->slab_chunk_max) {
         return setting_refuse(
             why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)",
-            
-                      s->chunk_size, s->slab_chunk_max);
+            s->chunk_size, s->slab_chunk_max);
     }
-    if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
-        return setting_refuse(why, "slab_automove needs --store=slab, this server has %s",
-                              s->store);
-    }
+    return true;
+}
+
+/* TLS and UDP go neither with every socket nor with each other. */
+static bool check_transport(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return setting_refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
     }
     if (s->udpport != 0 &&
         (s->ssl_enabled || settings_auth_file(s) || s->sasl || s->socketpath)) {
         return setting_refuse(why, "-U does not go with %s: datagrams carry no login and no TLS",
-                      s->ssl_enabled  ? "-Z"
-                      : s->socketpath ? "-s"
-                      : s->sasl       ? "-S"
-                                      : "-Y");
+                              s->ssl_enabled  ? "-Z"
+                              : s->socketpath ? "-s"
+                              : s->sasl       ? "-S"
+                                              : "-Y");
     }
     if (s->ssl_enabled && !s->ssl_chain_cert) {
-        return setting_refuse(
-            why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where "
-                           "that does not hold its key");
+        return setting_refuse(why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and "
+                                   "ssl_key=FILE where that does not hold its key");
     }
-    if (s->like_memcached && strcmp(s->store, "slab") != 0) {
+    return true;
+}
+
+/* What only slabs can do. */
+static bool check_store(const struct settings *s, char *why) {
+    if (is_slab(s)) {
+        return true;
+    }
+    if (moves_pages(s)) {
+        return setting_refuse(why, "slab_automove needs --store=slab, this server has %s",
+                              s->store);
+    }
+    if (s->like_memcached) {
         return setting_refuse(why, "like_memcached needs --store=slab, not %s", s->store);
+    }
+    if (s->takeover_socket) {
+        return setting_refuse(why, "takeover_socket needs --store=slab, not %s", s->store);
+    }
+    if (s->memory_file) {
+        return setting_refuse(
+            why, "-e needs --store=slab: items of --store=%s cannot be kept in a file", s->store);
+    }
+    if (s->slab_sizes) {
+        return setting_refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
+    }
+    return true;
+}
+
+bool settings_check(const struct settings *s, char *why) {
+    if (strlen(s->prefix_delimiter) != 1) {
+        return setting_refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
+    }
+    if (s->hot_lru_pct + s->warm_lru_pct > 80) {
+        return setting_refuse(
+            why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together",
+            s->hot_lru_pct, s->warm_lru_pct);
+    }
+    if (s->partitions & (s->partitions - 1)) {
+        return setting_refuse(why, "--partitions (%d) must be a power of two", s->partitions);
     }
     if (s->takeover && !s->takeover_socket) {
         return setting_refuse(
             why, "--takeover wants -o takeover_socket, where the server that runs is found");
     }
-    if (s->takeover_socket && strcmp(s->store, "slab") != 0) {
-        return setting_refuse(why, "takeover_socket needs --store=slab, not %s", s->store);
+    if (!check_sizes(s, why) || !check_transport(s, why) || !check_store(s, why)) {
+        return false;
     }
-    if (s->memory_file && strcmp(s->store, "slab") != 0) {
-        return setting_refuse(
-            why, "-e needs --store=slab: items of --store=%s cannot be kept in a file",
-            
-                      s->store);
-    }
-    if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
-        return setting_refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
-    }
-    if (s->slab_sizes) {
-        struct slab_sizes sizes;
-        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
-                                (unsigned)s->slab_classes, &sizes, why);
-    }
-    return true;
+    struct slab_sizes sizes;
+    return !s->slab_sizes || slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
+                                              (unsigned)s->slab_classes, &sizes, why);
 }
