@@ -204,6 +204,8 @@ static void test_policy(const struct evict_policy *policy) {
     ok(hit.locks == 0 || policy->hit != NULL, "%s, %s: a get takes no lock unless hits change the order", kind, name);
     ok(writes_nothing(&hit) || policy->hit != NULL, "and writes to no line that threads share but its item's");
     ok(miss.locks == 0 && writes_nothing(&miss), "a miss takes no lock and writes to no line that threads share");
+    ok(again.written[OF_A_PARTITION] >= ROUNDS && grows.written[OF_A_CLASS] > 0,
+       "such writes are seen: each set writes to its partition's lines, some to their class's");
     ok(again.locks == ROUNDS && again.written[OF_ALL] == 0 && again.written[OF_A_CLASS] == 0,
        "a set of a key that is there takes its partition's lock, and writes to no line of all threads or of a class");
     ok(each(grows.written[OF_ALL]) <= 0.05 && each(full.written[OF_ALL]) <= 0.05,
