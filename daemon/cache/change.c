@@ -68,7 +68,7 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
         } else {
             unlink_locked(ct, p, key->hash, it);
             if (sampled(ct, key->hash)) {
-                sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0);
+                sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, 0);
             }
         }
     }
@@ -99,6 +99,9 @@ enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, ui
     }
     lock_release(&p->lock);
     chunks_settle(ct);
+    if (it != NULL && sampled(ct, key->hash)) {
+        sample_note(ct, SAMPLE_TOUCH, key->hash, SLAB_CLASS_NONE, 0, exptime_s);
+    }
     return it != NULL ? CACHE_OK : CACHE_MISS;
 }
 

@@ -100,7 +100,7 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key,
         chunks_settle(ct);
         count_miss(ct, f, key->hash);
         if (sampled(ct, key->hash)) {
-            sample_note(ct, SAMPLE_MISS, key->hash, SLAB_CLASS_NONE, 0);
+            sample_note(ct, SAMPLE_MISS, key->hash, SLAB_CLASS_NONE, 0, 0);
         }
         if (!f->vivify) {
             return CACHE_MISS;
@@ -125,7 +125,10 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key,
     }
     lock_release(&p->lock);
     if (sampled(ct, key->hash)) {
-        sample_note(ct, SAMPLE_HIT, key->hash, v->class_id, v->value_bytes);
+        sample_note(ct, SAMPLE_HIT, key->hash, v->class_id, v->value_bytes, v->exptime_s);
+        if (f->touch) {
+            sample_note(ct, SAMPLE_TOUCH, key->hash, SLAB_CLASS_NONE, 0, v->exptime_s);
+        }
     }
     return CACHE_OK;
 }

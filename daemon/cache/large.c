@@ -155,6 +155,10 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
         crash_point("pieces_linked");
         if (link_locked(ct, p, key, whole, old, s->cas)) {
             *class_id = cache_item_class(c, whole);
+            if (unchanged == NULL && sampled(ct, key->hash)) {
+                sample_note(ct, SAMPLE_STORE, key->hash, *class_id, item_value_bytes(whole),
+                            item_exptime_s(whole));
+            }
             if (view != NULL) {
                 cache_view_item(c, whole, view);
             }
@@ -220,9 +224,6 @@ static enum cache_status publish(struct cache_thread *ct, const struct key *key,
     }
     if (unchanged == NULL) {
         store_counted(ct, key, s, status, class_id);
-        if (status == CACHE_OK && sampled(ct, key->hash)) {
-            sample_note(ct, SAMPLE_STORE, key->hash, class_id, s->value_bytes);
-        }
     }
     return status;
 }

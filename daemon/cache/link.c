@@ -103,7 +103,7 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     }
     struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
     if (ghost != NULL && !ct->refits && !for_readers) {
-        ghost_evicted(ghost, class_id, hash);
+        ghost_evicted(ghost, class_id, hash, item_exptime_s(it), ct->now_s);
     }
     uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),
              age_s = now_s > used_s ? now_s - used_s : 0;
@@ -233,9 +233,10 @@ struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
     } else {
         COUNT(ct, get_flushed);
     }
+    uint32_t exptime_s = item_exptime_s(it);
     unlink_locked(ct, p, key->hash, it);
     if (sampled(ct, key->hash)) {
-        sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0);
+        sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0, expired ? exptime_s : 0);
     }
     return NULL;
 }

@@ -34,7 +34,7 @@ uint32_t measured_tail(const struct cache *c, unsigned class_id) {
 }
 
 void measure_miss(struct cache_thread *ct, const struct ghost *ghost, uint64_t hash) {
-    unsigned depth, class_id = ghost_missed(ghost, hash, &depth);
+    unsigned depth, class_id = ghost_missed(ghost, hash, ct->now_s, &depth);
     if (class_id != 0) {
         counter_add(&ct->signals[class_id].each[GHOST_HITS + depth], 1);
     }

@@ -127,13 +127,15 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
     if (r->item == NULL) {
         read_count_miss(ct, r->key->hash);
         if (sample) {
-            sample_note(ct, SAMPLE_MISS, r->key->hash, SLAB_CLASS_NONE, 0);
+            sample_note(ct, SAMPLE_MISS, r->key->hash, SLAB_CLASS_NONE, 0, 0);
         }
         return true;
     }
     count_hit(ct, r->class_id, r->item);
     if (sample) {
-        sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes);
+        /* of an item that went just now, another's */
+        sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes,
+                    item_exptime_s(r->item));
     }
     if (mark_hit) {
         /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of

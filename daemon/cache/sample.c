@@ -10,7 +10,7 @@ static struct ring *own_ring(const struct cache_thread *ct) {
 }
 
 void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, unsigned class_id,
-                 uint32_t value_bytes) {
+                 uint32_t value_bytes, uint32_t expires_s) {
     struct ring *ring = own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r) : NULL;
     if (r != NULL) {
@@ -19,6 +19,7 @@ void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, 
             class_id != SLAB_CLASS_NONE ? c->store->value_takes(c, class_id, value_bytes) : 0;
         *r = (struct sample_record){.hash = hash,
                                     .bytes = bytes,
+                                    .expires_s = expires_s,
                                     .class_id = (uint8_t)class_id,
                                     .verb = (uint8_t)verb};
         ring_publish(ring);

@@ -212,7 +212,8 @@ static enum cache_status store_small(struct storing *st) {
     if (st->unchanged == NULL) {
         store_counted(ct, st->key, st->s, status, st->plan.class_id);
         if (status == CACHE_OK && sampled(ct, st->key->hash)) {
-            sample_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes);
+            sample_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes,
+                        st->plan.exptime_s);
         }
     }
     return status;

@@ -1,6 +1,7 @@
 #include "sample/ghost.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,18 @@ struct class {
     _Atomic uint32_t chunks_per_page;
 };
 
+/* When each entry's item would have expired: the low bits of the time, 0: never, or in more than
+ * EXPIRY_FAR_S. Times that many seconds apart look alike, but no ghost lasts so long where items
+ * are evicted. */
+struct expiries {
+    _Atomic uint16_t at_s[WAYS];
+};
+enum { EXPIRY_FAR_S = 1 << 15 };
+
 struct ghost {
-    struct set   sets[SETS];
-    struct class classes[GHOST_CLASSES];
+    struct set      sets[SETS];
+    struct expiries expiries[SETS];
+    struct class    classes[GHOST_CLASSES];
 };
 
 struct ghost *ghost_create(void) {
@@ -84,7 +94,20 @@ static uint64_t age_of(const struct ghost *g, uint64_t entry) {
     return ((uint64_t)since << (shift_of(chunks_per_page) + 8)) / chunks_per_page;
 }
 
-void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
+static uint16_t expiry_code(uint32_t expires_s, uint32_t now_s) {
+    if (expires_s == 0 || expires_s - now_s >= EXPIRY_FAR_S) {
+        return 0;
+    }
+    return (uint16_t)expires_s != 0 ? (uint16_t)expires_s : 1; /* a second late */
+}
+
+static bool is_over(const struct expiries *e, unsigned way, uint32_t now_s) {
+    uint16_t at_s = atomic_load_explicit(&e->at_s[way], memory_order_relaxed);
+    return at_s != 0 && (uint16_t)(now_s - at_s) < EXPIRY_FAR_S;
+}
+
+void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash, uint32_t expires_s,
+                   uint32_t now_s) {
     uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
     uint64_t sample_mask = ((uint64_t)1 << shift_of(chunks_per_page)) - 1;
     if (chunks_per_page == 0 || (key_hash >> SAMPLE_BIT & sample_mask) != 0) {
@@ -93,6 +116,7 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
     uint32_t count =
         atomic_fetch_add_explicit(&g->classes[class_id].sampled, 1, memory_order_relaxed);
     struct set *set = &g->sets[key_hash & (SETS - 1)];
+    struct expiries *expiries = &g->expiries[key_hash & (SETS - 1)];
     unsigned way = 0;
     uint64_t oldest = 0;
     for (unsigned w = 0; w < WAYS; w++) {
@@ -101,7 +125,7 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
             way = w; /* it came back and was evicted again */
             break;
         }
-        uint64_t age = age_of(g, entry);
+        uint64_t age = is_over(expiries, w, now_s) ? UINT64_MAX : age_of(g, entry);
         if (age >= oldest) {
             oldest = age;
             way = w;
@@ -109,15 +133,20 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
     }
     uint64_t entry =
         (uint64_t)count << 32 | (uint64_t)class_id << FINGERPRINT_BITS | fingerprint(key_hash);
+    atomic_store_explicit(&expiries->at_s[way], expiry_code(expires_s, now_s),
+                          memory_order_relaxed);
     atomic_store_explicit(&set->entry[way], entry, memory_order_relaxed);
 }
 
-unsigned ghost_missed(const struct ghost *g, uint64_t key_hash, unsigned *depth) {
+unsigned ghost_missed(const struct ghost *g, uint64_t key_hash, uint32_t now_s, unsigned *depth) {
     const struct set *set = &g->sets[key_hash & (SETS - 1)];
     for (unsigned w = 0; w < WAYS; w++) {
         uint64_t entry = atomic_load_explicit(&set->entry[w], memory_order_relaxed);
         if (entry == 0 || (entry & FINGERPRINT_MASK) != fingerprint(key_hash)) {
             continue;
+        }
+        if (is_over(&g->expiries[key_hash & (SETS - 1)], w, now_s)) {
+            return 0;
         }
         uint64_t pages = age_of(g, entry) >> 8;
         *depth = pages == 0 ? 0 : 64u - (unsigned)__builtin_clzll(pages);

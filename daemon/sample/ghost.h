@@ -9,12 +9,13 @@
  *
  * The table is 8-way associative; a full set forgets the ghost that is deepest in pages, so that
  * classes that evict fast do not wipe out the others', and the table reaches deeper when few
- * classes evict. Source: the shadow queues of Cidon et al., "Cliffhanger", NSDI 2016; sampling as
+ * classes evict. A ghost ends when its item would have expired: more memory would not have kept
+ * that. Source: the shadow queues of Cidon et al., "Cliffhanger", NSDI 2016; sampling as
  * in Waldspurger et al., "SHARDS", FAST 2015.
  *
- * Threading: any thread, wait-free; two evictions at once may lose one ghost. Memory: 256 KiB and 2
- * KiB for the classes, whatever the cache's size. Cost: a cache line a sampled eviction or a miss,
- * and a shared count a sampled eviction. */
+ * Threading: any thread, wait-free; two evictions at once may lose one ghost, or give one another's
+ * end. Memory: 320 KiB and 2 KiB for the classes, whatever the cache's size. Cost: a cache line a
+ * miss; two and a shared count a sampled eviction. */
 #ifndef SLATE_SAMPLE_GHOST_H
 #define SLATE_SAMPLE_GHOST_H
 #include <stdint.h>
@@ -39,8 +40,10 @@ uint32_t ghost_class_chunks(const struct ghost *, unsigned class_id);
 /* What one ghost of the class stands for: 1, 2, 4, 8 or 16 evictions. */
 unsigned ghost_weight(const struct ghost *, unsigned class_id);
 
-void ghost_evicted(struct ghost *, unsigned class_id, uint64_t key_hash);
+/* The item would have expired at expires_s, 0: never. */
+void ghost_evicted(struct ghost *, unsigned class_id, uint64_t key_hash, uint32_t expires_s,
+                   uint32_t now_s);
 /* The class that a missed key was evicted from, and the depth (0 to GHOST_DEPTHS - 1); 0: not
- * known, or deeper. */
-unsigned ghost_missed(const struct ghost *, uint64_t key_hash, unsigned *depth);
+ * known, or deeper, or expired by now. */
+unsigned ghost_missed(const struct ghost *, uint64_t key_hash, uint32_t now_s, unsigned *depth);
 #endif

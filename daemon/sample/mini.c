@@ -7,7 +7,7 @@
 #include "evict/memory.h"
 #include "sample/stream.h"
 
-enum { NODE_SHIFT = 5 };
+enum { NODE_SHIFT = 5, SWEPT_AN_INSERT = 16 };
 
 struct entry {
     struct node node;
@@ -22,7 +22,10 @@ struct mini {
     struct node_space  space;
     struct entry      *entries; /* 1 to nodes_max; 0 is none */
     uint32_t          *buckets; /* references, one for each node */
+    uint32_t          *expires_s; /* of each entry; 0: never */
     uint32_t           nodes_max, nodes, free;
+    uint32_t           mortal;  /* nodes that expire */
+    uint32_t           swept;   /* the entry looked at last for one that has */
     uint64_t           bytes, bytes_max;
 };
 
@@ -38,7 +41,8 @@ struct mini *mini_create(const struct evict_policy *policy, const struct evict_t
     }
     m->entries = calloc((size_t)nodes_max + 1, sizeof *m->entries);
     m->buckets = calloc(nodes_max, sizeof *m->buckets);
-    if (m->entries == NULL || m->buckets == NULL) {
+    m->expires_s = calloc((size_t)nodes_max + 1, sizeof *m->expires_s);
+    if (m->entries == NULL || m->buckets == NULL || m->expires_s == NULL) {
         mini_destroy(&m);
         return NULL;
     }
@@ -59,13 +63,14 @@ void mini_destroy(struct mini **taken) {
         evict_fini(&(*taken)->queue);
         free((*taken)->entries);
         free((*taken)->buckets);
+        free((*taken)->expires_s);
         free(*taken);
         *taken = NULL;
     }
 }
 
 /* The link that leads to the key's entry; it holds 0 when there is none. */
-static uint32_t *find(const struct mini *m, uint64_t hash) {
+static uint32_t *link_of(const struct mini *m, uint64_t hash) {
     uint32_t *link = &m->buckets[sample_slot(hash, m->nodes_max)];
     while (*link != 0 && m->entries[*link].hash != hash) {
         link = &m->entries[*link].next;
@@ -73,15 +78,45 @@ static uint32_t *find(const struct mini *m, uint64_t hash) {
     return link;
 }
 
+static void set_expiry(struct mini *m, uint32_t ref, uint32_t expires_s) {
+    m->mortal += (expires_s != 0) - (uint32_t)(m->expires_s[ref] != 0);
+    m->expires_s[ref] = expires_s;
+}
+
 static void drop(struct mini *m, uint32_t *link) {
     uint32_t ref = *link;
     struct entry *e = &m->entries[ref];
     evict_remove(&m->queue, &e->node);
+    set_expiry(m, ref, 0);
     m->bytes -= e->bytes;
     m->nodes--;
     *link = e->next;
     e->next = m->free;
     m->free = ref;
+}
+
+static bool expired(const struct mini *m, uint32_t ref, uint32_t now_s) {
+    return m->expires_s[ref] != 0 && m->expires_s[ref] <= now_s;
+}
+
+/* As link_of; a key that has expired is dropped first. */
+static uint32_t *find(struct mini *m, uint64_t hash, uint32_t now_s) {
+    uint32_t *link = link_of(m, hash);
+    if (m->mortal > 0 && *link != 0 && expired(m, *link, now_s)) {
+        drop(m, link);
+        return link_of(m, hash);
+    }
+    return link;
+}
+
+/* Drops those of the next entries that have expired: dead keys keep no live ones out. */
+static void sweep(struct mini *m, uint32_t now_s) {
+    for (unsigned i = 0; i < SWEPT_AN_INSERT && m->mortal > 0; i++) {
+        m->swept = m->swept < m->nodes_max ? m->swept + 1 : 1;
+        if (expired(m, m->swept, now_s)) {
+            drop(m, link_of(m, m->entries[m->swept].hash));
+        }
+    }
 }
 
 /* Makes room for so many bytes and a node. False: nothing more may go. */
@@ -92,7 +127,7 @@ static bool make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
             return false;
         }
         evict_note_evicted(&m->queue, victim);
-        drop(m, find(m, hash_of(victim)));
+        drop(m, link_of(m, hash_of(victim)));
     }
     return true;
 }
@@ -107,64 +142,75 @@ static void note_hit(struct mini *m, struct node *n, uint32_t now_s) {
     }
 }
 
-static void insert(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
-    if (bytes > m->bytes_max || !make_room(m, bytes, now_s)) {
+static void insert(struct mini *m, struct mini_item item, uint32_t now_s) {
+    sweep(m, now_s);
+    if (item.bytes > m->bytes_max || !make_room(m, item.bytes, now_s)) {
         return;
     }
-    uint32_t *link = find(m, hash), ref = m->free;
+    uint32_t *link = link_of(m, item.hash), ref = m->free;
     struct entry *e = &m->entries[ref];
     m->free = e->next;
-    *e = (struct entry){.hash = hash, .bytes = bytes};
+    *e = (struct entry){.hash = item.hash, .bytes = item.bytes};
+    set_expiry(m, ref, item.expires_s);
     node_set_time_s(&e->node, now_s);
     *link = ref;
-    m->bytes += bytes;
+    m->bytes += item.bytes;
     m->nodes++;
     evict_insert(&m->queue, &e->node, false, now_s);
 }
 
-bool mini_request(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
-    uint32_t *link = find(m, hash);
+bool mini_request(struct mini *m, struct mini_item item, uint32_t now_s) {
+    uint32_t *link = find(m, item.hash, now_s);
     struct entry *e = &m->entries[*link];
     bool hit = *link != 0;
-    if (hit && e->bytes == bytes) {
+    if (hit && e->bytes == item.bytes) {
         note_hit(m, &e->node, now_s);
         return true;
     }
     if (hit) {
         drop(m, link);
     }
-    insert(m, hash, bytes, now_s);
+    insert(m, item, now_s);
     return hit;
 }
 
 bool mini_read(struct mini *m, uint64_t hash, uint32_t now_s) {
-    uint32_t ref = *find(m, hash);
+    uint32_t ref = *find(m, hash, now_s);
     if (ref != 0) {
         note_hit(m, &m->entries[ref].node, now_s);
     }
     return ref != 0;
 }
 
-void mini_fill(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
-    if (*find(m, hash) == 0) {
-        insert(m, hash, bytes, now_s);
+void mini_fill(struct mini *m, struct mini_item item, uint32_t now_s) {
+    if (*find(m, item.hash, now_s) == 0) {
+        insert(m, item, now_s);
     }
 }
 
-void mini_store(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
-    uint32_t *link = find(m, hash);
-    if (*link != 0 && m->entries[*link].bytes == bytes) {
+void mini_store(struct mini *m, struct mini_item item, uint32_t now_s) {
+    uint32_t *link = find(m, item.hash, now_s);
+    if (*link != 0 && m->entries[*link].bytes == item.bytes) {
+        set_expiry(m, *link, item.expires_s);
         evict_renew(&m->queue, &m->entries[*link].node, false, now_s);
         return;
     }
     if (*link != 0) {
         drop(m, link);
     }
-    insert(m, hash, bytes, now_s);
+    insert(m, item, now_s);
+}
+
+void mini_touch(struct mini *m, uint64_t hash, uint32_t expires_s, uint32_t now_s) {
+    uint32_t ref = *find(m, hash, now_s);
+    if (ref != 0) {
+        set_expiry(m, ref, expires_s);
+        note_hit(m, &m->entries[ref].node, now_s);
+    }
 }
 
 void mini_delete(struct mini *m, uint64_t hash) {
-    uint32_t *link = find(m, hash);
+    uint32_t *link = link_of(m, hash);
     if (*link != 0) {
         drop(m, link);
     }
@@ -202,5 +248,6 @@ uint64_t mini_bytes_max(const struct mini *m) { return m->bytes_max; }
 
 size_t mini_memory(const struct evict_policy *policy, uint32_t nodes_max) {
     return sizeof(struct mini) + sizeof(struct entry) +
-           (size_t)nodes_max * (sizeof(struct entry) + sizeof(uint32_t) + policy->bytes_per_item);
+           (size_t)nodes_max *
+               (sizeof(struct entry) + 2 * sizeof(uint32_t) + policy->bytes_per_item);
 }

@@ -3,10 +3,12 @@
  *
  * It holds nodes as the cache's items do, so the code of evict/ runs in it unchanged: on a sample
  * of the cache's keys at the sampling rate's share of its memory (what-if), or on a whole trace at
- * full size (the simulator). A request is a get and, on a miss, a set. Memory: 36 bytes a node and
- * what the policy says an item costs it, all of it taken at the start. Threading: one thread at a
- * time. Cost: as the policy's, and two cache misses. Source of the idea: Waldspurger and others,
- * "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017. */
+ * full size (the simulator). A request is a get and, on a miss, a set. A key that has expired is
+ * not there; each insertion looks at sixteen nodes for such ones and frees them, so that few dead
+ * keys keep living ones out. Memory: 40 bytes a node and what the policy says an item costs it, all
+ * of it taken at the start. Threading: one thread at a time. Cost: as the policy's, and two cache
+ * misses. Source of the idea: Waldspurger and others, "Cache Modeling and Optimization using
+ * Miniature Simulations", USENIX ATC 2017. */
 #ifndef SLATE_SAMPLE_MINI_H
 #define SLATE_SAMPLE_MINI_H
 #include <stdbool.h>
@@ -23,16 +25,23 @@ struct mini *mini_create(const struct evict_policy *, const struct evict_tuning 
                          uint32_t nodes_max, uint64_t bytes_max);
 void         mini_destroy(struct mini **);
 
-/* One request for the key with this hash, which stands for the key. Returns whether it was there.
- * On a miss it is there from now on, unless it is heavier than the whole or the policy names no
- * victim. A key that was there with another weight is stored anew and counts as a hit. */
-bool mini_request(struct mini *, uint64_t hash, uint32_t bytes, uint32_t now_s);
+/* What is stored of a key: the hash stands for it. */
+struct mini_item {
+    uint64_t hash;
+    uint32_t bytes, expires_s; /* the latter 0: never */
+};
+/* One request for the key. Returns whether it was there. On a miss it is there from now on, unless
+ * it is heavier than the whole or the policy names no victim. A key that was there with another
+ * weight is stored anew and counts as a hit. */
+bool mini_request(struct mini *, struct mini_item, uint32_t now_s);
 /* The parts of it: a get, and the set that follows a get that missed; nothing happens when the key
  * is there by now. */
 bool mini_read(struct mini *, uint64_t hash, uint32_t now_s);
-void mini_fill(struct mini *, uint64_t hash, uint32_t bytes, uint32_t now_s);
+void mini_fill(struct mini *, struct mini_item, uint32_t now_s);
 /* a set that follows no miss */
-void mini_store(struct mini *, uint64_t hash, uint32_t bytes, uint32_t now_s);
+void mini_store(struct mini *, struct mini_item, uint32_t now_s);
+/* another time to live, if it is there */
+void mini_touch(struct mini *, uint64_t hash, uint32_t expires_s, uint32_t now_s);
 void mini_delete(struct mini *, uint64_t hash);
 
 /* For a request that comes soon: first the one, then, when that had its time, the other. */

@@ -30,7 +30,7 @@ enum recent_state {
     RECENT_WAITING, /* it missed, and its size is not known */
 };
 struct recent {
-    uint32_t tag, bytes;
+    uint32_t tag, bytes, ttl_s; /* the latter as it was stored with, 0: it does not expire */
     uint8_t  class_id, state;
 };
 
@@ -254,18 +254,19 @@ static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
     return k;
 }
 
-/* A get, and with `bytes` the set after it. */
-static bool ask(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
-    return bytes != 0 ? mini_request(m, hash, bytes, now_s) : mini_read(m, hash, now_s);
+/* A get, and with its bytes the set after it. */
+static bool ask(struct mini *m, struct mini_item item, uint32_t now_s) {
+    return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
 }
 
 /* Where the class stands apart every miniature has what the cache had. */
-static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes,
-                     uint32_t now_s, bool hit) {
+static void read_key(struct shadow *s, struct mini_item item, unsigned class_id, uint32_t now_s,
+                     bool hit) {
+    uint64_t hash = item.hash;
     bool apart = s->apart[class_id],
-         own = apart ? hit : ask(s->policy[s->own].mini, hash, bytes, now_s);
-    if (bytes != 0) {
-        curve_read(s->curve, hash, class_id, bytes);
+         own = apart ? hit : ask(s->policy[s->own].mini, item, now_s);
+    if (item.bytes != 0) {
+        curve_read(s->curve, hash, class_id, item.bytes);
     }
     struct class_tally *k = class_tally(s, class_id);
     s->reads++;
@@ -275,7 +276,7 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
         k->own_misses += !own;
     }
     for (unsigned i = 0; i < s->policies; i++) {
-        bool other = apart || i == s->own ? own : ask(s->policy[i].mini, hash, bytes, now_s);
+        bool other = apart || i == s->own ? own : ask(s->policy[i].mini, item, now_s);
         tally_count(&s->policy[i].now, hash, own, other);
         if (k != NULL && other != own) {
             *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
@@ -284,20 +285,40 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         if (sample_takes(hash, s->below >> factor_shift[i])) {
             tally_count(&s->size[i].now, hash, own,
-                  apart ? own : ask(s->size[i].mini, hash, bytes, now_s));
+                  apart ? own : ask(s->size[i].mini, item, now_s));
         }
     }
 }
 
 static void store_in(struct mini *m, const struct sample_record *r, bool fill, uint32_t now_s) {
+    struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
     if (fill) {
-        mini_fill(m, r->hash, r->bytes, now_s);
+        mini_fill(m, item, now_s);
     } else {
-        mini_store(m, r->hash, r->bytes, now_s);
+        mini_store(m, item, now_s);
     }
 }
 
-/* The set that follows a miss has happened in the miniatures, where they knew its size. */
+static uint32_t ttl_of(const struct sample_record *r, uint32_t now_s) {
+    return r->expires_s > now_s ? r->expires_s - now_s : r->expires_s != 0;
+}
+
+/* A read tells what is left of it: less than it was stored with, which may not be known. */
+static void learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
+    uint32_t left_s = ttl_of(r, now_s);
+    bool     is_new = known->bytes == 0 || left_s == 0;
+    known->ttl_s = is_new || left_s > known->ttl_s ? left_s : known->ttl_s;
+}
+
+/* What the set after a miss will store. */
+static struct mini_item item_of(uint64_t hash, const struct recent *known, uint32_t now_s) {
+    return (struct mini_item){.hash = hash,
+                              .bytes = known->bytes,
+                              .expires_s = known->ttl_s != 0 ? now_s + known->ttl_s : 0};
+}
+
+/* The set that follows a miss has happened in the miniatures, where they knew its size; with the
+ * time to live that the key had before. */
 static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known,
                       uint32_t now_s) {
     bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
@@ -319,33 +340,40 @@ static void store_key(struct shadow *s, const struct sample_record *r, const str
     }
 }
 
+/* All of them, one after the other: of each policy, then of each size; NULL behind the last. */
+static struct mini *mini_at(const struct shadow *s, unsigned i) {
+    return i < s->policies                  ? s->policy[i].mini
+           : i < s->policies + SHADOW_SIZES ? s->size[i - s->policies].mini
+                                            : NULL;
+}
+
+static void touch_key(struct shadow *s, uint64_t hash, uint32_t expires_s, uint32_t now_s) {
+    struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_touch(m, hash, expires_s, now_s);
+    }
+}
+
 static void drop_key(struct shadow *s, uint64_t hash) {
-    for (unsigned i = 0; i < s->policies; i++) {
-        mini_delete(s->policy[i].mini, hash);
+    struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_delete(m, hash);
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        mini_delete(s->size[i].mini, hash);
-    }
-    curve_gone(s->curve, hash);
 }
 
 void shadow_prefetch_later(const struct shadow *s, uint64_t hash) {
-    for (unsigned i = 0; i < s->policies; i++) {
-        mini_prefetch_bucket(s->policy[i].mini, hash);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        mini_prefetch_bucket(s->size[i].mini, hash);
+    const struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_prefetch_bucket(m, hash);
     }
     curve_prefetch_bucket(s->curve, hash);
     prefetch_to_write(&s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)]);
 }
 
 void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {
-    for (unsigned i = 0; i < s->policies; i++) {
-        mini_prefetch_key(s->policy[i].mini, hash);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        mini_prefetch_key(s->size[i].mini, hash);
+    const struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_prefetch_key(m, hash);
     }
     curve_prefetch_key(s->curve, hash);
 }
@@ -357,13 +385,27 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
     struct recent *known = recent_of(s, r->hash);
     switch ((enum sample_verb)r->verb) {
     case SAMPLE_MISS:
-        read_key(s, r->hash, known->class_id, known->bytes, now_s, false);
+        read_key(s, item_of(r->hash, known, now_s), known->class_id, now_s, false);
         known->state = known->bytes != 0 ? RECENT_FILLING : RECENT_WAITING;
         return;
-    case SAMPLE_HIT: read_key(s, r->hash, r->class_id, r->bytes, now_s, true); break;
-    case SAMPLE_STORE: store_key(s, r, known, now_s); break;
+    case SAMPLE_HIT:
+        learn_ttl(known, r, now_s);
+        known->bytes = r->bytes;
+        read_key(s, item_of(r->hash, known, now_s), r->class_id, now_s, true);
+        break;
+    case SAMPLE_STORE:
+        store_key(s, r, known, now_s);
+        known->ttl_s = ttl_of(r, now_s);
+        break;
+    case SAMPLE_TOUCH:
+        touch_key(s, r->hash, r->expires_s, now_s);
+        known->ttl_s = ttl_of(r, now_s);
+        return;
     case SAMPLE_GONE:
-        drop_key(s, r->hash);
+        if (r->expires_s == 0) { /* what expires does so in each miniature in its own time */
+            drop_key(s, r->hash);
+        }
+        curve_gone(s->curve, r->hash);
         known->state = RECENT_HELD; /* and its size may serve again */
         return;
     case SAMPLE_KEY: return;

@@ -15,6 +15,7 @@ enum sample_verb {
     SAMPLE_HIT,   /* a read found the key */
     SAMPLE_MISS,  /* a read did not: class and bytes are not known */
     SAMPLE_STORE, /* a value was stored */
+    SAMPLE_TOUCH, /* the key's item was given another time to live: class and bytes are not told */
     SAMPLE_GONE,  /* deleted, or found dead */
     SAMPLE_KEY,   /* one request of `bytes`, with its key */
 };
@@ -24,10 +25,13 @@ struct sample_record {
     /* of memory, with what is left at the chunk's and the page's end; of SAMPLE_KEY: requests it
      * stands for */
     uint32_t bytes;
-    uint8_t  class_id, verb, key_bytes, unused;
+    /* when the item expires, in seconds as clock_now_s has them; 0: never, and of SAMPLE_MISS. Of
+     * SAMPLE_GONE: when it expired; 0: it was deleted or flushed */
+    uint32_t expires_s;
+    uint8_t  class_id, verb, key_bytes;
     char     key[];
 };
-_Static_assert(sizeof(struct sample_record) == 16, "small: it is copied on the hot path");
+_Static_assert(sizeof(struct sample_record) == 24, "small: it is copied on the hot path");
 
 static inline bool sample_takes(uint64_t hash, uint32_t below) { return (uint32_t)hash < below; }
 /* Which of so many slots a sampled key has in a table: by the half of its hash that did not bring

@@ -152,7 +152,8 @@ static void play_mini(struct simulate_cell *c, const struct simulate_request *re
                       size_t count) {
     for (size_t i = 0; i < count; i++, c->requests++) {
         uint32_t now_s = CLOCK_EPOCH_S + (uint32_t)(c->requests / c->requests_per_s);
-        c->hits += mini_request(c->mini, requests[i].key.hash, 1, now_s);
+        struct mini_item item = {.hash = requests[i].key.hash, .bytes = 1};
+        c->hits += mini_request(c->mini, item, now_s);
     }
 }
 

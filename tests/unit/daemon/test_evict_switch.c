@@ -31,7 +31,7 @@ static double misses(const struct evict_policy *from, const struct evict_policy 
             mini_switch(m, to);
         }
         uint64_t n = next(&x, i);
-        bool hit = mini_request(m, key_hash((const char *)&n, sizeof n), 1, (uint32_t)(i / NODES));
+        bool hit = mini_request(m, (struct mini_item){key_hash((const char *)&n, sizeof n), 1, 0}, (uint32_t)(i / NODES));
         missed += i >= BEFORE + SETTLED && !hit;
     }
     mini_destroy(&m);
@@ -63,16 +63,16 @@ static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n
 static bool makes_room(const struct evict_policy *from, const struct evict_policy *to, uint64_t nodes, unsigned hits, bool renewed) {
     struct mini *m = mini_create(from, &tuning, (uint32_t)nodes, 0);
     for (uint64_t n = 0; n < nodes; n++) {
-        mini_request(m, hash_of(n), 1, 0);
+        mini_request(m, (struct mini_item){hash_of(n), 1, 0}, 0);
         for (unsigned i = 0; i < hits; i++) {
             mini_read(m, hash_of(n), 0);
         }
         if (renewed) {
-            mini_store(m, hash_of(n), 1, 0);
+            mini_store(m, (struct mini_item){hash_of(n), 1, 0}, 0);
         }
     }
     mini_switch(m, to);
-    mini_request(m, hash_of(nodes), 1, 0);
+    mini_request(m, (struct mini_item){hash_of(nodes), 1, 0}, 0);
     bool held = mini_read(m, hash_of(nodes), 0);
     mini_destroy(&m);
     return held;

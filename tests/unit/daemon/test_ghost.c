@@ -6,7 +6,7 @@
 #include "base/key.h"
 #include "sample/ghost.h"
 
-enum { SMALL = 1, LARGE = 2, OTHER = 3, SMALL_CHUNKS = 8000, LARGE_CHUNKS = 100 };
+enum { SMALL = 1, LARGE = 2, OTHER = 3, SMALL_CHUNKS = 8000, LARGE_CHUNKS = 100, NOW_S = 100000 };
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
 
@@ -20,7 +20,7 @@ static struct ghost *fresh(void) {
 
 static void evict(struct ghost *g, unsigned class_id, uint64_t from, uint64_t to) {
     for (uint64_t n = from; n < to; n++) {
-        ghost_evicted(g, class_id, hash_of(n));
+        ghost_evicted(g, class_id, hash_of(n), 0, NOW_S);
     }
 }
 
@@ -29,7 +29,7 @@ static uint64_t found_at(const struct ghost *g, unsigned class_id, uint64_t from
     uint64_t found = 0;
     for (uint64_t n = from; n < to; n++) {
         unsigned at;
-        if (ghost_missed(g, hash_of(n), &at) == class_id && at == depth) {
+        if (ghost_missed(g, hash_of(n), NOW_S, &at) == class_id && at == depth) {
             found += ghost_weight(g, class_id);
         }
     }
@@ -79,19 +79,61 @@ static void test_a_fast_class_leaves_room_for_a_slow_one(void) {
 static void test_a_key_has_one_ghost(void) {
     struct ghost *g = fresh();
     unsigned depth = 99;
-    ghost_evicted(g, LARGE, hash_of(7));
+    ghost_evicted(g, LARGE, hash_of(7), 0, NOW_S);
     evict(g, LARGE, 1000, 1000 + 3 * LARGE_CHUNKS);
-    is(ghost_missed(g, hash_of(7), &depth), LARGE, "an evicted key is known");
+    is(ghost_missed(g, hash_of(7), NOW_S, &depth), LARGE, "an evicted key is known");
     is(depth, 2, "at its depth");
-    ghost_evicted(g, LARGE, hash_of(7));
-    is(ghost_missed(g, hash_of(7), &depth), LARGE, "evicted again, it is known");
+    ghost_evicted(g, LARGE, hash_of(7), 0, NOW_S);
+    is(ghost_missed(g, hash_of(7), NOW_S, &depth), LARGE, "evicted again, it is known");
     is(depth, 0, "at the new depth");
-    is(ghost_missed(g, hash_of(8), &depth), 0, "another key is not");
+    is(ghost_missed(g, hash_of(8), NOW_S, &depth), 0, "another key is not");
     ghost_clear(g);
-    is(ghost_missed(g, hash_of(7), &depth), 0, "clearing forgets");
+    is(ghost_missed(g, hash_of(7), NOW_S, &depth), 0, "clearing forgets");
     ghost_set_class(g, LARGE, 0);
-    ghost_evicted(g, LARGE, hash_of(7));
-    is(ghost_missed(g, hash_of(7), &depth), 0, "a class without chunks leaves no ghosts");
+    ghost_evicted(g, LARGE, hash_of(7), 0, NOW_S);
+    is(ghost_missed(g, hash_of(7), NOW_S, &depth), 0, "a class without chunks leaves no ghosts");
+    ghost_destroy(&g);
+}
+
+static void test_a_ghost_ends_when_its_item_would_have_expired(void) {
+    struct ghost *g = fresh();
+    unsigned depth;
+    for (unsigned ttl_s = 1; ttl_s <= 20000; ttl_s = ttl_s * 5 / 4 + 1) {
+        ghost_evicted(g, LARGE, hash_of(ttl_s), NOW_S + ttl_s, NOW_S);
+        if (ghost_missed(g, hash_of(ttl_s), NOW_S + ttl_s - 1, &depth) != LARGE ||
+            ghost_missed(g, hash_of(ttl_s), NOW_S + ttl_s + 1, &depth) != 0) {
+            ok(false, "%u s to live are %u s", ttl_s, ttl_s);
+            break;
+        }
+    }
+    ghost_evicted(g, LARGE, hash_of(1), NOW_S + 100 * 86400, NOW_S);
+    is(ghost_missed(g, hash_of(1), NOW_S + 86400, &depth), LARGE, "an item of 100 days is not taken for one of a day");
+    ghost_evicted(g, LARGE, hash_of(2), 0, NOW_S);
+    is(ghost_missed(g, hash_of(2), NOW_S + 86400, &depth), LARGE, "an item that never expires has a ghost after a day");
+    ghost_evicted(g, LARGE, hash_of(2), NOW_S + 10, NOW_S);
+    is(ghost_missed(g, hash_of(2), NOW_S + 11, &depth), 0, "evicted with 10 s to live it has none after 11 s");
+    ghost_evicted(g, LARGE, hash_of(2), 0, NOW_S + 20);
+    is(ghost_missed(g, hash_of(2), NOW_S + 86400, &depth), LARGE, "and again one without an end");
+    ghost_destroy(&g);
+}
+
+/* A set of the table has eight places: those of the dead go first, though they are the latest. */
+static void test_dead_ghosts_make_room(void) {
+    enum { KEYS = 30000 };
+    struct ghost *g = fresh();
+    unsigned depth, kept = 0;
+    ghost_set_class(g, OTHER, LARGE_CHUNKS);
+    for (uint64_t n = 0; n < KEYS; n++) {
+        ghost_evicted(g, LARGE, hash_of(n % 2 == 0 ? n : 1000000 + n), n % 2 == 0 ? 0 : NOW_S + 5, NOW_S);
+    }
+    for (uint64_t n = 0; n < KEYS / 2; n++) {
+        ghost_evicted(g, OTHER, hash_of(2000000 + n), 0, NOW_S + 10);
+    }
+    ghost_set_class(g, LARGE, KEYS);
+    for (uint64_t n = 0; n < KEYS; n += 2) {
+        kept += ghost_missed(g, hash_of(n), NOW_S + 10, &depth) == LARGE;
+    }
+    ok(kept > KEYS / 2 * 3 / 4, "of %d live ghosts %u are left when as many come as others have ended", KEYS / 2, kept);
     ghost_destroy(&g);
 }
 
@@ -100,7 +142,7 @@ static void test_strangers_are_seldom_taken_for_ghosts(void) {
     unsigned depth, wrong = 0;
     evict(g, SMALL, 0, 100 * SMALL_CHUNKS);
     for (uint64_t n = 0; n < 1000000; n++) {
-        wrong += ghost_missed(g, hash_of(((uint64_t)1 << 40) + n), &depth) != 0;
+        wrong += ghost_missed(g, hash_of(((uint64_t)1 << 40) + n), NOW_S, &depth) != 0;
     }
     ok(wrong <= 10, "of a million strangers at most ten are taken for ghosts (%u)", wrong);
     ghost_destroy(&g);
@@ -110,8 +152,8 @@ static void *evict_much(void *arg) {
     struct ghost *g = arg;
     unsigned depth;
     for (uint64_t n = 0; n < 20 * SMALL_CHUNKS; n++) {
-        ghost_evicted(g, n & 1 ? SMALL : OTHER, hash_of(n));
-        ghost_missed(g, hash_of(n / 2), &depth);
+        ghost_evicted(g, n & 1 ? SMALL : OTHER, hash_of(n), 0, NOW_S);
+        ghost_missed(g, hash_of(n / 2), NOW_S, &depth);
     }
     return NULL;
 }
@@ -127,7 +169,7 @@ static void test_threads_meet(void) {
     }
     unsigned wrong = 0, depth;
     for (uint64_t n = 0; n < 20 * SMALL_CHUNKS; n++) {
-        unsigned found = ghost_missed(g, hash_of(n), &depth);
+        unsigned found = ghost_missed(g, hash_of(n), NOW_S, &depth);
         wrong += found != 0 && found != (n & 1 ? SMALL : OTHER);
     }
     is(wrong, 0, "four threads at once: no ghost has a false class");
@@ -139,6 +181,8 @@ int main(void) {
     test_a_large_class_is_sampled_whole();
     test_a_fast_class_leaves_room_for_a_slow_one();
     test_a_key_has_one_ghost();
+    test_a_ghost_ends_when_its_item_would_have_expired();
+    test_dead_ghosts_make_room();
     test_strangers_are_seldom_taken_for_ghosts();
     test_threads_meet();
     return tap_done();

@@ -59,7 +59,7 @@ static double miss_ratio(const struct evict_policy *policy, double factor, uint6
     struct mini *m = mini_create(policy, &tuning, keys, 0);
     uint64_t x = seed, misses = 0;
     for (uint64_t i = 0; i < REQUESTS; i++) {
-        bool hit = mini_request(m, hash_of(next_key(&x, i)), 1, 0);
+        bool hit = mini_request(m, (struct mini_item){hash_of(next_key(&x, i)), 1, 0}, 0);
         misses += i >= REQUESTS / 2 && !hit;
     }
     mini_destroy(&m);
@@ -76,7 +76,7 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
     set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, running, below);
     for (uint64_t i = 0; i < REQUESTS; i++) {
         uint64_t hash = hash_of(next_key(&x, i));
-        bool hit = mini_request(real, hash, 1, 0);
+        bool hit = mini_request(real, (struct mini_item){hash, 1, 0}, 0);
         if (sample_takes(hash, below)) {
             tell(s, hash, hit);
         }
@@ -297,6 +297,86 @@ static void test_a_class_apart_is_as_it_is(void) {
     shadow_destroy(&s);
 }
 
+/* A miss, and the set after it, of a key that lives so long; or a hit. */
+static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expires_s, uint32_t now_s) {
+    struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), set = RECORD(SAMPLE_STORE, hash);
+    get.expires_s = hit ? expires_s : 0;
+    set.expires_s = expires_s;
+    shadow_record(s, &get, now_s);
+    if (!hit) {
+        shadow_record(s, &set, now_s);
+    }
+}
+
+/* Half as many keys again as the cache holds come in a round, each every 150 s: the LRU misses all of them, twice the memory none. */
+static struct shadow_tally twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
+    enum { HELD = 100, ROUND = 150, ROUNDS = 6 };
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    set(s, HELD * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    for (uint32_t n = 0; n < ROUNDS * ROUND; n++) {
+        uint32_t now_s = 1000 + n;
+        uint64_t hash = hash_of(n % ROUND);
+        tell_mortal(s, hash, false, ttl_s > 0 ? now_s + ttl_s : 0, now_s);
+        if (touched) {
+            struct sample_record touch = {.hash = hash, .verb = SAMPLE_TOUCH, .expires_s = now_s + 10 * ttl_s};
+            shadow_record(s, &touch, now_s);
+        }
+    }
+    shadow_window_end(s, ROUNDS * ROUND);
+    struct shadow_tally t = shadow_size(s, 1);
+    shadow_destroy(&s);
+    return t;
+}
+
+static void test_more_memory_keeps_nothing_that_expires(void) {
+    struct shadow_tally t = twice_the_memory_in_rounds(0, false);
+    ok(t.better > 0.8 * t.reads, "twice the memory has what does not expire: %.0f of %.0f reads", t.better, t.reads);
+    t = twice_the_memory_in_rounds(2000, false);
+    ok(t.better > 0.8 * t.reads, "and what expires late: %.0f", t.better);
+    t = twice_the_memory_in_rounds(200, false);
+    ok(t.better > 0.45 * t.reads && t.better < 0.55 * t.reads, "every other time what expires in the second round: %.0f", t.better);
+    t = twice_the_memory_in_rounds(100, false);
+    ok(t.better <= 0 && t.reads > 0, "but nothing of what expires before: %.0f", t.better);
+    t = twice_the_memory_in_rounds(100, true);
+    ok(t.better > 0.8 * t.reads, "unless a touch has it live longer: %.0f", t.better);
+}
+
+/* A read tells what is left of a time to live, so that what a miniature stores after it lives no shorter. */
+static void test_a_read_does_not_shorten_a_life(void) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    set(s, 1 << 20, 0, &evict_lru, UINT32_MAX);
+    tell_mortal(s, hash_of(1), false, 1100, 1000);
+    tell_mortal(s, hash_of(1), true, 1100, 1090);
+    struct sample_record gone = {.hash = hash_of(1), .verb = SAMPLE_GONE, .expires_s = 1100}, miss = RECORD(SAMPLE_MISS, hash_of(1));
+    shadow_record(s, &gone, 1100);
+    shadow_record(s, &miss, 1100);
+    tell_mortal(s, hash_of(1), true, 1200, 1199);
+    shadow_record(s, &miss, 1200);
+    shadow_window_end(s, 5);
+    is(shadow_policy(s, 0).own_misses, 3, "stored again at 1100 s it is there at 1199 s, and not at 1200 s");
+    shadow_destroy(&s);
+}
+
+static void test_the_dead_keep_no_living_out(void) {
+    enum { NODES = 200 };
+    for (unsigned i = 0; evict_policies[i] != NULL; i++) {
+        struct mini *m = mini_create(evict_policies[i], &tuning, NODES, 0);
+        unsigned kept = 0;
+        for (uint64_t n = 0; n < NODES; n++) {
+            mini_request(m, (struct mini_item){hash_of(n), 1, n % 2 == 0 ? 110 : 0}, 100);
+        }
+        for (uint64_t n = 0; n < NODES / 2; n++) {
+            mini_request(m, (struct mini_item){hash_of(1000 + n), 1, 0}, 120);
+        }
+        for (uint64_t n = 1; n < NODES; n += 2) {
+            kept += mini_read(m, hash_of(n), 120);
+        }
+        is(kept, NODES / 2, "%s: as many new keys as have expired push out none that has not", evict_policies[i]->name);
+        ok(!mini_read(m, hash_of(0), 120) && mini_nodes(m) == NODES, "and take the places of those");
+        mini_destroy(&m);
+    }
+}
+
 int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     test_near_full_simulations(seed);
@@ -309,5 +389,8 @@ int main(void) {
     test_a_deleted_key_misses_everywhere();
     test_windows_count_alike_at_any_rate();
     test_a_class_apart_is_as_it_is();
+    test_more_memory_keeps_nothing_that_expires();
+    test_a_read_does_not_shorten_a_life();
+    test_the_dead_keep_no_living_out();
     return tap_done();
 }

@@ -85,6 +85,58 @@ static void test_what_the_cache_tells(void) {
     end(&s);
 }
 
+/* What became of the records of one sampled key: the last of each verb. */
+static void take_last(struct setup *s, struct sample_record last[SAMPLE_KEY + 1]) {
+    struct cache_samples samples;
+    memset(last, 0, (SAMPLE_KEY + 1) * sizeof *last);
+    while (cache_take_samples(s->cache, 0, &samples) && samples.used > 0) {
+        for (const struct sample_record *r = NULL; (r = cache_sample_next(&samples, r)) != NULL;) {
+            last[r->verb] = *r;
+        }
+    }
+}
+
+static void test_times_to_live_are_told(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct sample_record last[SAMPLE_KEY + 1];
+    struct cache_view view;
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    uint32_t at_s = clock_now_s();
+    cache_turn_begin(s.ct);
+    struct cache_store store = {.mode = CACHE_SET, .value = value, .value_bytes = 10, .exptime_s = at_s + 1000};
+    cache_store(s.ct, &key, &store, NULL);
+    fixture_get(s.ct, 1, out);
+    take_last(&s, last);
+    is(last[SAMPLE_STORE].expires_s, at_s + 1000, "a store tells when its item expires");
+    is(last[SAMPLE_HIT].expires_s, at_s + 1000, "and a read");
+    store.mode = CACHE_APPEND;
+    store.exptime_s = 0;
+    cache_store(s.ct, &key, &store, NULL);
+    take_last(&s, last);
+    is(last[SAMPLE_STORE].expires_s, at_s + 1000, "an append that of the item it appends to");
+    cache_touch(s.ct, &key, at_s + 2000);
+    take_last(&s, last);
+    is(last[SAMPLE_TOUCH].expires_s, at_s + 2000, "a touch its new time");
+    cache_fetch(s.ct, &key, &(struct cache_fetch){.touch = true, .exptime_s = at_s + 5, .want_value = true}, out, &view);
+    take_last(&s, last);
+    is(last[SAMPLE_TOUCH].expires_s, at_s + 5, "and a read that touches");
+    cache_turn_end(s.ct);
+    clock_shift(10);
+    cache_turn_begin(s.ct);
+    fixture_get(s.ct, 1, out);
+    take_last(&s, last);
+    ok(last[SAMPLE_GONE].expires_s == at_s + 5 && last[SAMPLE_MISS].hash == last[SAMPLE_GONE].hash, "a read that finds it expired tells when that was");
+    store.mode = CACHE_SET;
+    cache_store(s.ct, &key, &store, NULL);
+    cache_delete(s.ct, &key, &(struct cache_delete){0});
+    take_last(&s, last);
+    ok(last[SAMPLE_GONE].hash != 0 && last[SAMPLE_GONE].expires_s == 0, "a delete tells of no end");
+    cache_turn_end(s.ct);
+    clock_shift(-10);
+    end(&s);
+}
+
 static void test_off_costs_nothing(void) {
     struct setup s = fresh(&evict_s3fifo, 0, false);
     unsigned n[SAMPLE_KEY + 1];
@@ -109,6 +161,43 @@ static void test_off_costs_nothing(void) {
     ask(&s, 2);
     is(take(&s, n), 0, "and off again");
     end(&s);
+}
+
+/* Half as many keys again as the LRU keeps come in rounds of 150 s: all of them miss. What twice the memory would have. */
+static double promised_by_twice_the_memory(uint32_t ttl_s) {
+    enum { ROUND_S = 150, ROUNDS = 5 };
+    struct setup s = fresh(&evict_lru, 1, false);
+    struct whatif_facts f;
+    uint64_t keys = s.items * 3 / 2;
+    int64_t shifted_s = 0;
+    for (uint64_t i = 0; i < ROUNDS * keys; i++) {
+        char name[64];
+        struct key key = fixture_key(name, i % keys);
+        int64_t due_s = (int64_t)(i * ROUND_S / keys);
+        clock_shift(due_s - shifted_s);
+        shifted_s = due_s;
+        cache_turn_begin(s.ct);
+        if (fixture_get(s.ct, i % keys, out) < 0) {
+            struct cache_store store = {.mode = CACHE_SET, .value = value, .value_bytes = VALUE_BYTES,
+                                        .exptime_s = ttl_s > 0 ? clock_now_s() + ttl_s : 0};
+            cache_store(s.ct, &key, &store, NULL);
+        }
+        cache_turn_end(s.ct);
+        if (i % 16 == 0) {
+            whatif_tend_at(s.whatif, now_us += 16 * REQUEST_US);
+        }
+    }
+    whatif_facts(s.whatif, &f);
+    ok(f.windows > 0 && f.hit_ratio_longer < 0.01, "keys in rounds, to live %u s, miss: %.4f hit", ttl_s, f.hit_ratio_longer);
+    end(&s);
+    clock_shift(-shifted_s);
+    return f.at_size[1];
+}
+
+static void test_more_memory_promises_nothing_that_expires(void) {
+    double always = promised_by_twice_the_memory(0), longer = promised_by_twice_the_memory(1000), shorter = promised_by_twice_the_memory(100);
+    ok(always > 0.5 && longer > 0.5, "with twice the memory %.4f would hit, or %.4f if they expire later", always, longer);
+    ok(shorter < 0.01, "but %.4f of those that expire before they come again", shorter);
 }
 
 static void test_drops_are_counted(void) {
@@ -350,6 +439,8 @@ int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     clock_start();
     test_what_the_cache_tells();
+    test_times_to_live_are_told();
+    test_more_memory_promises_nothing_that_expires();
     test_off_costs_nothing();
     test_drops_are_counted();
     test_threads_and_a_reader();
