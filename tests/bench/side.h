@@ -35,7 +35,7 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
     s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
     s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &(struct tune_config){
         .automove = defaults.slab_automove, .ratio = defaults.slab_automove_ratio, .window_s = (unsigned)defaults.slab_automove_window,
-        .reassign = defaults.slab_reassign, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
+        .reassign = defaults.slab_reassign, .geometry_auto = defaults.slab_geometry_auto, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
         .sample_follow = follow, .worker_count = 1, .by_hand = true});
     if (s.tuner == NULL) {
         fprintf(stderr, "out of memory\n");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "serve/admin/admin.h"
 #include "serve/waiting.h"
 
@@ -17,10 +18,26 @@ struct ordered {
     char                   said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
 };
 
+/* Sizes that somebody wants would not stay while the server fits them by itself. */
+static void end_following(struct command_context *ctx) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    server_settings(ctx->server, &from);
+    to = from;
+    to.slab_geometry_auto = false;
+    if (!admin_change(ctx, &from, &to, why)) {
+        log_warn("slab_geometry_auto stays on: it %s", why);
+    }
+}
+
 static void tell_answer(struct waiting *w, struct command_context *ctx) {
     const struct ordered *o = (const struct ordered *)w;
+    enum geometry_verb verb = o->order->verb;
     if (strncmp(o->order->answer, "OK", 2) == 0 && !o->order->dry) {
         admin_audit(ctx, "slabs geometry", o->said);
+        if (verb == GEOMETRY_FACTOR || verb == GEOMETRY_SIZES || verb == GEOMETRY_REVERT) {
+            end_following(ctx);
+        }
     }
     text_out_printf(ctx->out, "%s\r\n", o->order->answer);
 }

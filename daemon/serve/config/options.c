@@ -86,12 +86,14 @@ static void read_bundle(struct settings *s, const struct setting *row) {
     if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
         s->no_chunked_items = true;
         s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
+        give(s, "slab_geometry_auto", "no");
         give(s, "slab_automove", "off");
         give(s, "hash_algorithm", "jenkins");
     } else if (strcmp(row->field, "like_memcached") == 0 && s->like_memcached) {
         give(s, "policy", "slru");
         give(s, "slab_automove", "1");
         give(s, "hash_algorithm", "murmur3");
+        give(s, "slab_geometry_auto", "no");
     }
 }
 

@@ -246,8 +246,9 @@
       "crawler") \
     X(FLAG, like_memcached, NULL, OPT_EXTENDED, "like_memcached", false, 0, 0, "flag", STARTUP, \
       TUNING, \
-      "memcached's own choices: policy slru, slab_automove=1, and slab_global_page_pool counts " \
-      "the pages that classes gave back; options behind it may change them again") \
+      "memcached's own choices: policy slru, slab_automove=1, chunk sizes that stay, and " \
+      "slab_global_page_pool counts the pages that classes gave back; options behind it may " \
+      "change them again") \
     X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, \
       "megabytes", STARTUP, NETWORK, \
       "accepted without effect, as in memcached: read_buf_mem_limit bounds replies too") \
@@ -320,10 +321,12 @@
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, \
       "parts of the cache with a lock each, a power of two; 0: one for 16 MB, and two for each " \
       "thread") \
-    X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", false, 0, 0, "flag", \
+    X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", true, 0, 0, "flag", \
       RUNTIME, TUNING, \
       "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page " \
-      "more; it looks as the memory fills, and each minute") \
+      "more; it looks as the memory fills, and each minute; off where it is not asked for, but " \
+      "-f, -n, slab_sizes, like_memcached or no_modern is, or that no page moves by itself " \
+      "(slab_automove=off, no_slab_reassign)") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, \

@@ -54,8 +54,28 @@ static void settle_process_memory(struct settings *s) {
     }
 }
 
+static bool is_given(const struct settings *s, const char *field) {
+    return s->given[setting_find(field, strlen(field)) - setting_table];
+}
+
+static bool moves_pages(const struct settings *s) {
+    const char *argument;
+    return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
+}
+
+/* Who asks for chunk sizes has them as long as nobody asks for others; and who asks that no page
+ * moves by itself means these pages, too. */
+static void settle_geometry(struct settings *s) {
+    bool sizes = is_given(s, "factor") || is_given(s, "chunk_size") || s->slab_sizes,
+         still = !s->slab_reassign || (is_given(s, "slab_automove") && !moves_pages(s));
+    if (!is_given(s, "slab_geometry_auto") && (sizes || still || !is_slab(s))) {
+        s->slab_geometry_auto = false;
+    }
+}
+
 bool settings_settle(struct settings *s, char *why) {
     settle_process_memory(s);
+    settle_geometry(s);
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
     }
@@ -78,11 +98,6 @@ bool settings_settle(struct settings *s, char *why) {
 
 const char *settings_auth_file(const struct settings *s) {
     return strcmp(s->auth_file, "no") != 0 ? s->auth_file : NULL;
-}
-
-static bool moves_pages(const struct settings *s) {
-    const char *argument;
-    return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
 }
 
 /* Memory, and what an item and a chunk of it may take. */

@@ -73,7 +73,7 @@ void geometry_look_ahead(const struct geometry_change *, const struct size_list 
 double geometry_gain_pct(const struct geometry_outlook *); /* more items */
 /* Measures the items, notes what sizes fitted to them would gain, and with slab_geometry_auto
  * begins a change to these, if that is what an order would need to gain, and a page's worth of
- * items. For when no change is under way. */
+ * items, and items fill half of the pages in use. For when no change is under way. */
 void geometry_look(struct geometry_change *);
 
 /* --- facts.c: what it tells --- */

@@ -74,11 +74,18 @@ static void note_look(struct geometry_change *g, double gain_pct) {
     lock_release(&g->lock);
 }
 
+/* Few items may already have a page of each of many classes, and tell nothing of those to come. */
+static bool is_evidence(const struct geometry_change *g) {
+    double out = atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out,
+                                      memory_order_relaxed);
+    return g->sizes.taken_bytes * g->sizes.every >= out * PAGE_BYTES / 2;
+}
+
 /* A gain of less than a page is within the rounding of pages: the next look might say the
  * opposite. */
 static bool is_time(const struct geometry_change *g, const struct geometry_outlook *k) {
     double gain_pct = geometry_gain_pct(k);
-    return atomic_load_explicit(&g->follow, memory_order_relaxed) &&
+    return atomic_load_explicit(&g->follow, memory_order_relaxed) && is_evidence(g) &&
            gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 

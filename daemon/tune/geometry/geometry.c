@@ -19,7 +19,9 @@ enum {
     STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
     /* over pages in use, before the next range is converted and they wait for the end */
     PASSES_IN_USE = 3,
-    FIRST_LOOK_SHARE = 8, /* the first look comes when this part of the memory is in use */
+    /* The first look comes when so many pages are in use, or this part of a smaller memory. */
+    FIRST_LOOK_PAGES = 8,
+    FIRST_LOOK_SHARE = 8,
 };
 
 static void current_sizes(const struct geometry_change *g, struct size_list *now) {
@@ -301,7 +303,7 @@ static void work(struct geometry_change *g, uint64_t now_us) {
     geometry_tell(g);
 }
 
-/* The part of the memory that is in use at the next look: twice as much as now, or all. */
+/* The pages that are in use at the next look: twice as many as now, or all. */
 static uint32_t next_look_pages(const struct arena *a) {
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
              out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
@@ -309,6 +311,7 @@ static uint32_t next_look_pages(const struct arena *a) {
         return UINT32_MAX;
     }
     uint32_t pages = limit / FIRST_LOOK_SHARE > 0 ? limit / FIRST_LOOK_SHARE : 1;
+    pages = pages < FIRST_LOOK_PAGES ? pages : FIRST_LOOK_PAGES;
     while (pages <= out) {
         pages = pages < limit / 2 ? pages * 2 : limit;
     }

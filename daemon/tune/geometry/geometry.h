@@ -6,9 +6,10 @@
  *        page, pages of the retired class are emptied one by one -> its id is free
  *
  * Without an order it looks whether sizes fitted to the items of now would hold more; it tells
- * that, and with slab_geometry_auto does it. It looks each minute, and when an eighth, a quarter, a
- * half and all of the memory is in use: the earlier the sizes fit, the fewer pages have to be
- * emptied, and while the pool has pages nothing is evicted for it.
+ * that, and with slab_geometry_auto does it. It looks each minute, when 8 pages are in use, or an
+ * eighth of a smaller memory, and whenever that has doubled until the memory is full: the earlier
+ * the sizes fit, the fewer pages have to be emptied, and while the pool has pages nothing is
+ * evicted for it.
  *
  * Pages are emptied at a pace: a share of all pages a second. They are emptied GEOMETRY_HASTE times
  * as fast while a new class evicts though old pages are left, for that would cost hits; and while

@@ -149,12 +149,6 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
         answer(o, "NOREVERT the chunk sizes have not been changed since the start");
         return;
     }
-    if (o->verb != GEOMETRY_AUTO && !o->dry &&
-        atomic_load_explicit(&g->follow, memory_order_relaxed)) {
-        answer(o, "AUTO slab_geometry_auto is on, which would soon fit the sizes again: config set "
-                  "slab_geometry_auto no");
-        return;
-    }
     geometry_measure(g);
     if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
         return;

@@ -80,10 +80,14 @@ local function histogram_of(client, now, source)
     return histogram
 end
 
-local function sizes_text_of(now, histogram, judged, best, factor, factor_judged)
+local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
     local saved = judged.waste_ratio - best.waste_ratio
     if saved < NO_GAIN then
-        return "leave the chunk sizes as they are, they are as good. The best would be"
+        return "leave the chunk sizes as they are, they are as good" .. (by_itself and "" or ". The best would be")
+    elseif by_itself then
+        return ("other sizes would save %s of %s: leave that to the server, which fits its sizes by itself "
+            .. "(slab_geometry_auto) where it holds 2 %% more items, and a page more"):format(
+            units.bytes(judged.taken_bytes - best.taken_bytes), units.bytes(judged.taken_bytes))
     end
     local words = ("other sizes would save %s of %s"):format(units.bytes(judged.taken_bytes - best.taken_bytes),
         units.bytes(judged.taken_bytes))
@@ -99,6 +103,12 @@ end
 local function over_limit_text(now, over)
     return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
         units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":")
+end
+
+-- Whether the server fits its sizes by itself, so that nothing need be asked for.
+local function fits_by_itself(client, now)
+    local change = now.slated and require("slate.facts.geometry").read(client)
+    return change and change.auto == "yes"
 end
 
 -- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: its own sizes, or
@@ -153,9 +163,10 @@ function M.sizes(context, client, options)
     if prediction then
         ask_waste(client, histogram, prediction, judged, best, by_factor, factor)
     end
+    local by_itself = fits_by_itself(client, now)
     local over = require("slate.judge.held").over(now)
-    local text = over and over.is_much and over.is_by_classes and over_limit_text(now, over)
-        or sizes_text_of(now, histogram, judged, best, factor, by_factor)
+    local text = not by_itself and over and over.is_much and over.is_by_classes and over_limit_text(now, over)
+        or sizes_text_of(now, histogram, judged, best, factor, by_factor, by_itself)
     local unseen, unseen_most = advise.unseen(histogram, advise.whole(best_sizes, chunk_max))
     return {
         facts = {
@@ -174,7 +185,7 @@ function M.sizes(context, client, options)
                 row_of("best sizes", "below", best),
             },
         },
-        text = text, commands = size_commands(now, best_sizes, order),
+        text = text, commands = by_itself and {} or size_commands(now, best_sizes, order),
         source = histogram.source, items = histogram.items, unseen_waste_ratio = unseen,
         unseen_waste_most_ratio = unseen_most, waste_ratio = judged.waste_ratio, sizes = best_sizes,
         sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,

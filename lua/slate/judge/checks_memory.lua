@@ -43,11 +43,18 @@ local function change_under_way(about)
         or nil
 end
 
+-- Whether the server fits its chunk sizes to the items by itself: then nobody need ask for others.
+local function fits_sizes(about)
+    return about.geometry and about.geometry.auto == "yes"
+end
+
 -- What gives memory back that is held beyond the limit.
 local function against_held(about, over)
     if over.is_by_classes then
-        return change_under_way(about) or (about.now.slated
-            and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
+        return change_under_way(about) or (fits_sizes(about)
+            and "it makes fewer classes by itself (slab_geometry_auto) where that holds more items; or start it with "
+                .. "-m %d or more"
+            or about.now.slated and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
             or "start it with fewer classes (a larger -f), or with -m %d or more"):format(over.classes)
     elseif about.settings.slab_reassign == false then
         return "it was started without slab_reassign, so no page is given back: start it again"
@@ -171,13 +178,16 @@ function CHECKS.waste(about, add)
     local fills = (about.general.evictions or 0) > 0 or total.page_bytes > FILLS_FROM_RATIO * (total.limit_bytes or 0)
     if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and fills then
         add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
-            units.percent(total.waste_ratio)), change_under_way(about) or "slatectl advise sizes", "class.waste")
+            units.percent(total.waste_ratio)), change_under_way(about)
+            or fits_sizes(about) and "it fits its chunk sizes by itself (slab_geometry_auto) where that holds 2 % more "
+                .. "items: slatectl geometry tells how it goes"
+            or "slatectl advise sizes", "class.waste")
     end
 end
 
 function CHECKS.geometry(about, add)
     local change = about.geometry
-    local advice = change and change.auto ~= "yes" and require("slate.facts.geometry").advice(change)
+    local advice = change and not fits_sizes(about) and require("slate.facts.geometry").advice(change)
     if advice then
         add("note", advice, "slatectl geometry auto, or for good: slatectl set slab_geometry_auto yes",
             "geometry.auto_gain")

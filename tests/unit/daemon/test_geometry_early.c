@@ -54,6 +54,16 @@ static void test_the_first_look_comes_at_an_eighth(void) {
     rig_close(&r);
 }
 
+static void test_few_items_of_many_classes_tell_nothing(void) {
+    struct rig r;
+    open_by_hand(&r, true);
+    fill(&r, 200, 20, 8000); /* more pages than an eighth of the memory has, nearly empty */
+    tend(&r, 2, 100);
+    tend(&r, 80, 100);
+    is(facts_of(&r).generation, 0, "while pages are nearly empty nothing is fitted");
+    rig_close(&r);
+}
+
 static void test_each_doubling_is_a_look(void) {
     struct rig r;
     open_by_hand(&r, true);
@@ -81,6 +91,7 @@ static void test_nothing_changes_where_it_is_off(void) {
 int main(void) {
     clock_start();
     test_the_first_look_comes_at_an_eighth();
+    test_few_items_of_many_classes_tell_nothing();
     test_each_doubling_is_a_look();
     test_nothing_changes_where_it_is_off();
     return tap_done();

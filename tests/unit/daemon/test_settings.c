@@ -136,6 +136,24 @@ static void test_extended_options(void) {
     accepts("-o tail_repair_time=30,slab_automove_freeratio=0.02,read_buf_mem_limit=16");
 }
 
+static void test_who_asks_for_chunk_sizes_or_still_pages_keeps_them(void) {
+    shows("-m 64", "slab_geometry_auto", "yes");
+    shows("-f 1.25", "slab_geometry_auto", "no");
+    shows("-n 32", "slab_geometry_auto", "no");
+    shows("-o slab_sizes=96-200-1000", "slab_geometry_auto", "no");
+    shows("-o like_memcached", "slab_geometry_auto", "no");
+    shows("-o no_modern", "slab_geometry_auto", "no");
+    shows("-o no_slab_reassign", "slab_geometry_auto", "no");
+    shows("-o slab_automove=0", "slab_geometry_auto", "no");
+    shows("-o slab_automove=2", "slab_geometry_auto", "yes");
+    shows("--store=heap", "slab_geometry_auto", "no");
+    shows("-o no_slab_geometry_auto", "slab_geometry_auto", "no");
+    shows("-f 1.5 -o slab_geometry_auto", "slab_geometry_auto", "yes");
+    shows("-o like_memcached,slab_geometry_auto", "slab_geometry_auto", "yes");
+    shows("-o slab_geometry_auto,like_memcached", "slab_geometry_auto", "no");
+    shows("-o no_like_memcached", "slab_geometry_auto", "yes");
+}
+
 static void test_bad_values_are_refused(void) {
     refuses("-p 70000", "-p wants a whole number from -1 to 65535, not \"70000\"");
     refuses("-p 80x", "-p wants a whole number from -1 to 65535, not \"80x\"");
@@ -356,6 +374,7 @@ int main(void) {
     test_defaults_are_memcacheds();
     test_values_are_read_and_shown();
     test_extended_options();
+    test_who_asks_for_chunk_sizes_or_still_pages_keeps_them();
     test_bad_values_are_refused();
     test_options_of_absent_features_say_so();
     test_actions();
