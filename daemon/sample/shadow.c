@@ -195,6 +195,12 @@ static void scale_tallies(struct shadow *s, double by) {
     }
 }
 
+void shadow_forget_sizes(struct shadow *s) {
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        s->size[i].now = s->size[i].past = (struct tally){0};
+    }
+}
+
 void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes,
                 const struct evict_policy *running, uint32_t below) {
     bool fewer = below < s->below;
@@ -226,9 +232,7 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
     for (unsigned i = 0; i < s->policies; i++) { /* counted against another */
         s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        s->size[i].now = s->size[i].past = (struct tally){0};
-    }
+    shadow_forget_sizes(s);
     memset(s->classes, 0, s->classes_max * sizeof *s->classes);
 }
 

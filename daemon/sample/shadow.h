@@ -45,6 +45,8 @@ struct shadow_tally {
 };
 /* The hit ratio to expect, given the real one of today. */
 double shadow_hit_ratio(const struct shadow_tally *, double real_hit_ratio);
+/* its standard error, as far as the sample of the keys makes it */
+double shadow_error(const struct shadow_tally *, double real_hit_ratio);
 
 struct shadow;
 /* For as many keys at today's size as fit `memory_bytes`, from SHADOW_NODES_MIN to
@@ -61,6 +63,8 @@ size_t         shadow_memory_least(void);
 void shadow_set(struct shadow *, uint64_t cache_bytes, const struct share_classes *,
                 const struct evict_policy *running, uint32_t below);
 const struct evict_policy *shadow_running(const struct shadow *);
+/* The cache's memory is another, so what was counted of other sizes is of sizes it never was. */
+void shadow_forget_sizes(struct shadow *);
 
 /* For the record after the next, and for the next: what they touch is on its way while others are
  * worked on. */

@@ -43,6 +43,14 @@ double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
     return miss_ratio < 1 ? 1 - miss_ratio : 0;
 }
 
+double shadow_error(const struct shadow_tally *t, double real_hit_ratio) {
+    double scale = t->own_misses > 0 ? (1 - real_hit_ratio) / t->own_misses
+                   : t->reads > 0    ? 1 / t->reads
+                                     : 0;
+    /* where none of the reads differed, the next may */
+    return fmax(t->deviation, 1) * scale;
+}
+
 /* The variance of a sum of so many independent parts, from how they differ; never less than if each
  * read were a part. */
 static double variance(const struct tally *t) {

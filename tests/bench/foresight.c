@@ -8,7 +8,8 @@
  * VALUES is as for `slated --simulate --value-bytes`. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
  * window of the samples ends, once the cache has evicted, what it predicts is held against what the real caches had, their
  * windows weighted as the samples' are. Prints, as JSON, the mean over windows of
- * both ratios and of the absolute error at each size. */
+ * both ratios, of the absolute error and of the band at each size, and how many of the windows in which a forecast was told had the real
+ * ratio within the band. */
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ struct sample {
 
 struct error {
     double real, predicted, off, points;
+    double told, band, within;
 };
 
 struct bench {
@@ -57,9 +59,21 @@ static void take_window(struct faded *f, const struct side *of) {
     f->hits_before = of->hits;
 }
 
+/* The band of a forecast, where one was told. */
+static void weigh_band(struct error *e, const struct forecast_told *t, unsigned size, double real) {
+    unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* that of now is between them */
+    if (t->enough) {
+        e->told += 1;
+        e->band += t->band[point];
+        e->within += fabs(t->hit_ratio[point] - real) <= t->band[point];
+    }
+}
+
 static void compare(struct bench *b, struct sample *s) {
     struct whatif_facts facts;
+    struct forecast_log log;
     whatif_facts(tuner_whatif(s->side.tuner), &facts);
+    whatif_forecasts(tuner_whatif(s->side.tuner), &log);
     if (facts.windows == s->windows) {
         return;
     }
@@ -73,6 +87,7 @@ static void compare(struct bench *b, struct sample *s) {
             e->predicted += facts.at_size[i];
             e->off += fabs(facts.at_size[i] - real);
             e->points += 1;
+            weigh_band(e, &log.told, i, real);
         }
     }
 }
@@ -132,8 +147,9 @@ static void report(const struct bench *b) {
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         const struct error *e = &b->errors[i];
         double points = e->points > 0 ? e->points : 1;
-        printf("%s{\"factor\":%g,\"real\":%.4f,\"predicted\":%.4f,\"error\":%.4f}", i > 0 ? "," : "", shadow_factor[i], e->real / points,
-               e->predicted / points, e->off / points);
+        double told = e->told > 0 ? e->told : 1;
+        printf("%s{\"factor\":%g,\"real\":%.4f,\"predicted\":%.4f,\"error\":%.4f,\"told\":%.0f,\"band\":%.4f,\"within\":%.4f}", i > 0 ? "," : "",
+               shadow_factor[i], e->real / points, e->predicted / points, e->off / points, e->told, e->band / told, e->within / told);
         off += e->off / points / (SHADOW_SIZES + 1); /* today's is known, without error */
     }
     printf("],\"error\":%.4f}\n", off);

@@ -134,6 +134,48 @@ describe("slated's sampled keys", function()
         assert.are.equal(3, #json.decode((slatectl("hotkeys 3 --json"))).keys)
     end)
 
+    it("tell a forecast with its band once they have enough for it, and keep what came true", function()
+        start("-o", "sample_rate=1")
+        local before = stats("forecast")
+        assert.are.equal("no", before.enough)
+        assert.truthy(before.lacks:find("^0 of 4 quarters of a turnover") or before.lacks == "nothing was counted yet",
+            before.lacks)
+        assert.is_nil(before["x2:hit_ratio"])
+        assert.is_nil(stats("curve").hit_ratio_x2)
+        wait_for(function()
+            load(1)
+            return stats("forecast").enough == "yes"
+        end)
+        local told, curve = stats("forecast"), stats("curve")
+        assert.are.equal("nothing", told.lacks)
+        for _, size in ipairs({ "x0.5", "x1", "x2", "x4" }) do
+            local ratio = tonumber(told[size .. ":hit_ratio"])
+            assert.is_true(tonumber(told[size .. ":low"]) <= ratio and ratio <= tonumber(told[size .. ":high"]), size)
+            assert.is_true(size == "x1" or tonumber(curve["band_" .. size]) > 0, size)
+        end
+        assert.are.equal("0", told.made)
+
+        assert.are.equal("OK", wire.ask(connection, "cache_memlimit 10"))
+        wait_for(function()
+            load(1)
+            return stats("forecast").came == "1"
+        end)
+        local after = stats("forecast")
+        assert.are.same({ "1", "came", tostring(8 << 20), tostring(10 << 20) },
+            { after.made, after["1:state"], after["1:was"], after["1:is"] })
+        for _, field in ipairs({ "before", "expected", "band", "came" }) do
+            local ratio = tonumber(after["1:" .. field])
+            assert.is_true(ratio >= 0 and ratio <= 1, field)
+        end
+        local beyond = math.abs(after["1:came"] - after["1:expected"]) - after["1:band"]
+        if math.abs(beyond) > 0.0002 then -- they are rounded
+            assert.are.equal(beyond < 0 and "1" or "0", after.within)
+        end
+        assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
+        assert.are.equal("nothing is sampled", stats("forecast").lacks)
+        assert.are.equal("CLIENT_ERROR usage: stats forecast", wire.ask(connection, "stats forecast 1"))
+    end)
+
     it("count how long ago evicted items were used", function()
         start()
         load(1)

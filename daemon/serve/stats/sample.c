@@ -47,13 +47,18 @@ enum { HOT_SHOWN = 20 };
     X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
       "under the LRU in these bytes; point:BYTES lines give it for other sizes")
 
-/* Rows of the whole cache under its own policy, from miniature caches of these sizes. */
+/* Rows of the whole cache under its own policy, from miniature caches of these sizes, once the
+ * sample has enough for them (stats forecast). */
 #define SIZES_STATS(X) \
     X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], "to expect with half the memory") \
     X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, \
       "of today's, over some five turnovers of the cache, as the others") \
     X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], "to expect with twice the memory") \
-    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], "to expect with four times the memory")
+    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], "to expect with four times the memory") \
+    X(band_x0.5, gauge, ratio, RATIO4, log.told.band[0], \
+      "give or take for half the memory: four of five forecasts are meant to lie within it") \
+    X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "the same, for twice the memory") \
+    X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "the same, for four times the memory")
 /* clang-format on */
 #define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
 #define STATS_PUT_RATIO4(name, value) \
@@ -108,6 +113,7 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
     uint32_t class_id = SLAB_CLASS_NONE;
     struct whatif_curve c;
     struct whatif_facts f;
+    struct forecast_log log;
     if (w->count > 3) {
         text_out_str(out, "CLIENT_ERROR usage: stats curve [class]\r\n");
         return;
@@ -118,8 +124,9 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
     }
     bool known = whatif_curve(whatif, class_id, &c);
     whatif_facts(whatif, &f);
+    whatif_forecasts(whatif, &log);
     CURVE_STATS(STATS_PUT)
-    if (known && class_id == SLAB_CLASS_NONE && f.windows > 0) {
+    if (known && class_id == SLAB_CLASS_NONE && log.told.enough) {
         SIZES_STATS(STATS_PUT)
     }
     for (unsigned i = 0; known && i < WHATIF_POINTS; i++) {

@@ -28,6 +28,9 @@ enum {
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
     READS_MIN = 64,          /* sampled, before a curve is shown */
 };
+/* a memory that is so much larger or smaller is another; less is what other parts of the process
+ * leave today */
+#define RESIZED_RATIO 0.05
 #define HOT_FADE_US (60 * CLOCK_SECOND_US)
 
 struct reads {
@@ -49,12 +52,14 @@ struct whatif {
     struct reads   lately, longer;
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
+    struct forecast_log forecasts;
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
 
     /* The tending thread's own. */
     struct cache_samples samples;
     unsigned steps;              /* the rate is so many of them lower than what was set */
     double   adopted;            /* the rate of which that is */
+    uint64_t sized_bytes;        /* of the cache, when sizes began to be counted */
     uint32_t key_every;
     uint64_t hits_before, misses_before;
     uint64_t rest_us, second_us, fade_us;
@@ -159,6 +164,7 @@ static void unmake(struct whatif *w) {
     w->hot = NULL;
     w->changed_window = 0;
     w->lately = w->longer = (struct reads){0};
+    w->forecasts.told = (struct forecast_told){.enough = false};
     lock_release(&w->lock);
     shadow_destroy(&shadow);
     free(hot);
@@ -189,6 +195,28 @@ static void classes_bytes(const struct whatif *w, struct share_classes *to) {
     }
 }
 
+/* Where the policy or the memory became another, what sizes do is counted anew. */
+static void note_change(struct whatif *w, const struct evict_policy *running, uint64_t bytes) {
+    double factor = (double)bytes / (double)w->sized_bytes;
+    bool resized = factor < 1 - RESIZED_RATIO || factor > 1 + RESIZED_RATIO;
+    if (running == w->running && !resized) {
+        return;
+    }
+    const struct forecast change = {.unix_s = (int64_t)(clock_unix_ms() / 1000),
+                                    .bytes_was = w->sized_bytes,
+                                    .bytes_is = resized ? bytes : w->sized_bytes,
+                                    .policy_was = w->running,
+                                    .policy_is = running};
+    if (w->running != NULL) {
+        forecast_log_changed(&w->forecasts, &change);
+    }
+    if (resized) {
+        shadow_forget_sizes(w->shadow);
+        w->sized_bytes = bytes;
+    }
+    w->longer = (struct reads){0};
+}
+
 /* Tells the shadow and the cache what the rate, the policy and the memory are. */
 static void settle_rate(struct whatif *w) {
     uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
@@ -196,9 +224,7 @@ static void settle_rate(struct whatif *w) {
     struct share_classes classes;
     classes_bytes(w, &classes);
     lock_take(&w->lock);
-    if (running != w->running) { /* what sizes do is counted anew */
-        w->longer = (struct reads){0};
-    }
+    note_change(w, running, cache_bytes(w));
     shadow_set(w->shadow, cache_bytes(w), &classes, running, below > 0 ? below : 1);
     w->below = below > 0 ? below : 1;
     w->running = running;
@@ -311,6 +337,17 @@ static void add_reads(struct reads *r, double keep, uint64_t hits, uint64_t miss
     r->misses = r->misses * keep + (double)misses;
 }
 
+static double hit_ratio(const struct reads *r) {
+    return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0;
+}
+
+static void tell_forecasts(struct whatif *w, uint64_t hits, uint64_t misses) {
+    struct forecast_told told;
+    forecast_tell(w->shadow, hit_ratio(&w->lately), hit_ratio(&w->longer), &told);
+    forecast_log_told(&w->forecasts, &told);
+    forecast_log_window(&w->forecasts, hits, misses);
+}
+
 static void end_window(struct whatif *w) {
     uint64_t hits, misses;
     cache_reads(w->cache, &hits, &misses);
@@ -318,6 +355,7 @@ static void end_window(struct whatif *w) {
     shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
     add_reads(&w->lately, SHADOW_KEEPS, hits - w->hits_before, misses - w->misses_before);
     add_reads(&w->longer, SHADOW_SIZES_KEEP, hits - w->hits_before, misses - w->misses_before);
+    tell_forecasts(w, hits - w->hits_before, misses - w->misses_before);
     uint64_t since = shadow_windows(w->shadow) - w->changed_window;
     bool follow = w->follow;
     const struct evict_policy *best = auto_choose(w->shadow, since, w->why), *was = w->running;
@@ -371,10 +409,6 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
 }
 
 /* --- what it says --- */
-
-static double hit_ratio(const struct reads *r) {
-    return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0;
-}
 
 void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     struct cache_sample_facts samples;
@@ -470,6 +504,19 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     }
     lock_release(&w->lock);
     return known;
+}
+
+void whatif_forecasts(struct whatif *w, struct forecast_log *to) {
+    lock_take(&w->lock);
+    *to = w->forecasts;
+    bool on = w->rate > 0 && w->shadow != NULL;
+    lock_release(&w->lock);
+    if (!on) {
+        to->told = (struct forecast_told){.enough = false};
+        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing is sampled");
+    } else if (!to->told.enough && to->told.lacks[0] == '\0') {
+        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing was counted yet");
+    }
 }
 
 unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, uint64_t *requests) {

@@ -15,6 +15,7 @@
 #include "sample/hot.h"
 #include "sample/shadow.h"
 #include "tune/whatif/auto.h"
+#include "tune/whatif/forecast.h"
 
 enum {
     WHATIF_RECORDS_A_S = 2000, /* at 1800 instructions each; bench-sampling holds the sum to 1 % */
@@ -78,6 +79,9 @@ struct whatif_curve {
 };
 /* false: off, or too few reads */
 bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
+
+/* What is told of other sizes, and what came true of what was. */
+void whatif_forecasts(struct whatif *, struct forecast_log *);
 
 unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max, uint64_t *requests);
 #endif

@@ -141,8 +141,8 @@ end
 
 function VALUES.GROUP()
     local rows = {}
-    for name in ("items slabs settings sizes conns slated policies pages moves geometry curve whatif hotkeys latency "
-        .. "automove audit sizehist evictions memory describe"):gmatch("%S+") do
+    for name in ("items slabs settings sizes conns slated policies pages moves geometry curve whatif forecast "
+        .. "hotkeys latency automove audit sizehist evictions memory describe"):gmatch("%S+") do
         rows[#rows + 1] = row(name)
     end
     return rows

@@ -8,12 +8,12 @@ local M = {}
 local SLATED_GROUPS <const> = {
     slated = true, policies = true, pages = true, moves = true, geometry = true, curve = true, whatif = true,
     hotkeys = true, latency = true, describe = true, automove = true, audit = true,
-    sizehist = true, evictions = true, memory = true,
+    sizehist = true, evictions = true, memory = true, forecast = true,
 }
 
 function M.declare(command)
     command:argument("group", "general when absent; items, slabs, settings, sizes, conns, and on slated: "
-        .. "slated, policies, pages, moves, geometry, curve, whatif, hotkeys, latency, automove, audit, "
+        .. "slated, policies, pages, moves, geometry, curve, whatif, forecast, hotkeys, latency, automove, audit, "
         .. "sizehist, evictions, memory, describe")
         :args("*"):argname("GROUP")
 end

@@ -8,7 +8,8 @@ end
 
 -- Groups of statistics that memcached has not. A slated is asked which of them it has.
 local SLATED_GROUPS <const> = {
-    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "latency", "automove", "describe",
+    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "forecast", "hotkeys", "latency", "automove",
+    "describe",
 }
 
 -- What the server can do: list of { name, available }, or nil, message, code.

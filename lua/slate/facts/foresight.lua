@@ -110,9 +110,26 @@ function M.between(points, x)
     return last[2]
 end
 
+-- Half a band holds four of five of a normal distribution, so many standard errors.
+local BAND_DEVIATIONS <const> = 1.2816
+
+-- The standard error of what the miniatures tell of so many times the memory, by the server's bands; nil where it
+-- tells none.
+local function error_at(curve, times)
+    local bands = {}
+    for _, size in ipairs(curve.sizes) do
+        local band = size[1] == 1 and 0 or curve[("band_x%g"):format(size[1])]
+        if type(band) ~= "number" then
+            return nil
+        end
+        bands[#bands + 1] = { size[1], band }
+    end
+    return #bands >= 2 and M.between(bands, times) / BAND_DEVIATIONS or nil
+end
+
 --- How much the hit ratio would rise with so many times the memory, by a curve: by the miniatures of the policy that
--- runs where there are any, else by the LRU model; then the standard error of what so few reads tell. nil before
--- enough was sampled.
+-- runs where there are any, else by the LRU model; then the standard error of it, by the server's band or by what so
+-- few reads tell. nil before enough was sampled.
 function M.gain_at(curve, times)
     local points, unit = curve.sizes, 1
     if #points < 2 then
@@ -123,7 +140,7 @@ function M.gain_at(curve, times)
     end
     local here = M.between(points, unit)
     local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
-    return M.between(points, unit * times) - here, chance
+    return M.between(points, unit * times) - here, error_at(curve, times) or chance
 end
 
 --- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.

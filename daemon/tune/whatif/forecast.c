@@ -1,0 +1,140 @@
+#include "tune/whatif/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const double forecast_factor[FORECAST_POINTS] = {0.5, 1, 2, 4};
+enum { POINT_NOW = 1 };
+
+/* Four of five of a normal distribution lie within so many deviations. */
+#define BAND_DEVIATIONS 1.2816
+
+/* --- what is told --- */
+
+double forecast_band(double deviation, double difference) {
+    (void)difference;
+    return BAND_DEVIATIONS * deviation;
+}
+
+static void say_lack(struct forecast_told *t, double reads, uint32_t keys, uint64_t windows) {
+    if (windows < FORECAST_WINDOWS_MIN) {
+        snprintf(t->lacks, sizeof t->lacks, "%llu of %d quarters of a turnover were seen",
+                 (unsigned long long)windows, FORECAST_WINDOWS_MIN);
+    } else if (reads < FORECAST_READS_MIN) {
+        snprintf(t->lacks, sizeof t->lacks, "%.0f of %d sampled reads were seen", reads,
+                 FORECAST_READS_MIN);
+    } else if (keys < FORECAST_KEYS_MIN) {
+        snprintf(t->lacks, sizeof t->lacks, "%u of %d keys are in the sample", (unsigned)keys,
+                 FORECAST_KEYS_MIN);
+    }
+}
+
+static void tell_policies(const struct shadow *s, double lately, struct forecast_told *t) {
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
+        struct shadow_tally k = shadow_policy(s, i);
+        t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
+        t->policy_band[i] =
+            forecast_band(shadow_error(&k, lately), t->policy_hit_ratio[i] - lately);
+    }
+}
+
+void forecast_tell(const struct shadow *s, double lately, double longer,
+                   struct forecast_told *t) {
+    *t = (struct forecast_told){.reads = shadow_size(s, 0).reads};
+    say_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
+    t->enough = t->lacks[0] == '\0';
+    for (unsigned i = 0, size = 0; i < FORECAST_POINTS; i++) {
+        t->hit_ratio[i] = longer;
+        if (i != POINT_NOW) {
+            struct shadow_tally k = shadow_size(s, size++);
+            t->hit_ratio[i] = shadow_hit_ratio(&k, longer);
+            t->band[i] = forecast_band(shadow_error(&k, longer), t->hit_ratio[i] - longer);
+        }
+    }
+    tell_policies(s, lately, t);
+}
+
+/* --- what came true --- */
+
+/* Between two sizes of which something was told, by the logarithm. False: beyond them. */
+static bool find_size(const struct forecast_told *t, double factor, double *hit_ratio,
+                      double *band) {
+    for (unsigned i = 1; i < FORECAST_POINTS; i++) {
+        double low = forecast_factor[i - 1], high = forecast_factor[i];
+        if (factor >= low && factor <= high) {
+            double share = log2(factor / low) / log2(high / low);
+            *hit_ratio = t->hit_ratio[i - 1] + (t->hit_ratio[i] - t->hit_ratio[i - 1]) * share;
+            *band = t->band[i - 1] + (t->band[i] - t->band[i - 1]) * share;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_policy(const struct forecast_told *t, const struct evict_policy *policy,
+                        double *hit_ratio, double *band) {
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
+        if (evict_policies[i] == policy) {
+            *hit_ratio = t->policy_hit_ratio[i];
+            *band = t->policy_band[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+void forecast_log_told(struct forecast_log *l, const struct forecast_told *t) { l->told = *t; }
+
+static struct forecast *last_waiting(struct forecast_log *l) {
+    struct forecast *last = l->count > 0 ? &l->kept[l->count - 1] : NULL;
+    return last != NULL && last->state == FORECAST_WAITS ? last : NULL;
+}
+
+static void keep(struct forecast_log *l, const struct forecast *f) {
+    if (l->count == FORECAST_KEPT) {
+        memmove(l->kept, l->kept + 1, sizeof l->kept - sizeof *l->kept);
+        l->count--;
+    }
+    l->kept[l->count++] = *f;
+    l->made++;
+    l->windows = 0;
+    l->hits = l->misses = 0;
+}
+
+void forecast_log_changed(struct forecast_log *l, const struct forecast *change) {
+    struct forecast f = *change, *before = last_waiting(l);
+    bool sizes = f.bytes_was != f.bytes_is, policies = f.policy_was != f.policy_is;
+    if (before != NULL) {
+        before->state = FORECAST_OVERTAKEN;
+    }
+    /* of both at once nothing is told */
+    bool told = l->told.enough && sizes != policies &&
+                (sizes ? find_size(&l->told, (double)f.bytes_is / (double)f.bytes_was, &f.expected,
+                                   &f.band)
+                       : find_policy(&l->told, f.policy_is, &f.expected, &f.band));
+    if (told) {
+        f.state = FORECAST_WAITS;
+        f.before = l->told.hit_ratio[POINT_NOW];
+        keep(l, &f);
+    }
+    l->told = (struct forecast_told){.enough = false}; /* it was of the cache there was */
+    snprintf(l->told.lacks, sizeof l->told.lacks, "the cache is another since a moment");
+}
+
+void forecast_log_window(struct forecast_log *l, uint64_t hits, uint64_t misses) {
+    struct forecast *f = last_waiting(l);
+    if (f == NULL) {
+        return;
+    }
+    if (l->windows++ >= FORECAST_SETTLE) {
+        l->hits += (double)hits;
+        l->misses += (double)misses;
+    }
+    if (l->windows == FORECAST_SETTLE + FORECAST_MEASURE && l->hits + l->misses > 0) {
+        f->came = l->hits / (l->hits + l->misses);
+        f->state = FORECAST_CAME;
+        l->came++;
+        l->within += fabs(f->came - f->expected) <= f->band;
+    }
+}
