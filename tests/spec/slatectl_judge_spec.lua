@@ -221,7 +221,7 @@ describe("advised sizes", function()
 
     it("are those that slated fits to the same items, and so is what others waste in them", function()
         math.randomseed(SEED)
-        local one = server.start({ args = { "-m", "64", "--slab-classes=60" } })
+        local one = server.start({ args = { "-m", "64", "--slab-classes=60", "-o", "no_slab_geometry_auto" } })
         local client = one:connect()
         local unit, least
         for round = 1, 2 do

@@ -108,12 +108,12 @@ local function first_line(text)
   return (text or ""):match("^%s*([^\n]*)"):sub(1, WORDS_MAX_BYTES)
 end
 
---- Starts a side.
+--- Starts a side. Its classes stay those of the start, as memcached's do: who names a factor asks for that.
 -- @param options `mib`, the memory limit (64); `arguments`, more words for the command line
 -- @return the server; or nil and the server's own words on what it does not have
 function M.start(programs, of, options)
   options = options or {}
-  local arguments = { "-m", options.mib or 64, "-t", 1 }
+  local arguments = { "-m", options.mib or 64, "-t", 1, "-f", "1.25" }
   table.move(options.arguments or {}, 1, #(options.arguments or {}), #arguments + 1, arguments)
   local server, message = bench_server.start(of.program, { core = programs.server_core, arguments = arguments })
   if not server then
