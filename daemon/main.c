@@ -13,8 +13,10 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "net/arrive.h"
+#include "net/config.h"
 #include "net/net.h"
 #include "net/probe.h"
+#include "serve/access/cyrus.h"
 #include "serve/access/logins.h"
 #include "serve/check.h"
 #include "serve/config/environment.h"
@@ -23,11 +25,10 @@
 #include "serve/filter.h"
 #include "serve/notify.h"
 #include "serve/process.h"
-#include "serve/config/slab_sizes.h"
 #include "serve/stats/stats.h"
+#include "serve/told.h"
 #include "serve/version.h"
 #include "simulate/simulate.h"
-#include "tune/whatif/auto.h"
 
 static struct settings settings;
 static struct server   server;
@@ -79,45 +80,13 @@ static void take_signals(const sigset_t *held) {
 
 static struct cache *make_cache_in(const struct settings *s, struct memory_file *taken,
                                    char *refused) {
-    struct slab_sizes sizes = {.count = 0};
-    char why[SETTING_WHY_BYTES];
-    /* Values that are copied are never chained, however small the chunks asked for. */
-    uint32_t chunk_bytes_max =
-        s->slab_chunk_max < SLAB_CHUNK_MAX_CALM ? SLAB_CHUNK_MAX_CALM : (uint32_t)s->slab_chunk_max;
-    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max,
-                                                    (unsigned)s->slab_classes, &sizes, why);
-    return cache_create(&(struct cache_config){
-        .limit_bytes = s->maxbytes,
-        .limit_bytes_most = process_machine_memory(),
-        .store = cache_store_find(s->store),
-        .block_bytes = (uint32_t)s->block_size,
-        .index = index_kind_find(s->index),
-        .partitions = (unsigned)s->partitions,
-        .threads = (unsigned)s->threads,
-        .slab = {.chunk_bytes_min = (uint32_t)s->chunk_size + SLAB_HEADER_ROOM,
-                 .growth_factor = s->factor,
-                 .sizes = listed ? sizes.bytes : NULL,
-                 .size_count = sizes.count,
-                 .chunk_bytes_max = chunk_bytes_max,
-                 .class_most = (unsigned)s->slab_classes},
-        .item_bytes_max = (uint32_t)s->item_size_max,
-        .cas = s->cas,
-        .evict = s->evict_to_free,
-        .steal_pages = s->slab_reassign,
-        .huge_pages = true,
-        .patience_us = CACHE_PATIENCE_US,
-        .policy = auto_policy(s->policy, NULL),
-        .hot_pct = (uint32_t)s->hot_lru_pct,
-        .warm_pct = (uint32_t)s->warm_lru_pct,
-        .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
-        .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
-        .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
-        .memory_file = taken,
-        .taken = s->takeover ? &arrival.facts : NULL,
-        .why = refused,
-        .policy_of_file = !evict_find(s->policy), /* auto goes on from where it was */
-        .process_bytes = s->process_memory,
-    });
+    struct slab_sizes   sizes;
+    struct cache_config config;
+    told_cache(s, &config, &sizes);
+    config.memory_file = taken;
+    config.taken = s->takeover ? &arrival.facts : NULL;
+    config.why = refused;
+    return cache_create(&config);
 }
 
 /* For a simulation, which leaves no items. */
@@ -167,63 +136,22 @@ static struct cache *open_cache(const struct settings *s, struct memory_file *ta
 }
 
 static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
-    return tuner_create(cache, &(struct tune_config){
-                                   .automove = s->slab_automove,
-                                   .policy_dir = policy_dir(s),
-                                   .record = s->automove_record,
-                                   .on_failure = server_automove_failed,
-                                   .on_failure_arg = &server,
-                                   .ratio = s->slab_automove_ratio,
-                                   .window_s = (unsigned)s->slab_automove_window,
-                                   .geometry_rate_pct = s->slab_geometry_rate,
-                                   .geometry_auto = s->slab_geometry_auto,
-                                   .sample_rate = s->sample_rate,
-                                   .sample_follow = !evict_find(s->policy),
-                                   .worker_count = (unsigned)s->threads,
-                                   .reassign = s->slab_reassign,
-                                   .sweeps = s->lru_maintainer,
-                                   .crawler = s->lru_crawler,
-                                   .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
-                                   .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
-                                   .rests = s->takeover,
-                               });
+    struct tune_config config;
+    told_tuner(s, &config);
+    config.policy_dir = policy_dir(s);
+    config.on_failure = server_automove_failed;
+    config.on_failure_arg = &server;
+    return tuner_create(cache, &config);
 }
 
 static struct net *make_net(const struct settings *s) {
-    const struct tls_config tls = {
-        .chain_file = s->ssl_chain_cert,
-        .key_file = s->ssl_key,
-        .ca_file = s->ssl_ca_cert,
-        .key_is_der = s->ssl_keyformat == 2,
-        .verify_mode = (unsigned)s->ssl_verify_mode,
-        .ciphers = s->ssl_ciphers,
-        .min_version = s->ssl_min_version,
-        .session_cache = s->ssl_session_cache,
-        .kernel = s->ssl_kernel_tls,
-        .write_bytes = s->ssl_wbuf_size,
-        .handshake_s = (uint32_t)s->ssl_handshake_timeout,
-    };
-    return net_open(&server,
-                     &(struct net_config){
-                         .listen = s->inter,
-                         .tls = s->ssl_enabled ? &tls : NULL,
-                         .port = s->port,
-                         .open_to_all = s->public,
-                         .udp_port = s->udpport,
-                         .udp_factor = (uint32_t)s->udp_reply_factor,
-                         .unix_path = s->socketpath,
-                         .unix_mode = (unsigned)s->access_mask,
-                         .backlog = s->backlog,
-                         .worker_count = (unsigned)s->threads,
-                         .value_timeout_s = (uint32_t)s->value_timeout,
-                         .held_bytes_most = s->read_buf_mem_limit,
-                         .handover_path = s->takeover_socket,
-                         .handover_fd = arrival.handover_fd,
-                         .handed = s->takeover ? &arrival.sockets : NULL,
-                         .rests = s->takeover,
-                         .port_file = getenv("MEMCACHED_PORT_FILENAME"),
-                         .tell_starting = s->memory_file && strcmp(s->starting, "answer") == 0,
-                     });
+    struct tls_config tls;
+    struct net_config config;
+    net_config_of(s, &config, &tls);
+    config.handover_fd = arrival.handover_fd;
+    config.handed = s->takeover ? &arrival.sockets : NULL;
+    config.port_file = getenv("MEMCACHED_PORT_FILENAME");
+    return net_find(&server, &config);
 }
 
 /* --- a server's life --- */
@@ -250,15 +178,24 @@ static int drop_privileges(void) {
     return failed ? EX_OSERR : EXIT_SUCCESS;
 }
 
+static struct metrics_config metrics_of(const struct settings *s) {
+    return (struct metrics_config){
+        .address = s->metrics,
+        .open_to_all = s->public,
+        .handed = s->takeover ? &arrival.sockets : NULL,
+        .rests = s->takeover,
+    };
+}
+
+static bool metrics_are_here(void) {
+    const struct metrics_config config = metrics_of(&settings);
+    return !settings.metrics || metrics_find(&config);
+}
+
 static struct metrics *make_metrics(struct net *net) {
     struct net_companion with;
-    struct metrics *metrics =
-        metrics_start(&server, &(struct metrics_config){
-                                   .address = settings.metrics,
-                                   .open_to_all = settings.public,
-                                   .handed = settings.takeover ? &arrival.sockets : NULL,
-                                   .rests = settings.takeover,
-                               });
+    const struct metrics_config config = metrics_of(&settings);
+    struct metrics *metrics = metrics_start(&server, &config);
     if (metrics != NULL) {
         metrics_companion(metrics, &with);
         net_go_along(net, &with);
@@ -315,37 +252,62 @@ static int serve(struct net *net, const sigset_t *held) {
     return EXIT_SUCCESS;
 }
 
-/* Those who may log in, by a file and by SASL. False: says why there are none. */
-static bool load_logins(void) {
-    char users_why[USERS_WHY_BYTES];
-    const char *no_logins;
-    if (server.users.path && !users_load(&server.users, users_why)) {
-        log_error("%s", users_why);
-        return false;
+/* Users, and threads that log clients in. */
+static int make_access(bool only_check) {
+    char        why[USERS_WHY_BYTES];
+    const char *no_logins = NULL;
+    if (server.users.path && !users_load(&server.users, why)) {
+        log_error("%s", why);
+        return EXIT_FAILURE;
     }
-    if (settings.sasl && (server.logins = logins_create(&no_logins)) == NULL) {
+    if (settings.sasl && only_check) {
+        no_logins = cyrus_start();
+        if (!no_logins) {
+            cyrus_stop();
+        }
+    } else if (settings.sasl) {
+        server.logins = logins_create(&no_logins);
+    }
+    if (no_logins) {
         log_error("cannot have logins by SASL: %s", no_logins);
-        return false;
+        return EXIT_FAILURE;
     }
-    return true;
+    return 0;
 }
 
-/* The cache, with what is in a memory file, and what tunes it. False: says why not. */
-static bool build_cache(void) {
+/* The cache, and what looks after it. */
+static int make_memory(bool only_check) {
     struct memory_file *file = NULL;
-    if (!open_memory_file(&file) || !(server.cache = open_cache(&settings, file))) {
-        return false;
+    char                why[SETTING_WHY_BYTES];
+    if ((!only_check && !open_memory_file(&file)) ||
+        !(server.cache = open_cache(&settings, file))) {
+        return EX_OSERR;
     }
-    if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
+    if (!only_check && cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
         say_classes(server.cache);
+    }
+    if (only_check) {
+        settings.automove_record = NULL; /* it was looked at, and is not made */
     }
     server.tuner = make_tuner(&settings, server.cache);
     if (!server.tuner) {
         log_error("cannot start the tuner%s%s: %s",
                   settings.automove_record ? ", which writes " : "",
                   settings.automove_record ? settings.automove_record : "", strerror(errno));
+        return EX_OSERR;
     }
-    return server.tuner != NULL;
+    if (!server_memory_begin(&server, why)) {
+        log_error("%s", why);
+        return EX_USAGE;
+    }
+    return 0;
+}
+
+/* Opens the ports; says itself which it could not have. */
+static bool open_net(struct net *net, bool *is_open) {
+    *is_open = *is_open || net_open(net);
+    arrival.handover_fd = *is_open ? -1 : arrival.handover_fd;
+    return *is_open;
 }
 
 /* What was built, in reverse. */
@@ -362,24 +324,22 @@ static void tear_down(struct net *net) {
     server_fini(&server);
 }
 
-static int build_and_serve(void) {
+/* All that a start does. --check-config does the same, but that it opens no port and no file of
+ * items, takes over from nobody, and ends where serving would begin. */
+static int build_and_serve(bool only_check) {
     int status = EX_OSERR;
     sigset_t held;
     struct net *net = NULL;
-    char why[REASON_BYTES], memory_why[SETTING_WHY_BYTES];
-    hold_signals(&held);
-    const struct automove_config modes = {.policy_dir = policy_dir(&settings)};
-    if (!automove_check(&modes, settings.slab_automove, why)) {
-        log_error("-o slab_automove=%s: %s", settings.slab_automove, why);
-        return EX_USAGE;
+    bool net_is_open = false;
+    if (!only_check) {
+        hold_signals(&held);
     }
     if (!server_init(&server, &settings)) {
         log_error("cannot start: out of memory");
         return EX_OSERR;
     }
     server.event_version = event_get_version();
-    if (!load_logins()) {
-        status = EXIT_FAILURE;
+    if ((status = check_named(&settings)) != 0 || (status = make_access(only_check)) != 0) {
         goto done;
     }
     if (settings.takeover && !arrive_begin(&arrival, settings.takeover_socket)) {
@@ -389,22 +349,23 @@ static int build_and_serve(void) {
     if (settings.takeover) {
         key_hash_set_secret(arrival.secret);
     }
+    status = EX_OSERR;
+    if (!(net = make_net(&settings))) { /* says itself what is missing */
+        goto done;
+    }
+    if (only_check && !(net_is_here(net) && metrics_are_here())) {
+        goto done;
+    }
     /* Taking up what is in a memory file may last: clients find somebody meanwhile, unless another
-     * process serves them. What the network could not have it says itself, as below. */
-    if (settings.memory_file && !settings.takeover && !(net = make_net(&settings))) {
+     * process serves them. */
+    if (settings.memory_file && !settings.takeover && !only_check && !open_net(net, &net_is_open)) {
         goto done;
     }
-    if (!build_cache()) {
+    if ((status = make_memory(only_check)) != 0 || only_check) {
         goto done;
     }
-    if (!server_memory_begin(&server, memory_why)) {
-        log_error("%s", memory_why);
-        status = EX_USAGE;
-        goto done;
-    }
-    net = net ? net : make_net(&settings); /* says itself what it could not have */
-    arrival.handover_fd = net ? -1 : arrival.handover_fd;
-    if (net && net_begin(net)) {
+    status = EX_OSERR;
+    if (open_net(net, &net_is_open) && net_begin(net)) {
         status = serve(net, &held);
     }
 done:
@@ -424,26 +385,12 @@ static int log_and_serve(void) {
         return EX_OSERR;
     }
     event_set_log_callback(on_event_log);
-    int status = build_and_serve();
+    int status = build_and_serve(false);
     log_stop();
     return status;
 }
 
-/* Options of memcached's that mean nothing here, each with the reason. */
-static void say_in_vain(void) {
-    if (settings.logfile_named) {
-        log_warn("logfile is accepted without effect: the log goes to standard error");
-    }
-    for (size_t i = 0; i < SETTING_ROWS; i++) {
-        const struct setting *row = &setting_table[i];
-        if (settings.given_in_vain[i]) {
-            log_warn("%s%s is %s", row->flag == OPT_EXTENDED ? "-o " : "--", row->name, row->help);
-        }
-    }
-}
-
-static int run(void) {
-    bool parent;
+static int begin(void) {
     clock_start();
     if (!key_hash_draw()) {
         log_error("cannot draw the secret of the hash: %s", strerror(errno));
@@ -454,8 +401,13 @@ static int run(void) {
         log_warn("%d worker threads are many: more than there are processors do not help",
                  settings.threads);
     }
-    say_in_vain();
-    int status = process_limits(&settings);
+    check_tell_vain(&settings);
+    return process_limits(&settings);
+}
+
+static int run(void) {
+    bool parent;
+    int status = begin();
     if (status == 0) {
         status = process_drop_root(&settings);
     }
@@ -466,6 +418,17 @@ static int run(void) {
         }
     }
     return status;
+}
+
+/* As the user of -u where this is root; whoever is root and names no user may check for another. */
+static int check(void) {
+    settings.takeover = false; /* whether there is somebody to take over from is no matter */
+    bool good = begin() == 0 && check_user(&settings) &&
+                (!settings.user || process_drop_root(&settings) == 0) && build_and_serve(true) == 0;
+    if (good) {
+        printf("slated: these options are good\n");
+    }
+    return good ? EXIT_SUCCESS : EX_USAGE;
 }
 
 static void help(void) {
@@ -516,12 +479,7 @@ int main(int argc, char **argv) {
         stats_describe_counters(stdout);
         return EXIT_SUCCESS;
     case OPTIONS_CHECK:
-        if (!check_settings(&settings, why)) {
-            fprintf(stderr, "slated: %s\n", why);
-            return EX_USAGE;
-        }
-        printf("slated: these options are good\n");
-        return EXIT_SUCCESS;
+        return check();
     case OPTIONS_BAD:
         fprintf(stderr, "slated: %s\n", why);
         return EX_USAGE;

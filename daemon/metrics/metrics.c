@@ -18,6 +18,7 @@
 #include "metrics/page.h"
 #include "net/address.h"
 #include "net/listen.h"
+#include "net/places.h"
 
 enum { SOCKETS_MOST = NET_COMPANION_FDS, BACKLOG = 16 };
 
@@ -165,18 +166,39 @@ static int open_one(const struct addrinfo *ai, struct handed *handed) {
     return fd;
 }
 
-static bool open_sockets(struct metrics *m, const struct metrics_config *config) {
+/* The addresses of the one place where it is told, whose host is in *a. NULL: after a log line. */
+static struct addrinfo *find_place(const struct metrics_config *config, struct address *a,
+                                   struct listen_place *place) {
+    char        error[SETTING_WHY_BYTES] = "one address is wanted";
+    const char *rest = config->address;
+    if (address_next(&rest, METRICS_PORT, a, error, sizeof error) <= 0 || *rest != '\0') {
+        log_error("-o metrics=%s: %s", config->address, error);
+        return NULL;
+    }
+    *place = (struct listen_place){.host = a->host,
+                                   .port = a->port,
+                                   .socket_type = SOCK_STREAM,
+                                   .local_only = !config->open_to_all};
+    return listen_resolve(place);
+}
+
+bool metrics_find(const struct metrics_config *config) {
     struct address      a;
-    char                error[SETTING_WHY_BYTES] = "one address is wanted";
-    const char         *address = config->address, *rest = address;
-    struct listen_place place = {.socket_type = SOCK_STREAM, .local_only = !config->open_to_all};
-    if (address_next(&rest, METRICS_PORT, &a, error, sizeof error) <= 0 || *rest != '\0') {
-        log_error("-o metrics=%s: %s", address, error);
+    struct listen_place at;
+    struct addrinfo    *found = find_place(config, &a, &at);
+    if (found == NULL) {
         return false;
     }
-    place.host = a.host;
-    place.port = a.port;
-    struct addrinfo *found = listen_resolve(&place);
+    const struct place place = {.at = at, .found = found};
+    bool is_here = places_are_here(&place);
+    freeaddrinfo(found);
+    return is_here;
+}
+
+static bool open_sockets(struct metrics *m, const struct metrics_config *config) {
+    struct address      a;
+    struct listen_place place;
+    struct addrinfo    *found = find_place(config, &a, &place);
     int why = EADDRNOTAVAIL;
     if (found == NULL) {
         return false;
@@ -189,7 +211,8 @@ static bool open_sockets(struct metrics *m, const struct metrics_config *config)
             why = errno;
         }
     }
-    return listen_end(&place, found, m->count, why) == 0;
+    freeaddrinfo(found);
+    return listen_end(&place, m->count, why) == 0;
 }
 
 static bool start_thread(struct metrics *m) {

@@ -23,6 +23,9 @@ struct metrics_config {
     bool           rests;       /* nobody is answered until metrics_go_on */
 };
 
+/* Whether its address is one that this machine has, and that may be told there. Opens no port.
+ * False: after a log line. */
+bool            metrics_find(const struct metrics_config *);
 /* NULL, after a log line: it cannot be had. */
 struct metrics *metrics_start(struct server *, const struct metrics_config *);
 /* Nobody is answered, nor the server looked at, until metrics_go_on; who comes waits. Returns once

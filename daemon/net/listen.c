@@ -41,7 +41,9 @@ static int add_listener(int fd, const char *path, const struct listen_entry *as,
     l->is_local = address_is_local((struct sockaddr *)&bound);
     l->is_v6 = bound.ss_family == AF_INET6;
     atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
-    l->next = *list;
+    while (*list != NULL) { /* the log tells of them in the order in which they were given */
+        list = &(*list)->next;
+    }
     *list = l;
     return 0;
 }
@@ -127,26 +129,25 @@ struct addrinfo *listen_resolve(const struct listen_place *at) {
     return found;
 }
 
-int listen_end(const struct listen_place *at, struct addrinfo *found, unsigned opened, int why) {
-    freeaddrinfo(found);
+void listen_failed(const struct listen_place *at, int error) {
+    log_error("cannot listen on %s port %d%s: %s",
+              at->host[0] != '\0' ? at->host : "any address", at->port < 0 ? 0 : at->port,
+              at->socket_type == SOCK_DGRAM ? " by UDP" : "", strerror(error));
+}
+
+int listen_end(const struct listen_place *at, unsigned opened, int why) {
     if (opened > 0 && !listen_fails(why)) {
         return 0;
     }
-    log_error("cannot listen on %s port %d%s: %s",
-              at->host[0] != '\0' ? at->host : "any address", at->port < 0 ? 0 : at->port,
-              at->socket_type == SOCK_DGRAM ? " by UDP" : "", strerror(why));
+    listen_failed(at, why);
     errno = why;
     return -1;
 }
 
-int listen_tcp(const struct listen_place *at, int backlog, const struct listen_entry *as,
-               struct listener **list) {
-    struct addrinfo *found = listen_resolve(at);
+int listen_tcp(const struct listen_place *at, const struct addrinfo *found, int backlog,
+               const struct listen_entry *as, struct listener **list) {
     unsigned opened = 0;
     int why = EADDRNOTAVAIL;
-    if (found == NULL) {
-        return -1;
-    }
     for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
         if (open_tcp(ai, backlog, at->handed, as, list) == 0) {
             opened++;
@@ -154,7 +155,7 @@ int listen_tcp(const struct listen_place *at, int backlog, const struct listen_e
             why = errno;
         }
     }
-    return listen_end(at, found, opened, why);
+    return listen_end(at, opened, why);
 }
 
 /* Whether a server answers on this socket: then its file is not ours to replace. */
@@ -199,12 +200,6 @@ static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
 int listen_unix(const char *path, unsigned mode, int backlog, struct handed *handed,
                 struct listener **list) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof at.sun_path) {
-        log_error("cannot listen on %s: the path of a UNIX socket has at most %zu bytes", path,
-                  sizeof at.sun_path - 1);
-        errno = ENAMETOOLONG;
-        return -1;
-    }
     strcpy(at.sun_path, path);
     if (open_unix(&at, mode, backlog, handed, list) != 0) {
         log_error("cannot listen on %s: %s", path, strerror(errno));

@@ -30,26 +30,29 @@ struct listen_place {
     struct handed *handed; /* where one may be taken from rather than opened; NULL: no */
 };
 
-/* The addresses of the place; listen_end frees them. NULL and errno, after a log line: there is
- * none, or one that is refused. */
+/* The addresses of the place, for freeaddrinfo. NULL and errno, after a log line: there is none, or
+ * one that is refused. */
 struct addrinfo *listen_resolve(const struct listen_place *);
 /* Whether an address that could not be had makes any other fail too. A machine without IPv6 still
  * resolves names to it. */
 static inline bool listen_fails(int error) {
     return error != EADDRNOTAVAIL && error != EAFNOSUPPORT && error != EINVAL;
 }
+/* The log line about a place that could not be had. */
+void listen_failed(const struct listen_place *, int error);
 /* `why`: the last error, or EADDRNOTAVAIL. Returns 0, or -1 with errno after a log line: none was
  * opened, or one that fails. */
-int listen_end(const struct listen_place *, struct addrinfo *taken, unsigned opened, int why);
+int listen_end(const struct listen_place *, unsigned opened, int why);
 
-/* A listener for each address of the place, put in front of *list. `as`: what they are to speak,
- * and the role. Returns 0, or -1 with errno after one log line; what was already opened stays in
- * the list. */
-int listen_tcp(const struct listen_place *, int backlog, const struct listen_entry *as,
-               struct listener **list);
+/* A listener for each of the addresses, behind the list's others. `as`: what they are to speak, and
+ * the role. Returns 0, or -1 with errno after one log line; what was already opened stays in the
+ * list. */
+int listen_tcp(const struct listen_place *, const struct addrinfo *, int backlog,
+               const struct listen_entry *as, struct listener **list);
 
-/* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any
- * other file, and a socket in use, is left alone: EADDRINUSE. */
+/* A UNIX socket with these permissions, at a path that places_take_socket (net/places.h) found
+ * good. A socket that nobody listens on any more is replaced; any other file, and a socket in use,
+ * is left alone: EADDRINUSE. */
 int listen_unix(const char *path, unsigned mode, int backlog, struct handed *,
                 struct listener **list);
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/address.h"
+#include "net/places.h"
 #include "net/port_file.h"
 #include "net/starting.h"
 #include "net/state.h"
@@ -41,81 +41,52 @@ static void on_memory(evutil_socket_t fd, short what, void *arg) {
 
 /* --- starting --- */
 
-/* Clients of the listener prove who they are, or it was said that they need not. */
-static bool is_for_all(const struct net *net, const struct listen_entry *e) {
-    const struct tls_config *tls = net->config.tls;
-    bool certificate =
-        tls != NULL && (e->tls == LISTEN_TLS_PEER || (e->tls == LISTEN_TLS_AS_SET &&
-                                                      tls->verify_mode >= TLS_VERIFY_REQUIRED));
-    return certificate || server_wants_login(net->server) || e->role != ROLE_NONE ||
-           net->config.open_to_all;
-}
-
 /* A socket a worker for each address. */
-static int open_udp(struct net *net, const struct listen_entry *entry) {
-    const char *at = entry->address;
-    struct address a;
-    char error[SETTING_WHY_BYTES];
-    struct udp_socket *before = net->udp;
-    while (net->config.udp_port != 0 &&
-           address_next(&at, net->config.udp_port, &a, error, sizeof error) > 0) {
-        const struct listen_place place = {a.host, a.port, SOCK_DGRAM, !is_for_all(net, entry),
-                                           net->config.handed};
-        if (udp_listen(&place, net->config.worker_count, &net->udp) != 0) {
-            return -1;
-        }
+static int open_udp(struct net *net, const struct place *p) {
+    struct udp_socket **before = &net->udp;
+    while (*before != NULL) {
+        before = &(*before)->next;
     }
-    for (struct udp_socket *u = net->udp; u != before; u = u->next) {
+    if (udp_listen(&p->at, p->found, net->config.worker_count, &net->udp) != 0) {
+        return -1;
+    }
+    for (struct udp_socket *u = *before; u != NULL; u = u->next) {
         u->factor = net->config.udp_factor;
-        u->access = net_access_of(net, u->is_local, entry->role, entry->protocol);
+        u->access = net_access_of(net, u->is_local, p->as.role, p->as.protocol);
     }
     return 0;
 }
 
+static int open_unix(struct net *net) {
+    const struct net_config *cfg = &net->config;
+    net->socket_path = strdup(cfg->unix_path);
+    int opened = -1;
+    if (net->socket_path != NULL) {
+        opened = listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, cfg->handed,
+                             &net->listeners);
+    }
+    if (opened != 0) { /* the file is not ours */
+        if (net->socket_path == NULL) {
+            log_error("cannot listen on %s: %s", cfg->unix_path, strerror(errno));
+        }
+        free(net->socket_path);
+        net->socket_path = NULL;
+    }
+    return opened;
+}
+
 static int open_listeners(struct net *net) {
     const struct net_config *cfg = &net->config;
-    const char *rest = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
-    struct listen_entry entry;
-    struct address a;
-    char error[SETTING_WHY_BYTES];
-    int more;
     if (cfg->unix_path != NULL) {
-        net->socket_path = strdup(cfg->unix_path);
-        int opened = -1;
-        if (net->socket_path != NULL) {
-            opened = listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, cfg->handed,
-                                 &net->listeners);
-        }
-        if (opened != 0) { /* the file is not ours */
-            if (net->socket_path == NULL) {
-                log_error("cannot listen on %s: %s", cfg->unix_path, strerror(errno));
-            }
-            free(net->socket_path);
-            net->socket_path = NULL;
-        }
-        return opened;
+        return open_unix(net);
     }
-    while ((more = listen_list_next(&rest, &entry, error)) > 0) {
-        const char *at = entry.address;
-        while ((more = address_next(&at, cfg->port, &a, error, sizeof error)) > 0) {
-            const struct listen_place place = {a.host, a.port, SOCK_STREAM,
-                                               !is_for_all(net, &entry), cfg->handed};
-            if (a.port != 0 &&
-                listen_tcp(&place, cfg->backlog, &entry, &net->listeners) != 0) {
-                return -1;
-            }
-        }
-        if (more < 0) {
-            break;
-        }
-        if (open_udp(net, &entry) != 0) {
+    for (const struct place *p = net->places; p != NULL; p = p->next) {
+        int opened = p->at.socket_type == SOCK_DGRAM
+                         ? open_udp(net, p)
+                         : listen_tcp(&p->at, p->found, cfg->backlog, &p->as, &net->listeners);
+        if (opened != 0) {
             return -1;
         }
-    }
-    if (more < 0) {
-        log_error("cannot listen: %s", error);
-        errno = EINVAL;
-        return -1;
     }
     if (cfg->port_file != NULL && port_file_write(net->listeners, net->udp, cfg->port_file) != 0) {
         log_warn("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
@@ -208,7 +179,7 @@ static int start_workers(struct net *net) {
     return 0;
 }
 
-struct net *net_open(struct server *server, const struct net_config *config) {
+struct net *net_find(struct server *server, const struct net_config *config) {
     assert(config->worker_count >= 1 && config->worker_count <= SERVER_WORKERS_MAX);
     struct net *net = calloc(1, sizeof *net + config->worker_count * sizeof net->workers[0]);
     if (net == NULL) {
@@ -223,25 +194,32 @@ struct net *net_open(struct server *server, const struct net_config *config) {
     }
     net->wake_fd = -1;
     net->base = event_base_new();
-    if (!start_tls(net) || open_listeners(net) != 0) {
-        int saved = errno;
-        net_destroy(&net);
-        errno = saved;
-        return NULL;
-    }
-    if (config->tell_starting) {
-        net->starting = starting_begin(net->listeners, net->tls != NULL);
-        if (net->starting == NULL) {
-            log_warn("clients wait until the server serves: %s", strerror(errno));
-        }
-    }
-    if (config->handover_path != NULL && !leaving_begin(net)) {
+    if (!start_tls(net) ||
+        !places_find(&net->config, server_wants_login(server), &net->places) ||
+        (config->handover_path != NULL &&
+         !places_take_socket(config->handover_path, " for a takeover"))) {
         int saved = errno;
         net_destroy(&net);
         errno = saved;
         return NULL;
     }
     return net;
+}
+
+bool net_is_here(const struct net *net) { return places_are_here(net->places); }
+
+bool net_open(struct net *net) {
+    if (open_listeners(net) != 0) {
+        return false;
+    }
+    places_free(&net->places);
+    if (net->config.tell_starting) {
+        net->starting = starting_begin(net->listeners, net->tls != NULL);
+        if (net->starting == NULL) {
+            log_warn("clients wait until the server serves: %s", strerror(errno));
+        }
+    }
+    return net->config.handover_path == NULL || leaving_begin(net);
 }
 
 bool net_begin(struct net *net) {
@@ -260,8 +238,8 @@ bool net_begin(struct net *net) {
 }
 
 struct net *net_start(struct server *server, const struct net_config *config) {
-    struct net *net = net_open(server, config);
-    if (net != NULL && !net_begin(net)) {
+    struct net *net = net_find(server, config);
+    if (net != NULL && !(net_open(net) && net_begin(net))) {
         int saved = errno;
         net_destroy(&net);
         errno = saved;
@@ -351,6 +329,7 @@ void net_destroy(struct net **taken) {
     }
     net->server->tls.reload = NULL;
     tls_destroy(&net->tls);
+    places_free(&net->places);
     if (net->base != NULL) {
         event_base_free(net->base);
     }

@@ -53,13 +53,20 @@ struct net_config {
 
 struct net;
 
-/* Binds and listens. The server's cache need not be there yet. */
-struct net *net_open(struct server *, const struct net_config *);
+/* Finds what is named: certificates, the addresses to listen on, the folders of UNIX sockets. Opens
+ * no port. */
+struct net *net_find(struct server *, const struct net_config *);
+/* For --check-config, which goes no further: whether the addresses are this machine's. False: after
+ * a log line. */
+bool net_is_here(const struct net *);
+/* Binds and listens. The server's cache need not be there yet. False and errno, after a log line;
+ * what was opened is still to be closed by net_destroy. */
+bool net_open(struct net *);
 /* Starts the workers; fills server->workers and worker_count, and sets server->on_stop to net_wake.
  * Connections are accepted once net_run runs. Blocks every signal in the workers. False and errno,
  * after a log line; what was opened is still to be closed by net_destroy. */
 bool net_begin(struct net *);
-/* Both. */
+/* All three. */
 struct net *net_start(struct server *, const struct net_config *);
 
 /* Accepts connections until server->stop is not SERVER_RUN; returns it. */

@@ -4,6 +4,26 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* The last first, as memcached does. */
+static void write_tcp(FILE *f, const struct listener *l) {
+    if (l != NULL) {
+        write_tcp(f, l->next);
+        if (l->port != 0) {
+            fprintf(f, "TCP %s: %d\n", l->is_v6 ? "INET6" : "INET", l->port);
+        }
+    }
+}
+
+/* Once for the sockets of all workers. */
+static void write_udp(FILE *f, const struct udp_socket *u) {
+    if (u != NULL) {
+        write_udp(f, u->next);
+        if (u->next == NULL || u->next->port != u->port || u->next->is_v6 != u->is_v6) {
+            fprintf(f, "UDP %s: %d\n", u->is_v6 ? "INET6" : "INET", u->port);
+        }
+    }
+}
+
 int port_file_write(const struct listener *list, const struct udp_socket *udp,
                     const char *path) {
     char draft[4096];
@@ -15,16 +35,8 @@ int port_file_write(const struct listener *list, const struct udp_socket *udp,
     if (f == NULL) {
         return -1;
     }
-    for (; list != NULL; list = list->next) {
-        if (list->port != 0) {
-            fprintf(f, "TCP %s: %d\n", list->is_v6 ? "INET6" : "INET", list->port);
-        }
-    }
-    for (; udp != NULL; udp = udp->next) {
-        if (udp->next == NULL || udp->next->port != udp->port || udp->next->is_v6 != udp->is_v6) {
-            fprintf(f, "UDP %s: %d\n", udp->is_v6 ? "INET6" : "INET", udp->port);
-        }
-    }
+    write_tcp(f, list);
+    write_udp(f, udp);
     bool bad = ferror(f) != 0;
     bad = fclose(f) != 0 || bad;
     if (bad || rename(draft, path) != 0) {

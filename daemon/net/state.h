@@ -5,6 +5,7 @@
 
 #include "net/listen.h"
 #include "net/net.h"
+#include "net/places.h"
 #include "net/udp.h"
 #include "net/worker.h"
 
@@ -13,6 +14,7 @@ struct net {
     struct net_config config;
     struct tls_config tls_config; /* which `config` points to */
     struct tls       *tls; /* NULL: nobody speaks it */
+    struct place     *places; /* found, and not opened yet */
     struct listener  *listeners;
     struct starting  *starting; /* NULL: nobody is told that we are */
     struct event     *accept_events; /* one a listener */

@@ -81,6 +81,13 @@ static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct 
     SSL_CTX_set_default_passwd_cb(ssl, no_password);
 }
 
+/* The server's own and those that vouch for it. */
+static int chain_count(SSL_CTX *ssl) {
+    STACK_OF(X509) *others = NULL;
+    return SSL_CTX_get0_chain_certs(ssl, &others) == 1 && others != NULL ? 1 + sk_X509_num(others)
+                                                                         : 1;
+}
+
 /* The files, and whether they fit each other. */
 static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
     const char *key = config->key_file != NULL ? config->key_file : config->chain_file;
@@ -94,6 +101,12 @@ static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
     }
     if (SSL_CTX_use_certificate_chain_file(ssl, config->chain_file) != 1) {
         return refuse(why, "Error loading the certificate chain", config->chain_file);
+    }
+    if (chain_count(ssl) > TLS_CHAIN_MOST) {
+        snprintf(why, SERVER_TLS_WHY_BYTES,
+                 "Error loading the certificate chain : %s: it has %d certificates, more than %d",
+                 config->chain_file, chain_count(ssl), TLS_CHAIN_MOST);
+        return false;
     }
     if (SSL_CTX_use_PrivateKey_file(ssl, key, format) != 1) {
         return refuse(why, "Error loading the key", key);
@@ -145,26 +158,35 @@ static SSL_CTX *make_context(const struct tls *t, char *why) {
     return ssl;
 }
 
-/* A pipe would keep the thread, and all its clients, for as long as nobody writes to it. That there
- * is no such file OpenSSL tells. */
-static bool is_read_at_once(const char *file, char *why) {
+/* A pipe would keep the thread, and all its clients, for as long as nobody writes to it, and a long
+ * file for as long as it takes to read. That there is no such file OpenSSL tells. */
+static bool is_read_at_once(const char *file, bool at_start, char *why) {
     struct stat facts;
-    if (file == NULL || stat(file, &facts) != 0 || S_ISREG(facts.st_mode)) {
+    if (file == NULL || stat(file, &facts) != 0) {
         return true;
     }
-    snprintf(why, SERVER_TLS_WHY_BYTES, "Error loading %s: it is not a regular file", file);
-    return false;
+    if (!S_ISREG(facts.st_mode) && !at_start) {
+        snprintf(why, SERVER_TLS_WHY_BYTES, "Error loading %s: it is not a regular file", file);
+        return false;
+    }
+    if (facts.st_size > TLS_FILE_BYTES) {
+        snprintf(why, SERVER_TLS_WHY_BYTES, "Error loading %s: it has more than %d KiB", file,
+                 TLS_FILE_BYTES >> 10);
+        return false;
+    }
+    return true;
 }
 
-static bool all_are_read_at_once(const struct tls_config *config, char *why) {
-    return is_read_at_once(config->chain_file, why) && is_read_at_once(config->key_file, why) &&
-           is_read_at_once(config->ca_file, why);
+static bool all_are_read_at_once(const struct tls_config *config, bool at_start, char *why) {
+    return is_read_at_once(config->chain_file, at_start, why) &&
+           is_read_at_once(config->key_file, at_start, why) &&
+           is_read_at_once(config->ca_file, at_start, why);
 }
 
 bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
     struct tls *t = arg;
     bool at_start = t->context == NULL; /* when nobody waits */
-    if (!at_start && !all_are_read_at_once(&t->config, why)) {
+    if (!all_are_read_at_once(&t->config, at_start, why)) {
         return false;
     }
     SSL_CTX *made = make_context(t, why);

@@ -14,7 +14,12 @@
 
 struct ssl_st; /* OpenSSL's SSL */
 
-enum { TLS_VERIFY_REQUIRED = 2 };
+enum {
+    TLS_VERIFY_REQUIRED = 2,
+    /* of each file: whoever waits for a reload waits for all of it to be read */
+    TLS_FILE_BYTES = 256 * 1024,
+    TLS_CHAIN_MOST = 16, /* certificates, which each client is sent */
+};
 
 struct tls_config {
     /* key_file NULL: the key is in chain_file; ca_file NULL: there is none */
@@ -36,8 +41,9 @@ struct tls *tls_create(const struct tls_config *, struct server_tls *facts,
                        char why[SERVER_TLS_WHY_BYTES]);
 void tls_destroy(struct tls **);
 
-/* Reads all files again; each must be a regular one. False: all stays as it is, and `why` holds a
- * sentence. Cost: some milliseconds. `tls` is a struct tls: for server_tls.reload. */
+/* Reads all files again; each must be a regular one, of TLS_FILE_BYTES at most. False: all stays as
+ * it is, and `why` holds a sentence. Cost: some milliseconds, for the longest files a tenth of a
+ * second. `tls` is a struct tls: for server_tls.reload. */
 bool tls_reload(void *tls, char why[SERVER_TLS_WHY_BYTES]);
 
 const struct tls_config *tls_settings(const struct tls *);

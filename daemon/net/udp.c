@@ -136,19 +136,18 @@ static int open_all(const struct addrinfo *ai, unsigned workers, struct handed *
         there = i + 1 < workers ? handed_take(handed, SOCK_DGRAM, (const struct sockaddr *)&at)
                                 : -1;
         address_set_port((struct sockaddr *)&at, s->port);
-        s->next = *list;
+        while (*list != NULL) {
+            list = &(*list)->next;
+        }
         *list = s;
     }
     return 0;
 }
 
-int udp_listen(const struct listen_place *at, unsigned workers, struct udp_socket **list) {
-    struct addrinfo *found = listen_resolve(at);
+int udp_listen(const struct listen_place *at, const struct addrinfo *found, unsigned workers,
+               struct udp_socket **list) {
     unsigned opened = 0;
     int why = EADDRNOTAVAIL;
-    if (found == NULL) {
-        return -1;
-    }
     for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
         if (open_all(ai, workers, at->handed, list) == 0) {
             opened++;
@@ -156,7 +155,7 @@ int udp_listen(const struct listen_place *at, unsigned workers, struct udp_socke
             why = errno;
         }
     }
-    return listen_end(at, found, opened, why);
+    return listen_end(at, opened, why);
 }
 
 void udp_close(struct udp_socket **list) {

@@ -50,9 +50,10 @@ struct udp_socket {
     int                   port;
 };
 
-/* A socket for each worker and address of the place, put in front of *list. Errors: as listen_tcp
+/* A socket for each worker and address, behind the list's others. Errors: as listen_tcp
  * (net/listen.h). */
-int udp_listen(const struct listen_place *, unsigned workers, struct udp_socket **list);
+int udp_listen(const struct listen_place *, const struct addrinfo *, unsigned workers,
+               struct udp_socket **list);
 /* Has the worker listen to it. False: no memory. */
 bool udp_attach(struct udp_socket *, struct worker *);
 void udp_close(struct udp_socket **list);

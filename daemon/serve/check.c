@@ -1,43 +1,88 @@
 #include "serve/check.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
 
-#include "serve/access/users.h"
+#include "base/log.h"
 #include "serve/process.h"
 #include "tune/policies/automove.h"
 
-static bool mode_is_there(const struct settings *s, char *why) {
+static bool mode_is_there(const struct settings *s) {
     char reason[REASON_BYTES], dir[1100];
     const struct automove_config modes = {.policy_dir = process_policy_dir(s, dir, sizeof dir)};
-    if (automove_check(&modes, s->slab_automove, reason)) {
+    bool is = automove_check(&modes, s->slab_automove, reason);
+    if (!is) {
+        log_error("-o slab_automove=%s: %s", s->slab_automove, reason);
+    }
+    return is;
+}
+
+/* Whether the file can be opened, or else made. */
+static bool may_write(const char *path, int how) {
+    char folder[PATH_MAX];
+    if (faccessat(AT_FDCWD, path, how, AT_EACCESS) == 0) {
         return true;
     }
-    snprintf(why, OPTIONS_WHY_BYTES, "-o slab_automove=%s: %s", s->slab_automove, reason);
-    return false;
-}
-
-static bool users_are_good(const struct settings *s, char *why) {
-    char         said[USERS_WHY_BYTES];
-    struct users users;
-    users_init(&users, settings_auth_file(s));
-    bool good = !users.path || users_load(&users, said);
-    users_fini(&users);
-    if (!good) {
-        snprintf(why, OPTIONS_WHY_BYTES, "%s", said);
+    if (errno != ENOENT) {
+        return false;
     }
-    return good;
+    snprintf(folder, sizeof folder, "%s", path);
+    return faccessat(AT_FDCWD, dirname(folder), W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* Whoever checks may be another than who starts the server, so being root is no fault here. */
-static bool user_exists(const struct settings *s, char *why) {
-    if (s->user && !getpwnam(s->user)) {
-        snprintf(why, OPTIONS_WHY_BYTES, "can't find the user %.200s to switch to", s->user);
+static bool file_is_good(const char *option, const char *path, int how) {
+    struct stat there;
+    if (path == NULL) {
+        return true;
+    }
+    bool is_folder = stat(path, &there) == 0 && S_ISDIR(there.st_mode);
+    if (is_folder) {
+        errno = EISDIR;
+    }
+    if (is_folder || !may_write(path, how)) {
+        log_error("%s %s: %s", option, path, strerror(errno));
         return false;
     }
     return true;
 }
 
-bool check_settings(const struct settings *s, char *why) {
-    return mode_is_there(s, why) && users_are_good(s, why) && user_exists(s, why);
+int check_named(const struct settings *s) {
+    if (!mode_is_there(s)) {
+        return EX_USAGE;
+    }
+    bool good = file_is_good("-e", s->memory_file, R_OK | W_OK) &&
+                file_is_good("--automove-record", s->automove_record, W_OK);
+    return good ? 0 : EX_OSERR;
+}
+
+bool check_user(const struct settings *s) {
+    bool is = s->user == NULL || getpwnam(s->user) != NULL;
+    if (!is) {
+        log_error("can't find the user %.200s to switch to", s->user);
+    }
+    return is;
+}
+
+void check_tell_vain(const struct settings *s) {
+    if (s->stray != NULL) {
+        log_warn("\"%s\" belongs to no option; %s ignored, as in memcached", s->stray,
+                 s->stray_count > 1 ? "it and the words like it are" : "it is");
+    }
+    if (s->logfile_named) {
+        log_warn("logfile is accepted without effect: the log goes to standard error");
+    }
+    for (size_t i = 0; i < SETTING_ROWS; i++) {
+        const struct setting *row = &setting_table[i];
+        if (s->given_in_vain[i]) {
+            log_warn("%s%s is %s", row->flag == OPT_EXTENDED ? "-o " : "--", row->name, row->help);
+        }
+    }
 }

@@ -1,10 +1,19 @@
-/* What --check-config looks at beyond the options themselves: whether what they name is there. */
+/* Whether what the options name is there, as far as no other room finds it before a port is opened.
+ * Each start asks, and --check-config. */
 #ifndef SLATE_SERVE_CHECK_H
 #define SLATE_SERVE_CHECK_H
 #include <stdbool.h>
 
-#include "serve/config/options.h"
+#include "serve/config/settings.h"
 
-/* False: `why` (OPTIONS_WHY_BYTES) holds one sentence. Opens no port and no file of items. */
-bool check_settings(const struct settings *, char *why);
+/* The policy of slab_automove, the folders of files that are to be made. Makes none. Returns 0, or
+ * a status of sysexits.h after a log line. */
+int check_named(const struct settings *);
+
+/* The user of -u. For --check-config alone, since whoever checks may be another than who starts the
+ * server: one who is not root becomes nobody else. False: after a log line. */
+bool check_user(const struct settings *);
+
+/* Tells what is taken without effect, each with the reason. */
+void check_tell_vain(const struct settings *);
 #endif

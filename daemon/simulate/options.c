@@ -364,6 +364,10 @@ static enum options_action read_settings(struct simulate_size *size, int argc, c
     memcpy(order, size->words, (size_t)count * sizeof *order);
     enum options_action action = options_parse(count, order, &size->settings, why);
     free(order);
+    if (action == OPTIONS_RUN && size->settings.stray) {
+        refuse(why, "%.200s is not an option", size->settings.stray);
+        return OPTIONS_BAD;
+    }
     return action;
 }
 

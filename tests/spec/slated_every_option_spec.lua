@@ -191,6 +191,28 @@ describe("each option of memcached", function()
         end
     end)
 
+    it("is taken alike from the command line, a file and SLATED_OPTIONS", function()
+        local conf = folder .. "/run/conf"
+        -- Exit status, and what was said.
+        local function check(before, behind)
+            local _, _, code = os.execute(("%s timeout 60 %s --check-config %s </dev/null >%s/out 2>&1"):format(before,
+                support.quoted(SLATED), behind, folder))
+            return code, support.read_file(folder .. "/out")
+        end
+        for _, row in ipairs(ROWS) do
+            if row.verdict ~= "ends" then
+                local words = run_words(row)
+                local code, said = check("", words)
+                assert.equal(row.verdict == "refused" and EX_USAGE or 0, code, words .. ": " .. said)
+                assert.same({ code, said }, { check("SLATED_OPTIONS=" .. support.quoted(words), "") }, words)
+                support.write_file(conf, words .. "   # all on one line\n")
+                local file_code, of_file = check("", "--config " .. conf)
+                of_file = of_file:gsub(conf:gsub("%p", "%%%0") .. ":1: ", "")
+                assert.same({ code, said }, { file_code, of_file }, words)
+            end
+        end
+    end)
+
     it("is in the list, when memcached's help names it", function()
         local program = peer()
         if not program then

@@ -91,7 +91,23 @@ describe("slated's command line", function()
         assert_refused("-p 70000", "-p wants a whole number from -1 to 65535")
         assert_refused("-m", "-m needs a value")
         assert_refused("-I 512m -m 64", "must be at most half of -m")
-        assert_refused("word", "word is not an option")
+    end)
+
+    it("tells of its listeners in the order in which they were given", function()
+        local list = { "127.0.0.1", "127.0.0.3", "127.0.0.2" }
+        local one = server.start({ transport = "tcp", args = { "-l", list[2] .. "," .. list[3], "-v" } })
+        finally(function() one:stop() end)
+        local told = {}
+        for address in one:log():gmatch("listening on tcp:([%d.]+):") do
+            told[#told + 1] = address
+        end
+        assert.same(list, told)
+    end)
+
+    it("serves although words belong to no option, as memcached does, and warns of them", function()
+        local one = server.start({ args = { "word", "-t", "2", "another" } })
+        finally(function() one:stop() end)
+        assert.truthy(one:log():find('"word" belongs to no option; it and the words like it are ignored', 1, true))
     end)
 
     it("says what is missing when an option needs what is not there", function()

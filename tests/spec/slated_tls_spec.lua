@@ -238,6 +238,9 @@ describe("slated with TLS", function()
         for _, case in ipairs({
             { "echo nonsense >" .. cert, "^Error loading the certificate chain : " .. cert:gsub("%p", "%%%0") },
             { ("cp %s/two.pem %s"):format(folder, cert), "^Error loading the key : " },
+            { ("for i in $(seq 17); do cat %s/two.pem; done >%s"):format(folder, cert),
+                ": it has 17 certificates, more than 16$" },
+            { "head -c 262145 /dev/zero | tr '\\0' '#' >" .. cert, "^Error loading .*: it has more than 256 KiB$" },
             { "rm " .. cert, "^Error loading the certificate chain : .*: No such file or directory$" },
             { "mkfifo " .. cert, "^Error loading .*: it is not a regular file$" },
         }) do
@@ -252,6 +255,20 @@ describe("slated with TLS", function()
         end)
         assert.is_true(is_served("127.0.0.1", one.port))
         c:close()
+    end)
+
+    it("takes a chain of as many certificates as may be, and the longest bundle", function()
+        local bundle =
+            "cd %s && { cat ca.pem; head -c $((262144 - $(wc -c <ca.pem))) /dev/zero | tr '\\0' '#'; } >bundle"
+        assert(os.execute(("cat %s/two.pem >%s/long"):format(folder, folder)))
+        assert(os.execute(("for i in $(seq 15); do cat %s/ca.pem; done >>%s/long"):format(folder, folder)))
+        assert(os.execute(bundle:format(folder)))
+        local one = start(("ssl_chain_cert=%s/long,ssl_key=%s/two.key,ssl_ca_cert=%s/bundle"):format(folder, folder,
+            folder))
+        local c = connect(one)
+        assert.equal("OK", c:command("refresh_certs"))
+        c:close()
+        assert.equal("two", subject_of("127.0.0.1", one.port))
     end)
 
     it("does not start with a certificate and a key that do not belong together", function()

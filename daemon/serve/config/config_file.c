@@ -68,18 +68,45 @@ char *config_file_read(const char *path, char *why) {
     return text;
 }
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool is_quote(char c) { return c == '"' || c == '\''; }
+
+/* Behind the quote that ends a value which begins with one; NULL: none does. */
+static char *quoted_end(char *value) {
+    char *end = is_quote(value[0]) ? strchr(value + 1, value[0]) : NULL;
+    while (end && end[1] != '\0' && !is_blank(end[1])) {
+        end = strchr(end + 1, value[0]);
+    }
+    return end ? end + 1 : NULL;
+}
+
 /* Takes away a pair of quotes, of either kind, that encloses the whole value. */
 static char *unquoted(char *value) {
     size_t n = strlen(value);
-    if (n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n - 1] == value[0]) {
+    if (n >= 2 && is_quote(value[0]) && value[n - 1] == value[0]) {
         value[n - 1] = '\0';
         return value + 1;
     }
     return value;
 }
 
-/* Cuts a line, which is not empty and has no blanks around it, into name and value. */
-static void cut(char *text, struct config_line *line) {
+/* Where the comment of a line begins, or its end. A # within a word is part of it: of a path, or of
+ * a key. */
+static char *comment_of(char *text, char *end) {
+    for (char *at = text; at < end; at++) {
+        bool begins_word = at == text || is_blank(at[-1]);
+        if (begins_word && *at == '#') {
+            return at;
+        }
+        char *behind = begins_word || at[-1] == '=' ? quoted_end(at) : NULL;
+        at = behind ? behind - 1 : at;
+    }
+    return end;
+}
+
+void config_line_cut(char *text, struct config_line *line) {
+    line->dashed = text[0] == '-';
     line->letters = text[0] == '-' && text[1] != '-';
     text += line->letters ? 1 : strncmp(text, "--", 2) == 0 ? 2 : 0;
     /* Only the table of options can tell that -m64 is a letter and its value, so it stays whole
@@ -95,9 +122,31 @@ static void cut(char *text, struct config_line *line) {
     }
     *end = '\0';
     line->name = text;
-    if (line->value) {
+}
+
+/* Cuts a value where a blank and a dash behind its first word begin the next option. */
+static char *cut_value(char *value) {
+    char *at = quoted_end(value);
+    for (at = at ? at : value + strcspn(value, blanks); *at; at++) {
+        char *next = at + strspn(at, blanks);
+        if (is_blank(*at) && *next == '-') {
+            *at = '\0';
+            return next;
+        }
+    }
+    return NULL;
+}
+
+char *config_line_rest(struct config_line *line, bool takes_value) {
+    char *rest = NULL;
+    if (line->value && line->dashed && !takes_value && line->value[0] == '-') {
+        rest = line->value;
+        line->value = NULL;
+    } else if (line->value) {
+        rest = line->dashed ? cut_value(line->value) : NULL;
         line->value = unquoted(line->value);
     }
+    return rest;
 }
 
 bool config_file_next(char **at, struct config_line *line) {
@@ -107,11 +156,13 @@ bool config_file_next(char **at, struct config_line *line) {
         line->number++;
         *end = '\0';
         text += strspn(text, blanks);
-        while (end > text && strchr(blanks, end[-1])) {
+        end = comment_of(text, end);
+        *end = '\0';
+        while (end > text && is_blank(end[-1])) {
             *--end = '\0';
         }
-        if (*text && *text != '#') {
-            cut(text, line);
+        if (*text) {
+            config_line_cut(text, line);
             return true;
         }
     }

@@ -2,8 +2,8 @@
  *
  *     # a comment
  *     memory-limit = 1024        a name, with or without =, and a value, or a name alone
- *     listen 127.0.0.1
- *     -m 1024                    or words of the command line, as in memcached's memcached.conf
+ *     listen 127.0.0.1 # why     a # behind a blank begins a comment, but in quotes
+ *     -m 1024 -c 4096 # why      or words of the command line, as in memcached's memcached.conf
  */
 #ifndef SLATE_SERVE_CONFIG_CONFIG_FILE_H
 #define SLATE_SERVE_CONFIG_CONFIG_FILE_H
@@ -14,8 +14,9 @@ enum { CONFIG_FILE_BYTES_MOST = 64 * 1024 };
 struct config_line {
     unsigned number; /* from 1 */
     bool     letters; /* it began with one dash, and `name` holds letters, as "vv" of -vv */
+    bool     dashed;  /* it began with one or two */
     char    *name;
-    char    *value; /* NULL: there is none; it may be empty */
+    char    *value; /* NULL: there is none; it may be empty. As it stands until config_line_rest */
 };
 
 /* Reads the text of a file, which the caller then owns. NULL: the file cannot be read, is too long,
@@ -25,4 +26,11 @@ char *config_file_read(const char *path, char *why);
 /* Cuts the next line that holds an option. False: the text has ended. At the first call *at is the
  * text and line.number is 0. It changes the text, and the line points into it. */
 bool config_file_next(char **at, struct config_line *line);
+
+/* Takes the quotes off the line's value. If the line began with a dash, a further option may stand
+ * behind the value, or in its place if the option `takes_value` not: returns where, for
+ * config_line_cut, and cuts the value there. NULL: there is none. */
+char *config_line_rest(struct config_line *line, bool takes_value);
+/* The next option of the same line. */
+void config_line_cut(char *rest, struct config_line *line);
 #endif

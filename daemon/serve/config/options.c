@@ -188,27 +188,30 @@ static enum options_action action_of(const struct setting *row) {
 
 /* --- the file of options --- */
 
-/* "-vv", "-m64" or "-m 64", without the dash. */
-static bool read_letters(struct settings *s, const struct config_line *line, char *why) {
+/* "-vv", "-m64" or "-m 64", without the dash. *rest: the options behind it; NULL: none. */
+static bool read_letters(struct settings *s, struct config_line *line, char **rest, char *why) {
     char *name = line->name;
     for (const char *at = name; *at; at++) {
         const struct setting *row = row_of_letter(*at);
         char  letter[3] = {'-', *at, '\0'};
         bool  takes_value = *at == 'o' || (row && setting_takes_value(row));
-        char *value = at[1] != '\0' ? name + (at - name) + 1 : line->value;
+        bool  attached = takes_value && at[1] != '\0';
         if (*at != 'o' && (!row || row->type == SETTING_ACTION)) {
             return fail(why, letter, "is no option of a file");
         }
-        if (takes_value && (!value || (at[1] != '\0' && line->value))) {
-            return fail(why, letter, value ? "takes one value" : "needs a value");
-        }
         if (takes_value) {
+            *rest = config_line_rest(line, !attached);
+            char *value = attached ? name + (at - name) + 1 : line->value;
+            if (!value || (attached && line->value)) {
+                return fail(why, letter, value ? "takes one value" : "needs a value");
+            }
             return *at == 'o' ? read_extended_list(s, value, why) : read_one(s, row, value, why);
         }
         if (!read_one(s, row, NULL, why)) {
             return false;
         }
     }
+    *rest = config_line_rest(line, false);
     return *name && !line->value ? true
                                  : fail(why, "-", "wants letters, and no value behind them");
 }
@@ -222,8 +225,8 @@ static const struct setting *row_of_long(const char *name) {
     return NULL;
 }
 
-/* "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. */
-static bool read_named(struct settings *s, const struct config_line *line, char *why) {
+/* "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. *rest: as above. */
+static bool read_named(struct settings *s, struct config_line *line, char **rest, char *why) {
     char said[SETTING_WHY_BYTES];
     if (strcmp(line->name, "logfile") == 0 && line->value) {
         s->logfile_named = true; /* no option of memcached, but Debian's memcached.conf has it */
@@ -241,10 +244,25 @@ static bool read_named(struct settings *s, const struct config_line *line, char 
     /* "disable-cas = yes" is refused: one cannot tell whether it is to set or to clear what is
      * named cas */
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
+    *rest = config_line_rest(line, setting_takes_value(row));
     if (line->value && (cleared || negated)) {
         return fail(why, line->name, "takes no value");
     }
     return take(s, row, line->value, cleared, said) ? true : fail(why, line->name, said);
+}
+
+static bool read_line(struct settings *s, struct config_line *line, char *why) {
+    for (;;) {
+        char *rest = NULL;
+        if (!(line->letters ? read_letters(s, line, &rest, why)
+                            : read_named(s, line, &rest, why))) {
+            return false;
+        }
+        if (!rest) {
+            return true;
+        }
+        config_line_cut(rest, line);
+    }
 }
 
 static bool read_file(struct settings *s, const char *path, char *why) {
@@ -257,7 +275,7 @@ static bool read_file(struct settings *s, const char *path, char *why) {
     char *at = s->config_text;
     struct config_line line = {.number = 0};
     while (config_file_next(&at, &line)) {
-        if (!(line.letters ? read_letters(s, &line, said) : read_named(s, &line, said))) {
+        if (!read_line(s, &line, said)) {
             snprintf(why, OPTIONS_WHY_BYTES, "%.400s:%u: %.255s", path, line.number, said);
             return false;
         }
@@ -320,9 +338,7 @@ enum options_action options_parse(int argc, char **argv, struct settings *s, cha
             return OPTIONS_BAD;
         }
     }
-    if (optind < argc) {
-        fail(why, argv[optind], "is not an option");
-        return OPTIONS_BAD;
-    }
+    s->stray = optind < argc ? argv[optind] : NULL;
+    s->stray_count = argc - optind;
     return !settings_settle(s, why) ? OPTIONS_BAD : check ? OPTIONS_CHECK : OPTIONS_RUN;
 }

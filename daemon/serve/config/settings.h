@@ -89,6 +89,8 @@ struct settings {
     /* by row: the option was given; it was given, but has no effect (setting_has_effect) */
     bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS];
     bool logfile_named; /* by the file of --config */
+    const char *stray;  /* the first word that belongs to no option; NULL: there is none */
+    int         stray_count;
     char *config_text; /* text of the file of --config, to be freed; NULL: there is none */
 };
 

@@ -19,6 +19,7 @@ static const char *lines(const char *text) {
     shown[0] = '\0';
     while (config_file_next(&at, &line)) {
         size_t used = strlen(shown);
+        config_line_rest(&line, true);
         snprintf(shown + used, sizeof shown - used, "%u:%s[%s]%s%s%s ", line.number, line.letters ? "-" : "",
                  line.name, line.value ? "[" : "", line.value ? line.value : "", line.value ? "]" : "");
     }
@@ -34,7 +35,9 @@ static void test_lines(void) {
     is_str(lines("-m 64\n-m64\n-vv\n--policy=lru\n--threads 2"),
            "1:-[m][64] 2:-[m64] 3:-[vv] 4:[policy][lru] 5:[threads][2] ", "words of a command line");
     is_str(lines("-o a=1,b=2"), "1:-[o][a=1,b=2] ", "of which -o keeps its list");
-    is_str(lines("a = b # c"), "1:[a][b # c] ", "# begins a comment at a line's begin alone: it may be in a path");
+    is_str(lines("a = b # c\nb\t#c\n-m 64   # MB\n-vv #x"), "1:[a][b] 2:[b] 3:-[m][64] 4:-[vv] ", "# behind a blank begins a comment");
+    is_str(lines("a = /b#c\nb = 'x # y' # z\nc='#'\nd = it's # no"), "1:[a][/b#c] 2:[b][x # y] 3:[c][#] 4:[d][it's] ",
+           "… but not within a word or quotes");
     is_str(lines("-\n--\n="), "1:-[] 2:[] 3:[][] ", "what is no option is a line all the same");
 }
 
@@ -81,6 +84,25 @@ static void test_every_form_is_read(void) {
     is_str(s.auth_file, "/a b", "a text with a blank");
     is(s.threads, 3, "a name and a value without =");
     is_str(s.slab_automove, "1", "a short form");
+}
+
+static void test_a_line_may_hold_several_options(void) {
+    is(parse("-m 128 -c 77  # as in memcached.conf\n-d -vv -t 3 -p -1 -U 0\n-r -o idle_timeout=9 --disable-cas -l 127.0.0.1 -l ::1\n"
+             "--unix-socket '/a -b' --listen-backlog=9 -b7\n", ""), OPTIONS_RUN, "lines of several options are taken");
+    ok(s.maxbytes >> 20 == 128 && s.maxconns == 77, "letters with values");
+    ok(s.daemonize && s.verbosity == 2 && s.threads == 3, "… and letters without, before and between");
+    ok(s.port == -1 && s.udpport == 0, "a value that begins with a dash");
+    ok(s.coredumps && s.idle_timeout == 9 && !s.cas, "sub-options and long names among them");
+    is_str(s.inter, "127.0.0.1,::1", "… one of them twice");
+    is_str(s.socketpath, "/a -b", "quotes keep a value whole");
+    is(s.backlog, 7, "what comes last holds");
+    is(parse("auth-file = /a -b\n", ""), OPTIONS_RUN, "a line without a dash is one option");
+    is_str(s.auth_file, "/a -b", "… and its value reaches to the end");
+    refuses("-m 64 -Q\n", "1: -Q is no option of a file");
+    refuses("\n-m 64 x -c 5\n", "2: -m wants ");
+    refuses("-r x -c 5\n", "1: - wants letters, and no value behind them");
+    refuses("-m 64 -c\n", "1: -c needs a value");
+    refuses("--disable-cas x -c 5\n", "1: disable-cas takes no value");
 }
 
 static void test_the_command_line_wins(void) {
@@ -152,6 +174,7 @@ int main(void) {
     }
     test_lines();
     test_every_form_is_read();
+    test_a_line_may_hold_several_options();
     test_the_command_line_wins();
     test_bad_lines_are_refused();
     test_bad_files_are_refused();

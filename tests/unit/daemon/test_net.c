@@ -461,7 +461,8 @@ static void test_early_clients_wait(void) {
     struct host h;
     ok(host_prepare(&h, ""), "a server that is still starting");
     struct net_config cfg = host_config(&h);
-    h.net = net_open(&h.rig.server, &cfg);
+    h.net = net_find(&h.rig.server, &cfg);
+    ok(h.net != NULL && net_open(h.net), "it listens");
     h.port = read_port(h.port_file, "INET");
     int fd = connect_tcp(h.port);
     ok(fd >= 0 && say(fd, "mn\r\n", 4), "a client may come and ask");
@@ -479,7 +480,8 @@ static void test_early_clients_are_told(void) {
     ok(host_prepare(&h, ""), "a server that tells that it is still starting");
     struct net_config cfg = host_config(&h);
     cfg.tell_starting = true;
-    h.net = net_open(&h.rig.server, &cfg);
+    h.net = net_find(&h.rig.server, &cfg);
+    ok(h.net != NULL && net_open(h.net), "it listens");
     h.port = read_port(h.port_file, "INET");
     int quiet = connect_tcp(h.port), asks, binary;
     for (unsigned i = 0; i < 3; i++) {
@@ -507,7 +509,8 @@ static void test_early_clients_are_told(void) {
     ok(settles(&h.rig.server.conns.current, 0), "all are counted in and out");
     host_stop(&h, false);
     cfg.tell_starting = true;
-    h.net = net_open(&h.rig.server, &cfg);
+    h.net = net_find(&h.rig.server, &cfg);
+    ok(h.net != NULL && net_open(h.net), "it listens");
     h.port = read_port(h.port_file, "INET");
     quiet = connect_tcp(h.port);
     net_destroy(&h.net);

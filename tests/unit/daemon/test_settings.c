@@ -195,7 +195,14 @@ static void test_bad_values_are_refused(void) {
     refuses("-Q", "-Q is not an option");
     refuses("--quux", "--quux is not an option");
     refuses("--daemon=yes", "--daemon=yes takes no value");
-    refuses("stray", "stray is not an option");
+}
+
+static void test_words_of_no_option_are_noted(void) {
+    parse_words("-t 3");
+    ok(s.stray == NULL, "there is no such word");
+    parse_words("stray -t 3 words");
+    is_str(s.stray, "stray", "the first is noted");
+    ok(s.stray_count == 2 && s.threads == 3, "and how many there are; options behind it are read");
 }
 
 static void test_options_of_absent_features_say_so(void) {
@@ -376,6 +383,7 @@ int main(void) {
     test_extended_options();
     test_who_asks_for_chunk_sizes_or_still_pages_keeps_them();
     test_bad_values_are_refused();
+    test_words_of_no_option_are_noted();
     test_options_of_absent_features_say_so();
     test_actions();
     test_lists_are_bounded();

@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated --check-config says of options what a start finds of them, and opens nothing.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local certificates = require "support.certificates"
+local server = require "support.server"
+
+local EX_USAGE <const> = 64
+local GOOD <const> = "slated: these options are good\n"
+local SLATED <const> = server.slated()
+
+describe("slated --check-config", function()
+    local folder
+
+    setup(function()
+        folder = server.folder()
+        for _, name in ipairs({ "one", "two" }) do
+            certificates.make(folder, name)
+        end
+        assert(os.execute(("cd %s && cat one.pem two.pem >mixed && { for i in $(seq 17); do cat one.pem; done; } >chain"
+            .. " && head -c 300000 /dev/zero | tr '\\0' '#' >long && echo no users >users && echo text >file")
+            :format(folder)))
+    end)
+    teardown(function() server.remove_folder(folder) end)
+
+    -- Status, standard output, standard error.
+    local function run(words)
+        local _, _, code = os.execute(("timeout 60 %s %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(SLATED),
+            words:gsub("FOLDER", folder), server.USER, folder, folder))
+        return code, server.read_file(folder .. "/out"), server.read_file(folder .. "/err")
+    end
+
+    local TLS <const> = "-p -1 -Z -o ssl_chain_cert=FOLDER/%s,ssl_key=FOLDER/%s"
+    local BAD <const> = {
+        { "-p -1 -l 0.0.0.0", "other machines can reach it" },
+        { "-p -1 -l '*'", "other machines can reach it" },
+        { "-p -1 -l 127.0.0.1 -l a..b", "cannot listen on a..b: " },
+        { "-p -1 -l 192.0.2.1 --public", "cannot listen on 192.0.2.1 port 0: " },
+        { "-p 0 -U -1 -l 192.0.2.1,role=read", "cannot listen on 192.0.2.1 port 0 by UDP: " },
+        { "-s FOLDER/none/socket", "cannot listen on FOLDER/none/socket: No such file or directory" },
+        { "-s FOLDER/file", "there is a file of that name, which is no socket" },
+        { "-s FOLDER/" .. ("x"):rep(108), "the path of a UNIX socket has at most 107 bytes" },
+        { "-p -1 -o takeover_socket=FOLDER/none/socket", "cannot listen for a takeover on FOLDER/none/socket: " },
+        { "-p -1 -o takeover_socket=FOLDER/file", "which is no socket" },
+        { "-p -1 -o metrics=0.0.0.0:1", "other machines can reach it" },
+        { "-p -1 -o metrics=192.0.2.1:1 --public", "cannot listen on 192.0.2.1 port 1: " },
+        { TLS:format("none.pem", "one.key"), "Error loading the certificate chain : FOLDER/none.pem: No such file" },
+        { TLS:format("one.pem", "none.key"), "Error loading the key : FOLDER/none.key: No such file" },
+        { TLS:format("one.pem", "two.key"), "Error loading the key : " },
+        { TLS:format("file", "one.key"), "Error loading the certificate chain : FOLDER/file: " },
+        { TLS:format("chain", "one.key"), "it has 17 certificates, more than 16" },
+        { TLS:format("long", "one.key"), "Error loading FOLDER/long: it has more than 256 KiB" },
+        { TLS:format("one.pem", "one.key") .. ",ssl_ca_cert=FOLDER/none", "Error loading the CA certificate : " },
+        { TLS:format("one.pem", "one.key") .. ",ssl_ciphers=quux", "Error setting the provided cipher(s) : quux" },
+        { "-p -1 -Y FOLDER/none", "cannot read FOLDER/none: No such file or directory" },
+        { "-p -1 -Y FOLDER/users", "FOLDER/users, line 1: it does not begin with user:password" },
+        { "-p -1 -o slab_automove=lua:no_such_policy", "no policy no_such_policy" },
+        { "-p -1 --automove-record=FOLDER/none/record", "--automove-record FOLDER/none/record: No such file" },
+        { "-p -1 -e FOLDER/none/items", "-e FOLDER/none/items: No such file or directory" },
+        { "-p -1 -e FOLDER", "-e FOLDER: Is a directory" },
+        { "-p -1 -o process_memory=24,read_buf_mem_limit=20", "process_memory of 24 MiB leaves " },
+        { "-p -1 -l 127.0.0.1 -l proto[proxy]:127.0.0.1", "there is no proxy" },
+    }
+
+    for _, case in ipairs(BAD) do
+        it("and a start find the same of " .. case[1]:sub(1, 90), function()
+            local said = case[2]:gsub("FOLDER", (folder:gsub("%%", "%%%%")))
+            local code, out, err = run("--check-config " .. case[1])
+            assert.equal(EX_USAGE, code, err)
+            assert.equal("", out)
+            assert.truthy(err:find(said, 1, true), err)
+            assert.equal(1, select(2, err:gsub("\n", "\n")), "not one line: " .. err)
+            code, _, err = run(case[1])
+            assert.truthy(code ~= 0 and code ~= 124, "it serves")
+            assert.truthy(err:find(said, 1, true), err)
+        end)
+    end
+
+    it("makes nothing of what is not there yet", function()
+        local words = "-s FOLDER/socket -P FOLDER/pid -e FOLDER/items --automove-record=FOLDER/record "
+            .. "-o takeover_socket=FOLDER/takeover,slab_automove=lua:ratio -S -d"
+        assert.same({ 0, GOOD, "" }, { run("--check-config " .. words) })
+        for _, name in ipairs({ "socket", "pid", "items", "record", "takeover" }) do
+            assert.is_nil(io.open(folder .. "/" .. name), name)
+        end
+    end)
+
+    it("takes the options of a server that runs", function()
+        local one = server.start({ transport = "tcp", args = { "-e", folder .. "/kept", "-o",
+            "takeover_socket=" .. folder .. "/next" } })
+        finally(function() one:stop() end)
+        local words = ("--check-config -l %s -e FOLDER/kept -o takeover_socket=FOLDER/next"):format(one.address)
+        assert.same({ 0, GOOD, "" }, { run(words) })
+        assert.same({ 0, GOOD, "" }, { run(words .. " --takeover") })
+        local client = one:connect()
+        assert.truthy(client:set("still", "here"))
+        client:close()
+    end)
+
+    it("warns of what a start warns of", function()
+        local code, out, err = run("--check-config -p -1 word -o hashpower=20")
+        assert.same({ 0, GOOD }, { code, out })
+        assert.truthy(err:find('"word" belongs to no option; it is ignored, as in memcached\n', 1, true), err)
+        assert.truthy(err:find("-o hashpower is accepted without effect", 1, true), err)
+    end)
+end)
