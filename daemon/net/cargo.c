@@ -22,7 +22,7 @@ uint64_t cargo_layout(void) {
 
 /* It never becomes one that can go: its keys, or what it waits for, are in this process. */
 static bool must_stay(const struct conn *c) {
-    return c->watching || c->gone || c->tls != NULL || c->tls_mode != LISTEN_TLS_NONE;
+    return c->ignored || c->gone || c->tls != NULL || c->tls_mode != LISTEN_TLS_NONE;
 }
 
 static bool may_go(const struct conn *c) {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <limits.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +73,7 @@ void conn_close(struct conn *c) {
         }
     }
     c->transport->close(c);
-    if (c->no_memory) {
-        /* requests that nobody received would have the kernel forget the last words */
-        recv(c->record.fd, NULL, INT_MAX, MSG_TRUNC | MSG_DONTWAIT);
-    }
+    w->lingering -= c->lingers;
     conn_registry_remove(&w->server->registry, &c->record);
     if (event_watched(EVENT_CONNEVENTS)) {
         event_conn_close(c->record.addr, (enum event_reason)c->reason, c->record.fd);
@@ -89,8 +85,9 @@ void conn_close(struct conn *c) {
 }
 
 bool conn_idle(const struct conn *c) {
-    return c->watching || (c->kept == NULL && c->pending == NULL &&
-                           session_need(c->session) == SESSION_NEED_BYTES);
+    return c->ignored ||
+           (c->kept == NULL && c->pending == NULL &&
+            session_need(c->session) == SESSION_NEED_BYTES);
 }
 
 void conn_wake(struct conn *c) { conn_wait_for(c, EV_READ); }
@@ -122,8 +119,8 @@ static bool received(struct conn *c, ssize_t got) {
     }
     if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         c->gone = true;
-        /* to memcached a watcher's end is an error */
-        c->reason = got == 0 && !c->watching ? EVENT_NORMAL : EVENT_ERROR;
+        /* to memcached a watcher's end is an error; who lingers was hung up on */
+        c->reason = got == 0 && !c->ignored ? EVENT_NORMAL : EVENT_ERROR;
     }
     return false;
 }
@@ -214,11 +211,16 @@ static void receive_value(struct conn *c) {
     buffers_trim(&w->buffers, c->n);
 }
 
-/* What a watcher sends is ignored; only its hanging up matters. */
+/* What a watcher sends is ignored, and what comes behind the last words; only the hanging up
+ * matters. */
 static void receive_nothing(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     char *slice = buffers_slice(b);
-    received(c, c->transport->recv(c, slice, BUFFER_RECEIVE_BYTES));
+    ssize_t got = c->transport->recv(c, slice, BUFFER_RECEIVE_BYTES);
+    if (received(c, got) && c->lingers) {
+        c->gone = (size_t)got >= c->linger_left;
+        c->linger_left -= c->gone ? 0 : (uint32_t)got;
+    }
     buffers_trim(b, 0);
     c->readable = c->at_hand;
 }
@@ -233,7 +235,7 @@ static void start_watching(struct conn *c) {
         c->gone = true;
         return;
     }
-    c->watching = true;
+    c->watching = c->ignored = true;
     set_state(c, "conn_watch");
 }
 
@@ -263,15 +265,39 @@ static bool send_output(struct conn *c, struct output *out) {
     return true;
 }
 
+/* All is said. A client that wanted to end is hung up on; another may still be sending. The kernel
+ * forgets what it has not sent yet when bytes come to a socket that is closed, or lie in it unread.
+ * So the socket is closed once the client has closed its end, or has had its time for that. */
+static void hang_up(struct conn *c) {
+    if (session_quit(c->session)) {
+        c->gone = true;
+        return;
+    }
+    c->transport->finish(c);
+    values_forget(&c->worker->values, c);
+    if (c->kept != NULL) {
+        buffers_give(&c->worker->buffers, c->kept);
+        c->kept = NULL;
+    }
+    c->lingers = c->ignored = true;
+    c->linger_left = LINGER_BYTES;
+    c->worker->lingering++;
+    set_state(c, "conn_closing");
+    conn_wait_for(c, EV_READ);
+}
+
 /* The socket takes bytes again. */
 static void send_pending(struct conn *c) {
     if (send_output(c, c->pending)) {
         drop_pending(c);
-        c->gone = c->close_after;
+        if (c->close_after) {
+            hang_up(c);
+            return;
+        }
         c->resume = true;
         set_state(c, "conn_read");
         conn_wait_for(c, EV_READ);
-        if (session_need(c->session) == SESSION_WATCHES && !c->gone) {
+        if (session_need(c->session) == SESSION_WATCHES) {
             start_watching(c);
         }
     }
@@ -283,7 +309,7 @@ void conn_gather(struct conn *c) {
     struct worker *w = c->worker;
     c->bytes = NULL;
     c->n = 0;
-    if (c->watching) {
+    if (c->ignored) {
         receive_nothing(c);
         return;
     }
@@ -294,7 +320,7 @@ void conn_gather(struct conn *c) {
             send_pending(c);
         }
         c->writable = false;
-        if (c->pending != NULL || c->gone || c->watching) {
+        if (c->pending != NULL || c->gone || c->ignored) {
             return;
         }
     }
@@ -410,7 +436,7 @@ void conn_answer(struct conn *c) {
     if (c->gone || c->pending != NULL) {
         return;
     }
-    if (c->watching) {
+    if (c->ignored) {
         if (c->at_hand) { /* not before: a turn has a connection once */
             worker_ready(c->worker, c);
         }
@@ -444,8 +470,11 @@ void conn_answer(struct conn *c) {
         start_watching(c);
         return;
     }
+    if (c->close_after) {
+        hang_up(c);
+        return;
+    }
     set_state(c, waits_for_value(c, need) ? "conn_nread" : "conn_read");
-    c->gone = c->close_after;
     if (c->resume) {
         go_on(c, need);
     } else if (c->at_hand && !c->waiting) {

@@ -19,6 +19,9 @@
 
 struct worker;
 
+/* After its last words a client may send so much, for so long, before the socket is closed. */
+enum { LINGER_BYTES = 16 << 20, LINGER_S = 5 };
+
 struct conn {
     struct conn_record record; /* fd, addresses, state */
     struct worker  *worker;
@@ -38,6 +41,8 @@ struct conn {
     bool resume;    /* there is work without new bytes */
     bool close_after; /* hang up once `pending` is sent */
     bool no_memory; /* for its replies: what is pending says so, and is the last */
+    bool lingers;   /* the last words are sent, and the client has a while to read them */
+    bool ignored;   /* what it sends is thrown away: it watches, or lingers */
     bool gone;      /* hang up at the end of the turn */
     bool sent_much; /* in its last turn: look whether the client takes it */
     bool receiving; /* on the worker's list of values that hold memory */
@@ -49,8 +54,9 @@ struct conn {
     size_t   pace_left; /* … and what was left to come then */
     uint64_t wait_us;   /* while waiting, or going on after it: since when */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
-    bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
+    bool watching;  /* it gets lines from the logger */
     struct session_access access; /* of its listener */
+    uint32_t linger_left; /* bytes that are thrown away yet before it is hung up on */
     uint8_t tls_mode; /* enum listen_tls: of its listener */
     uint8_t reason; /* enum event_reason: why it is gone */
 };

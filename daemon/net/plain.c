@@ -27,8 +27,10 @@ static size_t plain_unread(const struct conn *c) {
 
 static int plain_watch_fd(struct conn *c) { return c->record.fd; }
 
+static void plain_finish(struct conn *c) { shutdown(c->record.fd, SHUT_WR); }
+
 static void plain_close(struct conn *c) { (void)c; }
 
 const struct transport transport_plain = {
-    plain_recv, plain_readv, plain_sendv, plain_unread, plain_watch_fd, plain_close,
+    plain_recv, plain_readv, plain_sendv, plain_unread, plain_watch_fd, plain_finish, plain_close,
 };

@@ -320,22 +320,34 @@ static void relay_end(struct relay *r) {
 
 /* --- life --- */
 
+/* Tells the client; its answer is not waited for. */
+static void say_end(struct tls_conn *t) {
+    if (!t->shaking && !t->broken) {
+        ERR_clear_error();
+        SSL_shutdown(t->ssl);
+        ERR_clear_error();
+    }
+}
+
+static void tls_finish(struct conn *c) {
+    say_end(c->tls);
+    shutdown(c->record.fd, SHUT_WR);
+}
+
 static void tls_close(struct conn *c) {
     struct tls_conn *t = c->tls;
     if (t->relay != NULL) {
         relay_end(t->relay);
     }
-    if (!t->shaking && !t->broken) {
-        ERR_clear_error();
-        SSL_shutdown(t->ssl); /* tells the client; its answer is not waited for */
-        ERR_clear_error();
+    if (!c->lingers) {
+        say_end(t);
     }
     SSL_free(t->ssl);
     free(t);
 }
 
 static const struct transport transport_tls = {
-    tls_recv, tls_readv, tls_sendv, tls_unread, tls_watch_fd, tls_close,
+    tls_recv, tls_readv, tls_sendv, tls_unread, tls_watch_fd, tls_finish, tls_close,
 };
 
 bool tls_conn_open(struct conn *c) {

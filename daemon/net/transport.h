@@ -22,6 +22,7 @@ struct transport {
     /* A socket for whoever writes to the client from another thread; -1 and errno. It stays the
      * connection's. */
     int (*watch_fd)(struct conn *);
+    void (*finish)(struct conn *); /* tells the client that nothing more will come */
     void (*close)(struct conn *); /* before the socket is */
 };
 

@@ -81,19 +81,28 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Closes connections that have been idle for too long. A client that never reads its replies is
- * idle too; one that watches is not. */
+/* Asks nothing for so long. */
+static bool is_silent_for(const struct conn *c, uint32_t now_s, uint32_t most_s) {
+    uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
+    return now_s > last_s && now_s - last_s > most_s;
+}
+
+/* Closes connections that have been idle for too long, and those that linger. A client that never
+ * reads its replies is idle too; one that watches is not. */
 static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint32_t now_s = clock_now_s();
     uint32_t timeout_s =
         atomic_load_explicit(&w->server->conns.idle_timeout_s, memory_order_relaxed);
+    bool any = timeout_s > 0 || w->lingering > 0;
     (void)fd;
     (void)what;
-    for (struct conn *c = timeout_s > 0 ? w->conns : NULL, *next; c != NULL; c = next) {
+    for (struct conn *c = any ? w->conns : NULL, *next; c != NULL; c = next) {
         next = c->next;
-        uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
-        if (!c->ready && !c->watching && now_s > last_s && now_s - last_s > timeout_s) {
+        if (c->lingers && is_silent_for(c, now_s, LINGER_S)) {
+            close_between_turns(c);
+        } else if (timeout_s > 0 && !c->ready && !c->ignored &&
+                   is_silent_for(c, now_s, timeout_s)) {
             counter_add(&w->counters->idle_kicks, 1);
             c->reason = EVENT_IDLE_TIMEOUT;
             close_between_turns(c);

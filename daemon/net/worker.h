@@ -49,6 +49,7 @@ struct worker {
     struct event           idle_timer, wake_event;
     int                    wake_fd;
     pthread_t              thread;
+    unsigned               lingering; /* of its connections */
     bool                   started, finishing;
     uint64_t               finish_by_us;
     uint64_t               received_bytes, sent_bytes; /* in this turn */

@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "net/starting.h"
+#include "base/clock.h"
+#include "net/conn.h"
 #include "net_fixture.h"
 
 /* --- claims --- */
@@ -519,6 +521,71 @@ static void test_early_clients_are_told(void) {
     host_close(&h);
 }
 
+/* --- last words --- */
+
+/* Sends on with each piece that it reads. Whether it reads up to `last` and the end. */
+static bool hears_out(int fd, const char *last) {
+    static char piece[16384];
+    char   tail[64] = "";
+    size_t n = strlen(last);
+    ssize_t got;
+    while ((got = recv(fd, piece, sizeof piece, 0)) > 0) {
+        size_t keep = (size_t)got < n ? n - (size_t)got : 0, more = n - keep;
+        memmove(tail, tail + n - keep, keep);
+        memcpy(tail + keep, piece + (size_t)got - more, more);
+        send(fd, "mn\r\n", 4, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    return got == 0 && memcmp(tail, last, n) == 0;
+}
+
+static void test_last_words_are_heard(void) {
+    enum { VALUE_BYTES = 100000, GETS = 40, LITTLE = 4096 };
+    static char value[VALUE_BYTES + 2], junk[1 << 16];
+    static const char get[27] = "\x80\0\0\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0big",
+                      bad[28] = "\x80\0\0\0\4\0\0\0\0\0\0\4", /* a get with extras, and no key */
+                      last[] = "Invalid arguments";
+    struct host h;
+    host_prepare(&h, NULL);
+    struct net_config cfg = host_config(&h);
+    cfg.worker_count = 1;
+    clock_pause(); /* however long this machine takes, it is no time */
+    host_start(&h, &cfg);
+    int good = connect_tcp(h.port), one = connect_tcp(h.port), little = LITTLE;
+    memset(value, 'x', VALUE_BYTES);
+    memcpy(value + VALUE_BYTES, "\r\n", 2);
+    ok(say(good, "set big 0 0 100000\r\n", 20) && say(good, value, sizeof value) && answers(good, "", "STORED\r\n"), "a large value");
+    setsockopt(one, SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+    for (int i = 0; i < GETS; i++) {
+        say(one, get, sizeof get);
+    }
+    say(one, bad, sizeof bad);
+    ok(hears_out(one, last), "who is hung up on reads the last words, though it sends on");
+    close(one);
+    ok(settles(&h.rig.server.conns.current, 1), "and is forgotten once it closes its side");
+
+    one = connect_tcp(h.port);
+    ok(say(one, bad, sizeof bad) && hears_out(one, last), "another has read all");
+    is((long)atomic_load(&h.rig.server.conns.current), 2, "as long as it might send it is there");
+    clock_shift(LINGER_S + 1);
+    ok(settles(&h.rig.server.conns.current, 1), "but no longer than a while");
+    close(one);
+
+    size_t sent = 0;
+    one = connect_tcp(h.port);
+    ok(say(one, bad, sizeof bad) && hears_out(one, last), "and one that sends without end");
+    for (ssize_t n; (n = send(one, junk, sizeof junk, MSG_NOSIGNAL)) > 0 && sent < 8 * (size_t)LINGER_BYTES;) {
+        sent += (size_t)n;
+    }
+    ok(sent >= LINGER_BYTES && sent < 8 * (size_t)LINGER_BYTES, "is listened to for so many bytes only (%zu)", sent);
+    ok(settles(&h.rig.server.conns.current, 1), "and then forgotten, too");
+    close(one);
+    ok(answers(good, "quit\r\n", "") && hung_up(good) && settles(&h.rig.server.conns.current, 0), "who wants to go goes at once");
+    close(good);
+    clock_resume();
+    host_stop(&h, false);
+    host_close(&h);
+}
+
 int main(void) {
     uint64_t seed = tap_seed();
     test_serves_and_stops();
@@ -530,6 +597,7 @@ int main(void) {
     test_limits_connections();
     test_runs_out_of_descriptors();
     test_idle_timeout();
+    test_last_words_are_heard();
     test_unix_socket();
     test_graceful_stop();
     test_many_idle_connections();
