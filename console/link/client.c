@@ -27,6 +27,7 @@ struct client {
     bool wants_write;
     bool awaits_login;                   /* the next reply is the one to them */
     bool is_stream;                      /* lines come unasked */
+    bool has_spoken;                     /* the server has, since the client came up */
     enum client_state state;
     int fd;
     struct lookup lookup;
@@ -97,6 +98,7 @@ static void come_up(struct client *client, uint64_t now_ms) {
     client->generation++;
     client->deadline_ms = UINT64_MAX;
     client->is_stream = false;
+    client->has_spoken = false;
     int on = 1;
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on,
                sizeof on); /* fails on UNIX sockets, and need not succeed */
@@ -249,10 +251,14 @@ static void read_some(struct client *client, uint64_t now_ms) {
     ssize_t got = client->tls != NULL ? tls_read(client->tls, to, READ_BYTES)
                                       : recv(client->fd, to, READ_BYTES, 0);
     if (got > 0) {
+        client->has_spoken = true;
         client->in_bytes += (size_t)got;
         client->deadline_ms = now_ms + SILENCE_MS;
     } else if (got == 0) {
-        go_down(client, now_ms, "%s closed the connection", client->address.text);
+        bool is_odd = !client->has_spoken && client->tls == NULL;
+        go_down(client, now_ms, "%s closed the connection%s", client->address.text,
+                is_odd ? " before it answered: does it want tls://, or the binary protocol alone?"
+                       : "");
     } else if (errno != EAGAIN && errno != EINTR) {
         go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
                 client->tls != NULL ? tls_note(client->tls) : strerror(errno));

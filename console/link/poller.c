@@ -166,6 +166,12 @@ void poller_take_probe(struct poller *poller) {
 }
 
 static void remember_refusal(struct poller *poller, const struct reply *reply) {
+    static const char no_login[] = "CLIENT_ERROR unauthenticated";
+    if (strncmp(reply->text, no_login, sizeof no_login - 1) == 0) {
+        snprintf(poller->refusal, sizeof poller->refusal,
+                 "it wants a login, -P FILE with user:password in the first line");
+        return;
+    }
     size_t n = reply->text_bytes < sizeof poller->refusal - 1 ? reply->text_bytes
                                                               : sizeof poller->refusal - 1;
     memcpy(poller->refusal, reply->text, n);

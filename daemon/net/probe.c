@@ -131,7 +131,8 @@ int probe_run(int argc, char **argv, FILE *out) {
     }
     bool        tls = strncmp(address, scheme, strlen(scheme)) == 0;
     const char *at = tls ? address + strlen(scheme) : address;
-    int         fd = at[0] == '/' && !tls ? open_unix(at, &why) : open_tcp(at, &why);
+    bool        is_path = strchr(at, '/') != NULL && !tls; /* no host name holds a slash */
+    int         fd = is_path ? open_unix(at, &why) : open_tcp(at, &why);
     if (fd < 0) {
         return fail(address, why);
     }

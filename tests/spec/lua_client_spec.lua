@@ -89,6 +89,20 @@ describe("client", function()
         assert.is_true(transport.closed)
     end)
 
+    it("says of a server that refuses what it wants", function()
+        for said, expected in pairs({
+            ["CLIENT_ERROR unauthenticated"] = { "the server wants a login", "refused" },
+            ["ERROR Too many open connections"] = { "as many connections as it may", "busy" },
+        }) do
+            local one, transport = scripted({ { "version\r\nstats slated\r\n", said .. "\r\n" } })
+            local who, message, code = one:identify()
+            assert.is_nil(who)
+            assert.truthy(message:find(expected[1], 1, true), message)
+            assert.equal(expected[2], code)
+            assert.is_true(transport.closed)
+        end
+    end)
+
     it("traces what it sends", function()
         local traced = {}
         local one = client.new(script_transport.new({ { "version\r\n", "VERSION 1\r\n" } }),

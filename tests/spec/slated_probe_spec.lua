@@ -31,6 +31,20 @@ describe("slated --probe", function()
         end
     end)
 
+    it("takes what holds a slash for the path of a socket, also of this folder", function()
+        local one = server.start({ transport = "unix" })
+        finally(function() one:stop() end)
+        local folder, name = one.address:match("^(.*)/([^/]+)$")
+        for _, path in ipairs({ "./" .. name, "../" .. folder:match("[^/]+$") .. "/" .. name }) do
+            local said = server.capture(("cd %s && %s --probe %s 2>&1"):format(server.quoted(folder),
+                server.quoted(server.capture("realpath " .. server.slated())), path))
+            assert.equal(path .. " answers: VERSION 1.6.45", (said:gsub("\n$", "")))
+        end
+        local code, said = probe(" ./none")
+        assert.equal(1, code)
+        assert.equal("slated: no answer from ./none: No such file or directory\n", said)
+    end)
+
     it("takes a server for alive that wants a password, or is full", function()
         local folder = server.folder()
         local file = assert(io.open(folder .. "/users", "w"))

@@ -311,6 +311,24 @@ function Client:stats(group)
     return found[group]
 end
 
+-- Why a server may hang up on the first line of text, as a hint.
+local function say_silence(client, message)
+    local name = client.transport.name or "it"
+    local encrypted = name:find("^tls://") ~= nil
+    return ("%s before it answered: does it want %s, or does it speak the binary protocol alone (-S, -B binary)?")
+        :format(message, encrypted and "a certificate of ours (SLATE_TLS_CERT)" or "tls:// before its address")
+end
+
+-- What a server means that answers `version` with a refusal.
+local function say_refusal(line)
+    if line:find("^CLIENT_ERROR unauthenticated") then
+        return "the server wants a login: SLATE_AUTH_FILE names a file whose first line is user:password", "refused"
+    elseif line:find("^ERROR Too many open connections") then
+        return "the server has as many connections as it may", "busy"
+    end
+    return nil
+end
+
 --- Who answers, in one round trip.
 -- slated answers `version` with the version of memcached it stands in for; only it knows `stats slated`.
 -- @treturn table { version =, slated = version or nil }, or nil, message, code
@@ -323,10 +341,16 @@ function Client:identify()
     end
     local line, line_message, line_code = self:line()
     if not line then
+        if line_code == "closed" then
+            return self:lost(say_silence(self, line_message), line_code)
+        end
         return nil, line_message, line_code
     end
     local version = line:match("^VERSION (.+)$")
-    if not version then
+    local refusal, refusal_code = say_refusal(line)
+    if refusal then
+        return self:lost(refusal, refusal_code)
+    elseif not version then
         return self:lost(("not a cache server: it answered '%s' to version"):format(requests.printable(
             line:sub(1, 60))), "protocol")
     end

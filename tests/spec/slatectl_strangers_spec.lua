@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What slatectl and slatetop say of a server that is one of caches, but does not let them in.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local certificates = require "support.certificates"
+local server = require "support.server"
+
+local LOGIN <const> = 77
+local NOBODY <const> = 69
+
+describe("a server that lets nobody in", function()
+    local folder
+
+    setup(function()
+        folder = server.folder()
+        server.write_file(folder .. "/users", "anna:secret\n")
+        assert(os.execute(("chmod 755 %s; chmod 644 %s/users"):format(folder, folder)))
+    end)
+    teardown(function() server.remove_folder(folder) end)
+
+    -- Exit status, and what was said.
+    local function run(line)
+        local _, _, code = os.execute(("timeout 60 %s >%s/said 2>&1 </dev/null"):format(line, folder))
+        return code, server.read_file(folder .. "/said")
+    end
+
+    local function slatectl(address, environment)
+        return run(("env %s build/bin/slatectl -s %s classes"):format(environment or "", address))
+    end
+
+    local function slatetop(address)
+        return run(("build/bin/slatetop -b -n 1 %s"):format(address))
+    end
+
+    for _, kind in ipairs(server.all()) do
+        it("without a login is told apart, and the login named: " .. kind.name, function()
+            local one = server.start({ binary = kind.binary, transport = "tcp", args = { "-Y", folder .. "/users" } })
+            finally(function() one:stop() end)
+            local code, said = slatectl(one.address)
+            assert.equal(LOGIN, code, said)
+            assert.truthy(said:find("the server wants a login: SLATE_AUTH_FILE names a file whose first line is "
+                .. "user:password", 1, true), said)
+            code, said = slatectl(one.address, "SLATE_AUTH_FILE=" .. folder .. "/users")
+            assert.equal(0, code, said)
+            code, said = slatetop(one.address)
+            assert.not_equal(0, code)
+            assert.truthy(said:find("it wants a login, -P FILE with user:password in the first line", 1, true), said)
+        end)
+    end
+
+    it("because it speaks packets only says nothing, and what that may mean is told", function()
+        local one = server.start({ transport = "tcp", packets = true, args = { "-B", "binary" } })
+        finally(function() one:stop() end)
+        local code, said = slatectl(one.address)
+        assert.equal(NOBODY, code, said)
+        assert.truthy(said:find(" before it answered: does it want tls:// before its address, or does it speak the "
+            .. "binary protocol alone (-S, -B binary)?", 1, true), said)
+        code, said = slatetop(one.address)
+        assert.not_equal(0, code)
+        assert.truthy(said:find(" before it answered: does it want tls://, or the binary protocol", 1, true), said)
+    end)
+
+    it("because it speaks TLS likewise", function()
+        if not certificates.available() or not pcall(require, "ssl") then
+            pending("there is no openssl to make a certificate, or no LuaSec")
+            return
+        end
+        certificates.make(folder, "one")
+        local one = server.start({ transport = "tcp", tls = { verify = false }, args = { "-Z", "-o",
+            ("ssl_chain_cert=%s/one.pem,ssl_key=%s/one.key"):format(folder, folder) } })
+        finally(function() one:stop() end)
+        local plain = one.address:match("^tls://(.*)$")
+        local code, said = slatectl(plain)
+        assert.equal(NOBODY, code, said)
+        assert.truthy(said:find(" before it answered: does it want tls:// before its address", 1, true), said)
+        code, said = slatetop(plain)
+        assert.not_equal(0, code)
+        assert.truthy(said:find(" before it answered: does it want tls://", 1, true), said)
+    end)
+
+    it("because it is full says so", function()
+        local one = server.start({ transport = "tcp", args = { "-c", "1" } })
+        local first = one:connect()
+        finally(function()
+            first:close()
+            one:stop()
+        end)
+        assert(first:command("version"))
+        local code, said = slatectl(one.address)
+        assert.equal(75, code, said)
+        assert.truthy(said:find("the server has as many connections as it may", 1, true), said)
+    end)
+end)
