@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 6 };
+enum {
+    ROUNDS = 6,
+    STEP_LOOKS = 8192, /* at pairs of sizes, in a step: some 20 us */
+};
 /* pages that one more class must save, times all pages: its last one has free chunks */
 static const double saving_least = 4;
 /* of all pages, that classes may hold which need less than one */
@@ -196,21 +199,29 @@ static void fill_first_row(struct table *t) {
 }
 
 /* One class more. */
-static void fill_row(struct table *t, uint16_t *from) {
+static void begin_row(struct table *t) {
     double *swap = t->above;
     t->above = t->row;
     t->row = swap;
-    for (unsigned j = 0; j < t->ends.count; j++) {
+}
+
+/* Fills some of the row's columns; returns the next. */
+static unsigned fill_columns(struct table *t, uint16_t *from, unsigned column) {
+    unsigned looks = 0;
+    for (; column < t->ends.count && looks < STEP_LOOKS; column++) {
         double least = INFINITY;
-        for (unsigned i = t->ends.lowest[j]; i < j; i++) {
-            double cost = t->above[i] + class_cost(t, (int)i, (int)j);
+        unsigned lowest = t->ends.lowest[column];
+        for (unsigned i = lowest; i < column; i++) {
+            double cost = t->above[i] + class_cost(t, (int)i, (int)column);
             if (cost < least) {
                 least = cost;
-                from[j] = (uint16_t)i;
+                from[column] = (uint16_t)i;
             }
         }
-        t->row[j] = least;
+        t->row[column] = least;
+        looks += column - lowest + 1;
     }
+    return column;
 }
 
 /* The largest size of which a page holds as many chunks. */
@@ -287,88 +298,149 @@ static struct found trace(const struct table *t, unsigned k, struct size_list *s
     return found;
 }
 
-/* Rows are added until they reach the largest chunk, and while they bring something and keep to the
- * limits. Returns the pages that are taken; below 0: the ladder does not keep to the limits. */
-static double choose(struct table *t, const struct fit_limits *limits, struct size_list *sizes) {
-    unsigned width = t->ends.count;
-    double total = INFINITY, chosen = -1;
-    fill_first_row(t);
-    for (unsigned k = 1;; k++) {
-        double with = t->row[width - 1];
-        if (isfinite(with)) {
-            struct size_list more;
-            struct found found = trace(t, k, &more);
-            if (found.used > limits->used_classes_most ||
-                (total - with) * limits->pages < saving_least) {
-                return chosen;
-            }
-            total = with;
-            if (found.minimums <= limits->pages * minimums_most) {
-                *sizes = more;
-                chosen = total;
-            }
-        }
-        if (k == limits->classes_most || k == width) {
-            return chosen;
-        }
-        fill_row(t, &t->from[k * width]);
-    }
+/* The search under way: rows of the table, within rounds, within ladders. */
+struct fit_search {
+    struct table                 t;
+    const struct size_histogram *h;
+    struct size_rules            rules;
+    struct fit_limits            limits;
+    double                       factor; /* of the ladder */
+    int                          round;
+    unsigned                     classes; /* of the row that is being filled, or was filled last */
+    unsigned                     column;  /* the next of that row */
+    double                       total;   /* pages of the last row that reached the largest chunk */
+    double                       chosen;  /* of `sizes`; below 0: none keeps to the limits */
+    struct size_list             sizes;
+};
+
+static void begin_round(struct fit_search *f) {
+    fill_first_row(&f->t);
+    f->classes = 1;
+    f->column = f->t.ends.count;
+    f->total = INFINITY;
+    f->chosen = -1;
 }
 
-/* How many items make all pages full is known with the sizes only: a few rounds bring both. False:
- * the ladder does not keep to the limits. */
-static bool settle_sizes(struct table *t, const struct fit_limits *limits, double item_bytes,
-                         struct size_list *sizes) {
-    double taken = 1;
-    t->scale = item_bytes > 0 ? (double)limits->pages / item_bytes : 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        taken = choose(t, limits, sizes);
-        if (!(taken > 0) || (taken > limits->pages * 0.995 && taken < limits->pages * 1.005)) {
-            break;
-        }
-        t->scale *= limits->pages / taken;
-    }
-    return taken >= 0;
+static void begin_ladder(struct fit_search *f) {
+    double item_bytes = (double)f->h->item_bytes;
+    set_ladder(&f->t.ends, &f->rules, f->factor);
+    f->t.scale = item_bytes > 0 ? (double)f->limits.pages / item_bytes : 0;
+    f->round = 0;
+    begin_round(f);
 }
 
-static void fit(struct table *t, const struct size_histogram *h, const struct size_rules *rules,
-                const struct fit_limits *limits, struct size_list *sizes) {
-    double factor = FIT_LADDER_FACTOR, item_bytes = (double)h->item_bytes;
-    collect_ends(&t->ends, h, rules);
-    set_ladder(&t->ends, rules, factor);
-    while (!settle_sizes(t, limits, item_bytes, sizes)) {
-        /* any size may follow any other, and it was still too many */
-        if (factor > rules->most_bytes) {
-            *sizes = (struct size_list){.count = 1, .bytes = {rules->most_bytes}};
-            return;
+/* A row is full. Rows are added until they reach the largest chunk, and while they bring something
+ * and keep to the limits. Returns whether another follows. */
+static bool judge_row(struct fit_search *f) {
+    unsigned width = f->t.ends.count;
+    double with = f->t.row[width - 1];
+    if (isfinite(with)) {
+        struct size_list more;
+        struct found found = trace(&f->t, f->classes, &more);
+        if (found.used > f->limits.used_classes_most ||
+            (f->total - with) * f->limits.pages < saving_least) {
+            return false;
         }
-        factor *= factor;
-        set_ladder(&t->ends, rules, factor);
+        f->total = with;
+        if (found.minimums <= f->limits.pages * minimums_most) {
+            f->sizes = more;
+            f->chosen = with;
+        }
     }
+    return f->classes < f->limits.classes_most && f->classes < width;
+}
+
+/* How many items make all pages full is known with the sizes only: a few rounds bring both. If the
+ * ladder does not keep to the limits, a wider one may. Returns whether a round follows. */
+static bool next_round(struct fit_search *f) {
+    double pages = f->limits.pages, taken = f->chosen;
+    if (taken > 0 && (taken <= pages * 0.995 || taken >= pages * 1.005) && ++f->round < ROUNDS) {
+        f->t.scale *= pages / taken;
+        begin_round(f);
+        return true;
+    }
+    if (taken >= 0) {
+        return false;
+    }
+    /* any size may follow any other, and it was still too many */
+    if (f->factor > f->rules.most_bytes) {
+        f->sizes = (struct size_list){.count = 1, .bytes = {f->rules.most_bytes}};
+        return false;
+    }
+    f->factor *= f->factor;
+    begin_ladder(f);
+    return true;
+}
+
+bool fit_step(struct fit_search *f) {
+    if (f->column < f->t.ends.count) {
+        f->column = fill_columns(&f->t, &f->t.from[(f->classes - 1) * f->t.ends.count],
+                                 f->column);
+        return true;
+    }
+    if (judge_row(f)) {
+        begin_row(&f->t);
+        f->classes++;
+        f->column = 0;
+        return true;
+    }
+    return next_round(f);
+}
+
+static void free_search(struct fit_search *f) {
+    free(f->t.ends.chunk_bytes);
+    free(f->t.ends.cost);
+    free(f->t.ends.items);
+    free(f->t.ends.lowest);
+    free(f->t.row);
+    free(f->t.above);
+    free(f->t.from);
+    free(f);
+}
+
+struct fit_search *fit_begin(const struct size_histogram *h, const struct size_rules *rules,
+                             const struct fit_limits *limits) {
+    enum { ENDS = FIT_STEPS + 1 };
+    struct fit_search *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        return NULL;
+    }
+    struct ends *e = &f->t.ends;
+    e->chunk_bytes = malloc(ENDS * sizeof *e->chunk_bytes);
+    e->cost = malloc(ENDS * sizeof *e->cost);
+    e->items = malloc(ENDS * sizeof *e->items);
+    e->lowest = malloc(ENDS * sizeof *e->lowest);
+    f->t.row = malloc(ENDS * sizeof *f->t.row);
+    f->t.above = malloc(ENDS * sizeof *f->t.above);
+    f->t.from = malloc(ENDS * sizeof *f->t.from * limits->classes_most);
+    if (!e->chunk_bytes || !e->cost || !e->items || !e->lowest || !f->t.row || !f->t.above ||
+        !f->t.from) {
+        free_search(f);
+        return NULL;
+    }
+    f->h = h;
+    f->rules = *rules;
+    f->limits = *limits;
+    f->factor = FIT_LADDER_FACTOR;
+    collect_ends(e, h, rules);
+    begin_ladder(f);
+    return f;
+}
+
+void fit_end(struct fit_search **taken, struct size_list *sizes) {
+    *sizes = (*taken)->sizes;
+    free_search(*taken);
+    *taken = NULL;
 }
 
 bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules,
                const struct fit_limits *limits, struct size_list *sizes) {
-    enum { ENDS = FIT_STEPS + 1 };
-    struct table t = {.ends = {.count = 0}};
-    t.ends.chunk_bytes = malloc(ENDS * sizeof *t.ends.chunk_bytes);
-    t.ends.cost = malloc(ENDS * sizeof *t.ends.cost);
-    t.ends.items = malloc(ENDS * sizeof *t.ends.items);
-    t.ends.lowest = malloc(ENDS * sizeof *t.ends.lowest);
-    t.row = malloc(ENDS * sizeof *t.row);
-    t.above = malloc(ENDS * sizeof *t.above);
-    t.from = malloc(ENDS * sizeof *t.from * limits->classes_most);
-    bool memory = t.ends.chunk_bytes && t.ends.cost && t.ends.items && t.ends.lowest && t.row &&
-                  t.above && t.from;
-    if (memory) {
-        fit(&t, h, rules, limits, sizes);
+    struct fit_search *f = fit_begin(h, rules, limits);
+    if (f == NULL) {
+        return false;
     }
-    free(t.ends.chunk_bytes);
-    free(t.ends.cost);
-    free(t.ends.items);
-    free(t.ends.lowest);
-    free(t.row);
-    free(t.above);
-    free(t.from);
-    return memory;
+    while (fit_step(f)) {
+    }
+    fit_end(&f, sizes);
+    return true;
 }

@@ -80,6 +80,14 @@ struct fit_limits {
 bool fit_sizes(const struct size_histogram *, const struct size_rules *, const struct fit_limits *,
                struct size_list *);
 
+/* The same in steps of some 20 us, for threads that others wait for. */
+struct fit_search;
+/* The histogram stays the caller's, and as it is until the search ends. NULL: out of memory. */
+struct fit_search *fit_begin(const struct size_histogram *, const struct size_rules *,
+                             const struct fit_limits *);
+bool fit_step(struct fit_search *); /* false: the sizes are found */
+void fit_end(struct fit_search **, struct size_list *);
+
 /* What items would waste of sizes that no item has now, from the smallest chunk to the largest. */
 struct fit_unseen {
     double mean_pct; /* every octave counts as much */

@@ -8,37 +8,27 @@ double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
     return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
 }
 
-struct fitting {
-    struct geometry_change  *g;
-    const struct size_rules *rules;
-    struct fit_limits        limits;
-    struct size_list        *to;
-    bool                     fits;
-};
-
-/* It takes some tens of milliseconds, for which nobody should wait: as a job of the mover's it lets
- * workers go first. */
-static bool fit_all(void *arg) {
-    struct fitting *f = arg;
-    cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
-    f->fits = fit_sizes(&f->g->sizes, f->rules, &f->limits, f->to);
-    cache_turn_begin(f->g->ct);
-    return false;
+static bool fit_some(void *search) {
+    return fit_step(search);
 }
 
 bool geometry_fit(struct geometry_change *g, unsigned classes_most, struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
-    struct fitting f = {.g = g, .rules = &rules, .to = to};
     slab_rules(slab, &rules);
-    f.limits = (struct fit_limits){
+    struct fit_limits limits = {
         .classes_most = classes_most != 0 ? classes_most : slab->class_most,
         .used_classes_most = classes_most != 0 ? classes_most : FIT_CLASSES_MOST,
         .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
     };
-    struct pace_job job = {.ct = g->ct, .step = fit_all, .arg = &f};
+    struct fit_search *search = fit_begin(&g->sizes, &rules, &limits);
+    if (search == NULL) {
+        return false;
+    }
+    struct pace_job job = {.ct = g->ct, .step = fit_some, .arg = search};
     pace_run(g->refit.pace, &job);
-    return f.fits;
+    fit_end(&search, to);
+    return true;
 }
 
 bool geometry_has_ids(const struct geometry_change *g, const struct size_list *from,

@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "mem/fit.h"
 
@@ -197,6 +198,23 @@ static void test_what_gives_way(uint64_t x) {
     ok(used <= 30, "a limit of classes with items is kept to: %u", used);
 }
 
+/* The thread that looks for sizes has others wait for it no longer than a step takes. */
+static void test_a_search_takes_small_steps(uint64_t x) {
+    static struct size_histogram h;
+    struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 1000};
+    struct size_list whole, sizes;
+    unsigned steps = 1;
+    fill_spread(&h, &x, 20000);
+    fit_sizes(&h, &rules, &limits, &whole);
+    struct fit_search *search = fit_begin(&h, &rules, &limits);
+    for (; fit_step(search); steps++) {
+    }
+    fit_end(&search, &sizes);
+    ok(steps > 5 * sizes.count, "a search for %u sizes takes many steps: %u", sizes.count, steps);
+    ok(search == NULL && sizes.count == whole.count && memcmp(sizes.bytes, whole.bytes, sizes.count * sizeof sizes.bytes[0]) == 0,
+       "and finds what a search at once does");
+}
+
 /* What slab_geometry_auto does while items come and go but stay of one kind. */
 static void test_items_that_stay_alike_soon_want_no_other_sizes(uint64_t x) {
     enum { LOOKS = 6 };
@@ -284,6 +302,7 @@ int main(void) {
     test_every_list_keeps_the_rules(seed);
     test_a_ladder_stays_around_the_fitted_sizes(seed);
     test_what_gives_way(seed);
+    test_a_search_takes_small_steps(seed);
     test_items_that_stay_alike_soon_want_no_other_sizes(seed);
     test_an_empty_cache_has_the_ladder_alone();
     test_what_unseen_sizes_waste();
