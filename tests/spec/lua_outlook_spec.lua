@@ -33,6 +33,23 @@ local function policy(lines, about)
     return outlook.policy({ totals = totals, policies = policies }, about)
 end
 
+describe("a gain with the server's bands", function()
+    it("has the error that its band tells, between two sizes a mean of theirs, and none at the memory of now", function()
+        local lines = curve_of(0.7, 0.8, 0.86, 0.9)
+        for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.012816, band_x4 = 0.04 }) do
+            lines[#lines + 1] = ("STAT %s %g"):format(name, band)
+        end
+        local curve = foresight.parse_curve(lines)
+        local gain, chance = foresight.gain_at(curve, 2)
+        assert.near(0.06, gain, 1e-9)
+        assert.near(0.01, chance, 1e-9)
+        assert.near(0.005, select(2, foresight.gain_at(curve, 1.5)), 1e-9)
+        assert.near(0, select(2, foresight.gain_at(curve, 1)), 1e-9)
+        assert.is_true(select(2, foresight.gain_at(foresight.parse_curve(curve_of(0.7, 0.8, 0.86, 0.9)), 2)) < 0.001,
+            "a server that tells no band is judged by its reads")
+    end)
+end)
+
 describe("whether more memory helps", function()
     local function memory(about, ...)
         return outlook.memory(foresight.parse_curve(curve_of(...)), about)

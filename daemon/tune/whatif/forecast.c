@@ -9,12 +9,18 @@ enum { POINT_NOW = 1 };
 
 /* Four of five of a normal distribution lie within so many deviations. */
 #define BAND_DEVIATIONS 1.2816
+/* How far miniatures are off beside what the sample makes, for they know no classes: a standard
+ * error for each doubling of the memory, and for a policy; and a share of the difference that is
+ * forecast. Of the traces cpio, web12 and cdn of tests/bench/predictions. */
+#define MODEL_ERROR 0.01
+#define MODEL_SHARE 0.3
 
 /* --- what is told --- */
 
-double forecast_band(double deviation, double difference) {
-    (void)difference;
-    return BAND_DEVIATIONS * deviation;
+double forecast_band(double deviation, double difference, double doublings) {
+    double of_model = MODEL_ERROR * sqrt(doublings), of_difference = MODEL_SHARE * difference;
+    return BAND_DEVIATIONS *
+           sqrt(deviation * deviation + of_model * of_model + of_difference * of_difference);
 }
 
 static void say_lack(struct forecast_told *t, double reads, uint32_t keys, uint64_t windows) {
@@ -35,7 +41,7 @@ static void tell_policies(const struct shadow *s, double lately, struct forecast
         struct shadow_tally k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
         t->policy_band[i] =
-            forecast_band(shadow_error(&k, lately), t->policy_hit_ratio[i] - lately);
+            forecast_band(shadow_error(&k, lately), t->policy_hit_ratio[i] - lately, 1);
     }
 }
 
@@ -49,7 +55,8 @@ void forecast_tell(const struct shadow *s, double lately, double longer,
         if (i != POINT_NOW) {
             struct shadow_tally k = shadow_size(s, size++);
             t->hit_ratio[i] = shadow_hit_ratio(&k, longer);
-            t->band[i] = forecast_band(shadow_error(&k, longer), t->hit_ratio[i] - longer);
+            t->band[i] = forecast_band(shadow_error(&k, longer), t->hit_ratio[i] - longer,
+                                       fabs(log2(forecast_factor[i])));
         }
     }
     tell_policies(s, lately, t);
