@@ -1,5 +1,7 @@
 #include "tune/sweep.h"
 
+#include <sched.h>
+
 #include "base/clock.h"
 
 enum {
@@ -52,13 +54,14 @@ static uint64_t turn(struct sweeper *s, uint64_t now_us) {
     return now_us;
 }
 
-/* Turns and a rest. On a busy machine it takes milliseconds until a thread that rested runs again,
- * so rests are few. */
+/* Turns, between which a worker may go first, and a rest. On a busy machine it takes milliseconds
+ * until a thread that rested runs again, so rests are few. */
 static void spell(struct sweeper *s, uint64_t now_us) {
     uint64_t looked = s->pass.looked, freed = s->pass.freed, mine_us = clock_thread_us(),
              end_us = now_us + SPELL_US;
     do {
         now_us = turn(s, now_us);
+        sched_yield();
     } while (s->under_way && now_us < end_us);
     uint64_t took_us = clock_thread_us() - mine_us;
     s->due_us = now_us + rest_us(took_us, s->pass.looked - looked, s->pass.freed - freed);

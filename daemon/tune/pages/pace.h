@@ -6,7 +6,7 @@
  * that leaves too little: naps last until the clock ticks, and pages would hardly move. Then the
  * thread that asked goes on with the job itself, and does those of the next second: with a worker's
  * weight, a shorter slice, longer turns and no naps, so that the scheduler gives it as much as a
- * worker.
+ * worker; after each turn a worker that waits may go first.
  *
  * One regime for both was tried since sets help (cache/help.c), with calcify's server on a core
  * that it fills: the second and the third phase are to end with 60 pages of 64 or more. By the
