@@ -27,6 +27,7 @@
 #define BYTE_ORDER_MARK 0x01020304u
 #define HUGE_BYTES ((size_t)2 << 20)
 #define ANEW "; remove it to start with an empty cache"
+#define MOVE ANEW ", or start a server as before and move its items with slatectl save and load"
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
@@ -105,28 +106,28 @@ static bool shape_fits(const char *path, const struct memory_shape *s, const str
     if (s->version != own.version) {
         return refuse(why, path,
                       "it was made by a slated that lays memory out otherwise (version %u; this "
-                      "one reads %u)" ANEW,
+                      "one reads %u)" MOVE,
                       s->version, own.version);
     }
     if (s->item_bytes != own.item_bytes || s->tail_bytes != own.tail_bytes ||
         s->copy_bytes_max != own.copy_bytes_max || s->page_bytes != own.page_bytes ||
         s->page_entry_bytes != own.page_entry_bytes) {
-        return refuse(why, path, "it was made by a slated that lays items out otherwise" ANEW);
+        return refuse(why, path, "it was made by a slated that lays items out otherwise" MOVE);
     }
     if (s->store != own.store || s->block_bytes != own.block_bytes) {
-        return refuse(why, path, "it holds the items of another store than --store=%s" ANEW,
+        return refuse(why, path, "it holds the items of another store than --store=%s" MOVE,
                       w->store_name);
     }
     if (s->chunk_bytes_max != own.chunk_bytes_max) {
         return refuse(why, path,
-                      "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u" ANEW,
+                      "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u" MOVE,
                       s->chunk_bytes_max, own.chunk_bytes_max);
     }
     if (!shape_adds_up(s, align_bytes)) {
         return refuse(why, path, "its head is damaged (places)" ANEW);
     }
     if (((size_t)s->page_max << PAGE_SHIFT) < w->limit_bytes || s->front_bytes < w->front_bytes) {
-        return refuse(why, path, "it has room for %u MB, and -m and --partitions ask for more" ANEW,
+        return refuse(why, path, "it has room for %u MB, and -m and --partitions ask for more" MOVE,
                       s->page_max);
     }
     return true;
@@ -312,6 +313,12 @@ struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]) {
         return NULL;
     }
     return memory_file_of(fd, "memory", why);
+}
+
+bool memory_file_is_at(int fd, const char *path) {
+    struct stat has, named;
+    return fstat(fd, &has) == 0 && stat(path, &named) == 0 && has.st_dev == named.st_dev &&
+           has.st_ino == named.st_ino;
 }
 
 bool memory_file_may_own(struct memory_file *f) {

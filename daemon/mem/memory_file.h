@@ -104,6 +104,8 @@ struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMO
 struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]);
 /* One that has no name and goes with the last process that has it. NULL: `why`. */
 struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]);
+/* Whether the path names the file that the descriptor is of. */
+bool memory_file_is_at(int fd, const char *path);
 /* Makes the mapping writable. False: the system refuses, and errno. */
 bool memory_file_may_own(struct memory_file *);
 /* After that, once the other process has left it: it is this one's. */

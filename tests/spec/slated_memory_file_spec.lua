@@ -2,18 +2,11 @@
 -- A memory file (-e): what the next start goes on with after a stop and after kill -9, and what it refuses.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
+local restart = require "support.restart"
 local server = require "support.server"
-local unix = require "socket.unix"
 local wire = require "support.wire"
 
 local EX_OSERR <const>, EX_USAGE <const> = 71, 64
-
-local function answers(path)
-    local connection = unix.stream()
-    local is_there = connection:connect(path)
-    connection:close()
-    return is_there
-end
 
 -- Each setting's value by its name.
 local function config_of(client)
@@ -26,61 +19,23 @@ local function config_of(client)
 end
 
 describe("slated -e", function()
-    local folder, pid, shell
+    local one
 
     local function start(words)
-        folder = folder or server.folder()
-        local command = ("exec 2>%s/log; %s -v %s -e %s/memory -s %s/s %s </dev/null >&2 & echo $!; wait $!; "
-            .. "echo $?"):format(folder, server.quoted(server.slated()), words or "", folder, folder, server.USER)
-        shell = assert(io.popen(command, "r"))
-        pid = assert(math.tointeger(tonumber(shell:read("l"))))
-        patience.wait_for("slated to serve", function()
-            return answers(folder .. "/s") or not server.is_running(pid)
-        end)
-    end
-
-    local function status()
-        local code = tonumber(shell:read("l"))
-        shell:close()
-        shell, pid = nil, nil
-        return code
-    end
-
-    -- Ends it and starts it anew; a killed one leaves its socket.
-    local function restart(signal, words)
-        assert(os.execute(("kill -%s %d"):format(signal, pid)))
-        status()
-        os.remove(folder .. "/s")
-        start(words)
-        return wire.connect(folder .. "/s")
-    end
-
-    local function log()
-        return server.read_file(folder .. "/log")
-    end
-
-    -- The log has a writer of its own, which may come later than the answers.
-    local function says(pattern)
-        patience.wait_for("a line of the log", function() return log():find(pattern) end)
+        one = restart.begin(words)
+        return one:connect()
     end
 
     after_each(function()
-        if pid and server.is_running(pid) then
-            os.execute("kill -9 " .. pid)
+        if one then
+            one:finish()
+            one = nil
         end
-        if shell then
-            shell:close()
-        end
-        if folder then
-            server.remove_folder(folder)
-        end
-        folder, pid, shell = nil, nil, nil
     end)
 
     for _, signal in ipairs { "TERM", "USR1", "KILL" } do
         it("goes on with what was stored after SIG" .. signal, function()
-            start("-m 64")
-            local client = wire.connect(folder .. "/s")
+            local client = start("-m 64")
             local large = ("0123456789abcdef"):rep(50000)
             assert.equal("STORED", wire.ask(client, "set flags 77 0 5\r\nhello"))
             assert.equal("STORED", wire.ask(client, ("set large 0 1000 %d\r\n%s"):format(#large, large)))
@@ -91,7 +46,7 @@ describe("slated -e", function()
             local cas = tonumber(wire.ask(client, "mg number c"):match("c(%d+)"))
             client:close()
 
-            client = restart(signal, "-m 64")
+            client = one:again(signal, "-m 64")
             assert.equal("HD f77 t-1 s5", wire.ask(client, "mg flags f t s"))
             assert.equal("VA 2", wire.ask(client, "mg number v"))
             assert.equal("42", client:receive("*l"))
@@ -103,30 +58,28 @@ describe("slated -e", function()
             assert.equal("43", wire.ask(client, "incr number 1"))
             assert.is_true(tonumber(wire.ask(client, "mg number c"):match("c(%d+)")) > cas)
             client:close()
-            says("3 items in %d+ pages adopted in %d+%.%d%d s; 0 were torn")
+            one:says("3 items in %d+ pages adopted in %d+%.%d%d s; 0 were torn")
         end)
     end
 
     it("tells what it adopted, in its statistics too, and where", function()
-        start("-m 64")
-        local client = wire.connect(folder .. "/s")
+        local client = start("-m 64")
         assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
-        client = restart("KILL", "-m 64")
+        client = one:again("KILL", "-m 64")
         local _, stats = wire.stats(client, "slated")
         local _, settings = wire.stats(client, "settings")
         assert.equal("1", stats.adopted_items)
         assert.equal("0", stats.adopted_torn)
-        assert.equal(folder .. "/memory", settings.memory_file)
+        assert.equal(one.folder .. "/memory", settings.memory_file)
     end)
 
     it("goes on with other chunk sizes, if these are asked for, without losing an item", function()
-        start("-m 64 -f 1.25")
-        local client = wire.connect(folder .. "/s")
+        local client = start("-m 64 -f 1.25 -o no_slab_geometry_auto")
         for i = 1, 3000 do
             assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i, ("v"):rep(100 + i))))
         end
         assert.equal("MN", wire.ask(client, "mn"))
-        client = restart("KILL", "-m 64 -f 2 -o slab_geometry_rate=100")
+        client = one:again("KILL", "-m 64 -f 2 -o slab_geometry_rate=100,no_slab_geometry_auto")
         patience.wait_for("the chunk sizes of -f 2 alone", function()
             local _, geometry = wire.stats(client, "geometry")
             return geometry.state == "steady" and geometry.generation == "1"
@@ -141,15 +94,14 @@ describe("slated -e", function()
             local words <const> = "-m 64 -c 500 -o lru_crawler_sleep=7"
             local changed <const> = { slab_automove = "lra", slab_automove_window = "33", hot_max_factor = "0.5",
                 maxconns_fast = "no", maxbytes = tostring(96 << 20), policy = "sieve", sample_rate = "0.125" }
-            start(words)
-            local client = wire.connect(folder .. "/s")
+            local client = start(words)
             for name, value in pairs(changed) do
                 assert.equal("OK", wire.ask(client, ("config set %s %s"):format(name, value)), name)
             end
             assert.equal("OK", wire.ask(client, "config set maxconns 400"))
             changed.maxbytes = nil -- which is -m, and that was given
             for _ = 1, 2 do -- again, without anything changed in between
-                client = restart(signal, words)
+                client = one:again(signal, words)
                 local config = config_of(client)
                 for name, value in pairs(changed) do
                     assert.equal(tonumber(value) or value, tonumber(config[name]) or config[name], name)
@@ -161,7 +113,7 @@ describe("slated -e", function()
             local _, audit = wire.stats(client, "audit")
             assert.is_truthy(next(audit))
             assert.equal("OK", wire.ask(client, "config set slab_automove utility"))
-            client = restart(signal, words .. " --policy=lru")
+            client = one:again(signal, words .. " --policy=lru")
             local config = config_of(client)
             assert.equal("lru", config.policy)
             assert.equal("utility", config.slab_automove)
@@ -169,57 +121,49 @@ describe("slated -e", function()
     end
 
     it("leaves out a kept setting that today's options do not go with, and says so", function()
-        start("-m 64")
-        local client = wire.connect(folder .. "/s")
+        local client = start("-m 64")
         assert.equal("OK", wire.ask(client, "config set hot_lru_pct 35"))
-        client = restart("KILL", "-m 64 -o warm_lru_pct=60")
+        client = one:again("KILL", "-m 64 -o warm_lru_pct=60")
         local config = config_of(client)
         assert.equal("20", config.hot_lru_pct)
-        says("the memory file's settings are left out: ")
+        one:says("the memory file's settings are left out: ")
     end)
 
     it("keeps a flush that was answered", function()
-        start("-m 64")
-        local client = wire.connect(folder .. "/s")
+        local client = start("-m 64")
         assert.equal("STORED", wire.ask(client, "set before 0 0 1\r\na"))
         assert.equal("OK", wire.ask(client, "flush_all"))
         assert.equal("STORED", wire.ask(client, "set after 0 0 1\r\na"))
-        client = restart("KILL", "-m 64")
+        client = one:again("KILL", "-m 64")
         assert.equal("EN", wire.ask(client, "mg before"))
         assert.equal("HD", wire.ask(client, "mg after"))
     end)
 
     it("refuses a file that another server has, and one that it cannot go on with, with a sentence", function()
         start("-m 64")
-        local function refused(words)
-            local said = server.capture(("%s %s -s %s/other %s 2>&1; echo $?"):format(
-                server.quoted(server.slated()), words, folder, server.USER))
-            return said:match("^(.*)\n(%d+)$")
-        end
-        local said, code = refused(("-m 64 -e %s/memory"):format(folder))
+        local folder = one.folder
+        local said, code = one:refused(("-m 64 -e %s/memory"):format(folder))
         assert.equal(("slated: error: %s/memory: another process has it"):format(folder), said)
-        assert.equal(EX_OSERR, tonumber(code))
-        assert(os.execute("kill -TERM " .. pid))
-        status()
-        said = refused(("-m 1024 -e %s/memory"):format(folder))
+        assert.equal(EX_OSERR, code)
+        one:stop("TERM")
+        said = one:refused(("-m 1024 -e %s/memory"):format(folder))
         assert.matches("it has room for %d+ MB, and %-m and %-%-partitions ask for more; remove it", said)
         server.write_file(folder .. "/letter", "Dear cache,\n")
-        said = refused(("-e %s/letter"):format(folder))
+        said = one:refused(("-e %s/letter"):format(folder))
         assert.matches("it is no memory file of slated; remove it to start with an empty cache", said)
         assert.equal("Dear cache,\n", server.read_file(folder .. "/letter"))
-        said, code = refused(("--store=blocks -e %s/memory"):format(folder))
+        said, code = one:refused(("--store=blocks -e %s/memory"):format(folder))
         assert.matches("%-e needs %-%-store=slab", said)
-        assert.equal(EX_USAGE, tonumber(code))
+        assert.equal(EX_USAGE, code)
     end)
 
     it("works with no more system calls than serving takes", function()
-        start("-m 64 -o drop_privileges")
-        local client = wire.connect(folder .. "/s")
+        local client = start("-m 64 -o drop_privileges")
         local large = ("x"):rep(1000000)
         for i = 1, 100 do -- pages that are backed and given back
             assert.equal("STORED", wire.ask(client, ("set large%d 0 0 %d\r\n%s"):format(i, #large, large)))
         end
-        client = restart("KILL", "-m 64 -o drop_privileges")
+        client = one:again("KILL", "-m 64 -o drop_privileges")
         assert.equal("HD s1000000", wire.ask(client, "mg large100 s"))
     end)
 end)

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A server with a memory file (-e), in a folder of its own, that ends and starts again: its files `memory`, `s` (its
+-- UNIX socket) and `log`.
+--
+--     local one = restart.begin("-m 64")
+--     local client = one:connect()
+--     client = one:again("KILL", "-m 32")   -- ends it by that signal, and starts it anew
+--     one:finish()
+local patience = require "support.patience"
+local server = require "support.server"
+local unix = require "socket.unix"
+local wire = require "support.wire"
+
+local M = {}
+
+local One = {}
+One.__index = One
+
+local function answers(path)
+    local connection = unix.stream()
+    local is_there = connection:connect(path)
+    connection:close()
+    return is_there
+end
+
+function One:start(words)
+    local command = ("exec 2>>%s/log; %s -v %s -e %s/memory -s %s/s %s </dev/null >&2 & echo $!; wait $!; "
+        .. "echo $?"):format(self.folder, server.quoted(server.slated()), words or "", self.folder, self.folder,
+        server.USER)
+    self.shell = assert(io.popen(command, "r"))
+    self.pid = assert(math.tointeger(tonumber(self.shell:read("l"))))
+    patience.wait_for("slated to serve", function()
+        return answers(self.folder .. "/s") or not server.is_running(self.pid)
+    end)
+end
+
+--- The status of the one that ends, or has.
+function One:status()
+    local code = tonumber(self.shell:read("l"))
+    self.shell:close()
+    self.shell, self.pid = nil, nil
+    return code
+end
+
+--- Ends it by a signal; a killed one leaves its socket, which is removed.
+function One:stop(signal)
+    assert(os.execute(("kill -%s %d"):format(signal, self.pid)))
+    local code = self:status()
+    os.remove(self.folder .. "/s")
+    return code
+end
+
+--- Ends it and starts it anew; a connection.
+function One:again(signal, words)
+    self:stop(signal)
+    self:start(words)
+    return self:connect()
+end
+
+function One:connect()
+    return wire.connect(self.folder .. "/s")
+end
+
+--- What it has said, in all its lives.
+function One:log()
+    return server.read_file(self.folder .. "/log")
+end
+
+--- Waits for a line that matches: the log has a writer of its own, which may come later than the answers.
+function One:says(pattern)
+    return patience.wait_for("the log to say " .. pattern, function() return self:log():match(pattern) end)
+end
+
+--- What another server with these words says that does not serve, and its status.
+function One:refused(words)
+    local said = server.capture(("timeout %d %s %s -s %s/other %s 2>&1; echo $?"):format(patience.DEADLINE_S,
+        server.quoted(server.slated()), words, self.folder, server.USER))
+    local text, code = said:match("^(.*)\n(%d+)$")
+    return text or "", tonumber(code or said)
+end
+
+function One:finish()
+    if self.pid and server.is_running(self.pid) then
+        os.execute("kill -9 " .. self.pid)
+    end
+    if self.shell then
+        self.shell:close()
+    end
+    server.remove_folder(self.folder)
+end
+
+--- A new one, which serves.
+function M.begin(words)
+    local one = setmetatable({ folder = server.folder() }, One)
+    one:start(words)
+    return one
+end
+
+return M
