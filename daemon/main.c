@@ -104,6 +104,13 @@ static bool open_memory_file(struct memory_file **file) {
     if (settings.memory_file == NULL && settings.takeover_socket == NULL) {
         return true;
     }
+    if (settings.takeover && settings.memory_file &&
+        !memory_file_is_at(arrival.memory_fd, settings.memory_file)) {
+        log_error("cannot take over: %s, which -e names, is not where the server that runs has its "
+                  "items; stop that one and start this one",
+                  settings.memory_file);
+        return false;
+    }
     if (settings.takeover) {
         int fd = arrival.memory_fd;
         arrival.memory_fd = -1;

@@ -52,14 +52,21 @@ void succession_close(struct succession *s) {
     *s = (struct succession){.fd = -1};
 }
 
-bool succession_take(struct succession *s, enum succession_side side) {
-    uint32_t was = SUCCESSION_OPEN;
-    return atomic_compare_exchange_strong_explicit(s->word, &was, side, memory_order_acq_rel,
+static bool change(struct succession *s, uint32_t was, enum succession_side to) {
+    return atomic_compare_exchange_strong_explicit(s->word, &was, to, memory_order_acq_rel,
                                                    memory_order_acquire);
 }
 
-void succession_serve(struct succession *s) {
-    atomic_store_explicit(s->word, SUCCESSION_NEXT_SERVES, memory_order_release);
+bool succession_take(struct succession *s, enum succession_side side) {
+    return change(s, SUCCESSION_OPEN, side);
+}
+
+bool succession_serve(struct succession *s) {
+    return change(s, SUCCESSION_NEXT, SUCCESSION_NEXT_SERVES);
+}
+
+bool succession_take_back(struct succession *s) {
+    return change(s, SUCCESSION_NEXT, SUCCESSION_FIRST);
 }
 
 enum succession_side succession_look(const struct succession *s) {

@@ -11,7 +11,7 @@
 
 enum succession_side {
     SUCCESSION_OPEN,
-    SUCCESSION_FIRST,       /* the one that was there goes on */
+    SUCCESSION_FIRST,       /* the one that was there goes on; for good */
     SUCCESSION_NEXT,        /* the next one has it, and changes what it could still undo … */
     SUCCESSION_NEXT_SERVES, /* … and now no more */
 };
@@ -31,7 +31,10 @@ void succession_close(struct succession *);
 /* Takes it for SUCCESSION_FIRST or SUCCESSION_NEXT. False: the other has it. What the other did
  * before it took it is seen here. */
 bool succession_take(struct succession *, enum succession_side);
-/* Of the next one, which has taken it. */
-void succession_serve(struct succession *);
+/* Of the next one, which has taken it. False: the first has taken it back. */
+bool succession_serve(struct succession *);
+/* Of the first, which has waited in vain: takes back what the next one has taken. False: that one
+ * serves. The other may still be at work, until it asks again: it has to be ended. */
+bool succession_take_back(struct succession *);
 enum succession_side succession_look(const struct succession *);
 #endif

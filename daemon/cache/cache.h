@@ -116,7 +116,8 @@ bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
  *     cache_leave, cache_destroy     cache_own, cache_settle_in; turns may begin
  *
  * Before the last line either may end, and the first goes on as if nothing had been; so it may,
- * with cache_take_up_again, where the next one ends before cache_settle_in. */
+ * with cache_take_up_again, where the next one ends before cache_settle_in. Where the first is
+ * killed before there is an image the next one has, with cache_inherit, what a start would find. */
 struct image;
 /* The file that the items lie in; -1: there is none, the cache cannot be handed over. It stays the
  * cache's. */
@@ -138,6 +139,9 @@ bool     cache_may_own(struct cache *);
 void     cache_own(struct cache *);
 /* After it, and before the first turn: nothing of the cache goes back from here on. */
 void     cache_settle_in(struct cache *);
+/* Instead of an image, of a process that has ended: its items are adopted from the file, which
+ * takes its time, as cache_create does. False: `why`; the cache can only be destroyed then. */
+bool     cache_inherit(struct cache *, char why[CACHE_WHY_BYTES]);
 /* After cache_image_put, and a cache_own of a process that has ended: as it was before. */
 void     cache_take_up_again(struct cache *);
 /* After cache_image_put. From now on nothing that this process does changes the items, and it can

@@ -2,6 +2,7 @@
 #include "cache/partition.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cache/adopt/adopt.h"
@@ -142,6 +143,22 @@ fail:;
     cache_destroy(&c);
     errno = saved;
     return NULL;
+}
+
+bool cache_inherit(struct cache *c, char why[CACHE_WHY_BYTES]) {
+    snprintf(why, CACHE_WHY_BYTES, "there is no memory for what is in its file");
+    c->config.why = why;
+    if (!memory_file_may_own(c->arena->file) || !keep_inherit(c)) {
+        return false;
+    }
+    keep_count_cas(c);
+    geometry_note_classes(c);
+    geometry_set_stocks(c);
+    if (!adopt_items(c)) {
+        return false;
+    }
+    keep_serve(c);
+    return true;
 }
 
 void cache_destroy(struct cache **taken) {

@@ -147,14 +147,18 @@ void cache_take_up_again(struct cache *c) { keep_take_up_again(c); }
 
 static const char not_whole[] = "what it hands over is not whole, or there is no memory for it";
 
+#define ANEW "; stop it and start this one, which with -e has the items"
+
 /* What the options of both must have alike. NULL: all is. */
 static const char *difference(const struct cache *c, const struct cache_image *head,
                               const struct index_kind *kind) {
-    return head->layout != cache_image_layout() ? "it lays its index out otherwise than this build"
-           : strncmp(head->index_kind, kind->name, NAME_BYTES) != 0 ? "it has another --index"
-           : head->partitions != c->partition_count ? "it has another number of --partitions"
-           : head->cas_flag != c->cas_flag          ? "one of the two has -C"
-                                                    : NULL;
+    return head->layout != cache_image_layout()
+               ? "it lays its index out otherwise than this build" ANEW
+           : strncmp(head->index_kind, kind->name, NAME_BYTES) != 0 ? "it has another --index" ANEW
+           : head->partitions != c->partition_count
+               ? "it has another number of --partitions" ANEW
+           : head->cas_flag != c->cas_flag ? "one of the two has -C" ANEW
+                                           : NULL;
 }
 
 static bool get_policies(struct cache *c, const struct cache_image *head) {

@@ -166,6 +166,20 @@ void keep_policies(struct cache *c) {
 
 /* --- the file --- */
 
+/* The counts of one that is borrowed go on meanwhile: the image tells them. */
+static bool recall_counts(struct cache *c) {
+    uint64_t most;
+    return ((c->borrowed || cas_most(c, &most)) && go_on(c)) ||
+           refuse(c, "its head is damaged (counts)" ANEW);
+}
+
+/* From here on it is changed. */
+static void note_opened(struct cache *c) {
+    kept_set(&head_of(c)->boot, memory_boot());
+    kept_set(&head_of(c)->state, MEMORY_SERVING);
+    crash_point("file_opened");
+}
+
 bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     const struct cache_config *cfg = &c->config;
     unsigned front = partitions > FRONT_PARTITIONS_LEAST ? partitions : FRONT_PARTITIONS_LEAST;
@@ -194,15 +208,11 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         snprintf(cfg->why, CACHE_WHY_BYTES, "%s: cannot map it: %s", path, strerror(errno));
         return false;
     }
-    uint64_t most;
-    /* the counts of one that is borrowed go on meanwhile: the image tells them */
-    if (old && !((c->borrowed || cas_most(c, &most)) && go_on(c))) {
-        return refuse(c, "its head is damaged (counts)" ANEW);
+    if (old && !recall_counts(c)) {
+        return false;
     }
-    if (old && !c->borrowed) { /* from here on it is changed */
-        kept_set(&head_of(c)->boot, memory_boot());
-        kept_set(&head_of(c)->state, MEMORY_SERVING);
-        crash_point("file_opened");
+    if (old && !c->borrowed) {
+        note_opened(c);
     }
     return true;
 }
@@ -305,17 +315,33 @@ void keep_own(struct cache *c) {
     free(apart);
 }
 
+/* The front's partitions are going, and their counts of CAS with them, until keep_count_cas. */
+static void note_cas(struct cache *c) {
+    uint64_t most;
+    cas_most(c, &most);
+    kept_set_number(&head_of(c)->cas_most, most);
+    kept_set(&head_of(c)->cas_valid, false);
+}
+
+bool keep_inherit(struct cache *c) {
+    c->borrowed = false;
+    if (!recall_counts(c) || !keep_recall_classes(c)) {
+        c->borrowed = true;
+        return false;
+    }
+    note_opened(c);
+    note_cas(c);
+    keep_own(c);
+    return true;
+}
+
 struct partition *keep_partitions(struct cache *c, unsigned count) {
     size_t bytes = count * sizeof(struct partition);
     if (c->arena->file == NULL || c->borrowed) {
         return partitions_of_memory(count);
     }
-    struct partition *there = (struct partition *)(void *)front_of(c);
-    uint64_t most;
-    cas_most(c, &most);
-    kept_set_number(&head_of(c)->cas_most, most);
-    kept_set(&head_of(c)->cas_valid, false); /* until keep_count_cas */
-    return memset(there, 0, bytes);
+    note_cas(c);
+    return memset(front_of(c), 0, bytes);
 }
 
 void keep_free_partitions(struct cache *c) {

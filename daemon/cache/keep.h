@@ -21,6 +21,9 @@ bool keep_leave(struct cache *);
 void keep_take_up_again(struct cache *);
 /* The file is no other process's any more: partitions go to its front. */
 void keep_own(struct cache *);
+/* The same where that process has ended without a word: what a start finds in a file is looked at
+ * now. False: `config.why` says why. */
+bool keep_inherit(struct cache *);
 void keep_free_partitions(struct cache *);
 /* Each partition counts on from where all of them had come to. Before anybody stores. */
 void keep_count_cas(struct cache *);

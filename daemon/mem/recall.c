@@ -47,10 +47,19 @@ static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned clas
     g->ids[at] = (uint8_t)class_id;
 }
 
+/* Also of one that has recalled them before: the file's may be others now. */
+static void forget_classes(struct slab *s) {
+    s->class_count = 0;
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        s->classes[i].state = SLAB_CLASS_UNUSED;
+    }
+}
+
 bool recall_classes(struct slab *s) {
     const struct memory_head *head = s->arena->file->head;
     struct geometry *g = &s->tables[0];
     g->sizes.count = 0;
+    forget_classes(s);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         uint32_t word;
         if (!kept_get(&head->classes[i], &word) || !recall_class(s, i, word)) {

@@ -6,18 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/crash.h"
 #include "base/image.h"
 #include "base/log.h"
 #include "net/state.h"
 
-enum { LOOK_MS = 100 };
+enum {
+    LOOK_MS = 100,
+    FIRST_MS = 30 * 1000, /* the server that runs has so long for each thing that it is to say */
+};
+
+enum heard { HEARD, HEARD_END, HEARD_NOT };
 
 static bool fail(const char *why) {
     log_error("cannot take over: %s", why);
     return false;
+}
+
+static enum heard not_heard(const char *why) {
+    fail(why);
+    return HEARD_NOT;
 }
 
 /* Whether somebody wants this process to end, who would otherwise be heard only once it serves. */
@@ -27,11 +39,11 @@ static bool is_to_end(void) {
            (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
 }
 
-/* The next message, which must be of that kind. Waits for as long as the other lives: it alone
- * decides. A signal ends this. */
-static bool expect(const struct arrival *a, enum handover_kind kind, struct handover_message *m,
-                   int fds[HANDOVER_FDS_MOST]) {
+/* Until the other says something, or ends. One that stands still, or hangs, would be waited for as
+ * long as it does. A signal ends this. */
+static bool await_word(const struct arrival *a) {
     struct pollfd p = {.fd = a->fd, .events = POLLIN};
+    uint64_t until_us = clock_mono_us() + (uint64_t)FIRST_MS * 1000;
     int ready;
     while ((ready = poll(&p, 1, LOOK_MS)) <= 0) {
         if (ready < 0 && errno != EINTR) {
@@ -40,18 +52,55 @@ static bool expect(const struct arrival *a, enum handover_kind kind, struct hand
         if (is_to_end()) {
             return fail("this process is to end");
         }
+        if (clock_mono_us() > until_us) {
+            return fail("the server that runs says nothing; what it has stays there");
+        }
+    }
+    return true;
+}
+
+/* The next message, which must be of that kind. HEARD_END: the other has ended or hung up, and
+ * nothing was logged. */
+static enum heard hear(const struct arrival *a, enum handover_kind kind, struct handover_message *m,
+                       int fds[HANDOVER_FDS_MOST]) {
+    if (!await_word(a)) {
+        return HEARD_NOT;
     }
     int got = handover_receive(a->fd, m, fds);
-    if (got == 1 && m->kind == kind) {
-        return true;
+    if (got == 0 || (got == 1 && m->kind == kind)) {
+        return got == 0 ? HEARD_END : HEARD;
     }
     for (unsigned i = 0; got == 1 && i < m->fd_count; i++) {
         close(fds[i]);
     }
-    return fail(got == 1 && m->kind == HANDOVER_REFUSED ? m->text
-                : got == 0                   ? "the server that runs has ended or hung up"
-                : got < 0 && errno == EPROTO ? HANDOVER_OTHER_VERSION
-                                : "the server that runs says nothing that is understood");
+    return not_heard(got == 1 && m->kind == HANDOVER_REFUSED ? m->text
+                     : got < 0 && errno == EPROTO
+                         ? HANDOVER_OTHER_VERSION
+                         : "the server that runs says nothing that is understood");
+}
+
+static bool hear_offer(struct arrival *a, unsigned *socket_count) {
+    struct handover_message m;
+    int fds[HANDOVER_FDS_MOST];
+    enum heard heard = hear(a, HANDOVER_OFFER, &m, fds);
+    if (heard != HEARD) {
+        return heard == HEARD_END && fail("the server that runs has ended or hung up");
+    }
+    if (m.fd_count != HANDOVER_OFFER_FDS) {
+        for (unsigned i = 0; i < m.fd_count; i++) {
+            close(fds[i]);
+        }
+        return fail("the server that runs says nothing that is understood");
+    }
+    a->memory_fd = fds[0];
+    a->handover_fd = fds[1];
+    if (!succession_join(&a->succession, fds[2])) {
+        return fail("the word that decides between it and the server that runs cannot be had");
+    }
+    a->facts = (struct cache_taken){.partitions = m.partitions, .index_bytes = m.index_bytes};
+    memcpy(a->secret, m.secret, sizeof a->secret);
+    *socket_count = m.socket_count;
+    return true;
 }
 
 bool arrive_begin(struct arrival *a, const char *path) {
@@ -71,28 +120,17 @@ bool arrive_begin(struct arrival *a, const char *path) {
     if (!handover_send(a->fd, &m, HANDOVER_HELLO, NULL, 0)) {
         return fail(strerror(errno));
     }
-    if (!expect(a, HANDOVER_OFFER, &m, fds)) {
+    unsigned wanted;
+    if (!hear_offer(a, &wanted)) {
         return false;
     }
-    if (m.fd_count != HANDOVER_OFFER_FDS) {
-        for (unsigned i = 0; i < m.fd_count; i++) {
-            close(fds[i]);
-        }
-        return fail("the server that runs says nothing that is understood");
-    }
-    a->memory_fd = fds[0];
-    a->handover_fd = fds[1];
-    if (!succession_join(&a->succession, fds[2])) {
-        return fail("the word that decides between it and the server that runs cannot be had");
-    }
-    a->facts = (struct cache_taken){.partitions = m.partitions, .index_bytes = m.index_bytes};
-    memcpy(a->secret, m.secret, sizeof a->secret);
-    unsigned wanted = m.socket_count;
-    while (a->sockets.count < wanted) {
-        if (!expect(a, HANDOVER_SOCKETS, &m, fds) ||
-            !handed_add(&a->sockets, fds, m.fd_count)) {
+    while (a->sockets.count < wanted && !a->ended) {
+        enum heard heard = hear(a, HANDOVER_SOCKETS, &m, fds);
+        if (heard == HEARD_NOT ||
+            (heard == HEARD && !handed_add(&a->sockets, fds, m.fd_count))) {
             return false;
         }
+        a->ended = heard == HEARD_END;
     }
     crash_point("next_offered");
     return true;
@@ -114,12 +152,19 @@ void arrive_end(struct arrival *a) {
         .fd = -1, .memory_fd = -1, .handover_fd = -1, .succession = {.fd = -1}};
 }
 
+/* Those that never come were of a server that has ended, and their clients know. */
 static bool get_conns(const struct arrival *a, struct net *net, struct image *image,
                       unsigned count) {
     while (count > 0) {
         struct handover_message m;
         int fds[HANDOVER_FDS_MOST];
-        if (!expect(a, HANDOVER_CONNS, &m, fds)) {
+        enum heard heard = hear(a, HANDOVER_CONNS, &m, fds);
+        if (heard == HEARD_END) {
+            log_warn("process %d has ended amid the takeover: %u connections are lost", a->pid,
+                     count);
+            return cargo_get(image, net, NULL, count) || fail("connections are not whole");
+        }
+        if (heard == HEARD_NOT) {
             return false;
         }
         if (m.fd_count == 0 || m.fd_count > count ||
@@ -131,15 +176,16 @@ static bool get_conns(const struct arrival *a, struct net *net, struct image *im
     return true;
 }
 
-static bool get_state(const struct arrival *a, struct net *net, struct held_list *held) {
+static enum heard get_state(const struct arrival *a, struct net *net, struct held_list *held) {
     struct handover_message m;
     struct image image;
     int fds[HANDOVER_FDS_MOST];
-    if (!expect(a, HANDOVER_STATE, &m, fds)) {
-        return false;
+    enum heard heard = a->ended ? HEARD_END : hear(a, HANDOVER_STATE, &m, fds);
+    if (heard != HEARD) {
+        return heard;
     }
     if (m.fd_count != 1 || !image_open(&image, fds[0])) {
-        return fail("what the server that runs hands over cannot be read");
+        return not_heard("what the server that runs hands over cannot be read");
     }
     crash_point("next_has_image");
     const char *why = cache_image_get(&image, net->server->cache);
@@ -148,7 +194,7 @@ static bool get_state(const struct arrival *a, struct net *net, struct held_list
         got = fail("what its clients hold is not whole, or there is no memory for it");
     }
     image_close(&image);
-    return got;
+    return got ? HEARD : HEARD_NOT;
 }
 
 /* All is there, and nobody else has it any more. */
@@ -169,12 +215,26 @@ static void go_on(struct net *net, struct held_list *held) {
     }
 }
 
-/* Takes what can be taken without a change, and then the succession. */
-static bool take(struct arrival *a, struct net *net, struct held_list *held) {
-    if (!get_state(a, net, held)) {
-        handover_refuse(a->fd, "it could not take what it was handed");
-        return false;
+/* The first was killed before it had told how its cache is: what it had in its file is there as
+ * after any kill, and this process has its sockets. One that has only hung up has taken the
+ * succession before. */
+static bool inherit(struct arrival *a, struct net *net) {
+    char why[CACHE_WHY_BYTES];
+    if (is_to_end()) {
+        return fail("this process is to end");
     }
+    if (!succession_take(&a->succession, SUCCESSION_NEXT)) {
+        return fail("the server that runs has hung up");
+    }
+    log_warn("process %d has ended amid the takeover: this one goes on with its items, without "
+             "its connections",
+             a->pid);
+    crash_point("next_inherits");
+    return cache_inherit(net->server->cache, why) || fail(why);
+}
+
+/* Takes what can be taken without a change, and then the succession. */
+static bool take(struct arrival *a, struct net *net) {
     if (is_to_end()) {
         return fail("this process is to end");
     }
@@ -183,24 +243,41 @@ static bool take(struct arrival *a, struct net *net, struct held_list *held) {
         return fail("the items' memory cannot be written to");
     }
     crash_point("next_takes");
-    return succession_take(&a->succession, SUCCESSION_NEXT) || fail("the server that runs goes on");
+    if (!succession_take(&a->succession, SUCCESSION_NEXT)) {
+        return fail("the server that runs goes on");
+    }
+    crash_point("next_decided");
+    cache_own(net->server->cache);
+    crash_point("next_owns");
+    if (!succession_serve(&a->succession)) {
+        /* it has been too slow, and all of its memory is the other's: not a byte may be written */
+        fail("the server that runs has waited in vain, and goes on");
+        log_stop();
+        _exit(EX_UNAVAILABLE);
+    }
+    crash_point("next_serves");
+    handover_send(a->fd, &(struct handover_message){.kind = 0}, HANDOVER_SERVES, NULL, 0);
+    return true; /* whether or not that is heard: the other may have ended */
 }
 
 bool net_arrive(struct net *net, struct arrival *a) {
     struct handover_message m = {.kind = 0};
     struct held_list held = {0};
+    bool taken = false;
     crash_point("next_built");
-    if (!handover_send(a->fd, &m, HANDOVER_READY, NULL, 0)) {
-        return fail("the server that runs has ended or hung up");
+    handover_send(a->fd, &m, HANDOVER_READY, NULL, 0); /* or it has ended, which is heard next */
+    switch (get_state(a, net, &held)) {
+    case HEARD:
+        taken = take(a, net);
+        break;
+    case HEARD_END:
+        taken = inherit(a, net);
+        break;
+    case HEARD_NOT:
+        handover_refuse(a->fd, "it could not take what it was handed");
+        break;
     }
-    bool taken = take(a, net, &held);
     if (taken) {
-        crash_point("next_decided");
-        cache_own(net->server->cache);
-        crash_point("next_owns");
-        succession_serve(&a->succession);
-        crash_point("next_serves");
-        handover_send(a->fd, &m, HANDOVER_SERVES, NULL, 0); /* or it has ended */
         go_on(net, &held);
     }
     free(held.each);

@@ -8,6 +8,7 @@
 
 struct arrival {
     int           fd, pid; /* to the process before; which it is */
+    bool          ended;   /* it has, after it made its offer */
     int           memory_fd, handover_fd; /* whoever takes them makes them -1 */
     struct succession succession;
     struct handed sockets;

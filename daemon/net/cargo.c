@@ -195,11 +195,11 @@ bool cargo_get(struct image *from, struct net *net, const int *taken_fds, unsign
             break;
         }
         i.addr[sizeof i.addr - 1] = i.listen_addr[sizeof i.listen_addr - 1] = '\0';
-        struct conn *c = make_conn(net, &i, taken_fds[got]);
+        struct conn *c = taken_fds != NULL ? make_conn(net, &i, taken_fds[got]) : NULL;
         whole = get_rest(from, c, &i, net->server, nobody);
     }
     whole = whole && got == count && !from->failed;
-    for (; got < count; got++) {
+    for (; taken_fds != NULL && got < count; got++) {
         close(taken_fds[got]);
     }
     if (nobody != NULL) {

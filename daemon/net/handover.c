@@ -75,9 +75,10 @@ int handover_receive(int fd, struct handover_message *m, int fds[HANDOVER_FDS_MO
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     ssize_t got;
-    do {
+    unsigned resets = 0;
+    do { /* one that ends without having read all resets; what it had said before is still there */
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
     if (got <= 0) {
         return got < 0 && errno != ECONNRESET ? -1 : 0;
     }

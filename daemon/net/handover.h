@@ -14,8 +14,13 @@
  *
  * Instead of each message REFUSED may come, with a sentence, or the end. Until the next one has
  * taken the succession it changes nothing, and the one that serves may go on as if nothing had
- * been; it takes the succession itself when the next one has ended or does not answer. A next one
- * that ends between that and its first turn has changed only what the other keeps a copy of. */
+ * been; it takes the succession itself when the next one has ended or does not answer, and before
+ * it hangs up. A next one that ends between that and its first turn has changed only what the other
+ * keeps a copy of; one that stands still there is killed by the other.
+ *
+ * Where the one that serves ends without having taken the succession it was killed: the next one
+ * takes it, and goes on with what it was handed so far, connections that came too late excepted;
+ * before STATE with what it finds in the memory file. Each wait has an end. */
 #ifndef SLATE_NET_HANDOVER_H
 #define SLATE_NET_HANDOVER_H
 #include <stdbool.h>

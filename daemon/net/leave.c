@@ -3,47 +3,43 @@
  * thread has all others rest, and does the remainder in one go, with a bound for each wait. */
 #include <errno.h>
 #include <event2/event.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/crash.h"
-#include "base/succession.h"
 #include "base/image.h"
 #include "base/log.h"
 #include "net/handover.h"
+#include "net/heir.h"
 #include "net/state.h"
 #include "serve/process.h"
 
 enum {
     CONNECT_US = 10 * 1000 * 1000, /* one that was started has so long until it asks, or ends */
-    BUILD_S = 60,                 /* the next process has so long until it is built */
+    BUILD_S = 30,                 /* the next process has so long until it is built */
     LISTEN_AGAIN_S = 1,           /* after a want of descriptors */
     TUNER_US = 2000 * 1000,       /* the tuner, until it rests */
     WORKERS_US = 1000 * 1000,     /* the workers, likewise: while they do, clients wait */
     TRY_US = 10 * 1000,           /* between two looks whether all connections could go */
     TRIES_MOST = 100,             /* then those that cannot are left behind */
-    ANSWER_MS = 5000,             /* the next process has so long to take all, while clients wait */
-    DECIDED_MS = 10,              /* between two looks at one that has taken it */
 };
 
 struct leaving {
     struct net  *net;
-    int          listen_fd, peer_fd, peer_pid;
+    int          listen_fd;
+    struct heir  heir; /* the next process, once it asks */
     pid_t        child; /* that was started; 0: none */
     uint64_t     child_since_us; /* since when it has not asked */
     unsigned     tries;
     bool         tuner_rests, companion_rests;
     struct event listen_event, listen_timer, peer_event, try_timer;
     struct image image;
-    struct succession succession;
 };
 
 /* --- the one who asks --- */
@@ -64,28 +60,20 @@ static void forget_peer(struct leaving *v) {
     if (!v->net->left) {
         companion_go_on(v);
     }
-    if (v->peer_fd >= 0) {
+    if (v->heir.fd >= 0) {
         event_del(&v->peer_event);
         event_del(&v->try_timer);
-        close(v->peer_fd);
-        v->peer_fd = -1;
+        heir_forget(&v->heir, v->net->left);
     }
     v->child_since_us = clock_mono_us();
     image_close(&v->image);
-    succession_close(&v->succession);
 }
 
 /* Goes on serving. */
 static void refuse(struct leaving *v, const char *why) {
-    log_warn("process %d does not take over: %s; this one goes on", v->peer_pid, why);
-    handover_refuse(v->peer_fd, why);
+    log_warn("process %d does not take over: %s; this one goes on", v->heir.pid, why);
+    handover_refuse(v->heir.fd, why);
     forget_peer(v);
-}
-
-static void bound_waits(int fd) {
-    const struct timeval most = {.tv_sec = ANSWER_MS / 1000};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
 }
 
 static unsigned count_sockets(const struct net *net) {
@@ -125,7 +113,7 @@ static bool send_sockets(const struct leaving *v) {
     for (unsigned i = 0; i < net->companion.fd_count; i++) {
         fds[n++] = net->companion.fds[i];
     }
-    bool sent = send_fds(v->peer_fd, HANDOVER_SOCKETS, fds, n);
+    bool sent = send_fds(v->heir.fd, HANDOVER_SOCKETS, fds, n);
     free(fds);
     return sent;
 }
@@ -141,15 +129,15 @@ static void offer(struct leaving *v, const struct handover_message *hello) {
         return;
     }
     if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes)) ||
-        !succession_make(&v->succession)) {
+        !succession_make(&v->heir.succession)) {
         refuse(v, "there is no memory for what it is told, or no descriptor");
         return;
     }
-    const int fds[HANDOVER_OFFER_FDS] = {cache_file(cache), v->listen_fd, v->succession.fd};
+    const int fds[HANDOVER_OFFER_FDS] = {cache_file(cache), v->listen_fd, v->heir.succession.fd};
     m.index_bytes = index_bytes;
     key_hash_secret(m.secret);
     crash_point("offer_made");
-    if (!handover_send(v->peer_fd, &m, HANDOVER_OFFER, fds, HANDOVER_OFFER_FDS) ||
+    if (!handover_send(v->heir.fd, &m, HANDOVER_OFFER, fds, HANDOVER_OFFER_FDS) ||
         !send_sockets(v)) {
         refuse(v, strerror(errno));
     }
@@ -188,52 +176,13 @@ static bool send_state(struct leaving *v) {
         cargo_put(&v->image, net, fds);
         cargo_put_held(&v->image, net);
         sent = image_finish(&v->image) &&
-               handover_send(v->peer_fd, &m, HANDOVER_STATE, &v->image.fd, 1) &&
-               send_fds(v->peer_fd, HANDOVER_CONNS, fds, m.conn_count);
+               handover_send(v->heir.fd, &m, HANDOVER_STATE, &v->image.fd, 1);
     }
+    crash_point("state_told");
+    sent = sent && send_fds(v->heir.fd, HANDOVER_CONNS, fds, m.conn_count);
     crash_point("state_sent");
     free(fds);
     return sent;
-}
-
-static bool is_to_stop(const struct leaving *v) {
-    return atomic_load_explicit(&v->net->server->stop, memory_order_acquire) != SERVER_RUN;
-}
-
-/* Until the next process says that it serves, or something else that ends the wait, which `why`
- * tells. What it has decided is another question. */
-static void await_next(const struct leaving *v, char why[HANDOVER_TEXT_BYTES]) {
-    struct pollfd p = {.fd = v->peer_fd, .events = POLLIN};
-    struct handover_message m;
-    int fds[HANDOVER_FDS_MOST], ready, got = -1;
-    uint64_t until_us = clock_mono_us() + ANSWER_MS * 1000;
-    do {
-        uint64_t now_us = clock_mono_us();
-        ready = now_us < until_us ? poll(&p, 1, (int)((until_us - now_us) / 1000 + 1)) : 0;
-    } while (ready < 0 && errno == EINTR && !is_to_stop(v));
-    if (ready > 0) {
-        got = handover_receive(v->peer_fd, &m, fds);
-    }
-    for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
-        close(fds[i]); /* nobody asked for them */
-    }
-    snprintf(why, HANDOVER_TEXT_BYTES, "%s",
-             is_to_stop(v)                            ? "this one is to stop"
-             : ready == 0                             ? "it does not answer"
-             : got == 1 && m.kind == HANDOVER_REFUSED ? m.text
-             : got == 0                               ? "it has ended"
-                                                      : "it says nothing that is understood");
-}
-
-/* Of a next process that has taken the succession: whether it came to serve. It does at once, or it
- * ends; one that is stopped amid that is waited for, as one that serves would be. */
-static bool comes_to_serve(const struct leaving *v) {
-    struct pollfd p = {.fd = v->peer_fd};
-    bool ended = false;
-    while (succession_look(&v->succession) != SUCCESSION_NEXT_SERVES && !ended) {
-        ended = poll(&p, 1, DECIDED_MS) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
-    }
-    return succession_look(&v->succession) == SUCCESSION_NEXT_SERVES;
 }
 
 static void leave(struct leaving *v, uint64_t rested_us) {
@@ -243,7 +192,7 @@ static void leave(struct leaving *v, uint64_t rested_us) {
     if (!cache_leave(net->server->cache)) {
         _exit(0); /* nothing of the cache may be touched any more */
     }
-    log_info("process %d has taken over; clients waited %.1f ms", v->peer_pid,
+    log_info("process %d has taken over; clients waited %.1f ms", v->heir.pid,
              (double)(clock_mono_us() - rested_us) / 1000);
     atomic_store_explicit(&net->server->stop, SERVER_STOP, memory_order_release);
     event_base_loopbreak(net->base);
@@ -256,11 +205,11 @@ static void hand_over(struct leaving *v, uint64_t rested_us) {
     if (!send_state(v)) {
         snprintf(why, sizeof why, "a page is on its way, or there is no memory");
     } else {
-        await_next(v, why);
+        heir_await_answer(&v->heir, why);
     }
     crash_point("next_heard");
-    if (!succession_take(&v->succession, SUCCESSION_FIRST)) {
-        if (comes_to_serve(v)) {
+    if (!succession_take(&v->heir.succession, SUCCESSION_FIRST)) {
+        if (heir_comes_to_serve(&v->heir)) {
             leave(v, rested_us);
             return;
         }
@@ -355,22 +304,20 @@ static void on_listen_again(evutil_socket_t fd, short what, void *arg) {
 static void on_next(evutil_socket_t fd, short what, void *arg) {
     static const struct timeval most = {.tv_sec = BUILD_S};
     struct leaving *v = arg;
-    int pid, peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    struct heir heir;
+    int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
     (void)what;
     if (peer < 0) {
         listen_later(v);
         return;
     }
-    bool ours = handover_is_ours(peer, &pid);
-    if (!ours || v->peer_fd >= 0) {
-        bound_waits(peer);
+    bool ours = heir_meet(&heir, peer, v->net->server);
+    if (!ours || v->heir.fd >= 0) {
         handover_refuse(peer, ours ? "another process is taking over" : "it is another user's");
-        close(peer);
+        heir_forget(&heir, false);
         return;
     }
-    bound_waits(peer);
-    v->peer_fd = peer;
-    v->peer_pid = pid;
+    v->heir = heir;
     event_assign(&v->peer_event, v->net->base, peer, EV_READ | EV_PERSIST, on_peer, v);
     event_add(&v->peer_event, &most);
 }
@@ -382,9 +329,8 @@ bool leaving_begin(struct net *net) {
         return false;
     }
     v->net = net;
-    v->peer_fd = -1;
+    v->heir.fd = -1;
     v->image.fd = -1;
-    v->succession.fd = -1;
     v->listen_fd = cfg->handover_fd >= 0 ? cfg->handover_fd : handover_listen(cfg->handover_path);
     net->leaving = v;
     if (v->listen_fd < 0) {
@@ -418,7 +364,7 @@ void leaving_end(struct leaving **taken) {
 }
 
 bool net_left(const struct net *net, int *pid) {
-    *pid = net->left && net->leaving != NULL ? net->leaving->peer_pid : 0;
+    *pid = net->left && net->leaving != NULL ? net->leaving->heir.pid : 0;
     return net->left;
 }
 
@@ -429,7 +375,7 @@ void leaving_start_next(struct net *net) {
     }
     if (v == NULL) {
         log_warn("no other process can take over: that needs -o takeover_socket");
-    } else if (v->child != 0 || v->peer_fd >= 0) {
+    } else if (v->child != 0 || v->heir.fd >= 0) {
         log_warn("another process is taking over");
     } else {
         v->child = process_start_next();
@@ -444,7 +390,7 @@ void leaving_look(struct leaving *v) {
     }
     if (waitpid(v->child, &status, WNOHANG) != 0) {
         v->child = 0;
-    } else if (v->peer_fd < 0 && clock_mono_us() - v->child_since_us > CONNECT_US) {
+    } else if (v->heir.fd < 0 && clock_mono_us() - v->child_since_us > CONNECT_US) {
         log_warn("process %d, started to take over, has neither asked for it nor ended in %d s: it "
                  "is killed",
                  (int)v->child, CONNECT_US / 1000000);

@@ -72,8 +72,8 @@ unsigned cargo_count(const struct net *);
 void cargo_put(struct image *, const struct net *, int *fds);
 /* Puts what the others hold of items: the next process gives it back, for they never come to. */
 void cargo_put_held(struct image *, const struct net *);
-/* Makes connections of so many; the descriptors are taken. False: the image is not whole, or no
- * memory. */
+/* Makes connections of so many; the descriptors are taken. NULL: they never came, and so many are
+ * passed over. False: the image is not whole, or no memory. */
 bool cargo_get(struct image *, struct net *, const int *taken_fds, unsigned count);
 /* `each` is the caller's from now on. False: as above. */
 struct held_list {

@@ -41,6 +41,9 @@ static const char *const allowed[] = {
     /* signals, to this process alone by a rule below */
     "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
     "sigreturn",
+    /* to another process only by a descriptor of it, which the filter lets nobody open: of a next
+     * process, which has connected, the kernel gives one */
+    "pidfd_send_signal",
     /* what the process asks of itself */
     "getegid", "getegid32", "geteuid", "geteuid32", "getgid", "getgid32", "getpid", "getppid",
     "getpriority", "getrandom", "getrlimit", "getrusage", "getuid", "getuid32", "prlimit64",

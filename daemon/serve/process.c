@@ -244,10 +244,11 @@ void process_ready(const struct settings *s) {
         return;
     }
     /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the
-     * server was started, and a relative path is removed at the end by the name it was made
-     * with. */
+     * server was started, and a relative path is removed at the end by the name it was made with,
+     * or is looked for by the next process. */
     if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) &&
-        !relative(s->policy_dir) && !relative(s->automove_record) && chdir("/") != 0) {
+        !relative(s->policy_dir) && !relative(s->automove_record) && !relative(s->memory_file) &&
+        !relative(s->takeover_socket) && chdir("/") != 0) {
         log_warn("cannot leave the current folder: %s", strerror(errno));
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -2,10 +2,13 @@
 -- What a server was told by its options holds after a takeover: who may do what, how its sockets are guarded, what the
 -- service manager and the pidfile say, and who scrapes its metrics.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local binary = require "support.binary"
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
+local takeover = require "support.takeover"
+local unix = require "socket.unix"
 local wire = require "support.wire"
 
 local USERS <const> = { "anna:secret", "rita:r:read", "adam:a:admin" }
@@ -14,49 +17,14 @@ local LARGE_BYTES <const>, CLIENTS <const>, UNREAD_GETS <const> = 300000, 4, 20
 local DATAGRAM <const> = "\0\1\0\0\0\1\0\0"
 
 describe("after a takeover", function()
-    local folder, pids
-
-    local function serving()
-        return math.tointeger(tonumber((server.read_file(folder .. "/pid") or ""):match("^%d+")))
-    end
-
-    local function log()
-        return server.read_file(folder .. "/log")
-    end
-
-    local function words(more)
-        return ("env MEMCACHED_PORT_FILENAME=%s/ports %s -v -m 64 -t 2 -P %s/pid -o takeover_socket=%s/t %s %s"):format(
-            folder, server.quoted(server.slated()), folder, folder, server.USER, more)
-    end
-
-    local function run(more, environment)
-        os.execute(("%s %s </dev/null >>%s/log 2>&1 &"):format(environment or "", words(more), folder))
-    end
-
-    local function wait_until_next_serves(before)
-        patience.wait_for("the next process to serve", function()
-            return serving() ~= before
-        end)
-        pids[#pids + 1] = serving()
-        patience.wait_for("the one before to end", function()
-            return not server.is_running(before)
-        end)
-    end
+    local place, folder
 
     local function start(more, environment)
-        run(more, environment)
-        pids[#pids + 1] = patience.wait_for("slated to serve", serving)
-        return pids[#pids]
-    end
-
-    local function take_over()
-        local before = serving()
-        assert(os.execute("kill -USR2 " .. before))
-        wait_until_next_serves(before)
+        return place:start(more, environment)
     end
 
     local function port_of(what)
-        return tonumber(server.read_file(folder .. "/ports"):match(what .. " INET: (%d+)"))
+        return tonumber(place:read("ports"):match(what .. " INET: (%d+)"))
     end
 
     local function tcp(port)
@@ -74,17 +42,12 @@ describe("after a takeover", function()
     end
 
     before_each(function()
-        folder, pids = server.folder(), {}
+        place = takeover.place { tcp = true, words = "-m 64" }
+        folder = place.folder
     end)
 
     after_each(function()
-        pids[#pids + 1] = serving()
-        for _, pid in ipairs(pids) do
-            if server.is_running(pid) then
-                os.execute(("kill -9 %d 2>/dev/null"):format(pid))
-            end
-        end
-        server.remove_folder(folder)
+        place:finish()
     end)
 
     it("users have their roles, who is none any more is hung up on, and strangers log in", function()
@@ -98,7 +61,7 @@ describe("after a takeover", function()
         assert.equal("STORED", wire.ask(anna, "set item 0 0 1\r\na"))
         local refused = wire.ask(rita, "delete item")
         assert.matches("CLIENT_ERROR", refused)
-        take_over()
+        place:take_over()
         assert.equal("STORED", wire.ask(anna, "set item 0 0 1\r\nb"))
         assert.equal(refused, wire.ask(rita, "delete item"))
         assert.equal("HD", wire.ask(rita, "mg item"))
@@ -106,11 +69,49 @@ describe("after a takeover", function()
         assert.equal("CLIENT_ERROR unauthenticated", wire.ask(stranger, "mg item"))
         assert.equal("CLIENT_ERROR unauthenticated", wire.ask(tcp(port), "mg item"))
         write_users({ USERS[1], "adam:a:read" })
-        take_over()
+        place:take_over()
         assert.equal("HD", wire.ask(anna, "mg item"))
         assert.is_nil(wire.ask(rita, "mg item"))
         assert.equal("HD", wire.ask(adam, "mg item"))
         assert.equal(refused, wire.ask(adam, "delete item"))
+    end)
+
+    it("who has logged in by SASL still is, and who has not is refused", function()
+        local authority = unix.stream() -- in the place of saslauthd
+        assert(authority:bind(folder .. "/authority") and authority:listen(4))
+        authority:settimeout(patience.DEADLINE_S)
+        server.write_file(folder .. "/memcached.conf", ("pwcheck_method: saslauthd\nsaslauthd_path: %s/authority\n" ..
+            "mech_list: plain\n"):format(folder))
+        start("-S -l 127.0.0.1 -p -1", ("SASL_CONF_PATH=%s"):format(folder))
+        local function client()
+            local connection = tcp(port_of("TCP"))
+            local packets = binary.client(connection)
+            return function(words)
+                assert(connection:send(binary.packet(words)))
+                return function()
+                    local reply = packets:receive()
+                    return reply and packets:tell(reply) or "closed"
+                end
+            end
+        end
+        local anna, stranger = client(), client()
+        local answer = anna("21 key=PLAIN value=\\x00anna\\x00secret")
+        local question = assert(authority:accept())
+        question:settimeout(patience.DEADLINE_S)
+        for _ = 1, 4 do
+            local bytes = (">I2"):unpack(assert(question:receive(2)))
+            assert(bytes == 0 or question:receive(bytes))
+        end
+        assert(question:send((">s2"):pack("OK")))
+        question:close()
+        assert.matches("^21 status=00", answer())
+        assert.matches("^01 status=00", anna("01 key=item extras=0000000000000000 value=a")())
+        for _ = 1, 2 do
+            place:take_over()
+            assert.matches("^00 status=00.* value=a$", anna("00 key=item")())
+        end
+        assert.matches("status=20", stranger("00 key=item")())
+        authority:close()
     end)
 
     it("a listener's role is that of the options now", function()
@@ -119,9 +120,9 @@ describe("after a takeover", function()
         local port = port_of("TCP")
         local client = tcp(port)
         assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
-        local before = serving()
-        run(listen:format(port, "read") .. " --takeover")
-        wait_until_next_serves(before)
+        local before = place:serving()
+        place:run(listen:format(port, "read") .. " --takeover")
+        place:wait_for_next(before)
         assert.equal("HD", wire.ask(client, "mg item"))
         assert.matches("CLIENT_ERROR", wire.ask(client, "delete item"))
         assert.matches("CLIENT_ERROR", wire.ask(tcp(port), "delete item"))
@@ -144,7 +145,7 @@ describe("after a takeover", function()
         local client = shake()
         assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
         for _ = 1, 2 do
-            take_over()
+            place:take_over()
             assert.is_nil(wire.ask(client, "mg item")) -- its keys were the first one's
             client = shake()
             assert.equal("HD", wire.ask(client, "mg item"))
@@ -165,9 +166,9 @@ describe("after a takeover", function()
             end)
         end
         assert.equal("STORED\r\n", ask("set item 0 0 1\r\na"))
-        take_over()
+        place:take_over()
         assert.equal("HD\r\n", ask("mg item"))
-        take_over()
+        place:take_over()
         assert.equal("HD\r\n", ask("mg item"))
         udp:close()
     end)
@@ -177,66 +178,63 @@ describe("after a takeover", function()
             return server.capture(("stat -c %%a %s/s 2>&1"):format(folder))
         end
         start(("-s %s/s -a 0660"):format(folder))
-        local client = wire.connect(folder .. "/s")
+        local client = place:connect()
         assert.equal("660", mode())
-        take_over()
+        place:take_over()
         assert.equal("660", mode())
-        local before = serving()
-        run(("-s %s/s -a 0600 --takeover"):format(folder))
-        wait_until_next_serves(before)
+        local before = place:serving()
+        place:run(("-s %s/s -a 0600 --takeover"):format(folder))
+        place:wait_for_next(before)
         assert.equal("600", mode())
         assert.equal("MN", wire.ask(client, "mn"))
-        local last = serving()
+        local last = place:serving()
         assert(os.execute("kill " .. last))
-        patience.wait_for("it to end", function()
-            return not server.is_running(last)
-        end)
+        place:wait_for_end(last)
         assert.matches("No such file", mode())
-        assert.is_nil(serving())
+        assert.is_nil(place:serving())
         assert.matches("No such file", server.capture(("stat %s/t 2>&1"):format(folder)))
     end)
 
     it("the service manager knows which process is the main one, by word of the one that was", function()
-        local unix = require "socket.unix"
         local manager = unix.dgram()
         assert(manager:bind(folder .. "/notify"))
         manager:settimeout(patience.DEADLINE_S)
         start(("-s %s/s"):format(folder), ("NOTIFY_SOCKET=%s/notify"):format(folder))
         assert.equal("READY=1", manager:receive())
         for _ = 1, 3 do
-            take_over()
+            place:take_over()
             local said = { manager:receive(), manager:receive() }
             table.sort(said)
-            assert.same({ "MAINPID=" .. serving(), "READY=1" }, said)
+            assert.same({ "MAINPID=" .. place:serving(), "READY=1" }, said)
         end
-        assert(os.execute("kill " .. serving()))
+        assert(os.execute("kill " .. place:serving()))
         assert.equal("STOPPING=1", manager:receive())
         manager:close()
     end)
 
     it("a server in the background has its next one there, too", function()
         start(("-d -s %s/s"):format(folder))
-        local client = wire.connect(folder .. "/s")
+        local client = place:connect()
         assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
         for _ = 1, 2 do
-            take_over()
+            place:take_over()
             assert.equal("HD", wire.ask(client, "mg item"))
         end
     end)
 
     it("a server that has dropped its privileges can be taken over from, but starts nobody", function()
         start(("-s %s/s -o drop_privileges"):format(folder))
-        local client, first = wire.connect(folder .. "/s"), serving()
+        local client, first = place:connect(), place:serving()
         assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
         assert(os.execute("kill -USR2 " .. first))
         patience.wait_for("it to say so", function()
-            return log():find("cannot start the next process", 1, true)
+            return place:log():find("cannot start the next process", 1, true)
         end)
         assert.equal("HD", wire.ask(client, "mg item"))
-        run(("-s %s/s -o drop_privileges --takeover"):format(folder))
-        wait_until_next_serves(first)
+        place:run(("-s %s/s -o drop_privileges --takeover"):format(folder))
+        place:wait_for_next(first)
         assert.equal("HD", wire.ask(client, "mg item"))
-        assert.equal("STORED", wire.ask(wire.connect(folder .. "/s"), "set item 0 0 1\r\nb"))
+        assert.equal("STORED", wire.ask(place:connect(), "set item 0 0 1\r\nb"))
     end)
 
     it("metrics are told at the same port; no scrape is refused on the way", function()
@@ -244,7 +242,7 @@ describe("after a takeover", function()
         local _, port = free:getsockname()
         free:close()
         start(("-s %s/s -o metrics=127.0.0.1:%s"):format(folder, port))
-        local client = wire.connect(folder .. "/s")
+        local client = place:connect()
         assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
         local function scrape()
             local peer = assert(socket.connect("127.0.0.1", port))
@@ -256,16 +254,16 @@ describe("after a takeover", function()
         end
         for _ = 1, TAKEOVERS do
             assert.matches("\nmemcached_current_items 1\n", scrape(), 1, true)
-            local before, waiting = serving(), {}
+            local before, waiting = place:serving(), {}
             assert(os.execute("kill -USR2 " .. before))
             patience.wait_for("the next process to serve", function()
                 waiting[#waiting + 1] = assert(socket.connect("127.0.0.1", port)) -- and says nothing
-                return serving() ~= before
+                return place:serving() ~= before
             end)
             for _, peer in ipairs(waiting) do
                 peer:close()
             end
-            wait_until_next_serves(before)
+            place:wait_for_next(before)
             assert.matches("\nmemcached_current_items 1\n", scrape(), 1, true)
             assert.equal("HD", wire.ask(client, "mg item"))
         end
@@ -280,7 +278,7 @@ describe("after a takeover", function()
 
     it("what clients held that did not go along is free", function()
         start(("-s %s/s"):format(folder))
-        local client = wire.connect(folder .. "/s")
+        local client = place:connect()
         local set_large = ("set large 0 0 %d\r\n%s"):format(LARGE_BYTES, ("v"):rep(LARGE_BYTES))
         assert.equal("STORED", wire.ask(client, set_large))
         local function count_states(wanted)
@@ -294,16 +292,16 @@ describe("after a takeover", function()
         for _ = 1, TAKEOVERS do
             local stay = {}
             for i = 1, CLIENTS do -- half of a value each, and a value each that is replaced while it is sent
-                stay[i] = wire.connect(folder .. "/s")
+                stay[i] = place:connect()
                 assert(stay[i]:send(("set coming%d 0 0 %d\r\nbegun"):format(i, LARGE_BYTES)))
-                stay[CLIENTS + i] = wire.connect(folder .. "/s")
+                stay[CLIENTS + i] = place:connect()
                 assert(stay[CLIENTS + i]:send(("get large\r\n"):rep(UNREAD_GETS)))
             end
             patience.wait_for("values to come and to be sent", function()
                 return count_states("conn_nread") == CLIENTS and count_states("conn_mwrite") == CLIENTS
             end)
             assert.equal("STORED", wire.ask(client, set_large))
-            take_over()
+            place:take_over()
             for _, one in ipairs(stay) do
                 one:close()
             end

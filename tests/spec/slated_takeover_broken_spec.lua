@@ -4,6 +4,8 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
+local socket = require "socket"
+local takeover = require "support.takeover"
 local wire = require "support.wire"
 
 local EX_UNAVAILABLE <const>, KILLED <const> = 69, 137
@@ -14,79 +16,25 @@ local KILLS <const>, KILL_LATEST_MS <const> = 8, 60
 local PEER <const> = "perl tests/spec/support/handover_peer.pl "
 
 describe("a takeover that comes to nothing", function()
-    local folder, pids, binary, client, hello
+    local place, folder, client, hello
 
-    local function words(more)
-        return ("%s -v -m 64 -t 2 -s %s/s -P %s/pid -o takeover_socket=%s/t %s %s"):format(
-            server.quoted(binary), folder, folder, folder, server.USER, more or "")
-    end
-
-    local function log()
-        return server.read_file(folder .. "/log")
-    end
-
-    local function serving()
-        return math.tointeger(tonumber((server.read_file(folder .. "/pid") or ""):match("^%d+")))
-    end
-
-    local function wait_for_end(pid)
-        patience.wait_for("process " .. pid .. " to end", function()
-            return not server.is_running(pid)
-        end)
-    end
-
-    -- Starts a command in the background; its number.
-    local function background(command, to)
-        local pid = math.tointeger(tonumber(server.capture(
-            ("exec %s </dev/null >>%s/%s 2>&1 & echo $!"):format(command, folder, to))))
-        pids[#pids + 1] = pid
-        return pid
-    end
-
-    local function kill(pid)
-        os.execute(("kill -9 %d 2>/dev/null"):format(pid))
-        wait_for_end(pid)
-    end
-
-    local function start(environment)
-        os.remove(folder .. "/pid")
-        background(("env %s %s"):format(environment or "A=", words()), "log")
-        patience.wait_for("slated to serve", serving)
-        client = wire.connect(folder .. "/s")
+    local function start(environment, more)
+        place:start(more, environment)
+        client = place:connect()
         assert.equal("STORED", wire.ask(client, "set item 0 0 4\r\nkept"))
     end
 
     -- The one that served before still does: for who was connected, and for who comes.
     local function goes_on(pid)
-        assert.equal(pid, serving())
+        assert.equal(pid, place:serving())
         assert.equal("HD", wire.ask(client, "mg item"))
-        local fresh = wire.connect(folder .. "/s")
+        local fresh = place:connect()
         assert.equal("HD", wire.ask(fresh, "mg item"))
         fresh:close()
     end
 
-    local function count(words_of_log)
-        return select(2, log():gsub(words_of_log, ""))
-    end
-
-    local function refusals()
-        return count("; this one goes on")
-    end
-
-    -- Asks again if a peer that has gone was not yet forgotten.
     local function take_over()
-        local before, busy = serving(), count("warn: another process is taking over")
-        assert(os.execute("kill -USR2 " .. before))
-        patience.wait_for("the next process to serve", function()
-            local busy_now = count("warn: another process is taking over")
-            if busy_now > busy then
-                busy = busy_now
-                assert(os.execute("kill -USR2 " .. before))
-            end
-            return serving() ~= before
-        end)
-        pids[#pids + 1] = serving()
-        wait_for_end(before)
+        place:take_over()
         assert.equal("HD", wire.ask(client, "mg item"))
     end
 
@@ -108,8 +56,7 @@ describe("a takeover that comes to nothing", function()
 
     -- Connections that are not handed over: one that watches, one amid a value, one that reads no reply.
     local function begin_what_stays()
-        local stay = { watcher = wire.connect(folder .. "/s"), writer = wire.connect(folder .. "/s"),
-            reader = wire.connect(folder .. "/s") }
+        local stay = { watcher = place:connect(), writer = place:connect(), reader = place:connect() }
         assert.equal("STORED", wire.ask(client, ("set large 0 0 %d\r\n%s"):format(LARGE_BYTES, ("v"):rep(LARGE_BYTES))))
         assert.equal("OK", wire.ask(stay.watcher, "watch mutations"))
         assert(stay.writer:send(("set value 0 0 %d\r\nbegun"):format(LARGE_BYTES)))
@@ -150,29 +97,33 @@ describe("a takeover that comes to nothing", function()
 
     -- What the next process of this build says first: asked for by a server that listens elsewhere.
     local function learn_hello()
-        local peer = background(("%slisten %s/elsewhere keep:%s/hello"):format(PEER, folder, folder), "peer")
+        local peer = place:background(("%slisten %s/elsewhere keep:%s/hello"):format(PEER, folder, folder), "peer")
         patience.wait_for("the peer to listen", function()
             return (server.read_file(folder .. "/peer") or ""):find("listens")
         end)
         local said = server.capture(("%s -o takeover_socket=%s/elsewhere --takeover 2>&1; echo $?"):format(
-            words(), folder))
+            place:words(), folder))
         assert.matches("the server that runs has ended or hung up.*\n" .. EX_UNAVAILABLE .. "$", said)
-        wait_for_end(peer)
+        place:wait_for_end(peer)
         hello = assert(server.read_file(folder .. "/hello"))
     end
 
+    local function is_debug_build()
+        place.binary = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
+        if not os.execute("test -x " .. server.quoted(place.binary)) then
+            pending("needs the debug build: make DEBUG=1")
+            return false
+        end
+        return true
+    end
+
     before_each(function()
-        folder, pids, binary = server.folder(), {}, server.slated()
+        place = takeover.place { words = "-m 64" }
+        folder = place.folder
     end)
 
     after_each(function()
-        pids[#pids + 1] = serving()
-        for _, pid in ipairs(pids) do
-            if server.is_running(pid) then
-                kill(pid)
-            end
-        end
-        server.remove_folder(folder)
+        place:finish()
     end)
 
     it("for it is killed at some moment", function()
@@ -181,18 +132,18 @@ describe("a takeover that comes to nothing", function()
         math.randomseed(seed)
         start()
         for _ = 1, KILLS do
-            local first = serving()
-            local next_one = background(words("--takeover"), "log")
-            require("socket").sleep(math.random(0, KILL_LATEST_MS) / 1000)
-            kill(next_one)
+            local first = place:serving()
+            local next_one = place:run("--takeover")
+            socket.sleep(math.random(0, KILL_LATEST_MS) / 1000)
+            place:kill(next_one)
             local late
             patience.wait_for("the first to know", function() -- it takes another peer, or has left
-                local before = refusals()
-                late = log():find(("process %d has taken over"):format(next_one), 1, true)
-                return late or talk("") == "" and refusals() > before
+                local before = place:refusals()
+                late = place:log():find(("process %d has taken over"):format(next_one), 1, true)
+                return late or talk("") == "" and place:refusals() > before
             end)
             if late then
-                wait_for_end(first) -- it came too late
+                place:wait_for_end(first) -- it came too late
                 os.remove(folder .. "/s")
                 start()
             else
@@ -203,20 +154,18 @@ describe("a takeover that comes to nothing", function()
     end)
 
     it("for it is killed at each of its steps", function()
-        binary = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
-        if not os.execute("test -x " .. server.quoted(binary)) then
-            pending("needs the debug build: make DEBUG=1")
+        if not is_debug_build() then
             return
         end
         start()
-        local first = serving()
+        local first = place:serving()
         for i, point in ipairs { "next_offered", "next_built", "next_has_image", "next_takes", "next_decided",
             "file_owned", "partition_copied", "about_to_serve", "next_owns" } do
             local said = server.capture(("SLATED_CRASH_AT=%s %s --takeover >>%s/next 2>&1; echo $?"):format(
-                point, words(), folder))
+                point, place:words(), folder))
             assert.equal(KILLED, tonumber(said), point)
             patience.wait_for("the first to say so", function()
-                return refusals() == i
+                return place:refusals() == i
             end)
             goes_on(first)
         end
@@ -224,38 +173,111 @@ describe("a takeover that comes to nothing", function()
     end)
 
     it("unless all was handed over before the first is killed", function()
-        binary = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
-        if not os.execute("test -x " .. server.quoted(binary)) then
-            pending("needs the debug build: make DEBUG=1")
+        if not is_debug_build() then
             return
         end
         for _, point in ipairs { "state_sent", "next_heard", "left" } do
             start("SLATED_CRASH_AT=" .. point)
-            take_over()
-            kill(serving())
+            take_over() -- with its connections
+            place:kill(place:serving())
             os.remove(folder .. "/s")
         end
     end)
 
-    it("for the first is killed while it hands over: the next one ends, too", function()
-        binary = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
-        if not os.execute("test -x " .. server.quoted(binary)) then
-            pending("needs the debug build: make DEBUG=1")
+    -- The first was killed: the next one has its items and sockets, and hung up on nobody but those it never had.
+    local function assert_next_goes_on(first, next_one, cas)
+        place:wait_for_end(first)
+        local fresh = place:connect() -- which is not refused, before anybody serves either
+        assert.equal(("HD c%d"):format(cas), wire.ask(fresh, "mg item c"))
+        assert.equal(next_one, place:serving())
+        assert.is_nil((client:receive("*l")))
+        assert.equal("STORED", wire.ask(fresh, "set item 0 0 4\r\nkept"))
+        assert.is_true(tonumber(wire.ask(fresh, "mg item c"):match("c(%d+)")) > cas)
+        client = fresh
+    end
+
+    for words, where in pairs { [""] = "in memory", ["-e %s/memory"] = "in a file" } do
+        it("unless something was handed over: the next one goes on with the items, " .. where, function()
+            if not is_debug_build() then
+                return
+            end
+            local e = words:format(folder)
+            for _, point in ipairs { "offered", "next_ready", "partition_copied", "image_made", "state_told" } do
+                start("SLATED_CRASH_AT=" .. point, e)
+                local first, cas = place:serving(), tonumber(wire.ask(client, "mg item c"):match("c(%d+)"))
+                local next_one = place:run(e .. " --takeover")
+                assert_next_goes_on(first, next_one, cas)
+                take_over()
+                place:kill(place:serving())
+                os.remove(folder .. "/s")
+            end
+            if e ~= "" then
+                place:start(e)
+                assert.equal("HD", wire.ask(place:connect(), "mg item"))
+            end
+        end)
+    end
+
+    it("for the first is killed before it has handed anything over: the next one ends, too", function()
+        if not is_debug_build() then
             return
         end
-        for _, point in ipairs { "offer_made", "offered", "next_ready", "partition_copied", "image_made" } do
-            start("SLATED_CRASH_AT=" .. point)
-            local first = serving()
-            local said = server.capture(("%s --takeover 2>&1; echo $?"):format(words()))
-            assert.matches("cannot take over: .*\n" .. EX_UNAVAILABLE .. "$", said)
-            wait_for_end(first)
+        start("SLATED_CRASH_AT=offer_made")
+        local first = place:serving()
+        local said, status = place:refused()
+        assert.matches("cannot take over: the server that runs has ended or hung up", said, 1, true)
+        assert.equal(EX_UNAVAILABLE, status)
+        place:wait_for_end(first)
+    end)
+
+    it("for both are killed: the items are in the file", function()
+        if not is_debug_build() then
+            return
+        end
+        local e = ("-e %s/memory"):format(folder)
+        for _, point in ipairs { "next_inherits", "file_opened", "file_owned", "partition_copied", "cas_noted",
+            "cas_half_counted", "page_recalled", "pool_filled", "item_adopted", "about_to_serve" } do
+            start("SLATED_CRASH_AT=next_ready", e)
+            local first = place:serving()
+            local said = server.capture(("SLATED_CRASH_AT=%s %s --takeover >>%s/next 2>&1; echo $?"):format(point,
+                place:words(e), folder))
+            assert.equal(KILLED, tonumber(said), point)
+            place:wait_for_end(first)
             os.remove(folder .. "/s")
+            place:start(e)
+            assert.equal("HD", wire.ask(place:connect(), "mg item"), point)
+            place:kill(place:serving())
+            os.remove(folder .. "/s")
+        end
+    end)
+
+    it("for the first is killed at some moment: the next one serves all, or was handed nothing and ends", function()
+        local seed = os.time()
+        print(("seed %d"):format(seed))
+        math.randomseed(seed)
+        for _ = 1, KILLS do
+            start()
+            local first = place:serving()
+            local next_one = place:run("--takeover")
+            socket.sleep(math.random(0, KILL_LATEST_MS) / 1000)
+            place:kill(first)
+            patience.wait_for("the next one to serve or to end", function()
+                return place:serving() == next_one or not server.is_running(next_one)
+            end)
+            if server.is_running(next_one) then
+                assert.equal("HD", wire.ask(place:connect(), "mg item"))
+                place:kill(next_one)
+            else
+                assert.matches("cannot take over: ", place:log(), 1, true)
+            end
+            os.remove(folder .. "/s")
+            os.remove(folder .. "/log")
         end
     end)
 
     it("for it says nothing, garbage, half a message, too much, or another version's", function()
         start()
-        local first = serving()
+        local first = place:serving()
         learn_hello()
         server.write_file(folder .. "/garbage", ("\xa5"):rep(300))
         server.write_file(folder .. "/half", hello:sub(1, #hello // 2))
@@ -280,26 +302,26 @@ describe("a takeover that comes to nothing", function()
         for i, case in ipairs(cases) do
             assert.equal(case[2], talk(case[1]), "case " .. i)
             patience.wait_for("the first to say so", function()
-                return refusals() == i
+                return place:refusals() == i
             end)
             goes_on(first)
         end
-        local silent = background(("%sconnect %s/t hang"):format(PEER, folder), "silent")
+        local silent = place:background(("%sconnect %s/t hang"):format(PEER, folder), "silent")
         patience.wait_for("it to hang", function()
             return (server.read_file(folder .. "/silent") or ""):find("hangs")
         end)
         goes_on(first)
         assert.equal("refused: another process is taking over", talk("hear"))
-        kill(silent)
+        place:kill(silent)
         patience.wait_for("the first to say so", function()
-            return refusals() == #cases + 1
+            return place:refusals() == #cases + 1
         end)
         take_over()
     end)
 
     it("for it has all, and hangs up, talks nonsense or does not answer", function()
         start()
-        local first = serving()
+        local first = place:serving()
         learn_hello()
         local stay = begin_what_stays()
         local all = ("%s hear hear %s hear hear"):format(message("first"), message("ready", { [3] = READY }))
@@ -312,9 +334,9 @@ describe("a takeover that comes to nothing", function()
         } do
             assert.equal(heard .. case[2], talk(all .. case[1]))
             patience.wait_for("the first to say so", function()
-                return refusals() == i
+                return place:refusals() == i
             end)
-            assert.matches(case[3] .. "; this one goes on", log(), 1, true)
+            assert.matches(case[3] .. "; this one goes on", place:log(), 1, true)
             goes_on(first)
         end
         go_on_with_what_stays(stay)
@@ -322,27 +344,27 @@ describe("a takeover that comes to nothing", function()
     end)
 
     it("for the process that was started hangs before it asks: it is killed, and the next may be started", function()
-        binary = folder .. "/slated"
-        assert(os.execute(("cp %s %s"):format(server.quoted(server.slated()), binary)))
+        place.binary = folder .. "/slated"
+        assert(os.execute(("cp %s %s"):format(server.quoted(server.slated()), place.binary)))
         start()
-        local first = serving()
-        assert(os.execute(("mv %s %s.kept"):format(binary, binary)))
-        server.write_file(binary, ("#!/bin/sh\necho $$ >%s/hung\nexec sleep 600\n"):format(folder))
-        assert(os.execute("chmod 755 " .. binary .. " && kill -USR2 " .. first))
+        local first = place:serving()
+        assert(os.execute(("mv %s %s.kept"):format(place.binary, place.binary)))
+        server.write_file(place.binary, ("#!/bin/sh\necho $$ >%s/hung\nexec sleep 600\n"):format(folder))
+        assert(os.execute("chmod 755 " .. place.binary .. " && kill -USR2 " .. first))
         local hung = patience.wait_for("the next process to hang", function()
             return math.tointeger(tonumber((server.read_file(folder .. "/hung") or ""):match("^%d+\n")))
         end)
-        pids[#pids + 1] = hung
+        place.pids[#place.pids + 1] = hung
         assert(os.execute("kill -USR2 " .. first))
         patience.wait_for("the first to say that it is busy", function()
-            return log():find("another process is taking over", 1, true)
+            return place:log():find("another process is taking over", 1, true)
         end)
         goes_on(first)
-        wait_for_end(hung)
-        assert.matches(("process %d, started to take over, has neither asked for it nor ended"):format(hung), log(), 1,
-            true)
+        place:wait_for_end(hung)
+        assert.matches(("process %d, started to take over, has neither asked for it nor ended"):format(hung),
+            place:log(), 1, true)
         goes_on(first)
-        assert(os.execute(("mv %s.kept %s"):format(binary, binary)))
+        assert(os.execute(("mv %s.kept %s"):format(place.binary, place.binary)))
         take_over()
     end)
 
@@ -352,23 +374,23 @@ describe("a takeover that comes to nothing", function()
             return
         end
         start()
-        local first = serving()
+        local first = place:serving()
         assert(os.execute(("prlimit --pid %d --nofile=8:4096"):format(first)))
-        background(words("--takeover"), "log")
+        place:run("--takeover")
         patience.wait_for("the first to say so", function()
-            return log():find("a process that would take over waits: Too many open files", 1, true)
+            return place:log():find("a process that would take over waits: Too many open files", 1, true)
         end)
-        local said = count("would take over waits")
+        local said = place:count("would take over waits")
         local before = ticks(first)
         patience.wait_for("it to look again, twice", function()
-            return count("would take over waits") >= said + 2
+            return place:count("would take over waits") >= said + 2
         end)
         assert.is_true(ticks(first) - before < SPIN_TICKS)
         assert(os.execute(("prlimit --pid %d --nofile=4096:4096"):format(first)))
         patience.wait_for("the next one to serve", function()
-            return serving() ~= first
+            return place:serving() ~= first
         end)
-        wait_for_end(first)
+        place:wait_for_end(first)
         assert.equal("HD", wire.ask(client, "mg item"))
     end)
 
@@ -378,7 +400,7 @@ describe("a takeover that comes to nothing", function()
             return
         end
         start()
-        local first = serving()
+        local first = place:serving()
         assert.matches("connect: Permission denied", talk("nobody hear"), 1, true)
         assert(os.execute(("chmod 711 %s && chmod 666 %s/t"):format(folder, folder)))
         local said = talk("nobody hear")
@@ -396,6 +418,6 @@ describe("a takeover that comes to nothing", function()
         for _ = 1, 3 do
             take_over()
         end
-        assert.not_matches("names a process that runs", log(), 1, true)
+        assert.not_matches("names a process that runs", place:log(), 1, true)
     end)
 end)

@@ -3,74 +3,30 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
+local takeover = require "support.takeover"
 local wire = require "support.wire"
 
 local EX_UNAVAILABLE <const>, EX_USAGE <const> = 69, 64
 
 describe("a takeover", function()
-    local folder, pids
-
-    local function words(more)
-        return ("%s -v -t 2 -s %s/s -P %s/pid -o takeover_socket=%s/t %s %s"):format(
-            server.quoted(server.slated()), folder, folder, folder, server.USER, more or "")
-    end
-
-    local function log()
-        return server.read_file(folder .. "/log")
-    end
-
-    local function serving()
-        local file = io.open(folder .. "/pid")
-        local pid = file and math.tointeger(tonumber(file:read("l")))
-        if file then
-            file:close()
-        end
-        return pid
-    end
+    local place
 
     local function start(more)
-        os.execute(("%s </dev/null >>%s/log 2>&1 &"):format(words(more), folder))
-        patience.wait_for("slated to serve", serving)
-        pids[#pids + 1] = serving()
-        return wire.connect(folder .. "/s")
-    end
-
-    -- Asks the server for its successor, and waits for that.
-    local function take_over()
-        local before = serving()
-        assert(os.execute("kill -USR2 " .. before))
-        patience.wait_for("the next process to serve", function()
-            return serving() ~= before
-        end)
-        pids[#pids + 1] = serving()
-        patience.wait_for("the one before to end", function()
-            return not server.is_running(before)
-        end)
-    end
-
-    -- What a next process with these options says that does not take over, and its status.
-    local function refused(more)
-        local said = server.capture(words(more) .. " --takeover 2>&1; echo $?")
-        return said:match("^(.*)\n(%d+)%s*$")
+        place:start(more)
+        return place:connect()
     end
 
     before_each(function()
-        folder, pids = server.folder(), {}
+        place = takeover.place()
     end)
 
     after_each(function()
-        pids[#pids + 1] = serving()
-        for _, pid in ipairs(pids) do
-            if server.is_running(pid) then
-                os.execute(("kill -9 %d 2>/dev/null"):format(pid))
-            end
-        end
-        server.remove_folder(folder)
+        place:finish()
     end)
 
     it("keeps items, their CAS, and connections, amid a request too, five times over", function()
         local client = start("-m 64")
-        local other = wire.connect(folder .. "/s")
+        local other = place:connect()
         for i = 1, 2000 do
             assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i % 900, ("v"):rep(100 + i % 900))))
         end
@@ -80,7 +36,7 @@ describe("a takeover", function()
         for round = 1, 5 do
             assert(other:send("set half" .. round .. " 0 0 5\r\nhe"))
             assert.equal("HD", wire.ask(client, "mg key1"))
-            take_over()
+            place:take_over()
             assert(other:send("llo\r\n"))
             assert.equal("STORED", other:receive("*l"))
             assert.equal(tostring(round), wire.ask(client, "incr number 1"))
@@ -90,12 +46,11 @@ describe("a takeover", function()
             for i = 1, 2000 do
                 assert.equal(("HD s%d"):format(100 + i % 900), wire.ask(client, ("mg key%d s"):format(i)))
             end
-            local fresh = wire.connect(folder .. "/s")
+            local fresh = place:connect()
             assert.equal("HD s5", wire.ask(fresh, ("mg half%d s"):format(round)))
             fresh:close()
         end
-        local taken = select(2, log():gsub("has taken over; clients waited", ""))
-        assert.equal(5, taken)
+        assert.equal(5, place:count("has taken over; clients waited"))
     end)
 
     it("keeps a connection of the binary protocol", function()
@@ -103,19 +58,19 @@ describe("a takeover", function()
         local noop = "\x80\x0a" .. ("\0"):rep(22)
         assert(client:send(noop))
         assert.equal("\x81\x0a", client:receive(24):sub(1, 2))
-        take_over()
+        place:take_over()
         assert(client:send(noop))
         assert.equal("\x81\x0a", client:receive(24):sub(1, 2))
     end)
 
     it("is refused with a sentence where nobody listens, and without a place to look", function()
-        local said, status = refused("")
-        assert.matches("no server listens on " .. folder .. "/t", said, 1, true)
-        assert.equal(EX_UNAVAILABLE, tonumber(status))
+        local said, status = place:refused("")
+        assert.matches("no server listens on " .. place.folder .. "/t", said, 1, true)
+        assert.equal(EX_UNAVAILABLE, status)
         said = server.capture(("%s --takeover %s 2>&1; echo $?"):format(server.quoted(server.slated()), server.USER))
         assert.matches("--takeover wants -o takeover_socket", said, 1, true)
         assert.matches("\n" .. EX_USAGE .. "%s*$", said)
-        assert.is_nil(serving())
+        assert.is_nil(place:serving())
     end)
 
     it("is refused with options that the index does not fit, and the first goes on", function()
@@ -127,52 +82,107 @@ describe("a takeover", function()
             ["-C"] = "one of the two has -C",
             ["-o slab_chunk_max=256k"] = "its largest chunk",
         } do
-            local said, status = refused("-m 64 " .. options)
+            local said, status = place:refused("-m 64 " .. options)
             assert.matches(sentence, said, 1, true)
-            assert.not_equal("0", status)
+            assert.not_equal(0, status)
             assert.equal("HD", wire.ask(client, "mg a"))
-            local fresh = wire.connect(folder .. "/s")
+            local fresh = place:connect()
             assert.equal("HD", wire.ask(fresh, "mg a"))
             fresh:close()
         end
-        take_over()
+        place:take_over()
         assert.equal("HD", wire.ask(client, "mg a"))
     end)
 
     it("keeps no UDP socket that nobody reads, with fewer threads", function()
-        local function words_of(threads, more)
-            return ("env MEMCACHED_PORT_FILENAME=%s/ports %s -v -m 64 -t %d -l 127.0.0.1 -p -1 -U -1 -P %s/pid " ..
-                "-o takeover_socket=%s/t %s %s </dev/null >>%s/log 2>&1 &"):format(folder,
-                server.quoted(server.slated()), threads, folder, folder, server.USER, more, folder)
-        end
-        os.execute(words_of(4, ""))
-        local first = patience.wait_for("slated to serve", serving)
-        pids[#pids + 1] = first
-        local port = server.read_file(folder .. "/ports"):match("UDP INET: (%d+)")
+        place:finish()
+        place = takeover.place { tcp = true, words = "-m 64 -l 127.0.0.1 -p -1 -U -1" }
+        local first = place:start("-t 4")
+        local port = place:read("ports"):match("UDP INET: (%d+)")
         local function sockets()
             return select(2, server.read_file("/proc/net/udp"):gsub((": 0100007F:%04X "):format(port), ""))
         end
         assert.equal(4, sockets())
-        os.execute(words_of(1, "--takeover"))
-        patience.wait_for("the next process to serve", function()
-            return serving() ~= first and not server.is_running(first)
-        end)
+        place:run("-t 1 --takeover")
+        place:wait_for_next(first)
         assert.equal(1, sockets())
     end)
 
-    it("keeps a memory file's items for the start after", function()
-        local client = start(("-m 64 -e %s/memory"):format(folder))
-        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
-        take_over()
-        assert.equal("STORED", wire.ask(client, "set b 0 0 1\r\nb"))
-        local last = serving()
-        assert(os.execute("kill -9 " .. last))
-        patience.wait_for("it to end", function()
-            return not server.is_running(last)
+    it("keeps all items with other options, one after the other, in the chunks that these ask for", function()
+        local client = start("-m 32 -o slab_geometry_rate=100,no_slab_geometry_auto")
+        for i = 1, 2000 do
+            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i, ("v"):rep(100 + i))))
+        end
+        assert.equal("MN", wire.ask(client, "mn"))
+        local function sizes()
+            local _, geometry = wire.stats(client, "geometry")
+            return geometry.state == "steady" and tonumber(geometry.classes)
+        end
+        local was = sizes()
+        for _, words in ipairs { "-m 32 -f 2", "-m 128 -f 2", "-m 16 -f 2 -t 4", "-m 32 -f 2 -I 2m --policy=sieve",
+            "-m 32" } do
+            local before = place:serving()
+            place:run(words .. " -o slab_geometry_rate=100,no_slab_geometry_auto --takeover")
+            place:wait_for_next(before)
+            patience.wait_for("the chunk sizes of " .. words, function()
+                local now = sizes()
+                return now and (now < was) == (words:find("-f 2", 1, true) ~= nil)
+            end)
+            for i = 1, 2000 do
+                assert.equal(("HD s%d"):format(100 + i), wire.ask(client, ("mg key%d s"):format(i)), words)
+            end
+            local _, settings = wire.stats(client, "settings")
+            assert.equal(words:match("%-m (%d+)") * (1 << 20), tonumber(settings.maxbytes))
+        end
+    end)
+
+    it("keeps settings that were changed, times to live, and a flush that is to come", function()
+        local client = start("-m 64")
+        assert.equal("OK", wire.ask(client, "config set hot_max_factor 0.5"))
+        assert.equal("OK", wire.ask(client, "config set slab_automove lra"))
+        assert.equal("STORED", wire.ask(client, "set short 0 3 1\r\ns"))
+        assert.equal("STORED", wire.ask(client, "set long 0 1000 1\r\nl"))
+        place:take_over()
+        assert.equal("CONFIG hot_max_factor 0.50 runtime", wire.lines(client, "config get hot_max_factor")[1])
+        assert.equal("CONFIG slab_automove lra runtime", wire.lines(client, "config get slab_automove")[1])
+        local left = tonumber(wire.ask(client, "mg long t"):match("t(%d+)"))
+        assert.is_true(left <= 1000 and left > 900, left)
+        patience.wait_for("the time of the short one", function()
+            return wire.ask(client, "mg short") == "EN"
         end)
-        os.remove(folder .. "/pid")
-        os.remove(folder .. "/s")
-        client = start(("-m 64 -e %s/memory"):format(folder))
+        assert.equal("OK", wire.ask(client, "flush_all 4"))
+        place:take_over()
+        patience.wait_for("the flush", function()
+            return wire.ask(client, "mg long") == "EN"
+        end)
+        assert.equal("STORED", wire.ask(client, "set after 0 0 1\r\na"))
+        place:take_over()
+        assert.equal("HD", wire.ask(client, "mg after"))
+    end)
+
+    it("is refused where the items are not in the file that the next one's -e names", function()
+        local client = start("-m 64")
+        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
+        for _, name in ipairs { "other", "there" } do
+            server.write_file(place.folder .. "/there", "")
+            local said, status = place:refused(("-m 64 -e %s/%s"):format(place.folder, name))
+            assert.matches(("%s/%s, which -e names, is not where the server that runs has its items"):format(
+                place.folder, name), said, 1, true)
+            assert.not_equal(0, status)
+        end
+        assert.equal("", place:read("there"))
+        place:take_over()
+        assert.equal("HD", wire.ask(client, "mg a"))
+    end)
+
+    it("keeps a memory file's items for the start after", function()
+        local client = start(("-m 64 -e %s/memory"):format(place.folder))
+        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
+        place:take_over()
+        assert.equal("STORED", wire.ask(client, "set b 0 0 1\r\nb"))
+        place:kill(place:serving())
+        os.remove(place.folder .. "/s")
+        client = start(("-m 64 -e %s/memory"):format(place.folder))
         assert.equal("HD", wire.ask(client, "mg a"))
         assert.equal("HD", wire.ask(client, "mg b"))
     end)

@@ -52,6 +52,8 @@ static int signal_another(void) { return met(syscall(SYS_kill, getppid(), SIGWIN
 
 static int signal_own_group(void) { return met(syscall(SYS_kill, 0, SIGWINCH)); }
 
+static int open_another(void) { return met(syscall(SYS_pidfd_open, getppid(), 0)); }
+
 static int ask_whether_another_runs(void) { return met(syscall(SYS_kill, getppid(), 0)); }
 
 static int make_socket(void) { return met(socket(AF_INET, SOCK_STREAM, 0)); }
@@ -145,6 +147,7 @@ static void test_refused(void) {
     is(behind_filter(look_into_another, false), EPERM, "no other process is traced");
     is(behind_filter(read_memory_of_another, false), EPERM, "… nor its memory read");
     is(behind_filter(signal_another, false), EPERM, "… nor is it sent a signal");
+    is(behind_filter(open_another, false), EPERM, "… nor had as a descriptor, by which it could be");
     is(behind_filter(signal_own_group, false), EPERM, "… nor is the process group");
     is(behind_filter(make_socket, false), EPERM, "no socket of the network is made");
     is(behind_filter(make_packet_socket, true), EPERM, "… and none of raw packets even for plugins");

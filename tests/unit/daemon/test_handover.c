@@ -95,7 +95,12 @@ static void test_whole(void) {
     for (unsigned i = 0; i < got.fd_count; i++) {
         close(got_fds[i]);
     }
+    ok(handover_send(ends[1], &m, HANDOVER_READY, NULL, 0) && handover_refuse(ends[0], "why"),
+       "one refuses what it has not read");
     close(ends[0]);
+    ok(handover_receive(ends[1], &got, got_fds) == 1 && got.kind == HANDOVER_REFUSED &&
+           strcmp(got.text, "why") == 0,
+       "… and ends: its sentence is heard all the same");
     is(handover_receive(ends[1], &got, got_fds), 0, "the end is told from a message");
     close(ends[1]);
 }

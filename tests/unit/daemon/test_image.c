@@ -306,6 +306,44 @@ static void test_what_the_next_one_had_is_taken_up_again(void) {
     end(&old);
 }
 
+/* The first one is killed before it has told how its cache is: the next one finds what a start would, whatever was there
+ * when it began. */
+static void test_the_next_one_inherits(void) {
+    static bool before[ITEMS], after[ITEMS];
+    static const uint32_t bytes[] = {160, 512, 2048, 65536};
+    struct size_list sizes;
+    struct size_rules rules;
+    unsigned wrong = 0;
+    struct cache_config config = config_now();
+    struct life old = begin(&config);
+    fill(old.ct, 0, ITEMS / 2, 2);
+    struct life next = next_of(&old, config);
+    slab_rules(cache_slab(old.c), &rules);
+    ok(size_list_of(&sizes, bytes, 4, &rules) && cache_set_sizes(old.c, &sizes), "the first has other classes meanwhile");
+    cache_flush_now(old.c);
+    fill(old.ct, ITEMS / 4, ITEMS / 2, 1);
+    unsigned found = look(old.ct, ITEMS, before, &wrong);
+    uint64_t cas = cas_most(old.c);
+    ok(keep_set_apart(old.c) && cache_leave(old.c), "… and is gone");
+    ok(cache_inherit(next.c, why), "the next one inherits");
+    is(look(next.ct, ITEMS, after, &wrong), found, "it finds as many items");
+    is(memcmp(before, after, sizeof before), 0, "… and the same");
+    is(wrong, 0, "… with their values");
+    ok(cas_most(next.c) >= cas, "no CAS is given again");
+    is(slab_geometry(cache_slab(next.c))->sizes.count, slab_geometry(cache_slab(old.c))->sizes.count,
+       "it has the classes that the first had in the end");
+    end(&old);
+    the_first_goes_on(&next, "as the next one");
+    struct life third = next_of(&next, config);
+    struct image put = image_of(next.c), get = opened(&put);
+    ok(cache_image_get(&get, third.c) == NULL, "and hands them over itself");
+    same_facts(next.c, third.c, "of what was inherited");
+    image_close(&get);
+    image_close(&put);
+    end(&third);
+    end(&next);
+}
+
 static unsigned used_chunks(struct cache *c) {
     unsigned used = 0;
     for (unsigned id = 1; id <= cache_slab(c)->class_count; id++) {
@@ -418,6 +456,7 @@ int main(void) {
     test_other_options_are_refused();
     test_another_policy_of_the_options_is_taken();
     test_what_the_next_one_had_is_taken_up_again();
+    test_the_next_one_inherits();
     test_what_clients_hold_is_given_back();
     test_a_page_that_moves_is_waited_for();
     return tap_done();

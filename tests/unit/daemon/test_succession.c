@@ -18,8 +18,8 @@ static int next_one(int fd, int ready_fd) {
         return STOLEN;
     }
     bool has = succession_take(&d, SUCCESSION_NEXT);
-    if (has) {
-        succession_serve(&d);
+    if (has && !succession_serve(&d)) {
+        return STOLEN;
     }
     succession_close(&d);
     return has;
@@ -65,6 +65,17 @@ static void test_one_of_two_has_it(void) {
     is(unseen, 0, "and all are seen");
 }
 
+static void test_the_first_takes_back_what_does_not_serve(void) {
+    struct succession d;
+    ok(succession_make(&d) && !succession_take_back(&d), "what nobody has taken is not taken back");
+    ok(succession_take(&d, SUCCESSION_NEXT) && succession_take_back(&d), "what the next one has taken is");
+    ok(!succession_serve(&d) && succession_look(&d) == SUCCESSION_FIRST, "… and then it does not serve");
+    succession_close(&d);
+    ok(succession_make(&d) && succession_take(&d, SUCCESSION_NEXT) && succession_serve(&d), "the next one serves");
+    ok(!succession_take_back(&d) && succession_look(&d) == SUCCESSION_NEXT_SERVES, "… and nobody takes it back");
+    succession_close(&d);
+}
+
 static void test_what_is_none_is_refused(void) {
     struct succession d;
     int fd = memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -80,6 +91,7 @@ static void test_what_is_none_is_refused(void) {
 
 int main(void) {
     test_one_of_two_has_it();
+    test_the_first_takes_back_what_does_not_serve();
     test_what_is_none_is_refused();
     return tap_done();
 }

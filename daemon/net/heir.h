@@ -1,0 +1,31 @@
+/* The next process, as the one that serves knows it: at the other end of a socket, and with the
+ * succession that is between them. It may end, hang or stand still at any moment; so every wait for
+ * it has an end, and one that has the items and does nothing with them is killed.
+ *
+ * Ownership: an heir owns its descriptors. Threading: the main thread's. */
+#ifndef SLATE_NET_HEIR_H
+#define SLATE_NET_HEIR_H
+#include "base/succession.h"
+#include "net/handover.h"
+#include "serve/server.h"
+
+struct heir {
+    const struct server *server; /* whose end ends waits */
+    int fd, pid;                 /* fd -1: nobody asks */
+    int pidfd;                   /* -1: it cannot be had */
+    struct succession succession; /* fd -1: nothing was offered */
+};
+
+/* Somebody has connected; the socket is the heir's, and bounds what is sent. False: it is another
+ * user's process. */
+bool heir_meet(struct heir *, int taken_fd, const struct server *);
+/* Hangs up. Unless this process has left it has the succession then: the end that the other sees is
+ * no death. */
+void heir_forget(struct heir *, bool left);
+/* It was told everything: until it says that it serves, or something else that ends the wait, which
+ * `why` tells. What was decided is another question. */
+void heir_await_answer(const struct heir *, char why[HANDOVER_TEXT_BYTES]);
+/* Of one that has taken the succession: whether it has it for good. It serves at once, or it ends,
+ * or is ended. */
+bool heir_comes_to_serve(struct heir *);
+#endif

@@ -1,0 +1,160 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- One of two processes stands still amid a takeover, as by SIGSTOP, in a debugger or for want of memory: each wait of
+-- the other has an end, and then the one goes on that has the items. All pairs wait at the same time.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
+local server = require "support.server"
+local takeover = require "support.takeover"
+local wire = require "support.wire"
+
+local BINARY <const> = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
+local PATIENCE_S <const> = 120 -- half a minute is the longest wait of these servers
+
+local function is_still(pid)
+    return (server.read_file(("/proc/%d/stat"):format(pid)) or ""):find("%) T ") ~= nil
+end
+
+local function go_on(pid)
+    assert(os.execute("kill -CONT " .. pid))
+end
+
+describe("a takeover in which one stands still", function()
+    local places
+
+    -- Two servers, of which the next one is to take over: { place, first, next, client, point }.
+    local function pair(point, who, words)
+        local place = takeover.place { words = "-m 64", binary = BINARY }
+        places[#places + 1] = place
+        local still = "SLATED_STOP_AT=" .. point
+        local p = { place = place, point = point, first = place:start(words, who == "first" and still) }
+        p.client = place:connect()
+        assert.equal("STORED", wire.ask(p.client, "set item 0 0 4\r\nkept"))
+        p.next = place:run((words or "") .. " --takeover", who == "next" and still)
+        return p
+    end
+
+    local function pairs_at(who, points)
+        local list = {}
+        for i, point in ipairs(points) do
+            list[i] = pair(point, who)
+        end
+        for _, p in ipairs(list) do
+            patience.wait_for(("the %s to stand still at %s"):format(who, p.point), function()
+                return is_still(p[who])
+            end)
+        end
+        return list
+    end
+
+    local function wait_for_end(p, who)
+        patience.wait_for(("the %s of %s to end"):format(who, p.point), function()
+            return not server.is_running(p[who])
+        end, PATIENCE_S)
+    end
+
+    local function assert_serves(p, who)
+        patience.wait_for(("the %s of %s to serve"):format(who, p.point), function()
+            return p.place:serving() == p[who]
+        end, PATIENCE_S)
+        p.client:settimeout(PATIENCE_S)
+        assert.equal("HD", wire.ask(p.client, "mg item"), p.point)
+        assert.equal("HD", wire.ask(p.place:connect(), "mg item"), p.point)
+    end
+
+    local function says(p, words)
+        patience.wait_for(("the log of %s to say %s"):format(p.point, words), function()
+            return p.place:log():find(words, 1, true)
+        end, PATIENCE_S)
+    end
+
+    -- What holds of a debug build, which can be made to stand still.
+    local function in_debug(name, body)
+        it(name, function()
+            if not os.execute("test -x " .. server.quoted(BINARY)) then
+                pending("needs the debug build: make DEBUG=1")
+                return
+            end
+            body()
+        end)
+    end
+
+    before_each(function()
+        places = {}
+    end)
+
+    after_each(function()
+        for _, place in ipairs(places) do
+            place:finish()
+        end
+    end)
+
+    in_debug("the first goes on while the next one is built, and is taken over from when that goes on", function()
+        for _, p in ipairs(pairs_at("next", { "next_offered", "next_built" })) do
+            assert_serves(p, "first")
+            go_on(p.next)
+            assert_serves(p, "next")
+            wait_for_end(p, "first")
+        end
+    end)
+
+    in_debug("the first goes on after some seconds, whatever the next one has, but for one that serves", function()
+        local has_nothing = pairs_at("next", { "next_has_image", "next_takes" })
+        local has_all = pairs_at("next", { "next_decided", "file_owned", "partition_copied", "about_to_serve",
+            "next_owns" })
+        local serves = pairs_at("next", { "next_serves" })[1]
+        for _, p in ipairs(has_nothing) do
+            assert_serves(p, "first")
+            says(p, "it does not answer; this one goes on")
+            go_on(p.next)
+            wait_for_end(p, "next")
+            says(p, "cannot take over: the server that runs goes on")
+            assert_serves(p, "first")
+        end
+        for _, p in ipairs(has_all) do
+            assert_serves(p, "first")
+            wait_for_end(p, "next") -- still as it stands
+            says(p, ("process %d has taken over, and neither serves nor ends within 10 s: it is killed"):format(p.next))
+            p.place:take_over()
+            assert.equal("HD", wire.ask(p.client, "mg item"), p.point)
+        end
+        wait_for_end(serves, "first")
+        go_on(serves.next)
+        assert_serves(serves, "next")
+    end)
+
+    in_debug("each ends after half a minute what the other does not go on with, unless the next one has all", function()
+        local hands_over = pairs_at("first", { "offer_made", "offered", "next_ready", "partition_copied", "image_made",
+            "state_told" })
+        local handed_over = pairs_at("first", { "state_sent", "next_heard", "left" })
+        local never_built = pairs_at("next", { "next_built" })[1]
+        for _, p in ipairs(handed_over) do
+            assert_serves(p, "next")
+            go_on(p.first)
+            wait_for_end(p, "first")
+            assert_serves(p, "next")
+        end
+        for _, p in ipairs(hands_over) do
+            wait_for_end(p, "next")
+            says(p, "cannot take over: the server that runs says nothing")
+            go_on(p.first)
+            says(p, "; this one goes on")
+            assert_serves(p, "first")
+        end
+        says(never_built, "it is not built in time; this one goes on")
+        go_on(never_built.next)
+        wait_for_end(never_built, "next")
+        assert_serves(never_built, "first")
+    end)
+
+    in_debug("one that has dropped its privileges kills the next one, too, or waits where the kernel is old", function()
+        local p = pair("next_decided", "next", "-o drop_privileges")
+        says(p, "neither serves nor ends within 10 s")
+        if p.place:log():find("it is killed", 1, true) then
+            wait_for_end(p, "next")
+            assert_serves(p, "first")
+        else
+            go_on(p.next)
+            assert_serves(p, "next")
+        end
+    end)
+end)
