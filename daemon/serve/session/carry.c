@@ -17,8 +17,10 @@ size_t session_image_bytes(void) { return sizeof(struct session_image); }
 bool session_may_go(const struct session *s) {
     bool asks = s->need == SESSION_NEED_BYTES || s->need == SESSION_NEED_TURN ||
                 s->need == SESSION_NEED_COMMAND || s->need == SESSION_NEED_ROOM;
+    /* a dialogue stays with a session that has logged in, for another login */
+    bool logs_in = s->dialogue != NULL && s->user == NULL;
     return asks && s->intake == NULL && s->more == NULL && s->swallow_bytes == 0 && !s->closing &&
-           s->watcher == NULL && s->dialogue == NULL;
+           s->watcher == NULL && !logs_in;
 }
 
 void session_put(struct image *to, const struct session *s) {
