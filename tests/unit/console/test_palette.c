@@ -65,6 +65,58 @@ static void test_a_word_is_completed(const struct frame *frame) {
     ok(offers(choices_of(frame, "set slab_automove "), "set slab_automove 0"), "and behind a setting its values");
 }
 
+/* The first choice is what Enter runs. */
+static void is_first(const struct frame *frame, const char *typed, const char *line) {
+    unsigned count = choices_of(frame, typed);
+    is_str(count > 0 ? choices[0].line : "nothing", line, "'%s' finds it first", typed);
+}
+
+static void test_any_word_of_a_name_or_its_help_finds_it(const struct frame *frame) {
+    reset_ui(0);
+    unsigned count = choices_of(frame, "pol");
+    ok(offers(count, "set policy ") && offers(count, "set class_policy "), "'pol' finds the settings of policies");
+    is_first(frame, "pol", "set policy ");
+    is_first(frame, "eviction policy", "set policy ");
+    is_first(frame, "policy evic", "set policy ");
+    is_first(frame, "set evic pol", "set policy ");
+    is_first(frame, "limit mib", "set maxbytes ");
+    is_first(frame, "light", "theme light");
+    is_first(frame, "forw", "forward");
+    is_first(frame, "crawler sl", "set lru_crawler_sleep ");
+    count = choices_of(frame, "set class");
+    ok(!offers(count, "class "), "behind a word stand its arguments only");
+    is(choices_of(frame, "12"), 1, "a number finds one class");
+    is_str(choices[0].line, "class 12", "that of the number");
+    reset_ui(0);
+    palette_open(&ui);
+    struct intent intent = type(frame, "eviction pol\n");
+    ok(intent.kind == INTENT_NONE && ui.palette.is_open, "Enter goes on with a setting that was found");
+    is_str(ui.palette.typed, "set policy ", "and types its name");
+}
+
+static void test_what_fits_best_comes_first(void) {
+    static const struct {
+        const char *typed, *name, *help;
+        enum palette_fit fit;
+    } cases[] = {
+        {"", "undo", "", FIT_BEGINS},
+        {"UN", "undo", "", FIT_BEGINS},
+        {"do", "undo", "do it", FIT_NAME_INSIDE},
+        {"auto", "slab_automove", "", FIT_NAME_WORD},
+        {"auto slab", "slab_automove", "", FIT_NAME_WORD},
+        {"slab mode", "slab_automove", "automove mode: now 1", FIT_HELP_WORD},
+        {"slab ode", "slab_automove", "automove mode: now 1", FIT_HELP_INSIDE},
+        {"slab nothing", "slab_automove", "automove mode: now 1", FIT_NONE},
+        {"m", "slab_automove", "mode", FIT_NONE},
+        {"s", "mark-source", "", FIT_NAME_WORD},
+        {"mode", "slab_automove", NULL, FIT_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        is(palette_fit(cases[i].typed, cases[i].name, cases[i].help), cases[i].fit, "'%s' in %s", cases[i].typed,
+           cases[i].name);
+    }
+}
+
 static void test_a_line_is_run(const struct frame *frame) {
     struct intent intent;
     reset_ui(0);
@@ -132,7 +184,7 @@ static void test_it_is_drawn(const struct frame *frame) {
     palette_open(&ui);
     type(frame, "zzz");
     draw(frame, 40, 10, true);
-    ok(shows("no command begins so"), "nothing to choose from is said");
+    ok(shows("nothing matches"), "nothing to choose from is said");
 }
 
 int main(void) {
@@ -141,6 +193,8 @@ int main(void) {
     struct frame frame = frame_of(model);
     test_every_command_of_a_view_has_a_word();
     test_a_word_is_completed(&frame);
+    test_any_word_of_a_name_or_its_help_finds_it(&frame);
+    test_what_fits_best_comes_first();
     test_a_line_is_run(&frame);
     test_a_mistake_keeps_the_line(&frame);
     test_it_is_drawn(&frame);
