@@ -67,7 +67,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
                 judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
                 judge/observer judge/outlook judge/predict judge/prospect judge/recent judge/rules judge/size_plan judge/starving judge/verdict \
-                judge/view judge/why judge/worth wire/request
+                judge/view judge/why judge/worth wire/dns wire/lists wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

@@ -1,6 +1,5 @@
 #include "app/fleet.h"
 
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,31 +15,30 @@ void fleet_fini(struct fleet *fleet) {
         session_destroy(&fleet->list[i]);
     }
     for (unsigned i = 0; i < fleet->list_count; i++) {
-        lookup_cancel(&fleet->lists[i].lookup);
+        discovery_end(&fleet->lists[i].discovery);
     }
     *fleet = (struct fleet){0};
 }
 
-static bool has_server(const struct fleet *fleet, const char *text) {
-    for (unsigned i = 0; i < fleet->count; i++) {
-        if (strcmp(fleet->list[i]->address.text, text) == 0) {
-            return true;
-        }
+/* The place of a server; fleet->count when it is not there. */
+static unsigned place_of(const struct fleet *fleet, const char *text) {
+    unsigned i = 0;
+    while (i < fleet->count && strcmp(fleet->list[i]->address.text, text) != 0) {
+        i++;
     }
-    return false;
+    return i;
 }
 
-bool fleet_add(struct fleet *fleet, const struct address *address) {
-    if (address->is_list) {
-        if (fleet->list_count == LIST_LIMIT) {
-            return false;
+static bool add_server(struct fleet *fleet, const struct address *address, const struct server_list *list) {
+    unsigned at = place_of(fleet, address->text);
+    if (at < fleet->count) { /* named twice, watched once */
+        struct origin *origin = &fleet->origins[at];
+        if (list == NULL) {
+            *origin = (struct origin){.list = NULL};
+        } else if (origin->list == list || origin->has_left) {
+            *origin = (struct origin){.list = list};
         }
-        fleet->lists[fleet->list_count++] =
-            (struct server_list){.address = *address, .lookup = {.child = -1, .pipe_fd = -1}};
         return true;
-    }
-    if (has_server(fleet, address->text)) {
-        return true; /* named twice, watched once */
     }
     if (fleet->count == SERVER_LIMIT) {
         return false;
@@ -50,66 +48,89 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
     if (session == NULL) {
         return false;
     }
+    fleet->origins[fleet->count] = (struct origin){.list = list};
     fleet->list[fleet->count++] = session;
     return true;
 }
 
-static void add_endpoint(struct fleet *fleet, const struct server_list *list,
-                         const struct endpoint *endpoint) {
-    char host[64], text[80], why[100];
-    struct address address;
-    if (getnameinfo((const struct sockaddr *)&endpoint->socket_address, endpoint->bytes, host,
-                    sizeof host, NULL, 0, NI_NUMERICHOST) != 0) {
-        return;
+bool fleet_add(struct fleet *fleet, const struct address *address) {
+    if (address->list == NO_LIST) {
+        return add_server(fleet, address, NULL);
     }
-    snprintf(text, sizeof text, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host,
-             list->address.port);
-    bool is_right = address_parse(text, &address, why, sizeof why) &&
-                    (!list->address.is_tls || address_make_tls(&address, why, sizeof why));
-    if (is_right) {
-        snprintf(address.tls_name, sizeof address.tls_name, "%s", list->address.host);
-        fleet_add(fleet, &address);
+    if (fleet->list_count == LIST_LIMIT) {
+        return false;
     }
+    fleet->lists[fleet->list_count++] = (struct server_list){.address = *address, .discovery = DISCOVERY_NONE};
+    return true;
 }
 
+/* ---- lists ---- */
+
 static void complain(struct server_list *list, const char *what) {
-    char note[sizeof list->note];
-    snprintf(note, sizeof note, "cannot find %.60s: %.70s", list->address.host, what);
-    memcpy(list->note, note, sizeof note);
+    snprintf(list->note, sizeof list->note, "%s", what);
+}
+
+/* A server of a list, by its address as text. */
+static void add_found(struct fleet *fleet, struct server_list *list, const char *text) {
+    char why[100], note[NOTE_BYTES];
+    struct address address;
+    bool is_right = address_parse(text, &address, why, sizeof why) &&
+                    (!list->address.is_tls || address_make_tls(&address, why, sizeof why));
+    if (!is_right) {
+        snprintf(note, sizeof note, "%.80s: %s", list->address.text, why);
+        complain(list, note);
+        return;
+    }
+    if (list->address.is_tls && list->address.list == LIST_OF_NAME) { /* its addresses are in no certificate */
+        snprintf(address.tls_name, sizeof address.tls_name, "%s", list->address.host);
+    }
+    if (!add_server(fleet, &address, list)) {
+        snprintf(note, sizeof note, "%.80s names more servers than the %d that can be watched", list->address.text,
+                 SERVER_LIMIT);
+        complain(list, note);
+    }
 }
 
 static void take_answer(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
-    static struct endpoints found; /* 17 kB */
-    lookup_end(&list->lookup, &found);
+    char *rest = list->discovery.text;
     list->note[0] = '\0';
-    list->due_ms = now_ms + LIST_AGAIN_MS;
-    if (found.count == 0) {
-        complain(list, found.why);
+    list->due_ms = now_ms + (list->address.list == LIST_OF_FILE ? FILE_AGAIN_MS : LIST_AGAIN_MS);
+    if (rest[0] == '!' || rest[0] == '\0') {
+        complain(list, rest[0] == '!' ? rest + 1 : "the servers of a list could not be looked up");
         list->due_ms = now_ms + LIST_RETRY_MS;
+        return;
     }
-    for (int i = 0; i < found.count; i++) {
-        add_endpoint(fleet, list, &found.list[i]);
+    for (unsigned i = 0; i < fleet->count; i++) {
+        fleet->origins[i].has_left |= fleet->origins[i].list == list;
+    }
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        if (line[0] != '\0') {
+            add_found(fleet, list, line);
+        }
     }
 }
 
 static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
-    struct pollfd polled = {.fd = list->lookup.pipe_fd, .events = POLLIN};
-    if (list->lookup.pipe_fd >= 0 && poll(&polled, 1, 0) > 0) {
+    char note[NOTE_BYTES];
+    if (list->discovery.pipe_fd >= 0 && discovery_step(&list->discovery)) {
         take_answer(fleet, list, now_ms);
+        discovery_end(&list->discovery);
         return true;
     }
     if (now_ms < list->due_ms) {
         return false;
     }
-    if (list->lookup.pipe_fd >= 0) {
-        lookup_cancel(&list->lookup);
-        complain(list, "no answer from the name server");
+    if (list->discovery.pipe_fd >= 0) {
+        discovery_end(&list->discovery);
+        snprintf(note, sizeof note, "%.80s: no answer within %d s", list->address.text, LIST_LOOKUP_MS / 1000);
+        complain(list, note);
         list->due_ms = now_ms + LIST_RETRY_MS;
         return true;
     }
-    list->due_ms = now_ms + LOOKUP_MS;
-    if (!lookup_begin(&list->lookup, &list->address)) {
-        snprintf(list->note, sizeof list->note, "cannot start a name lookup");
+    list->due_ms = now_ms + LIST_LOOKUP_MS;
+    if (!discovery_begin(&list->discovery, &list->address)) {
+        complain(list, "cannot start the look-up of a list of servers");
+        list->due_ms = now_ms + LIST_RETRY_MS;
         return true;
     }
     return false;
@@ -121,6 +142,25 @@ bool fleet_step_lists(struct fleet *fleet, uint64_t now_ms) {
         has_news = step_list(fleet, &fleet->lists[i], now_ms) || has_news;
     }
     return has_news;
+}
+
+static bool may_go(const struct session *session, const struct origin *origin) {
+    bool is_changed = session->acting.is_running || session->acting.has_trial;
+    bool is_down = model_link(session->model) == LINK_DOWN;
+    return origin->has_left && !is_changed && (is_down || origin->list->address.list == LIST_OF_FILE);
+}
+
+int fleet_drop_left(struct fleet *fleet, const struct session *kept) {
+    for (unsigned i = 0; i < fleet->count; i++) {
+        if (fleet->list[i] != kept && may_go(fleet->list[i], &fleet->origins[i])) {
+            size_t behind = --fleet->count - i;
+            session_destroy(&fleet->list[i]);
+            memmove(&fleet->list[i], &fleet->list[i + 1], behind * sizeof *fleet->list);
+            memmove(&fleet->origins[i], &fleet->origins[i + 1], behind * sizeof *fleet->origins);
+            return (int)i;
+        }
+    }
+    return -1;
 }
 
 unsigned fleet_polled(const struct fleet *fleet, struct pollfd *polled) {
@@ -138,9 +178,9 @@ unsigned fleet_polled(const struct fleet *fleet, struct pollfd *polled) {
         }
     }
     for (unsigned i = 0; i < fleet->list_count; i++) {
-        if (fleet->lists[i].lookup.pipe_fd >= 0) {
+        if (fleet->lists[i].discovery.pipe_fd >= 0) {
             polled[count++] =
-                (struct pollfd){.fd = fleet->lists[i].lookup.pipe_fd, .events = POLLIN};
+                (struct pollfd){.fd = fleet->lists[i].discovery.pipe_fd, .events = POLLIN};
         }
     }
     return count;

@@ -78,6 +78,16 @@ static void step_session(struct app *app, struct session *session, uint64_t now_
     session->has_news = false;
 }
 
+/* Rows and the cursor name servers by their place. */
+static void drop_left(struct app *app) {
+    for (int place; (place = fleet_drop_left(&app->fleet, app->open)) >= 0;) {
+        unsigned cursor = app->ui.fleet.cursor; /* 1 + place */
+        app->ui.fleet.cursor = cursor > (unsigned)place + 1 ? cursor - 1 : cursor == (unsigned)place + 1 ? 0 : cursor;
+        app->row_count = 0;
+        app->is_dirty = true;
+    }
+}
+
 static void step_world(struct app *app, uint64_t now_ms) {
     if (app->replay != NULL) {
         step_session(app, app->replay, now_ms);
@@ -85,6 +95,7 @@ static void step_world(struct app *app, uint64_t now_ms) {
         app->is_dirty = true;
         app->open = app->open == NULL ? app->fleet.list[0] : app->open;
     }
+    drop_left(app);
     for (unsigned i = 0; i < app->fleet.count; i++) {
         step_session(app, app->fleet.list[i], now_ms);
     }

@@ -21,9 +21,9 @@ static const struct {
     bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket, dns:name:port for all "
-     "addresses of a name, or a name in ~/.config/slate/servers (127.0.0.1:11211); may be given "
-     "often",
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port for all addresses of a "
+     "name, srv:name for its SRV records, file:path for a server a line; or a name in ~/.config/slate/servers "
+     "(127.0.0.1:11211); may be given often",
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
     {'b', "batch", NULL, "print plain text instead of opening the console", false},
@@ -318,7 +318,7 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
         }
     }
     bool is_many =
-        options->server_count > 1 || (options->server_count == 1 && options->servers[0].is_list);
+        options->server_count > 1 || (options->server_count == 1 && options->servers[0].list != NO_LIST);
     if (options->record != NULL && is_many) {
         snprintf(why, why_bytes, "--record takes one server, so that a recording is about one");
         return false;

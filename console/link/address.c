@@ -30,6 +30,30 @@ static bool parse_path(const char *path, struct address *address, char *why, siz
     return true;
 }
 
+const char *address_list_word(const struct address *address) {
+    return address->text + (address->is_tls ? strlen("tls://") : 0);
+}
+
+/* "srv:name" and "file:path". */
+static bool parse_list(const char *text, enum address_list list, struct address *address, char *why,
+                       size_t why_bytes) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *rest = strchr(text, ':') + 1;
+    bool is_right = list == LIST_OF_FILE || rest[strspn(rest, letters)] == '\0';
+    if (rest[0] == '\0' || !is_right) {
+        snprintf(why, why_bytes, "'%.80s' is not %s", text, list == LIST_OF_FILE ? "file:PATH" : "srv:NAME");
+        return false;
+    }
+    if (strlen(rest) >= sizeof address->host) {
+        snprintf(why, why_bytes, "'%.40s...' is longer than %zu bytes", text, sizeof address->host - 1);
+        return false;
+    }
+    address->list = list;
+    snprintf(address->host, sizeof address->host, "%s", rest);
+    snprintf(address->text, sizeof address->text, "%s", text);
+    return true;
+}
+
 bool address_make_tls(struct address *address, char *why, size_t why_bytes) {
     char text[sizeof address->text];
     if (address->is_path) {
@@ -58,9 +82,16 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
     if (text[0] == '/' || text[0] == '.') {
         return parse_path(text, address, why, why_bytes);
     }
+    if (strncmp(text, "srv:", 4) == 0) {
+        return parse_list(text, LIST_OF_RECORDS, address, why, why_bytes);
+    }
+    if (strncmp(text, "file:", 5) == 0) {
+        return parse_list(text, LIST_OF_FILE, address, why, why_bytes);
+    }
     const char *whole = text;
-    address->is_list = strncmp(text, "dns:", 4) == 0;
-    text += address->is_list ? 4 : 0;
+    bool is_list = strncmp(text, "dns:", 4) == 0;
+    address->list = is_list ? LIST_OF_NAME : NO_LIST;
+    text += is_list ? 4 : 0;
     const char *host = text, *host_end, *port = NULL;
     const char *colon = strchr(text, ':');
     if (text[0] == '[') {
@@ -86,7 +117,7 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
         snprintf(why, why_bytes, "host name is longer than %zu bytes", sizeof address->host - 1);
         return false;
     }
-    if (host_bytes == 0 && address->is_list) {
+    if (host_bytes == 0 && is_list) {
         snprintf(why, why_bytes, "'%.80s' names no host", whole);
         return false;
     }
@@ -98,7 +129,7 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
     snprintf(address->port, sizeof address->port, "%.5s", port != NULL ? port : DEFAULT_PORT);
     bool needs_brackets = strchr(address->host, ':') != NULL;
     snprintf(address->text, sizeof address->text, needs_brackets ? "%s[%s]:%s" : "%s%s:%s",
-             address->is_list ? "dns:" : "", address->host, address->port);
+             is_list ? "dns:" : "", address->host, address->port);
     return true;
 }
 

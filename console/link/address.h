@@ -1,5 +1,6 @@
 /* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; or
- * where many are: "dns:name:port"; "tls://" stands before those that speak TLS; and their numbers.
+ * where many are: "dns:name:port", "srv:name" or "file:path"; "tls://" stands before those that speak TLS; and their
+ * numbers.
  *
  * Looking up a name may take as long as a name server likes, so it never happens in this process:
  * numeric addresses and paths are answered at once, names are looked up in a child that writes the
@@ -14,12 +15,19 @@
 enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 128 };
 #define DEFAULT_PORT "11211"
 
+enum address_list {
+    NO_LIST,
+    LIST_OF_NAME,    /* "dns:name:port": every address of the name is a server */
+    LIST_OF_RECORDS, /* "srv:name": every SRV record of the name */
+    LIST_OF_FILE     /* "file:path": every line of the file */
+};
+
 struct address {
     char text[ADDRESS_BYTES + 32]; /* to show: host:port or the path */
-    char host[ADDRESS_BYTES];      /* or the path when is_path */
+    char host[ADDRESS_BYTES];      /* or the path of a socket or a file */
     char port[8];
     bool is_path;
-    bool is_list; /* "dns:name:port": every address of the name is a server */
+    enum address_list list; /* many servers, and where they are told */
     bool is_tls;  /* "tls://host:port" */
     char tls_name[ADDRESS_BYTES]; /* whom the server's certificate must be for */
 };
@@ -43,6 +51,9 @@ struct lookup {
 
 /* False with a sentence in why when the text is no address. */
 bool address_parse(const char *text, struct address *address, char *why, size_t why_bytes);
+
+/* A list as lua/slate/wire/lists.lua takes it: without "tls://". */
+const char *address_list_word(const struct address *address);
 
 /* The same over TLS; false with a sentence in why for the path of a socket. */
 bool address_make_tls(struct address *address, char *why, size_t why_bytes);

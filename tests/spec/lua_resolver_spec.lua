@@ -4,7 +4,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"
-local resolver = require "slate.wire.resolver"
+local dns = require "slate.wire.dns"
 local server = require "support.server"
 
 describe("an answer of a name server", function()
@@ -19,28 +19,28 @@ describe("an answer of a name server", function()
     end
 
     it("is read, with names that point back, and other types passed over", function()
-        local list, cut = resolver.read(message(0x8180, record("\xC0\x0C", 5)
+        local list, cut = dns.read(message(0x8180, record("\xC0\x0C", 5)
             .. record((">I2I2I2"):pack(1, 2, 11211) .. "\1b\xC0\x0E"), 2), 7, QUESTION, "SRV")
         assert.same({ { priority = 1, weight = 2, port = 11211, host = "b.test" } }, list)
         assert.is_false(cut)
-        list, cut = resolver.read(message(0x8380, "", 0), 7, QUESTION, "SRV")
+        list, cut = dns.read(message(0x8380, "", 0), 7, QUESTION, "SRV")
         assert.same({}, list)
         assert.is_true(cut)
     end)
 
     it("is refused when it is another's, or damaged anywhere", function()
         local good = message(0x8180, record((">I2I2I2"):pack(1, 2, 11211) .. "\1b\xC0\x0E"))
-        assert.truthy(resolver.read(good, 7, QUESTION, "SRV"))
-        assert.is_nil((resolver.read(good, 8, QUESTION, "SRV")))
-        assert.is_nil((resolver.read(good, 7, "\1b\4test\0\0\33\0\1", "SRV")))
+        assert.truthy(dns.read(good, 7, QUESTION, "SRV"))
+        assert.is_nil((dns.read(good, 8, QUESTION, "SRV")))
+        assert.is_nil((dns.read(good, 7, "\1b\4test\0\0\33\0\1", "SRV")))
         for length = 0, #good - 1 do
-            assert.is_nil((resolver.read(good:sub(1, length), 7, QUESTION, "SRV")), length)
+            assert.is_nil((dns.read(good:sub(1, length), 7, QUESTION, "SRV")), length)
         end
-        assert.is_nil((resolver.read(message(0x0180, ""), 7, QUESTION, "SRV")))
+        assert.is_nil((dns.read(message(0x0180, ""), 7, QUESTION, "SRV")))
         local head = (">I2I2I2"):pack(1, 1, 1)
         for _, data in ipairs({ "", "\0\1", head .. "\xC0\xFF", head .. "\x41a",
             head .. "\xC0" .. string.char(12 + #QUESTION + 12 + 6) }) do
-            local list, problem = resolver.read(message(0x8180, record(data)), 7, QUESTION, "SRV")
+            local list, problem = dns.read(message(0x8180, record(data)), 7, QUESTION, "SRV")
             assert.is_nil(list)
             assert.equal("the answer is damaged", problem)
         end
@@ -56,7 +56,7 @@ describe("an answer of a name server", function()
             for _ = 1, math.random(1, 4) do
                 bytes[math.random(#bytes)] = math.random(0, 255)
             end
-            resolver.read(string.char(table.unpack(bytes)), 7, QUESTION, "SRV")
+            dns.read(string.char(table.unpack(bytes)), 7, QUESTION, "SRV")
         end
     end)
 end)
@@ -123,6 +123,28 @@ describe("servers by name", function()
 
     it("are all addresses of a dns: name, of both families", function()
         assert.equal("127.0.0.1:1 127.0.0.3:1 [0:0:0:0:0:0:0:1]:1", servers_of("-s dns:c.test:1"))
+    end)
+
+    it("are those that slatetop watches, too", function()
+        local port, slatetop = one.address:match("%d+$"), server.quoted(ctl.root .. "/build/bin/slatetop")
+        local code, out, err = shell(slatetop .. " -b -n 1 -j -s srv:_one._tcp.test")
+        assert.equal(0, code, err)
+        assert.equal("127.0.0.1:" .. port, dkjson.decode(out).server)
+        code, out, err = shell(slatetop .. " -b -n 1 -j -s srv:_cache._tcp.test")
+        local names = {}
+        for line in out:gmatch("[^\n]+") do
+            names[#names + 1] = dkjson.decode(line).server
+        end
+        table.sort(names)
+        assert.equal(("127.0.0.1:%s"):format(port), names[1], err)
+        assert.truthy(code == 0 or code == 69, code) -- the server does not listen at the other address
+        for name, wanted in pairs({ ["srv:none.test"] = "cannot look up none.test: there is no such name",
+            ["srv:_ends._tcp.test"] = "cannot look up _ends._tcp.test: the answer is damaged",
+            ["file:./nowhere"] = "cannot read ./nowhere: No such file or directory" }) do
+            code, _, err = shell(slatetop .. " -b -n 1 -s " .. name)
+            assert.equal(69, code, err)
+            assert.equal("slatetop: " .. wanted .. "\n", err)
+        end
     end)
 
     it("are refused in one line when they cannot be looked up", function()

@@ -1,185 +1,35 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Looking names up: addresses by the system's resolver, and what that does not tell, SRV records, by asking a name
--- server. With SLATE_RESOLVER=HOST:PORT (such as Consul's 127.0.0.1:8600) that one is asked for everything.
---
--- A question goes out as one datagram to each name server in turn, twice at most; an answer that is cut off is asked
--- for again by TCP. The name is taken as it stands: there is no search list. Waits pass the turn to other tasks.
--- Messages: RFC 1035; SRV: RFC 2782.
+--- Looking names up by luasocket: what slate.wire.dns asks goes out here. With SLATE_RESOLVER=HOST:PORT (such as Consul's
+-- 127.0.0.1:8600) that name server is asked for everything. Waits pass the turn to other tasks.
 local clock = require "slate.base.clock"
+local dns = require "slate.wire.dns"
 local together = require "slate.wire.together"
 
 local M = {}
 
-local WAIT_S <const>, ROUNDS <const>, MOST_SERVERS <const> = 2, 2, 3
-local PORT <const>, MOST_JUMPS <const>, MOST_NAME_BYTES <const>, DATAGRAM_BYTES <const> = 53, 16, 255, 4096
-local CLASS_IN <const>, RECURSE <const>, IS_ANSWER <const>, IS_CUT <const> = 1, 0x0100, 0x8000, 0x0200
-local TYPES <const> = { A = 1, AAAA = 28, SRV = 33 }
-local NO_SUCH_NAME <const> = 3
+local WAIT_S <const>, DATAGRAM_BYTES <const> = 2, 4096
 
-local function encode_name(name)
-    local labels = {}
-    for label in name:gsub("%.$", ""):gmatch("[^.]+") do
-        if #label > 63 then
-            return nil
-        end
-        labels[#labels + 1] = ("s1"):pack(label)
-    end
-    local bytes = table.concat(labels) .. "\0"
-    return #labels > 0 and #bytes <= MOST_NAME_BYTES and bytes or nil
-end
-
--- The name at a place of a message, and the place behind it; nil when it is none.
-local function read_name(message, at)
-    local labels, behind, jumps, total = {}, nil, 0, 0
-    while true do
-        local length = message:byte(at)
-        if not length then
-            return nil
-        elseif length == 0 then
-            return table.concat(labels, "."), behind or at + 1
-        elseif length >= 0xC0 then
-            local low = message:byte(at + 1)
-            if not low or jumps == MOST_JUMPS then
-                return nil
-            end
-            behind, jumps = behind or at + 2, jumps + 1
-            at = ((length & 0x3F) << 8 | low) + 1
-        else
-            total = total + 1 + length
-            if length > 63 or at + length > #message or total > MOST_NAME_BYTES then
-                return nil
-            end
-            labels[#labels + 1] = message:sub(at + 1, at + length)
-            at = at + 1 + length
-        end
-    end
-end
-
-local function read_ipv6(data)
-    local groups = {}
-    for i = 1, 8 do
-        groups[i] = ("%x"):format((">I2"):unpack(data, 2 * i - 1))
-    end
-    return table.concat(groups, ":")
-end
-
--- What the data of a record say, by type; nil when they are damaged.
-local READ <const> = {
-    [TYPES.A] = function(message, at, length)
-        return length == 4 and ("%d.%d.%d.%d"):format(message:byte(at, at + 3)) or nil
-    end,
-    [TYPES.AAAA] = function(message, at, length)
-        return length == 16 and read_ipv6(message:sub(at, at + 15)) or nil
-    end,
-    [TYPES.SRV] = function(message, at, length)
-        local target = length >= 7 and read_name(message, at + 6)
-        if not target then
-            return nil
-        end
-        local priority, weight, port = (">I2I2I2"):unpack(message, at)
-        return { priority = priority, weight = weight, port = port, host = target }
-    end,
-}
-
---- The records of a type in an answer to a question. Returns a list, and whether it was cut off; or nil and a message,
--- with `try_next` where another name server may know better. Pure.
-function M.read(message, id, question, kind)
-    if #message < 12 + #question then
-        return nil, "the answer is no message", true
-    end
-    local got_id, flags, questions, answers = (">I2I2I2I2"):unpack(message)
-    local echoed = message:sub(13, 12 + #question)
-    if got_id ~= id or flags & IS_ANSWER == 0 or questions ~= 1 or echoed:lower() ~= question:lower() then
-        return nil, "the answer is to another question", true
-    end
-    local status = flags & 0xF
-    if status == NO_SUCH_NAME then
-        return nil, "there is no such name"
-    elseif status ~= 0 then
-        return nil, ("the name server refused (status %d)"):format(status), true
-    elseif flags & IS_CUT ~= 0 then
-        return {}, true
-    end
-    local at, list = 13 + #question, {}
-    for _ = 1, answers do
-        local _, behind = read_name(message, at)
-        if not behind or behind + 9 > #message then
-            return nil, "the answer is damaged", true
-        end
-        local type_of, class, _, length = (">I2I2I4I2"):unpack(message, behind)
-        at = behind + 10
-        if at + length - 1 > #message then
-            return nil, "the answer is damaged", true
-        elseif type_of == TYPES[kind] and class == CLASS_IN then
-            local record = READ[type_of](message, at, length)
-            if not record then
-                return nil, "the answer is damaged", true
-            end
-            list[#list + 1] = record
-        end
-        at = at + length
-    end
-    return list, false
-end
-
--- A server of "host:port", "[v6]:port" or an address alone.
-local function name_server(text)
-    local host, port = text:match("^%[(.-)%]:?(%d*)$")
-    if not host then
-        host, port = text:match("^([^:]+):?(%d*)$")
-    end
-    return host and { host = host, port = tonumber(port) or PORT } or { host = text, port = PORT }
-end
-
--- The name servers: SLATE_RESOLVER's, else the system's.
-local function name_servers()
-    local given, list = os.getenv("SLATE_RESOLVER"), {}
-    for word in (given or ""):gmatch("[^,]+") do
-        list[#list + 1] = name_server(word)
-    end
-    local file = #list == 0 and io.open("/etc/resolv.conf", "r")
-    if file then
-        for line in file:lines() do
-            local address = line:match("^%s*nameserver%s+(%S+)")
-            if address and #list < MOST_SERVERS then
-                list[#list + 1] = { host = address, port = PORT }
-            end
-        end
-        file:close()
-    end
-    return #list > 0 and list or { { host = "127.0.0.1", port = PORT } }
-end
-
-local function random_id()
-    local file = io.open("/dev/urandom", "rb")
-    local bytes = file and file:read(2)
-    if file then
-        file:close()
-    end
-    return bytes and #bytes == 2 and (">I2"):unpack(bytes) or math.random(0, 0xFFFF)
-end
-
--- A message by UDP; answers that are to another question are passed over until time is up. nil: none came.
-local function by_udp(at, message, is_ours)
+-- Answers to another question are passed over until time is up.
+local function by_udp(host, port, message)
     local socket = require("socket.core").udp()
     socket:settimeout(0)
     local answer
-    if socket:setpeername(at.host, at.port) and socket:send(message) then
+    if socket:setpeername(host, port) and socket:send(message) then
         local until_s = clock.steady_s() + WAIT_S
         repeat
             together.select({ socket }, nil, math.max(0, until_s - clock.steady_s()))
             local bytes, problem = socket:receive(DATAGRAM_BYTES)
-            answer = bytes and is_ours(bytes) and bytes or nil
+            answer = bytes and bytes:sub(1, 2) == message:sub(1, 2) and bytes or nil
         until answer or not bytes and problem ~= "timeout" or clock.steady_s() >= until_s
     end
     socket:close()
     return answer
 end
 
-local function by_tcp(at, message)
+local function by_tcp(host, port, message)
     local transport = require "slate.wire.transport"
     local deadline_s = clock.steady_s() + WAIT_S
-    local stream = transport.connect({ host = at.host, port = at.port, name = at.host }, deadline_s)
+    local stream = transport.connect({ host = host, port = port, name = host }, deadline_s)
     if not stream then
         return nil
     end
@@ -190,87 +40,40 @@ local function by_tcp(at, message)
     return answer
 end
 
---- Asks name servers for the records of a name: kind is A, AAAA or SRV. Returns a list (of addresses, or of { priority,
--- weight, port, host }), or nil and a message.
-function M.ask(name, kind)
-    local encoded = encode_name(name)
-    if not encoded then
-        return nil, "that is no name"
+local function read_file(path, most_bytes)
+    local file, problem = io.open(path, "r")
+    if not file then
+        return nil, problem:gsub("^.*: ", "") -- without the path
     end
-    local problem = "no name server answers"
-    local question = encoded .. (">I2I2"):pack(TYPES[kind], CLASS_IN)
-    for _ = 1, ROUNDS do
-        for _, at in ipairs(name_servers()) do
-            local id = random_id()
-            local message = (">I2I2I2I2I2I2"):pack(id, RECURSE, 1, 0, 0, 0) .. question
-            local answer = by_udp(at, message, function(bytes) return bytes:sub(1, 2) == message:sub(1, 2) end)
-            local list, cut, try_next
-            if answer then
-                list, cut, try_next = M.read(answer, id, question, kind)
-            end
-            if list and cut then
-                answer = by_tcp(at, message)
-                list, cut, try_next = M.read(answer or "", id, question, kind)
-            end
-            if list then
-                return list
-            elseif answer and not try_next then
-                return nil, cut
-            end
-            problem = answer and cut or problem
-        end
+    local text, unreadable = file:read(most_bytes)
+    file:close()
+    if unreadable then -- a folder opens, and fails here
+        return nil, unreadable
     end
-    return nil, problem
+    return text or ""
 end
 
---- The addresses of a host, each once, in the order of their texts; or nil and a message.
+local function system_addresses(host)
+    local list, problem = require("socket.core").dns.getaddrinfo(host)
+    local addresses = {}
+    for i, one in ipairs(list or {}) do
+        addresses[i] = one.addr
+    end
+    return list and addresses, problem
+end
+
+--- What slate.wire.dns and slate.wire.lists want of a program.
+M.WAYS = { environment = os.getenv, read_file = read_file, udp = by_udp, tcp = by_tcp,
+    system_addresses = system_addresses }
+
+--- The addresses of a host: see slate.wire.dns.
 function M.addresses(host)
-    local found, problem = {}, nil
-    if os.getenv("SLATE_RESOLVER") and not host:find("^[%d.]+$") and not host:find(":", 1, true) then
-        for _, kind in ipairs({ "A", "AAAA" }) do
-            local list, message = M.ask(host, kind)
-            problem = not list and message or problem
-            table.move(list or {}, 1, #(list or {}), #found + 1, found)
-        end
-    else
-        local list, message = require("socket.core").dns.getaddrinfo(host)
-        problem = message
-        for i, one in ipairs(list or {}) do
-            found[i] = one.addr
-        end
-    end
-    local seen, addresses = {}, {}
-    for _, address in ipairs(found) do
-        if not seen[address] then
-            seen[address] = true
-            addresses[#addresses + 1] = address
-        end
-    end
-    if #addresses == 0 then
-        return nil, ("cannot look up %s: %s"):format(host, problem or "it has no address")
-    end
-    table.sort(addresses)
-    return addresses
+    return dns.addresses(host, M.WAYS)
 end
 
---- The servers behind a name of SRV records: a list of { host, port }, by priority, weight and name; or nil and a
--- message. Where a priority says which to try first, a cache is made up of all of them.
+--- The servers behind a name of SRV records: see slate.wire.dns.
 function M.services(name)
-    local list, problem = M.ask(name, "SRV")
-    if not list or #list == 0 then
-        return nil, ("cannot look up %s: %s"):format(name, problem or "it has no SRV records")
-    end
-    table.sort(list, function(a, b)
-        if a.priority ~= b.priority then
-            return a.priority < b.priority
-        elseif a.weight ~= b.weight then
-            return a.weight > b.weight
-        elseif a.host ~= b.host then
-            return a.host < b.host
-        end
-        return a.port < b.port
-    end)
-    return list
+    return dns.services(name, M.WAYS)
 end
 
 return M

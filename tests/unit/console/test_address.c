@@ -34,7 +34,12 @@ static void test_the_forms_of_an_address(void) {
     ok(parse("tls://cache7") && address.is_tls && strcmp(address.text, "tls://cache7:11211") == 0 &&
            strcmp(address.host, "cache7") == 0 && strcmp(address.tls_name, "cache7") == 0,
        "tls:// before a host speaks TLS with it");
-    ok(parse("tls://dns:cache:1") && address.is_list && address.is_tls, "and with each of a list");
+    ok(parse("tls://dns:cache:1") && address.list == LIST_OF_NAME && address.is_tls, "and with each of a list");
+    ok(parse("srv:_cache._tcp.test") && address.list == LIST_OF_RECORDS, "srv: is a list, of SRV records");
+    ok(parse("file:./fleet.txt") && address.list == LIST_OF_FILE && strcmp(address.host, "./fleet.txt") == 0,
+       "file: is one, too");
+    ok(parse("tls://file:/etc/fleet") && address.is_tls && strcmp(address_list_word(&address), "file:/etc/fleet") == 0,
+       "and tls:// before it is not part of it");
     ok(!parse("tls:///run/x.sock"), "but not with a path: %s", why);
     ok(parse("/run/x.sock") && address.is_path, "a path is a UNIX socket");
     ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0,
@@ -42,14 +47,15 @@ static void test_the_forms_of_an_address(void) {
 }
 
 static void test_wrong_addresses_are_refused(void) {
-    char long_path[300], long_host[400];
+    char long_path[300], long_host[400], long_file[310];
     memset(long_path, 'a', sizeof long_path - 1);
     long_path[0] = '/';
     long_path[sizeof long_path - 1] = '\0';
     memset(long_host, 'a', sizeof long_host - 1);
     long_host[sizeof long_host - 1] = '\0';
     const char *wrong[] = {"x:0",  "x:65536", "x:abc",  "x:",      "x:1x",   "x:-1",
-                           "x: 1", "[::1",    "[::1]x", long_path, long_host};
+                           "x: 1", "[::1",    "[::1]x", long_path, long_host, "srv:", "srv:a b", "file:", long_file};
+    snprintf(long_file, sizeof long_file, "file:%s", long_path);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ok(!parse(wrong[i]), "'%.20s' is refused: %s", wrong[i], why);
     }

@@ -31,7 +31,7 @@ static void test_options_are_taken(void) {
     is_str(options.servers[0].text, "cache7:11211", "a bare name gets the usual port");
     ok(parse("a", "b:5", "dns:pool:6") && options.server_count == 3, "as many servers as one likes");
     is_str(options.servers[1].text, "b:5", "in their order");
-    ok(options.servers[2].is_list && !options.servers[1].is_list, "one of them a list");
+    ok(options.servers[2].list == LIST_OF_NAME && options.servers[1].list == NO_LIST, "one of them a list");
     ok(parse("-s", "/run/cache.sock", NULL) && options.servers[0].is_path, "-s with a path");
 }
 
@@ -49,6 +49,7 @@ static void test_wrong_use_is_one_clear_sentence(void) {
     ok(!parse("--record=x", "a", "b"), "a recording of two servers: %s", why);
     ok(!parse("--record=x", "dns:a", NULL), "or of a list of them: %s", why);
     ok(!parse("dns::1", NULL, NULL), "a list without a name: %s", why);
+    ok(!parse("--record=x", "file:a", NULL), "a recording of the servers of a file: %s", why);
 }
 
 static void refuses(const char *option, const char *value, const char *reason) {

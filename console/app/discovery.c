@@ -1,0 +1,208 @@
+#include "app/discovery.h"
+
+#include "brain/lua_state.h"
+#include "link/exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MODULE "slate.wire.lists"
+
+/* ---- the ways of slate.wire.dns; in the child they may wait ---- */
+
+/* (name) -> the variable of the environment, or nil */
+static int environment(lua_State *L) {
+    lua_pushstring(L, getenv(luaL_checkstring(L, 1))); /* NULL becomes nil */
+    return 1;
+}
+
+/* (path, most bytes) -> text; or nil and a message */
+static int read_file(lua_State *L) {
+    luaL_Buffer buffer;
+    size_t room = (size_t)luaL_checkinteger(L, 2), bytes = 0;
+    int fd = open(luaL_checkstring(L, 1), O_RDONLY | O_CLOEXEC);
+    char *to = luaL_buffinitsize(L, &buffer, room);
+    ssize_t got = fd >= 0 ? 1 : -1;
+    while (got > 0 && bytes < room) {
+        got = read(fd, to + bytes, room - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    int problem = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    luaL_pushresultsize(&buffer, bytes);
+    if (got >= 0) {
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(problem));
+    return 2;
+}
+
+typedef ssize_t exchange(const char *host, unsigned port, const void *message, size_t bytes, void *answer, size_t room);
+
+/* (host, port, message) -> the answer, or nil */
+static int exchange_by(lua_State *L, exchange *way) {
+    luaL_Buffer buffer;
+    size_t bytes;
+    const char *host = luaL_checkstring(L, 1), *message = luaL_checklstring(L, 3, &bytes);
+    unsigned port = (unsigned)luaL_checkinteger(L, 2);
+    char *to = luaL_buffinitsize(L, &buffer, EXCHANGE_MOST);
+    ssize_t got = way(host, port, message, bytes, to, EXCHANGE_MOST);
+    luaL_pushresultsize(&buffer, got > 0 ? (size_t)got : 0);
+    if (got < 0) {
+        lua_pushnil(L);
+    }
+    return 1;
+}
+
+static int by_udp(lua_State *L) {
+    return exchange_by(L, exchange_udp);
+}
+
+static int by_tcp(lua_State *L) {
+    return exchange_by(L, exchange_tcp);
+}
+
+/* (host) -> a list of addresses; or nil and a message */
+static int system_addresses(lua_State *L) {
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    int error = getaddrinfo(luaL_checkstring(L, 1), NULL, &hints, &found);
+    if (error != 0) {
+        lua_pushnil(L);
+        lua_pushstring(L, gai_strerror(error));
+        return 2;
+    }
+    lua_newtable(L);
+    for (const struct addrinfo *info = found; info != NULL; info = info->ai_next) {
+        char host[64];
+        if (getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST) == 0) {
+            lua_pushstring(L, host);
+            lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+        }
+    }
+    freeaddrinfo(found);
+    return 1;
+}
+
+static const luaL_Reg ways[] = {{"environment", environment},
+                                {"read_file", read_file},
+                                {"udp", by_udp},
+                                {"tcp", by_tcp},
+                                {"system_addresses", system_addresses},
+                                {NULL, NULL}};
+
+/* ---- the child ---- */
+
+/* (word) -> lines of servers, or '!' and a message */
+static int list_servers(lua_State *L) {
+    luaL_Buffer lines;
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, MODULE);
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "parse");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 2);
+    if (lua_isnil(L, -2)) {
+        lua_pushfstring(L, "!%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : "that is no list of servers");
+        return 1;
+    }
+    lua_pop(L, 1);
+    lua_getfield(L, -2, "servers");
+    lua_insert(L, -2);
+    luaL_newlib(L, ways);
+    lua_call(L, 2, 2);
+    if (lua_isnil(L, -2)) {
+        lua_pushfstring(L, "!%s", lua_tostring(L, -1));
+        return 1;
+    }
+    lua_pop(L, 1);
+    int servers = lua_gettop(L);
+    lua_Integer count = luaL_len(L, servers);
+    luaL_buffinit(L, &lines);
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_geti(L, servers, i);
+        lua_getfield(L, -1, "name");
+        lua_remove(L, -2);
+        luaL_addvalue(&lines);
+        luaL_addchar(&lines, '\n');
+    }
+    luaL_pushresult(&lines);
+    return 1;
+}
+
+/* No terminal handlers, no shared state; the answer goes into the pipe. */
+static void answer_and_exit(const struct address *list, int pipe_fd) {
+    static const int handled[] = {SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGQUIT};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        signal(handled[i], SIG_DFL);
+    }
+    signal(SIGINT, SIG_IGN);
+    lua_State *L = lua_state_take();
+    if (L == NULL) {
+        _exit(1);
+    }
+    lua_pushcfunction(L, list_servers);
+    lua_pushstring(L, address_list_word(list));
+    if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+        lua_pushfstring(L, "!%s", lua_tostring(L, -1));
+    }
+    const char *text = lua_tolstring(L, -1, &bytes);
+    bytes = bytes < DISCOVERY_BYTES ? bytes : DISCOVERY_BYTES - 1;
+    for (ssize_t written; bytes > 0 && (written = write(pipe_fd, text, bytes)) > 0; bytes -= (size_t)written) {
+        text += written;
+    }
+    _exit(0);
+}
+
+bool discovery_begin(struct discovery *discovery, const struct address *list) {
+    int ends[2];
+    char *text = malloc(DISCOVERY_BYTES);
+    if (text == NULL || pipe2(ends, O_CLOEXEC) != 0) {
+        free(text);
+        return false;
+    }
+    pid_t child = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? fork() : -1;
+    if (child == 0) {
+        answer_and_exit(list, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        free(text);
+        return false;
+    }
+    *discovery = (struct discovery){.child = child, .pipe_fd = ends[0], .text = text};
+    return true;
+}
+
+bool discovery_step(struct discovery *discovery) {
+    ssize_t got;
+    do {
+        size_t room = DISCOVERY_BYTES - 1 - discovery->bytes;
+        got = read(discovery->pipe_fd, discovery->text + discovery->bytes, room);
+        discovery->bytes += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    discovery->text[discovery->bytes] = '\0';
+    return got == 0;
+}
+
+void discovery_end(struct discovery *discovery) {
+    if (discovery->pipe_fd < 0) {
+        return;
+    }
+    close(discovery->pipe_fd);
+    kill(discovery->child, SIGKILL);
+    waitpid(discovery->child, NULL, 0); /* a killed child is gone at once */
+    free(discovery->text);
+    *discovery = DISCOVERY_NONE;
+}

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Words that stand for many servers: dns:NAME:PORT, srv:NAME and file:PATH. How names are looked up and files are read is
+-- the caller's: see the ways of slate.wire.dns.
+local dns = require "slate.wire.dns"
+local units = require "slate.base.units"
+
+local M = {}
+
+local MOST_FILE_BYTES <const> = 1 << 20
+
+local function with_port(host, port)
+    return units.parse_server((host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port))
+end
+
+-- A server for each address of the name.
+local function servers_of_name(one, ways)
+    local addresses, message = dns.addresses(one.host, ways)
+    local servers = addresses and {}
+    for i, address in ipairs(addresses or {}) do
+        servers[i] = with_port(address, one.port)
+    end
+    return servers, message, "connect"
+end
+
+-- The address of a record's host at another name server than the system's; of IPv4 before others.
+local function looked_up(host, ways)
+    local addresses, problem = dns.addresses(host, ways)
+    if not addresses then
+        return nil, problem
+    end
+    for _, address in ipairs(addresses) do
+        if not address:find(":", 1, true) then
+            return address
+        end
+    end
+    return addresses[1]
+end
+
+-- A server for each record. They keep their names, which certificates are for, unless another name server than the
+-- system's is asked, which alone may know them.
+local function servers_of_records(one, ways)
+    local list, message = dns.services(one.host, ways)
+    local servers = list and {}
+    for i, record in ipairs(list or {}) do
+        local host, problem = record.host, nil
+        if ways.environment("SLATE_RESOLVER") then
+            host, problem = looked_up(host, ways)
+            if not host then
+                return nil, problem, "connect"
+            end
+        end
+        servers[i], message = with_port(host, record.port)
+        if not servers[i] then
+            return nil, ("%s names a server that is none: %s"):format(one.host, message), "connect"
+        end
+    end
+    return servers, message, "connect"
+end
+
+-- A line of a fleet's file, without its comment: a server, perhaps with nutcracker's dash before and weight and name
+-- behind.
+local function server_of_line(text)
+    local word = text:match("^[%s-]*(%S+)")
+    return units.parse_server(word and (word:match("^(.*:%d+):%d+$") or word:match("^(/.*):%d+$")) or word)
+end
+
+-- A server a line.
+local function servers_of_file(one, ways)
+    local text, problem = ways.read_file(one.path, MOST_FILE_BYTES + 1)
+    if not text then
+        return nil, ("cannot read %s: %s"):format(one.path, problem), "input"
+    elseif #text > MOST_FILE_BYTES then
+        return nil, ("%s has more than %d bytes: that is no list of servers"):format(one.path, MOST_FILE_BYTES), "input"
+    end
+    local servers, number = {}, 0
+    for line in (text .. "\n"):gmatch("(.-)\n") do
+        number = number + 1
+        line = line:gsub("#.*", "")
+        if line:find("%S") then
+            local server, message = server_of_line(line)
+            if not server then
+                return nil, ("%s, line %d: %s"):format(one.path, number, message), "input"
+            end
+            servers[#servers + 1] = server
+        end
+    end
+    if #servers == 0 then
+        return nil, one.path .. " names no server", "input"
+    end
+    return servers
+end
+
+local KINDS <const> = { dns = servers_of_name, srv = servers_of_records, file = servers_of_file }
+
+--- A word that stands for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or path };
+-- nil when it is none of these; nil and a message when it is a wrong one.
+function M.parse(word)
+    local kind, rest = word:match("^(%l+):(.+)$")
+    if not KINDS[kind or ""] then
+        return nil
+    elseif kind == "file" then
+        return { is_list = kind, path = rest, name = word }
+    elseif kind == "srv" then
+        return rest:find("^[%w._-]+$") and { is_list = kind, host = rest, name = word } or nil,
+            ("'%s' is not srv:NAME"):format(word)
+    end
+    local server, message = units.parse_server(rest)
+    if not server then
+        return nil, message
+    elseif server.path or server.tls then
+        return nil, ("'%s' is not dns:NAME:PORT"):format(word)
+    end
+    server.is_list = kind
+    return server
+end
+
+--- The servers that it stands for now, as units.parse_server has them; or nil, message, code.
+function M.servers(one, ways)
+    local servers, message, code = KINDS[one.is_list](one, ways)
+    if not servers then
+        return nil, message, code
+    end
+    return servers
+end
+
+return M
