@@ -100,6 +100,28 @@ for _, kind in ipairs(server.all()) do
             assert.is_nil(run("TERM=dumb", "classes --interval 0"):find("\27", 1, true))
             assert.is_nil(run("", "--json classes --interval 0"):find("\27", 1, true))
             assert.is_nil(ctl.succeed("classes --interval 0"):find("\27", 1, true))
+            assert.is_nil(run("", "--color never classes --interval 0"):find("\27", 1, true))
+            assert.truthy(run("NO_COLOR=1", "--color always classes --interval 0"):find("\27[1m", 1, true))
+        end)
+
+        it("has colours in every table and list by one rule, which words do not depend on", function()
+            assert(client:set("some", "x"))
+            server.write_file(ctl.folder .. "/fleet.txt", one.address .. ":1\n")
+            local still = { "advise", "fleet where --servers fleet.txt some", "policy list", "settings maxbytes" }
+            local moving = { "automove", "check --interval 0", "classes --interval 0", "conns", "fleet --interval 0",
+                "items", "keys", "latency --count 5", "me some", "pages", "sizes --from metadump", "stats settings",
+                "waste", "top --interval 0" }
+            for _, words in ipairs(still) do
+                local inked = ctl.succeed("--color always " .. words)
+                assert.truthy(inked:find("\27[1m", 1, true), words)
+                assert.equal(ctl.succeed(words), (inked:gsub("\27%[[%d;]*m", "")))
+            end
+            for _, words in ipairs(moving) do
+                assert.truthy(ctl.succeed("--color always " .. words):find("\27%[[%d;]+m"), words)
+                assert.is_nil(ctl.succeed("--color auto " .. words):find("\27", 1, true), words)
+                assert.is_nil(ctl.succeed("--json --color always " .. words):find("\27", 1, true), words)
+            end
+            assert.equal(64, (ctl.run("--color bananas classes")))
         end)
     end)
 end

@@ -67,15 +67,17 @@ function M.wrap(text, indent)
     return table.concat(lines, "\n")
 end
 
---- Renders name and value pairs, one to a line, values aligned. is_prose: long values are broken into lines.
-function M.pairs(list, is_prose)
+--- Renders name and value pairs, one to a line, values aligned. is_prose: long values are broken into lines. paint: a
+-- function that colours a name; may be nil.
+function M.pairs(list, is_prose, paint)
     local widest, lines = 0, {}
     for _, pair in ipairs(list) do
         widest = math.max(widest, width(pair[1]))
     end
     for i, pair in ipairs(list) do
-        local name, value = padded(printable(pair[1]), widest, true), tostring(pair[2])
-        lines[i] = name .. "  " .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value))
+        local name, value = printable(pair[1]), tostring(pair[2])
+        local fill = (" "):rep(widest - width(name) + 2)
+        lines[i] = (paint and paint(name) or name) .. fill .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value))
     end
     return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end

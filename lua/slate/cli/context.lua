@@ -11,7 +11,8 @@ Context.__name = "slate.cli.context"
 
 --- options: servers (a list, from units.parse_server), server, its first, and lists, the words they came of (of
 -- slate.wire.addresses.parse); timeout_s; trace and read_only
--- (booleans); format ("json", "jsonl", "csv" or nil for text); and the launcher's version and bin_dir.
+-- (booleans); format ("json", "jsonl", "csv" or nil for text); color ("auto", "always" or "never"; nil is auto); and the
+-- launcher's version and bin_dir.
 -- The field json is true when the output is for a program. kept: a list that gets the output in place of standard
 -- output.
 function M.new(options)
@@ -200,12 +201,15 @@ end
 
 local INKS <const> = { head = "1", bad = "1;31", warn = "1;33", good = "32", dim = "2" }
 
---- Colours are for people at a terminal that has some: never in a pipe, a file or a document.
+--- Colours are for people at a terminal that has some: never in a pipe or a file, unless --color=always asks for them,
+-- and never in a document.
 function Context:has_colour()
     if self.colours == nil then
         local no_colour, terminal = os.getenv("NO_COLOR"), os.getenv("TERM")
-        self.colours = not self.json and not self.kept and (no_colour == nil or no_colour == "")
-            and terminal ~= nil and terminal ~= "" and terminal ~= "dumb" and self:is_terminal(1)
+        local is_wanted = (no_colour == nil or no_colour == "") and terminal ~= nil and terminal ~= ""
+            and terminal ~= "dumb"
+        self.colours = not self.json and (self.color == "always"
+            or self.color ~= "never" and is_wanted and self:is_terminal(1))
     end
     return self.colours
 end
@@ -225,7 +229,12 @@ function Context:table(columns, rows, ink_of)
     end))
 end
 
---- Writes such a table.
+--- Name and value pairs of slate.base.table as text, the names in the colour of heads.
+function Context:pairs(list, is_prose)
+    return require("slate.base.table").pairs(list, is_prose, function(name) return self:paint("head", name) end)
+end
+
+--- Writes a table.
 function Context:out_table(columns, rows, ink_of)
     self:out(self:table(columns, rows, ink_of))
 end

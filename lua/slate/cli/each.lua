@@ -20,9 +20,9 @@ function M.run(command, parsed, servers, options)
             return nil, why, "usage"
         end
     end
-    local contexts, tasks = {}, {}
+    local contexts, tasks, terminals = {}, {}, {}
     for i, server in ipairs(servers) do
-        local own = { server = server, servers = { server }, kept = {} }
+        local own = { server = server, servers = { server }, kept = {}, terminals = terminals }
         for name, value in pairs(options) do
             own[name] = value
         end
@@ -35,7 +35,7 @@ function M.run(command, parsed, servers, options)
         local text = table.concat(context.kept)
         context.kept = nil
         if not context.format then
-            context:out(i > 1 and "\n" or "", "==> ", context.server.name, " <==\n", text)
+            context:out(i > 1 and "\n" or "", context:paint("head", ("==> %s <=="):format(context.server.name)), "\n", text)
         elseif text ~= "" then
             context:out(context.format == "csv" and has_heading and without_heading(text) or text)
             has_heading = true

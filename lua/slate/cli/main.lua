@@ -128,6 +128,8 @@ function M.parser(chosen)
         parser:flag("--json", "Write one JSON document instead of text."),
         parser:flag("--jsonl", "Write JSON, a line for each row."),
         parser:flag("--csv", "Write comma-separated values, a line for each row."))
+    parser:option("--color", "Colours in text: on a terminal unless NO_COLOR is set (auto), always or never. Default: "
+        .. "auto"):choices({ "auto", "always", "never" }):argname("WHEN")
     parser:flag("--read-only", "Refuse whatever could change the server.")
     parser:flag("--trace", "Print every command sent to the server, and every line answered, on standard error.")
     parser:flag("--version", "Print the version and exit.")
@@ -141,7 +143,7 @@ function M.parser(chosen)
     return parser
 end
 
-local TAKES_VALUE <const> = { ["-s"] = true, ["--server"] = true, ["--timeout"] = true }
+local TAKES_VALUE <const> = { ["-s"] = true, ["--server"] = true, ["--timeout"] = true, ["--color"] = true }
 
 --- The position of the command's name among the arguments, or nil.
 function M.find_command(arguments)
@@ -242,7 +244,7 @@ local function dispatch(arguments, launcher)
     local options = {
         timeout_s = parsed.timeout or 5, trace = parsed.trace,
         format = parsed.json and "json" or parsed.jsonl and "jsonl" or parsed.csv and "csv" or nil,
-        read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
+        color = parsed.color, read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
     }
     if #servers > 1 and row_of(name).each then
         return require("slate.cli.each").run(module_of(name), parsed, servers, options)

@@ -42,7 +42,7 @@ local function list_subjects(context)
         context:out_json("slate/advice/1", { subjects = require("slate.base.json").array(SUBJECTS) })
         return 0
     end
-    context:out("slatectl advise SUBJECT:\n", require("slate.base.table").pairs(ABOUT, true))
+    context:out("slatectl advise SUBJECT:\n", context:pairs(ABOUT, true))
     return 0
 end
 
@@ -69,9 +69,9 @@ function M.run(context, parsed)
         return 0
     end
     local tables = require "slate.base.table"
-    context:out(tables.pairs(advice.facts))
+    context:out(context:pairs(advice.facts))
     if advice.table then
-        context:out("\n", tables.render(advice.table.columns, advice.table.rows))
+        context:out("\n", context:table(advice.table.columns, advice.table.rows))
     end
     context:out("\n", tables.wrap(advice.text), "\n")
     for _, command in ipairs(advice.commands) do

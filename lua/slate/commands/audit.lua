@@ -33,7 +33,7 @@ local function list(context, entries, most)
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
                 .. (entry.outcome and ": " .. entry.outcome or "") }
     end
-    context:out(#rows == 0 and "no change is on record\n" or require("slate.base.table").render({ { title = "ID" },
+    context:out(#rows == 0 and "no change is on record\n" or context:table({ { title = "ID" },
         { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))
     return 0
 end

@@ -61,7 +61,7 @@ local function out_state(context, state)
     add("free ratio", state.free_ratio)
     add("pages moved", state.pages_moved)
     add("free pool", state.free_pool_pages and require("slate.base.units").plural(state.free_pool_pages, "page"))
-    context:out(require("slate.base.table").pairs(rows, true))
+    context:out(context:pairs(rows, true))
 end
 
 -- The modes of a server, when its refusal does not list them.

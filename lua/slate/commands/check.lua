@@ -99,7 +99,9 @@ local function judge(member, given, own)
     return result
 end
 
-local function line_of(results, state)
+local INKS <const> = { ok = "good", warning = "warn", critical = "bad", unknown = "warn" }
+
+local function line_of(context, results, state)
     local parts, performances, ok = {}, {}, 0
     for _, one in ipairs(results) do
         if one.state == "ok" then
@@ -115,7 +117,7 @@ local function line_of(results, state)
             units.plural(#results, "server"))
     end
     local text = (table.concat(parts, "; "):gsub("[|%c]", "?"))
-    return ("%s - %s | %s\n"):format(state:upper(), text, table.concat(performances, " "))
+    return ("%s - %s | %s\n"):format(context:paint(INKS[state], state:upper()), text, table.concat(performances, " "))
 end
 
 function M.run(context, parsed)
@@ -150,7 +152,7 @@ function M.run(context, parsed)
         context:out_json("slate/check/1", { time_s = require("slate.base.clock").time_s(), state = state,
             servers = results })
     else
-        context:out(line_of(results, state))
+        context:out(line_of(context, results, state))
     end
     return EXITS[state]
 end

@@ -24,12 +24,11 @@ local function share(ratio)
 end
 
 local function out_text(context, curve)
-    local tables = require "slate.base.table"
     local facts = { { "memory", units.bytes(curve.bytes or 0) }, { "sampled", units.plural(curve.reads or 0, "read") } }
     if curve.measured_hit_ratio then
         facts[3] = { "hits lately", share(curve.measured_hit_ratio) .. ", counted" }
     end
-    context:out(tables.pairs(facts))
+    context:out(context:pairs(facts))
     if #curve.points == 0 then
         context:out(require("slate.facts.foresight").too_few("for a curve"), "\n")
         return
@@ -39,7 +38,7 @@ local function out_text(context, curve)
         rows[i] = { ("x%g"):format(size[1]), units.bytes(math.floor(size[1] * curve.bytes)), share(size[2]) }
     end
     if #rows > 0 then
-        context:out("\n", tables.render({ { title = "TIMES", left = true }, { title = "MEMORY" },
+        context:out("\n", context:table({ { title = "TIMES", left = true }, { title = "MEMORY" },
             { title = "HITS, " .. curve.policy:upper() } }, rows))
     end
     rows = {}
@@ -47,7 +46,7 @@ local function out_text(context, curve)
         local point = curve.points[i]
         rows[#rows + 1] = { units.bytes(point[1]), share(point[2]) }
     end
-    context:out("\n", tables.render({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" } }, rows))
+    context:out("\n", context:table({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" } }, rows))
     if #curve.sizes > 0 then
         context:out("\n", NOTE:format(curve.policy))
     end

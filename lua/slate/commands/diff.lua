@@ -50,7 +50,7 @@ local function out_list(context, title, list, with_rates)
         columns[4], columns[5] = { title = "CHANGE" }, { title = "PER SECOND" }
     end
     if #rows > 0 then
-        context:out(require("slate.base.table").render(columns, rows), "\n")
+        context:out(context:table(columns, rows), "\n")
     end
 end
 
@@ -78,7 +78,7 @@ local function out_classes(context, classes)
         rows[#rows + 1] = has_any and row or nil
     end
     if #rows > 0 then
-        context:out(require("slate.base.table").render(columns, rows), "\n")
+        context:out(context:table(columns, rows), "\n")
     end
 end
 

@@ -73,26 +73,25 @@ local CLASS_COLUMNS <const> = { { title = "CLASS" }, { title = "CHUNK" }, { titl
     { title = "AGE" }, { title = "TO FLASH", left = true } }
 
 local function out_text(context, document)
-    local tables = require "slate.base.table"
-    context:out(tables.pairs(rows_of(document.storage)), "\n")
+    context:out(context:pairs(rows_of(document.storage)), "\n")
     local rows = {}
     for i, bucket in ipairs(document.buckets) do
         rows[i] = { bucket.name, bucket.pages, bucket.pages_free, units.bytes(bucket.used_bytes),
             units.percent(bucket.fill_ratio, 1), bucket.sparse_pages }
     end
-    context:out(tables.render(BUCKET_COLUMNS, rows), "SPARSE: less full than ext_max_frag\n\n")
+    context:out(context:table(BUCKET_COLUMNS, rows), "SPARSE: less full than ext_max_frag\n\n")
     rows = {}
     for i, class in ipairs(document.classes) do
         rows[i] = { class.id, class.chunk_bytes, units.count(class.items), units.bytes(class.requested_bytes),
             units.age(class.age_s), class.is_written == nil and "-" or class.is_written and "yes" or "no" }
     end
-    context:out("in memory, headers of what is on flash among it:\n", tables.render(CLASS_COLUMNS, rows), "\n")
+    context:out("in memory, headers of what is on flash among it:\n", context:table(CLASS_COLUMNS, rows), "\n")
     rows = {}
     for i, setting in ipairs(document.settings) do
         local value = setting.value
         rows[i] = { setting.name, type(value) == "boolean" and (value and "yes" or "no") or value }
     end
-    context:out(tables.pairs(rows), "change one: slatectl set NAME=VALUE; for a while: slatectl trial NAME=VALUE\n")
+    context:out(context:pairs(rows), "change one: slatectl set NAME=VALUE; for a while: slatectl trial NAME=VALUE\n")
 end
 
 local function show(context, parsed)

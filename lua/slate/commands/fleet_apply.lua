@@ -27,6 +27,8 @@ end
 local STATES <const> = { changed = "changed", unchanged = "was so already", ["put back"] = "put back",
     ["not put back"] = "NOT PUT BACK", failed = "not changed", ["not begun"] = "not begun" }
 
+local INKS <const> = { changed = "good", ["put back"] = "warn", ["not put back"] = "bad", failed = "bad" }
+
 local function say_row(context, row, at, count)
     context:say(("%d of %d, %s: %s%s"):format(at, count, row.server, STATES[row.state] or row.state,
         row.why and ": " .. row.why or ""))
@@ -57,9 +59,10 @@ local function out_text(context, rows, words)
             units.percent(during.hit_ratio, 2), units.rate(before.evictions_per_s), units.rate(during.evictions_per_s),
             row.why or "" }
     end
-    context:out(require("slate.base.table").render({ { title = "SERVER", left = true },
+    context:out(context:table({ { title = "SERVER", left = true },
         { title = "STATE", left = true }, { title = "HITS" }, { title = "THEN" }, { title = "EV/s" },
-        { title = "THEN" }, { title = "WHY", left = true } }, cells), words, "\n")
+        { title = "THEN" }, { title = "WHY", left = true } }, cells,
+        function(i) return INKS[rows[i].state] end), words, "\n")
 end
 
 -- Takes back the servers that were changed before the one that ended the round. Returns how many changes stay.

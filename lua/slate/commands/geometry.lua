@@ -92,7 +92,6 @@ local function out_dry_run(context, line, prediction)
 end
 
 local function out_text(context, change, classes)
-    local tables = require "slate.base.table"
     local head = { { "state", ("%s: %s"):format(change.state, change.why) } }
     if change.generation > 0 then
         head[#head + 1] = { "progress", progress_of(change) }
@@ -110,7 +109,7 @@ local function out_text(context, change, classes)
     elseif advice then
         head[#head + 1] = { "advice", advice .. ": slatectl geometry auto" }
     end
-    context:out(tables.pairs(head, true))
+    context:out(context:pairs(head, true))
     if #classes == 0 then
         return
     end
@@ -118,7 +117,7 @@ local function out_text(context, change, classes)
     for _, class in ipairs(classes) do
         rows[#rows + 1] = { class.id, class.chunk_size, class.total_pages, class.class_state }
     end
-    context:out("\n", tables.render({ { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" },
+    context:out("\n", context:table({ { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" },
         { title = "STATE", left = true } }, rows))
 end
 

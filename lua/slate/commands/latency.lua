@@ -73,7 +73,7 @@ local function out_distribution(context, name, buckets, count)
         rows[i] = { "< " .. microseconds(bucket[1]), bucket[2], units.percent(bucket[2] / count, 1),
             ("#"):rep(math.ceil(bucket[2] / count * 40)) }
     end
-    context:out("\n", name, "\n", require("slate.base.table").render({ { title = "TIME" }, { title = "COUNT" },
+    context:out("\n", name, "\n", context:table({ { title = "TIME" }, { title = "COUNT" },
         { title = "SHARE" }, { title = "", left = true } }, rows))
 end
 

@@ -30,7 +30,7 @@ local function item_of(words)
 end
 
 local function out_text(context, item)
-    context:out(require("slate.base.table").pairs({
+    context:out(context:pairs({
         { "class", item.class or "-" },
         { "size", item.size_bytes and units.plural(item.size_bytes, "byte") .. " with its header and key" or "-" },
         { "expires", item.expires_in_s and "in " .. units.age(item.expires_in_s) or "never" },

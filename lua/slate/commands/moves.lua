@@ -49,7 +49,6 @@ local function columns(wide)
 end
 
 local function out_text(context, totals, moves, wide)
-    local tables = require "slate.base.table"
     local head = { { "mode", totals.mode }, { "now", totals.why } }
     if totals.failed and totals.failed ~= "none" then
         head[#head + 1] = { "failed", totals.failed }
@@ -61,9 +60,9 @@ local function out_text(context, totals, moves, wide)
     head[#head + 1] = { "so far", ("%s moved, %d at once; %d items rescued, %d lost; %d put back"):format(
         require("slate.base.units").plural(totals.pages_moved, "page"), totals.steals or 0,
         (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
-    context:out(tables.pairs(head))
+    context:out(context:pairs(head))
     if #moves > 0 then
-        context:out("\n", tables.render(columns(wide), as_rows(moves, wide)))
+        context:out("\n", context:table(columns(wide), as_rows(moves, wide)))
     end
 end
 

@@ -64,7 +64,7 @@ local function list(context)
     for i, one in ipairs(policies) do
         rows[i] = { one.name, one.summary or one.broken or "-" }
     end
-    context:out(#rows > 0 and require("slate.base.table").pairs(rows, true) or ("no policies in %s\n"):format(folder))
+    context:out(#rows > 0 and context:pairs(rows, true) or ("no policies in %s\n"):format(folder))
     return 0
 end
 
@@ -84,7 +84,7 @@ local function show(context, one)
         rows[i] = { row.name, row.default, row.min, row.max, row.unit, row.help }
     end
     if #rows > 0 then
-        context:out("\n", require("slate.base.table").render({
+        context:out("\n", context:table({
             { title = "SETTING", left = true }, { title = "DEFAULT" }, { title = "LEAST" }, { title = "MOST" },
             { title = "UNIT", left = true }, { title = "MEANING", left = true },
         }, rows))

@@ -26,7 +26,7 @@ local function list(context, own, path)
     if context.json then
         context:out_json("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles) })
     else
-        context:out(require("slate.base.table").pairs({ { "file", path }, { "rules", table.concat(names, ", ") },
+        context:out(context:pairs({ { "file", path }, { "rules", table.concat(names, ", ") },
             { "columns", table.concat(titles, ", ") } }, true))
     end
     return 0

@@ -35,7 +35,7 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/settings/1", { server = context.server.name, settings = values })
     else
-        context:out(require("slate.base.table").pairs(rows))
+        context:out(context:pairs(rows))
     end
     return 0
 end

@@ -43,13 +43,13 @@ local function as_json(lines)
     return { stats = values, lines = #others > 0 and others or nil }
 end
 
-local function as_text(lines)
+local function as_text(context, lines)
     local rows = {}
     for i, line in ipairs(lines) do
         local name, text = stats.split(line)
         rows[i] = name and { name, text } or { line, "" }
     end
-    return (require("slate.base.table").pairs(rows):gsub("%s+\n", "\n"))
+    return (context:pairs(rows):gsub("%s+\n", "\n"))
 end
 
 function M.run(context, parsed)
@@ -69,7 +69,7 @@ function M.run(context, parsed)
         fields.server, fields.time_s, fields.group = context.server.name, require("slate.base.clock").time_s(), group
         context:out_json("slate/stats/1", fields)
     else
-        context:out(as_text(lines))
+        context:out(as_text(context, lines))
     end
     return 0
 end

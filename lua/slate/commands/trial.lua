@@ -29,7 +29,7 @@ local function report(context, base, last, words)
             during = last })
         return
     end
-    context:out(require("slate.base.table").render({ { title = "", left = true }, { title = "BEFORE" },
+    context:out(context:table({ { title = "", left = true }, { title = "BEFORE" },
         { title = "DURING" } },
         { row("hit ratio", "hit_ratio", percent), row("gets/s", "get_per_s", units.rate),
             row("evictions/s", "evictions_per_s", units.rate), row("items lost/s", "item_loss_per_s", units.rate),

@@ -30,8 +30,7 @@ local function out_text(context, rows, total, count)
             units.bytes(row.slack_bytes), units.bytes(row.tail_bytes), units.bytes(row.free_bytes),
             units.percent(row.waste_ratio, 1) }
     end
-    local tables = require "slate.base.table"
-    context:out(tables.render(COLUMNS, cells), ("%d of %s, the most wasteful first\n\n"):format(#rows,
+    context:out(context:table(COLUMNS, cells), ("%d of %s, the most wasteful first\n\n"):format(#rows,
         units.plural(count, "class", "classes")))
     local held = total.page_bytes - total.free_bytes
     local lines = {
@@ -46,7 +45,7 @@ local function out_text(context, rows, total, count)
         { "beside", ("%s index, %s buffers of connections: outside the limit of %s"):format(
             units.bytes(total.index_bytes), units.bytes(total.buffer_bytes), units.bytes(total.limit_bytes)) },
     }
-    context:out(tables.pairs(lines))
+    context:out(context:pairs(lines))
     if total.waste_ratio then
         context:out(("\nwasted: %s of the memory in use\n"):format(units.percent(total.waste_ratio, 1)))
     end

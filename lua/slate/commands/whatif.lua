@@ -25,8 +25,7 @@ local function as_rows(policies, running)
 end
 
 local function out_text(context, totals, policies, classes)
-    local tables = require "slate.base.table"
-    context:out(tables.pairs({
+    context:out(context:pairs({
         { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto" or "") },
         { "hits", (totals.windows or 0) > 0 and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; others by miniatures" or "not counted yet" },
@@ -38,14 +37,14 @@ local function out_text(context, totals, policies, classes)
         context:out("\n", require("slate.facts.foresight").too_few("to compare policies"), "\n")
         return
     end
-    context:out("\n", tables.render(COLUMNS, as_rows(policies, totals.policy)))
+    context:out("\n", context:table(COLUMNS, as_rows(policies, totals.policy)))
     local ids = {}
     for id in pairs(classes) do
         ids[#ids + 1] = id
     end
     table.sort(ids)
     for _, id in ipairs(ids) do
-        context:out(("\nclass %d\n"):format(id), tables.render(COLUMNS, as_rows(classes[id], totals.policy)))
+        context:out(("\nclass %d\n"):format(id), context:table(COLUMNS, as_rows(classes[id], totals.policy)))
     end
 end
 
