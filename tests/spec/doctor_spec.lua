@@ -80,7 +80,7 @@ describe("the doctor on memory", function()
     it("tells of items that have expired and still take memory", function()
         local now = make(1, { [5] = class({}) }, { curr_items = 82000 })
         local finding = found("expired", doctor.findings({ now = now, expired_items = 80000 }))
-        assert.equal("note: 80000 of 82000 items have expired, and still take memory",
+        assert.equal("note: 80000 of 82000 items have expired and still take memory",
             finding.severity .. ": " .. finding.what)
         assert.is_nil(found("expired", doctor.findings({ now = now, expired_items = 8000 })))
         finding = found("expired", doctor.findings(evicting({ curr_items = 5000 }, { expired_items = 4000 })))
@@ -136,7 +136,7 @@ describe("the doctor on the memory of the process", function()
     end)
 
     it("warns of a control group that waits for memory", function()
-        assert.equal("its control group waits for memory 25% of the time", of({ group_pressure = 25.3 }).what)
+        assert.equal("the server's control group waits for memory 25% of the time", of({ group_pressure = 25.3 }).what)
         assert.is_nil(of({ group_pressure = 9.9 }))
         assert.is_nil(of(nil))
     end)

@@ -345,7 +345,7 @@ describe("the doctor", function()
         local before, after = pair(7, {}, {}, { listen_disabled_num = { 0, 3 }, cmd_get = { 5000, 9000 },
             get_hits = { 100, 200 }, get_misses = { 4900, 8800 } })
         local text = finds(before, after, { { from = 3, to = 5 }, { from = 5, to = 3 }, { from = 3, to = 5 } })
-        assert.truthy(text:find("critical: it turns connections away", 1, true), text)
+        assert.truthy(text:find("critical: the server turns connections away", 1, true), text)
         assert.truthy(text:find("note: only 2% of the reads", 1, true), text)
         assert.equal(1, select(2, text:gsub("pages go to and fro", "")), text)
     end)

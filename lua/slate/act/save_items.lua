@@ -60,7 +60,8 @@ local function spool_keys(client, command, key_of, prefix, spool, most)
         return true
     end)
     if seen > most then
-        return nil, ("the walk goes on after %d keys, many times what the server holds"):format(most), "protocol"
+        return nil, ("the walk over the keys did not end after %d keys, many times what the "
+            .. "server holds"):format(most), "protocol"
     elseif problem then
         return nil, "cannot keep the keys: " .. problem, "file"
     end

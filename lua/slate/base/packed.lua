@@ -49,7 +49,7 @@ local function is_special(path)
 end
 
 local function missing(program, path)
-    return nil, ("%s needs %s, which this machine has not"):format(path, program), "missing"
+    return nil, ("%s needs %s, which is not installed"):format(path, program), "missing"
 end
 
 local Writer = {}
@@ -120,7 +120,7 @@ function Writer:finish()
         self.handle = nil
         ok, problem = handle:close()
         if not ok and problem == "exit" then
-            problem = "its packer failed"
+            problem = "the packer failed"
         elseif ok and not self.is_kept then
             ok, problem = os.rename(self.part, self.name)
         end

@@ -77,7 +77,8 @@ function M.pairs(list, is_prose, paint)
     for i, pair in ipairs(list) do
         local name, value = printable(pair[1]), tostring(pair[2])
         local fill = (" "):rep(widest - width(name) + 2)
-        lines[i] = (paint and paint(name) or name) .. fill .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value))
+        lines[i] = (paint and paint(name) or name) .. fill
+            .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value))
     end
     return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end

@@ -35,7 +35,8 @@ function M.run(command, parsed, servers, options)
         local text = table.concat(context.kept)
         context.kept = nil
         if not context.format then
-            context:out(i > 1 and "\n" or "", context:paint("head", ("==> %s <=="):format(context.server.name)), "\n", text)
+            local head = context:paint("head", ("==> %s <=="):format(context.server.name))
+            context:out(i > 1 and "\n" or "", head, "\n", text)
         elseif text ~= "" then
             context:out(context.format == "csv" and has_heading and without_heading(text) or text)
             has_heading = true

@@ -5,7 +5,7 @@ local M = {}
 local SUBJECTS <const> = {}
 local ABOUT <const> = {
     { "pages", "which class should get pages, from which, and what that brings" },
-    { "sizes", "chunk sizes that waste least" }, { "memory", "how much is worth its while" },
+    { "sizes", "chunk sizes that waste least" }, { "memory", "how much memory is worth having" },
     { "flash", "what a flash tier would bring" }, { "automove", "which mode, or policy, should move pages" },
     { "policy", "which eviction policy would hit most" },
 }
@@ -33,7 +33,7 @@ function M.declare(command)
             end
             return nil, ("'%s' is not a share in per cent"):format(text)
         end)
-    command:option("--interval", "How long to look for rates. Default: 1s; with pages 10s, as every prediction")
+    command:option("--interval", "How long to look for rates. Default: 1s; 10s with pages")
         :argname("TIME"):convert(units.parse_duration)
 end
 

@@ -39,7 +39,7 @@ function M.load(path)
     end
     for i, step in ipairs(plan.steps) do
         if not is_step(step) then
-            return nil, ("%s: step %d is none"):format(path, i), "input"
+            return nil, ("%s: step %d is neither a setting nor a page move"):format(path, i), "input"
         end
     end
     return plan
@@ -62,7 +62,7 @@ function M.run(context, parsed)
     if not plan then
         return nil, message, code
     elseif plan.server ~= context.server.name and not parsed.any_server then
-        return nil, ("the plan was made for %s, not for %s: --any-server applies it all the same"):format(
+        return nil, ("the plan was made for %s, not for %s: --any-server applies it anyway"):format(
             tostring(plan.server), context.server.name), "usage"
     end
     local client
@@ -74,7 +74,7 @@ function M.run(context, parsed)
     for i, step in ipairs(plan.steps) do
         local words, id, why = do_step(context, client, step, parsed.dry_run)
         if not words then
-            return nil, ("step %d of %d, %s: %s; %d done before stay done"):format(i, #plan.steps,
+            return nil, ("step %d of %d, %s: %s; steps that stay done: %d"):format(i, #plan.steps,
                 steps.words(step), id, parsed.dry_run and 0 or i - 1), why
         end
         results[i] = { words = words, id = id }

@@ -8,9 +8,9 @@ local POINTS_STEP <const> = 2 -- of slated's 17 points, so that both tables fit 
 
 -- Three hit ratios of one server that need not agree: below the tables it is said why.
 local NOTE <const> = [[
-Hits lately are the server's own, counted. x1 is what %s had over some five turnovers of the cache; the other
-sizes are miniatures of it. The LRU model is a curve of every size, from how long ago sampled keys were read, as if
-the policy were LRU. So compare the rows of a table with each other, not with those of the other one.
+The server counts its hits lately itself. The row x1 is what %s reached over about five turnovers of the cache; the
+other rows of that table come from miniature caches. The LRU model is reckoned from how long ago sampled keys were
+read, as if the policy were LRU. Compare rows within a table, not across the two.
 ]]
 
 function M.declare(command)

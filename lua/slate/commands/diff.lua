@@ -96,10 +96,10 @@ local function out_text(context, result, before, after, parsed)
     for _, class in ipairs(parsed.all and result.classes or {}) do
         out_list(context, "CLASS " .. class.id, class.changes, true)
     end
-    context:out(("over %s: %s, %s of the server and %s changed%s\n"):format(units.age(result.interval_s),
+    context:out(("within %s: %s, %s of the server and %s changed%s\n"):format(units.age(result.interval_s),
         units.plural(#result.settings, "setting"), units.plural(#result.general, "statistic"),
         units.plural(#result.classes, "class", "classes"), result.reset
-        and "; counters began anew: a restart or a reset" or ""))
+        and "; the counters were reset, or the server restarted" or ""))
 end
 
 function M.run(context, parsed)
@@ -116,7 +116,7 @@ function M.run(context, parsed)
     if not after then
         return nil, message, code
     elseif after.time_s < before.time_s then
-        return nil, ("%s is the later one: give the earlier first"):format(parsed.old), "usage"
+        return nil, ("%s is later than the other: give the earlier one first"):format(parsed.old), "usage"
     end
     local result = require("slate.facts.difference").between(before, after)
     if context.json then

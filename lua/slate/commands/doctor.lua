@@ -14,7 +14,8 @@ function M.declare(command)
     command:option("--interval", "Time between the two samples that give the rates. Default: 1s, and 10s where few "
         .. "reads hit"):argname("TIME")
         :convert(units.parse_duration)
-    command:option("--recording", "Look through a recording instead: what was found from when to when."):argname("FILE")
+    command:option("--recording", "Look through a recording instead, and tell how long each finding "
+        .. "lasted."):argname("FILE")
 end
 
 local INKS <const> = { critical = "bad", warning = "warn" }
@@ -37,7 +38,7 @@ local function out_text(context, findings, now, rates)
     context:out(("%s%s: %s\n"):format(#findings > 0 and "\n" or "", now.server, #findings == 0
         and "nothing stands out" or units.plural(#findings, "finding")))
     if rates and rates.reset then
-        context:out("counters were reset meanwhile: what needs rates was not looked at\n")
+        context:out("the counters were reset meanwhile: checks that need rates were left out\n")
     end
 end
 

@@ -26,8 +26,8 @@ end
 local function set(context, parsed)
     local name, value = "ext_" .. parsed.setting[1]:gsub("^ext_", ""), parsed.setting[2]
     if name == "ext_free_memchunks" then
-        return nil, "no memcached shows free_memchunks, so that a change of it could be neither verified nor taken "
-            .. "back; 1.6.45 ignores it", "unsupported"
+        return nil, "no memcached shows free_memchunks: a change of it could be neither verified nor taken back, and "
+            .. "1.6.45 ignores it", "unsupported"
     elseif not is_setting(name) then
         return nil, ("extstore has no setting '%s': it has %s"):format(parsed.setting[1],
             (table.concat(storage.SETTINGS, ", "):gsub("ext_", ""))), "usage"
@@ -85,7 +85,7 @@ local function out_text(context, document)
         rows[i] = { class.id, class.chunk_bytes, units.count(class.items), units.bytes(class.requested_bytes),
             units.age(class.age_s), class.is_written == nil and "-" or class.is_written and "yes" or "no" }
     end
-    context:out("in memory, headers of what is on flash among it:\n", context:table(CLASS_COLUMNS, rows), "\n")
+    context:out("items in memory, with the headers of those on flash:\n", context:table(CLASS_COLUMNS, rows), "\n")
     rows = {}
     for i, setting in ipairs(document.settings) do
         local value = setting.value

@@ -9,22 +9,22 @@ local M = {}
 local DEFAULT_FOR_S <const> = 30
 
 function M.declare(command)
-    command:argument("file", "A plan of slatectl plan; whichever server it was made for."):argname("PLAN")
+    command:argument("file", "A plan of slatectl plan, made for any server."):argname("PLAN")
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
-    command:flag("--one-at-a-time", "The next server's turn comes when this one's is over. There is no other way; "
-        .. "the word is for who reads the line.")
+    command:flag("--one-at-a-time", "Change one server after the other. This is always so; "
+        .. "the option tells it to whoever reads the command.")
     command:option("--guard", "Stop beyond this change of a server: ev+20%, ev+100, loss+20%, oom+0 or hit-2 (points); "
         .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
         :convert(guard.parse)
     command:option("--for", "How long each server is watched. Default: 30s"):argname("TIME")
         :convert(units.parse_duration):target("for_s")
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
-    command:flag("--all-or-nothing", "When it stops, take back what was done to all servers.")
+    command:flag("--all-or-nothing", "When a guard stops the change, take it back on all servers.")
     command:flag("--dry-run", "Ask every server whether it can take every step; change nothing.")
 end
 
-local STATES <const> = { changed = "changed", unchanged = "was so already", ["put back"] = "put back",
+local STATES <const> = { changed = "changed", unchanged = "had it already", ["put back"] = "put back",
     ["not put back"] = "NOT PUT BACK", failed = "not changed", ["not begun"] = "not begun" }
 
 local INKS <const> = { changed = "good", ["put back"] = "warn", ["not put back"] = "bad", failed = "bad" }
@@ -94,7 +94,7 @@ end
 -- What has become of the fleet, in a sentence.
 local function outcome(rows, fleet, ended)
     local changed = count_changed(rows)
-    local undo = fleet and changed > 0 and ("; slatectl fleet undo %d takes the whole back"):format(fleet) or ""
+    local undo = fleet and changed > 0 and ("; slatectl fleet undo %d takes all of it back"):format(fleet) or ""
     if not ended then
         return ("%s changed, and no guard was crossed%s"):format(units.plural(changed, "server"), undo)
     end
@@ -120,7 +120,7 @@ end
 --- Exits with 0 when all servers have the change; 1 when a guard was crossed.
 function M.run(context, parsed)
     if parsed.for_s == 0 then
-        return nil, "a server that is watched for no time tells nothing: --for takes more than 0", "usage"
+        return nil, "--for takes more than 0: a server must be watched for some time", "usage"
     end
     local plan, message, code = require("slate.commands.apply").load(parsed.file)
     local contexts, found
@@ -139,7 +139,7 @@ function M.run(context, parsed)
     context.summary = function()
         local changed = count_changed(rows_so_far)
         return ("%d of %s changed%s"):format(changed, units.plural(#contexts, "server"),
-            changed > 0 and "; slatectl fleet undo takes the whole back" or "")
+            changed > 0 and "; slatectl fleet undo takes all of it back" or "")
     end
     local rows, fleet, ended = rolling.apply(contexts, plan.steps, {
         guards = #parsed.guard > 0 and parsed.guard or guard.defaults(), for_s = parsed.for_s or DEFAULT_FOR_S,

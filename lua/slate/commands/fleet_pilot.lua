@@ -13,15 +13,15 @@ function M.declare(command)
     command:argument("policy", "A name, or a file that ends in .lua; see slatectl policy list."):argname("POLICY")
     command:argument("setting", "Settings of the policy: name=value."):args("*"):argname("SETTING")
     command:flag("--apply", "Move pages. Without it the policy decides and explains, and nothing is sent.")
-    command:option("--guard", "Take a move back, and leave all servers, beyond this change of a server: ev+20%, "
+    command:option("--guard", "Take a move back and stop on all servers when one changes by more: ev+20%, "
         .. "ev+100, loss+20%, oom+0 or hit-2 (points); may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0")
         :argname("GUARD"):count("*"):convert(guard.parse)
-    command:option("--watch", "How long a server is watched behind a move. Default: 30s"):argname("TIME")
+    command:option("--watch", "How long a server is watched after a move. Default: 30s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--interval", "Time between two samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
     command:option("--refresh", "How often names and files of servers are looked at again. Default: 10s")
         :argname("TIME"):convert(units.parse_duration)
-    command:option("--retry", "How soon a server that is away is tried again. Default: 10s"):argname("TIME")
+    command:option("--retry", "How soon a server that does not answer is tried again. Default: 10s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--for", "End after this long."):argname("TIME"):convert(units.parse_duration):target("for_s")
     command:option("--per-minute", ("At most so many pages of a server in any minute. Default: %d"):format(
@@ -50,7 +50,7 @@ local function teller(context, name)
             context:out(("%s  %s: %s from %s to %s: %s; %s\n"):format(at, flight.name, units.plural(one.pages, "page"),
                 place(one.from), place(one.to), one.reason, one.outcome or one.state))
         end
-        local why = #decision.moves == 0 and (decision.why or "no reason given") or nil
+        local why = #decision.moves == 0 and (decision.why or "it gave no reason") or nil
         if why and why ~= last[flight.name] then
             context:out(("%s  %s: nothing moves: %s\n"):format(at, flight.name, why))
         end
@@ -82,7 +82,7 @@ local function look_after(context, pilot, parsed)
             if parsed.for_s and clock.steady_s() >= began_s + parsed.for_s then
                 pilot:finish()
             elseif not pilot:has_work() then
-                pilot:finish("every server is left alone")
+                pilot:finish("no server is left to act on")
             end
         end
         if not pilot.is_over then
@@ -118,7 +118,8 @@ local function fly(context, pilot, parsed, socket)
     end
     context:say(summary(pilot))
     if pilot.why then
-        return nil, ("hands off: %s%s"):format(pilot.why, failed > 0 and "; not all servers could be given back" or ""),
+        return nil, ("hands off: %s%s"):format(pilot.why, failed > 0 and "; automove could not be given back on all "
+            .. "servers" or ""),
             "no"
     end
     return failed > 0 and 1 or 0

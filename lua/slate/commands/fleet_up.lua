@@ -29,10 +29,10 @@ function M.declare(command)
     command:option("--weights", "A weight for each server, such as 1,1,3. Default: 1 each"):argname("LIST")
         :convert(parse_weights)
     command:option("--memory", "Megabytes for each server. Default: 64"):argname("MB"):convert(whole(1, 1 << 20))
-    command:option("--port", "nutcracker's port; the servers have those behind it. Default: any that are free")
+    command:option("--port", "nutcracker's port; the servers get the ports after it. Default: free ports")
         :argname("PORT"):convert(whole(1, 65535 - fleet.MAX_SERVERS))
     command:option("--program", "The server to start, such as memcached. Default: slated"):argname("PATH")
-    command:option("--folder", "Where the fleet keeps what it must know; absolute. Default: one for each user")
+    command:option("--folder", "The folder for the fleet's files, an absolute path. Default: one for each user")
         :argname("PATH")
     command:flag("--no-proxy", "Start no nutcracker.")
 end
@@ -64,9 +64,9 @@ local function out_text(context, processes, folder, given_folder)
     if proxy then
         context:out("Clients talk to ", proxy, ", or to the members by ketama with MD5 over ", folder, "/servers.\n")
     end
-    context:out("All members at once:  slatectl fleet ", table.concat(addresses, " "), "\n",
-        "Where a key lies:     slatectl fleet where KEY", option, "\n",
-        "The end:              slatectl fleet down", option, "\n")
+    context:out("All servers at once:  slatectl fleet ", table.concat(addresses, " "), "\n",
+        "The server of a key:  slatectl fleet where KEY", option, "\n",
+        "To end the fleet:     slatectl fleet down", option, "\n")
 end
 
 --- Exits with 0 when all of it is up.

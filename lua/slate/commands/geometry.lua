@@ -48,7 +48,7 @@ function M.declare(command)
         .. "Default: show"):args("?"):argname("VERB"):choices({ "show", "factor", "sizes", "auto", "pause", "resume",
         "revert" })
     command:argument("value", "The factor, the sizes, or how many classes at most."):args("?"):argname("VALUE")
-    command:flag("--force", "Change the sizes also when that saves little.")
+    command:flag("--force", "Change the sizes even when that saves little.")
     command:flag("--dry-run", "Show what the change is predicted to bring, and change nothing.")
     command:flag("--wait", "Wait until the change is complete.")
     command:option("--limit", "Wait at most this long. Default: 5m"):argname("TIME"):convert(units.parse_duration)
@@ -105,7 +105,7 @@ local function out_text(context, change, classes)
     end
     local advice = geometry.advice(change)
     if change.auto == "yes" then
-        head[#head + 1] = { "auto", "the sizes are fitted again when the items have become others" }
+        head[#head + 1] = { "auto", "the sizes are fitted again when the sizes of items change" }
     elseif advice then
         head[#head + 1] = { "advice", advice .. ": slatectl geometry auto" }
     end

@@ -72,8 +72,8 @@ local function out_text(context, rows)
         end
     end
     context:out_table(columns, cells)
-    context:out("EVICTED to OOM count since the start or the last reset; UNREAD: evicted and\n"
-        .. "never read; LAST: how long the item evicted last had not been used;\nEXP: expired and never read\n")
+    context:out("EVICTED to OOM: counted since the start or the last reset\nUNREAD: evicted without ever being read\n"
+        .. "LAST: how long the item evicted last had been unused\nEXP: expired without ever being read\n")
 end
 
 function M.run(context, parsed)

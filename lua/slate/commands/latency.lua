@@ -33,7 +33,7 @@ local function measure(client, line, count)
         elseif require("slate.wire.client").refusal(reply) then
             return false
         elseif reply:find("^VALUE") then
-            return nil, PROBE .. " is a key of this server: nothing can be told from reading it", "no"
+            return nil, PROBE .. " is a key of this server, and the measurement needs a key that is not there", "no"
         end
     end
     table.sort(times)
@@ -109,7 +109,8 @@ function M.run(context, parsed)
     for i, buckets in ipairs(parsed.dist and distributions or {}) do
         out_distribution(context, rows[i].command, buckets, rows[i].count)
     end
-    context:out("round trips from here, one at a time on one connection: network, server and\nslatectl together\n")
+    context:out("round trips from here, one at a time on one connection: the times are those of the\nnetwork, the "
+        .. "server and slatectl together\n")
     return 0
 end
 

@@ -24,7 +24,8 @@ local function evictions(client)
 end
 
 local function summary(tally, value_bytes)
-    local words = { ("stored %s of %s of values"):format(units.plural(tally.stored, "item"), units.bytes(value_bytes)) }
+    local words = { ("stored %s with %s of values"):format(units.plural(tally.stored, "item"),
+        units.bytes(value_bytes)) }
     local function add(count, text)
         if count > 0 then
             words[#words + 1] = units.count(count) .. " " .. text

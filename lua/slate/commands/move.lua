@@ -26,7 +26,7 @@ function M.declare(command)
         return units.parse_whole(text, 1)
     end)
     command:flag("--dry-run", "Check and explain the move, and tell what it will bring; send nothing.")
-    command:option("--interval", "With --dry-run: how long to look for that. Default: 10s, as every prediction")
+    command:option("--interval", "With --dry-run: how long to look at the server for the prediction. Default: 10s")
         :argname("TIME"):convert(units.parse_duration)
     command:flag("--wait", "Wait until the pages have moved, and verify it by the page counts.")
     witness.declare(command)
@@ -122,7 +122,7 @@ function M.run(context, parsed)
     end
     local sofar = { pages_wanted = plan.pages, pages_accepted = 0, busy_retries = 0 }
     context.summary = function()
-        return ("the server had accepted %d of %s, and goes on with what it accepted"):format(
+        return ("the server accepted %d of %s and goes on with those"):format(
             sofar.pages_accepted, units.plural(sofar.pages_wanted, "page move"))
     end
     local seen

@@ -6,7 +6,7 @@ function M.declare(command)
     command:option("--last", "Show only the last N moves."):argname("N"):convert(function(text)
         return require("slate.base.units").parse_whole(text, 1)
     end)
-    command:flag("--wide", "Show times in full, and what moves rescued, lost and took.")
+    command:flag("--wide", "Show full times, how many items each move rescued and lost, and how long it took.")
 end
 
 local function last_of(moves, count)
@@ -57,7 +57,8 @@ local function out_text(context, totals, moves, wide)
         local pages = require("slate.base.units").plural(totals.over_limit, "page")
         head[#head + 1] = { "limit", pages .. " still to be given back" }
     end
-    head[#head + 1] = { "so far", ("%s moved, %d at once; %d items rescued, %d lost; %d put back"):format(
+    head[#head + 1] = { "so far", ("%s moved, %d at once for a class with nothing left; %d items rescued, %d lost; "
+        .. "%d put back"):format(
         require("slate.base.units").plural(totals.pages_moved, "page"), totals.steals or 0,
         (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
     context:out(context:pairs(head))

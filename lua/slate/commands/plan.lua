@@ -25,7 +25,7 @@ function M.declare(command)
             return pair and { kind = "set", name = pair.name, value = pair.value }, problem
         end)
     command:option("--interval", "How long the policy and predictions of moves look at the server. "
-        .. "Default: 10s, as every prediction"):argname("TIME")
+        .. "Default: 10s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")
 end

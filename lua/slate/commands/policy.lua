@@ -127,9 +127,9 @@ local function test(context, one, words)
     if failed > 0 then
         return nil, ("policy %s fails %s of %d"):format(one.name, units.plural(failed, "check"), #report.checks), "no"
     elseif not context.json then
-        context:out(("policy %s is fine: %s held; %s and %s on %s that were made up\n"):format(one.name,
+        context:out(("policy %s is fine: %s passed; it made %s and %s on %s\n"):format(one.name,
             units.plural(#report.checks, "check"), units.plural(report.decisions, "decision"),
-            units.plural(report.moves, "move"), units.plural(report.servers, "server")))
+            units.plural(report.moves, "move"), units.plural(report.servers, "made-up server")))
     end
     return 0
 end
@@ -173,7 +173,7 @@ local function printer(context, name, clock_of)
                 context:out((" "):rep(#at), "  ", one.state, ": ", one.outcome, "\n")
             end
         end
-        local why = #decision.moves == 0 and (decision.why or "no reason given") or nil
+        local why = #decision.moves == 0 and (decision.why or "it gave no reason") or nil
         if why and why ~= last then
             context:out(("%s  nothing moves: %s\n"):format(at, why))
         end
@@ -268,7 +268,7 @@ local function live(context, one, running, parsed)
     if not taken then
         return nil, message, code
     elseif taken.mode then
-        context:say(("automove was %s and is off for as long as the policy runs"):format(taken.mode))
+        context:say(("automove was %s; it is off while the policy runs"):format(taken.mode))
     end
     local outcome = table.pack(pcall(live_on, context, client, who, one, running, parsed))
     local given_back = taken:give_back()
@@ -329,7 +329,7 @@ local function out_simulation(context, rows, fields)
         table.insert(columns, 3, { title = "HELD" })
     end
     context:out_table(columns, cells)
-    context:out(by_trace and ("%s a row; lost: live items that the moves cost, which are among those evicted\n"):format(
+    context:out(by_trace and ("each row: %s; LOST: live items that page moves cost, counted in EVICTED, too\n"):format(
         units.plural(rows[1].requests, "request")) or
         units.plural(fields.snapshots, "snapshot") .. "; hits and evictions of policies are estimates by curves\n")
     return 0
@@ -342,7 +342,7 @@ local function simulate_trace(context, parsed, chosen)
         words[#words + 1] = word
     end
     if parsed.trace == "-" then
-        return nil, "a trace that is played several times has to be a file", "usage"
+        return nil, "the trace is played several times, so it must be a file", "usage"
     end
     local grid = { program = context.bin_dir .. "/slated", trace = parsed.trace, sizes = parsed.memory or TRACE_MEMORY,
         words = words }

@@ -18,7 +18,8 @@ function M.declare(command)
     command:option("--for", "Stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:flag("--append", "Continue a recording that exists.")
     command:flag("--whole", "Write every snapshot whole, as to standard output, and not only what changed.")
-    command:option("--recording", "Ask no server: write out whole what this recording holds."):argname("FILE")
+    command:option("--recording", "Read this recording instead of a server, and write its snapshots "
+        .. "whole."):argname("FILE")
 end
 
 local function open_writer(parsed)
@@ -46,7 +47,7 @@ local function expand(context, parsed)
     if not writer then
         return nil, message, code
     elseif skipped > 0 then
-        context:say(units.plural(skipped, "line") .. " of it are no snapshots and were skipped")
+        context:say(("skipped %s of the recording that are no snapshots"):format(units.plural(skipped, "line")))
     end
     return 0
 end

@@ -14,9 +14,9 @@ function M.declare(command)
     command:argument("sources", "Recordings, or servers to sample; the servers of -s when there are none."):args("*")
         :argname("FILE|SERVER")
     command:option("-o --output", "The page to write. Default: standard output, if it is no terminal."):argname("FILE")
-    command:option("--from", "Tell of what happened from this time on (UTC): 14:05, 2026-11-25 14:05:30, or +5m from "
+    command:option("--from", "Begin at this time (UTC): 14:05, 2026-11-25 14:05:30, or +5m from "
         .. "the beginning of the recording."):argname("TIME"):convert(moments.parse)
-    command:option("--to", "Tell of what happened until this time."):argname("TIME"):convert(moments.parse)
+    command:option("--to", "End at this time."):argname("TIME"):convert(moments.parse)
     command:option("--for --duration", "How long to sample servers. Default: 60s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--interval", "Time between two samples of a server. Default: 1s"):argname("TIME")
@@ -205,7 +205,7 @@ local function kind_of(sources)
         files = files + (is_file(name) and 1 or 0)
     end
     if files > 0 and files < #sources then
-        return nil, "a report is of recordings or of servers, not of both at once"
+        return nil, "a report is about recordings or about servers, not both"
     end
     return files > 0 and "files" or "servers"
 end

@@ -95,7 +95,7 @@ end
 function M.run(context, parsed)
     local path = parsed.file or rules.path()
     if not path then
-        return nil, "there is no place for rules: name a file, or set HOME or SLATE_RULES", "usage"
+        return nil, "no file of rules is known: name one, or set HOME or SLATE_RULES", "usage"
     end
     local own, message, code = rules.open(path, { log = function(text) context:say("rules: " .. text) end })
     if not own then

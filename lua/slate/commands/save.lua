@@ -74,7 +74,7 @@ end
 
 function M.run(context, parsed)
     if parsed.file == "-" and context.json then
-        return nil, "save - writes the items to standard output, where no JSON can stand beside them", "usage"
+        return nil, "save - writes the items to standard output: it takes no --json", "usage"
     end
     local client, message, code = context:open() -- before the file: no server, no file
     if not client then

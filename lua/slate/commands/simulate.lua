@@ -20,12 +20,13 @@ function M.declare(command)
     command:argument("trace", "A file of `key` or `key size` lines, gzip'd or not; -: standard input."):argname("TRACE")
     command:option("--policy", "Policies to compare, separated by commas. Default: all"):argname("NAMES")
     command:option("--memory", "Memory limits, separated by commas. Default: " .. DEFAULT_MEMORY):argname("SIZES")
-    command:option("--objects", "Instead: caches of so many objects of equal size; 10% is a share of the keys.")
+    command:option("--objects", "Instead of --memory: caches of so many objects of one size; 10% is a share of the "
+        .. "keys.")
         :argname("SIZES")
     command:option("-o --output", "Draw the miss ratio against the size into FILE.png, .svg, .html, .sixel or .txt.")
         :argname("FILE")
-    command:option("--width", "Of the chart, in pixels or characters."):argname("N"):convert(pixels)
-    command:option("--height", "Of the chart, in pixels or characters."):argname("N"):convert(pixels)
+    command:option("--width", "The width of the chart, in pixels or characters."):argname("N"):convert(pixels)
+    command:option("--height", "The height of the chart, in pixels or characters."):argname("N"):convert(pixels)
     command:option("--processes", "At most so many at once. Default: one a core"):argname("N"):convert(processes)
     command:option("--with", "Further options of slated: --with='-f 1.5 --value-bytes 100'."):argname("OPTIONS")
 end
@@ -57,7 +58,7 @@ end
 -- What would be found out only after the work was done.
 local function check(parsed)
     if parsed.objects and parsed.memory then
-        return nil, "--memory and --objects exclude each other: caches are of one kind", "usage"
+        return nil, "--memory and --objects exclude each other", "usage"
     elseif parsed.output then
         local terminal, problem = require("slate.chart.draw").terminal_for(parsed.output)
         if not terminal then

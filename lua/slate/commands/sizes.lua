@@ -9,7 +9,7 @@ local BAR_COLUMNS <const> = 30
 
 function M.declare(command)
     command:option("--from", "Where the sizes come from: sizehist (slated), sizes (memcached with -o track_sizes) or "
-        .. "metadump (a bounded dump of keys). Default: the first of the former two that answers")
+        .. "metadump (a bounded dump of keys). Default: sizehist, else sizes")
         :choices(require("slate.facts.sizehist").SOURCES):argname("SOURCE")
     command:flag("--buckets", "Show every size, not only the classes.")
 end

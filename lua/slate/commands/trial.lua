@@ -12,7 +12,8 @@ function M.declare(command)
     command:argument("settings", "What to try: NAME=VALUE, as for set."):args("+"):argname("NAME=VALUE")
         :convert(function(text) return require("slate.commands.set").parse_pair(text) end)
     command:option("--for", "How long. Default: 1m"):argname("TIME"):convert(units.parse_duration):target("for_s")
-    command:option("--guard", "Go back at once beyond this change: ev+20%, ev+100, loss+20%, oom+0 or hit-2 (points); "
+    command:option("--guard", "Go back at once when a figure changes by more: ev+20%, ev+100, loss+20%, oom+0 or "
+        .. "hit-2 (points); "
         .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
         :convert(guard.parse)
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
@@ -52,7 +53,7 @@ end
 
 function M.run(context, parsed)
     if parsed.for_s == 0 then
-        return nil, "a trial of no time shows nothing: --for takes more than 0", "usage"
+        return nil, "--for takes more than 0: a trial needs some time", "usage"
     end
     local client, message, code = context:open()
     if not client then
@@ -84,7 +85,7 @@ function M.run(context, parsed)
         return nil, sentence, why
     end
     report(context, base, last, sentence and "taken back: " .. sentence
-        or "the time is over and no guard was crossed: taken back\n--keep keeps such settings")
+        or "the time is over and no guard was crossed: the settings are taken back\n--keep would have kept them")
     return (failed > 0 or sentence) and 1 or 0
 end
 

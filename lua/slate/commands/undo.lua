@@ -6,7 +6,7 @@ local steps = require "slate.act.steps"
 local M = {}
 
 function M.declare(command)
-    command:argument("id", "One change. Default: all that the last command changed at the server, and that was not "
+    command:argument("id", "The number of one change. Default: all changes of the last command that was not "
         .. "taken back"):args("?"):argname("ID")
         :convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
     command:flag("--force", "Take a setting back also when somebody changed it since.")
@@ -22,7 +22,7 @@ local function way_past(entries, stuck)
         local entry = entries[i]
         if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry)
             and audit.last_undone(entries, entry.server, entry.id) then
-            return ("; for the change before it: slatectl undo %d"):format(entry.id)
+            return ("; to take back the change before it: slatectl undo %d"):format(entry.id)
         end
     end
     return ""
@@ -46,7 +46,7 @@ local function take_back(context, client, entry, force)
     local words, id, why = steps.take_back(context, client, entry, force)
     if not words then
         if id:find("somebody changed it since", 1, true) then
-            id = ("%s; --force goes back to %s all the same"):format(id, entry.was)
+            id = ("%s; --force goes back to %s anyway"):format(id, entry.was)
         end
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end
@@ -78,7 +78,8 @@ local function take_all_back(context, list, parsed)
         local one
         one, message, code = take_back(context, client, list[i], parsed.force)
         if not one then
-            return nil, #done > 0 and ("%s (%d of %d were)"):format(message, #done, #list) or message, code, list[i]
+            message = #done > 0 and ("%s (%d of %d changes were taken back)"):format(message, #done, #list) or message
+            return nil, message, code, list[i]
         end
         done[#done + 1] = one
     end

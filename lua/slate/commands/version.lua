@@ -38,7 +38,8 @@ local function out_text(context, who, list)
     if not who then
         return
     end
-    local what = who.slated and ("slated %s, in memcached's place as %s"):format(who.slated, who.version)
+    local what = who.slated and ("slated %s, which tells clients that it is memcached %s"):format(who.slated,
+        who.version)
         or "memcached " .. who.version
     context:out(context.server.name, " is ", what, "\n")
     for _, row in ipairs(list) do

@@ -40,9 +40,9 @@ local function out_text(context, rows, total, count)
             .. ": the ends of chunks that hold an item" },
         { "page tails", units.bytes(total.tail_bytes) .. share(total.tail_bytes, held)
             .. ": the ends of pages, too short for a chunk" },
-        { "free chunks", units.bytes(total.free_bytes) .. ": theirs alone, until their page moves" },
-        { "free pages", units.bytes(total.pool_bytes) .. ": any class may have them" },
-        { "beside", ("%s index, %s buffers of connections: outside the limit of %s"):format(
+        { "free chunks", units.bytes(total.free_bytes) .. ": only their class can use them, until the page moves" },
+        { "free pages", units.bytes(total.pool_bytes) .. ": any class may take them" },
+        { "besides", ("%s index, %s buffers of connections: outside the limit of %s"):format(
             units.bytes(total.index_bytes), units.bytes(total.buffer_bytes), units.bytes(total.limit_bytes)) },
     }
     context:out(context:pairs(lines))

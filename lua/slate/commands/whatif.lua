@@ -28,7 +28,7 @@ local function out_text(context, totals, policies, classes)
     context:out(context:pairs({
         { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto" or "") },
         { "hits", (totals.windows or 0) > 0 and units.percent(totals.real_hit_ratio, 2)
-            .. " lately, measured; others by miniatures" or "not counted yet" },
+            .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },
         { "sample", ("%s of the keys, %s lost of %s records"):format(units.percent(totals.rate or 0, 3),
             units.count(totals.records_dropped or 0), units.count(totals.records or 0)) },

@@ -75,7 +75,7 @@ local function histogram_of(client, now, source)
     if not histogram then
         return nil, message, code
     elseif histogram.items == 0 then
-        return nil, "this server holds no item to judge by", "no"
+        return nil, "this server holds no item: chunk sizes cannot be judged", "no"
     end
     return histogram
 end
@@ -83,7 +83,8 @@ end
 local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
     local saved = judged.waste_ratio - best.waste_ratio
     if saved < NO_GAIN then
-        return "leave the chunk sizes as they are, they are as good" .. (by_itself and "" or ". The best would be")
+        return "leave the chunk sizes as they are: they are as good as the best ones" .. (by_itself and ""
+            or ", which are")
     elseif by_itself then
         return ("other sizes would save %s of %s: leave that to the server, which fits its sizes by itself "
             .. "(slab_geometry_auto) where it holds 2 %% more items, and a page more"):format(
@@ -95,14 +96,14 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
         words = words .. (", -f %.2f alone %s"):format(factor,
             units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
     end
-    return words .. (now.slated and "; a slated changes while it serves:" or "; memcached takes them at its start:")
+    return words .. (now.slated and "; slated changes them while it serves:" or "; memcached takes them at its start:")
         .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
 end
 
 -- What to say of a server of more classes with items than its limit has pages.
 local function over_limit_text(now, over)
     return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
-        units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":")
+        units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
 end
 
 -- Whether the server fits its sizes by itself, so that nothing need be asked for.
@@ -173,7 +174,7 @@ function M.sizes(context, client, options)
             { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
                 units.bytes(histogram.item_bytes or histogram.bytes)) },
             { "known from", histogram.source .. ": " .. histogram.why },
-            { "sizes to come", ("of sizes that no item has yet the best would waste %s on average, %s at most"):format(
+            { "sizes to come", ("for items of other sizes the best ones would waste %s on average, %s at most"):format(
                 units.percent(unseen), units.percent(unseen_most)) },
         },
         table = {
@@ -226,11 +227,11 @@ local function memory_without_curve(context, client, options)
         commands = { "slatectl simulate TRACE --memory 32m,64m,128m" }, evictions = evicted,
     }
     if evicted == 0 then
-        advice.text = "nothing was evicted yet: what it has is enough for what it was asked to hold. How much less "
-            .. "would do needs a miss-ratio curve (needs slated), or a trace:"
+        advice.text = "nothing was evicted yet: the memory is enough. How much less would do is told by a miss-ratio "
+            .. "curve (needs slated) or by a trace:"
     else
-        advice.text = ("%s of what it evicted had never been read. How many hits more memory would bring needs a "
-            .. "miss-ratio curve (needs slated), or a trace:"):format(
+        advice.text = ("%s of the evicted items had never been read. How many hits more memory would bring is told by "
+            .. "a miss-ratio curve (needs slated) or by a trace:"):format(
             units.percent((general.evicted_unfetched or 0) / evicted))
     end
     return advice
@@ -255,14 +256,14 @@ end
 -- What a hit ratio that is asked for needs: a text and a command.
 local function for_target(percent, target, most)
     if not target then
-        return ("%g %% of hits are out of reach: no memory that is told of brings more than %s"):format(percent,
+        return ("%g %% of hits are out of reach: the most memory that the curve covers brings %s"):format(percent,
             units.percent(most, 2))
     end
     return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), "slatectl set maxbytes "
         .. math.ceil(target / MIB) * MIB
 end
 
---- How much memory is worth its while, by slate.judge.outlook. Never more while a class starves: that one lacks pages
+--- How much memory is worth having, by slate.judge.outlook. Never more while a class starves: that one lacks pages
 -- that others have.
 function M.memory(context, client, options)
     local curve, message, code = foresight.curve(client)
@@ -403,8 +404,8 @@ local function right_mode(mode, spread)
     if mode == "utility" then
         return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
     elseif not spread then -- one class, or ages that are not known: nothing to compare
-        return ("%s: the ages of evicting classes cannot be compared, for fewer than two have any; whether one starves "
-            .. "shows once the cache has been full for a minute"):format(mode == "off" and "automove is off"
+        return ("%s: fewer than two classes evict items of a known age, so nothing can be compared; look again when "
+            .. "the cache has been full for a minute"):format(mode == "off" and "automove is off"
             or (mode or "automove") .. " is on")
     elseif mode == "off" then
         return "automove is off, and evicting classes are about equally old: nothing needs to move; leave it as it is"

@@ -60,7 +60,7 @@ local function help_starving(advice, one, worst, curves)
     advice.text = ("class %d starves: it evicts %s items a second, which live %s, while class %d %s. %s"):format(
         worst.id, units.rate(worst.mean_evicted_per_s), units.age(worst.life_s), giver,
         starving.has_spare(free_pages) and "has " .. units.plural(free_pages // 1, "free page")
-            or "keeps its own " .. units.age(keeps_s), promise_in_words(pages, made, why))
+            or "keeps its items " .. units.age(keeps_s), promise_in_words(pages, made, why))
     advice.commands = made and predict.promise(made) == "loss" and {} or { move .. " --dry-run", move .. " --verdict" }
 end
 

@@ -28,7 +28,7 @@ function CHECKS.out_of_memory(about, add)
         end
     end
     if about.settings.evictions == "off" then
-        add("warning", "it was started with -M: when it is full it refuses stores instead of evicting",
+        add("warning", "the server was started with -M: when it is full, it refuses stores instead of evicting",
             "start it without -M, unless a refused store is what you want")
     end
 end
@@ -57,9 +57,9 @@ local function against_held(about, over)
             or about.now.slated and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
             or "start it with fewer classes (a larger -f), or with -m %d or more"):format(over.classes)
     elseif about.settings.slab_reassign == false then
-        return "it was started without slab_reassign, so no page is given back: start it again"
+        return "the server was started without slab_reassign, so no page is given back: restart it"
     elseif about.now.slated then
-        return "it gives pages back by itself: slatectl moves tells whether it gets on"
+        return "slated gives pages back by itself: slatectl moves tells how far it is"
     end
     return "memcached gives back only what is moved to the pool: slatectl move SRC 0"
 end
@@ -70,7 +70,7 @@ function CHECKS.held(about, add)
         return
     end
     local severity = over.is_falling and "note" or over.over_ratio >= HELD_CRITICAL_RATIO and "critical" or "warning"
-    add(severity, ("it holds %s of memory, %s more than its limit of %s%s"):format(units.bytes(over.held_bytes),
+    add(severity, ("the server holds %s of memory, %s more than its limit of %s%s"):format(units.bytes(over.held_bytes),
         units.percent(over.over_ratio), units.bytes(over.limit_bytes),
         over.is_by_classes and (": each of %d classes keeps a page"):format(over.classes)
             or over.is_falling and ", and gives it back" or ""), against_held(about, over), "memory.held")
@@ -85,14 +85,15 @@ function CHECKS.process(about, add)
     local limit, asked = process.items_limit or 0, process.items_asked or 0
     local is_less = (process.process_limit or 0) > 0 and limit < asked * (1 - PROCESS_SHARE_RATIO)
     if is_less and process.items >= limit then
-        add("note", ("items may take %s of the %s that were asked for: the process may have %s, and the rest of it "
-            .. "takes or may take the others"):format(units.bytes(limit), units.bytes(asked),
+        add("note", ("items may take %s of the %s asked for: the process is limited to %s, and its other parts take "
+            .. "the rest"):format(units.bytes(limit), units.bytes(asked),
             units.bytes(process.process_limit)),
             "raise process_memory, or lower what connections may take (-c, read_buf_mem_limit): "
             .. "slatectl stats memory")
     end
     if (process.group_pressure or 0) >= PRESSURE_LEAST_PERCENT then
-        add("warning", ("its control group waits for memory %.0f%% of the time"):format(process.group_pressure),
+        add("warning", ("the server's control group waits for memory %.0f%% of the time"):format(
+            process.group_pressure),
             "give the group more memory, or slated less: slatectl set process_memory=SIZE")
     end
 end
@@ -113,7 +114,7 @@ function CHECKS.starving(about, add)
             add("warning", ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(
                 row.id, units.rate(row.mean_evicted_per_s), units.age(row.life_s), giver.id,
                 starving.has_spare(free) and "has " .. units.plural(free, "free page")
-                    or "keeps its own " .. units.age(kept_s)),
+                    or "keeps its items " .. units.age(kept_s)),
                 advice[tostring(row.id)] or "slatectl advise automove", "starving", row.id)
         end
     end
@@ -161,13 +162,13 @@ function CHECKS.moves(about, add)
         local back = move.to .. " " .. move.from
         if seen[back] and move.from ~= 0 and move.to ~= 0 and not pairs_seen[back] then
             pairs_seen[back], pairs_seen[move.from .. " " .. move.to] = true, true
-            add("warning", ("pages go to and fro between class %s and class %s"):format(move.from, move.to),
+            add("warning", ("pages move back and forth between class %s and class %s"):format(move.from, move.to),
                 against_ping_pong(about), "page_moves")
         end
         seen[move.from .. " " .. move.to] = true
     end
     if about.settings.slab_automove == 2 and not about.now.slated then
-        add("warning", "automove 2 moves a page at every eviction: memcached means it for moments only",
+        add("warning", "automove 2 moves a page at every eviction: it is meant for short whiles only",
             "slatectl automove 1")
     end
 end
@@ -221,10 +222,10 @@ function CHECKS.expired(about, add)
         return
     end
     local evicts = (about.per_s.evictions or 0) > 0
-    add(evicts and "warning" or "note", ("%s of %s have expired, and still take memory%s"):format(
+    add(evicts and "warning" or "note", ("%s of %s have expired and still take memory%s"):format(
         units.count(expired), units.plural(items, "item"), evicts and " while others are evicted" or ""),
-        about.settings.lru_crawler == false and "let it look for them: slatectl set lru_crawler yes"
-            or "it frees them when its crawler comes by, or when their chunks are needed", "expired_unread")
+        about.settings.lru_crawler == false and "let the crawler look for them: slatectl set lru_crawler yes"
+            or "the server frees them when its crawler comes by or when their chunks are needed", "expired_unread")
 end
 
 --- The checks by their names (slate.judge.doctor has their order).

@@ -23,24 +23,24 @@ end
 function CHECKS.restart(about, add)
     local restart = about.course and about.course:restarted()
     if restart then
-        add("warning", ("it restarted %s ago%s"):format(units.age(restart.ago_s), (restart.items or 0) > 0
+        add("warning", ("the server restarted %s ago%s"):format(units.age(restart.ago_s), (restart.items or 0) > 0
             and " and lost " .. units.plural(restart.items, "item") or ""),
-            "find who ended it, in its log or the system's", "uptime")
+            "look in its log and in the system's log for what ended it", "uptime")
     end
 end
 
 function CHECKS.young(about, add)
     local up_s = about.course and about.course:young_s()
     if up_s then
-        add("note", ("it started %s ago: hits are few until it has filled"):format(units.age(up_s)),
-            "look again when it has filled", "uptime")
+        add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
+            "look again when the server has filled", "uptime")
     end
 end
 
 function CHECKS.traffic(about, add)
     local stopped = about.course and about.course:stopped()
     if stopped then
-        add("warning", ("nothing asks it any more: no request in %s, %s a second before"):format(
+        add("warning", ("nothing asks the server any more: no request in %s, %s a second before"):format(
             units.age(stopped.for_s), units.rate(stopped.was_per_s)),
             "look for clients that went away: slatectl conns", "ops")
     end
@@ -51,8 +51,8 @@ function CHECKS.hits_fell(about, add)
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.starves and "a class starves: feed it first"
-                or (about.per_s.evictions or 0) > 0 and "see what was stored of late: slatectl top, slatectl moves"
-                or "it evicts nothing, so keys were deleted, have expired, or are new ones", "hit_ratio")
+                or (about.per_s.evictions or 0) > 0 and "see what was stored lately: slatectl top, slatectl moves"
+                or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
 end
 
@@ -62,7 +62,7 @@ function CHECKS.connections(about, add)
         math.tointeger(general.max_connections) or math.tointeger(about.settings.maxconns)
     if (about.per_s.listen_disabled_num or 0) > 0 or general.accepting_conns == 0
         or (about.per_s.rejected_connections or 0) > 0 then
-        add("critical", ("it turns connections away: %s of %s are open"):format(open or "-",
+        add("critical", ("the server turns connections away: %s of %s are open"):format(open or "-",
             limit or "-"), "start it with a larger -c, or find who keeps connections: slatectl conns",
             "refused_connections")
     elseif limit and (open or 0) > limit * CONNECTIONS_MOST_RATIO then
@@ -74,7 +74,7 @@ end
 -- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
 local function against_few_hits(about)
     if (about.per_s.evictions or 0) == 0 then
-        return "it evicts nothing, so memory is not why: are keys stored before they are read?"
+        return "nothing is evicted, so memory is not the reason: are keys stored before they are read?"
     elseif about.starves then
         return "a class starves: feed it first"
     elseif about.curve then
@@ -94,14 +94,14 @@ function CHECKS.hits(about, add)
     local lately = lately_of(about)
     if lately.hit_ratio and lately.hit_ratio < HITS_LEAST_RATIO and lately.reads >= HITS_LEAST_READS then
         add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
-            lately.for_s < HITS_SHORT_S and (", by %s of traffic only"):format(units.age(lately.for_s)) or ""),
+            lately.for_s < HITS_SHORT_S and (", judged by %s of traffic"):format(units.age(lately.for_s)) or ""),
             against_few_hits(about), "hit_ratio")
     end
 end
 
 function CHECKS.log(about, add)
     if (about.per_s.log_worker_dropped or 0) > 0 or (about.per_s.log_watcher_skipped or 0) > 0 then
-        add("note", "events are lost to those who watch", "watch fewer kinds of events")
+        add("note", "programs that watch the server lose events", "watch fewer kinds of events")
     end
 end
 

@@ -104,7 +104,7 @@ function CHECKS.storage_unread(about, add)
     local seen = seen_of(about)
     if seen and positive(seen.skipped_objects_per_s) then
         add("note", ("compaction drops %s objects a second that were not read lately"):format(
-            units.rate(seen.skipped_objects_per_s)), "so ext_drop_unread wants it; when hits fall by it, give ext_path "
+            units.rate(seen.skipped_objects_per_s)), "ext_drop_unread asks for this; when hits fall, give ext_path "
             .. "more room, or slatectl set ext_drop_unread no", "extstore.compaction")
     end
 end
@@ -140,7 +140,7 @@ function CHECKS.storage_idle(about, add)
         end
     end
     local is_small = small > large
-    add("note", ("it evicts %s items a second from memory while %s of flash are free"):format(
+    add("note", ("the server evicts %s items a second from memory while %s of flash are free"):format(
         units.rate(about.per_s.evictions), units.plural(seen.pages_free, "page")), is_small
         and ("most are smaller than ext_item_size (%d): write smaller ones, or give memory more room"):format(least)
         or "writing does not keep up: keep more memory free, slatectl set slab_automove_freeratio; or start it with "

@@ -99,7 +99,7 @@ function M.policy(whatif, about)
         return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
             totals.policy) }
     elseif totals.auto == 1 then
-        return { best = best.policy, text = ("%s would hit %.1f points more than %s: auto sees to it"):format(
+        return { best = best.policy, text = ("%s would hit %.1f points more than %s: auto switches to it"):format(
             best.policy, best.difference * 100, totals.policy) }
     elseif not about.evicts then
         return { best = best.policy, text = "nothing is evicted: no policy would hit more" }

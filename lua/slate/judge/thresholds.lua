@@ -52,7 +52,7 @@ M.FIGURES = {
         local rates = a.per_s
         return rates.rejected_connections or rates.listen_disabled_num
     end },
-    { name = "spread", what = "longest by shortest life of what classes evict",
+    { name = "spread", what = "the longest life of evicted items, divided by the shortest, over the classes",
         get = function(a)
             return a.overview.evictions_per_s and (starving.spread(a.rows) or 1)
         end },

@@ -142,7 +142,7 @@ local function of_slated(add, one, asked)
     add(("pages moved %s, given up %s; items rescued %s, lost %s"):format(units.count(totals.pages_moved),
         units.count(totals.given_up), units.count(totals.rescues), units.count(totals.evicted)))
     if totals.last_busy and totals.last_busy ~= "none" then
-        add("an item could last not be moved: " .. totals.last_busy)
+        add("the last item that could not be moved: " .. totals.last_busy)
     end
     if view.automove_mode(one.now) == "off" then
         add("nobody moves pages but you: t changes that, m moves pages", any_starves(one.rows) and "bad")

@@ -261,7 +261,7 @@ local function outcome_of(source, file, i)
     elseif problem then
         return problem
     elseif short_words(moves) ~= check.moves then
-        return ("moves are '%s', not '%s' (%s)"):format(short_words(moves), check.moves, said or "no reason given")
+        return ("moves are '%s', not '%s' (%s)"):format(short_words(moves), check.moves, said or "it gave no reason")
     elseif check.says and not (said or ""):find(check.says, 1, true) then
         return ("it says '%s', not '%s'"):format(said or "", check.says)
     end

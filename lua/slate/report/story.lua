@@ -245,7 +245,7 @@ function M.of(list, options)
     local span = M.between(list, options.from_s or list[1].time_s, options.to_s or list[#list].time_s)
     local last = span[#span]
     if not last then
-        return nil, ("%s has no snapshot between these times: it goes from %s to %s UTC"):format(
+        return nil, ("%s has no snapshot between these times: the recording goes from %s to %s UTC"):format(
             list[1].server or "the recording", os.date("!%Y-%m-%d %H:%M:%S", list[1].time_s // 1),
             os.date("!%Y-%m-%d %H:%M:%S", list[#list].time_s // 1))
     end

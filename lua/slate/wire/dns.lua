@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Names looked up: SRV records and addresses, by asking name servers. How a message gets there is the caller's, so that
--- slatectl and slatetop look up alike.
+--- Names looked up: SRV records and addresses, by asking name servers. How a message gets there is the caller's:
+-- so slatectl and slatetop look up alike.
 --
 -- A question goes out as one datagram to each name server in turn, twice at most; an answer that is cut off is asked
 -- for again by TCP. The name is taken as it stands: there is no search list. Messages: RFC 1035; SRV: RFC 2782.

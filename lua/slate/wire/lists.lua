@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Words that stand for many servers: dns:NAME:PORT, srv:NAME and file:PATH. How names are looked up and files are read is
--- the caller's: see the ways of slate.wire.dns.
+--- Words that stand for many servers: dns:NAME:PORT, srv:NAME and file:PATH. The caller tells
+-- how names are looked up and files are read: see the ways of slate.wire.dns.
 local dns = require "slate.wire.dns"
 local units = require "slate.base.units"
 
@@ -42,16 +42,16 @@ local function servers_of_records(one, ways)
     local list, message = dns.services(one.host, ways)
     local servers = list and {}
     for i, record in ipairs(list or {}) do
-        local host, problem = record.host, nil
+        local host = record.host
         if ways.environment("SLATE_RESOLVER") then
-            host, problem = looked_up(host, ways)
+            host, message = looked_up(host, ways)
             if not host then
-                return nil, problem, "connect"
+                return nil, message, "connect"
             end
         end
         servers[i], message = with_port(host, record.port)
         if not servers[i] then
-            return nil, ("%s names a server that is none: %s"):format(one.host, message), "connect"
+            return nil, ("%s names a wrong server: %s"):format(one.host, message), "connect"
         end
     end
     return servers, message, "connect"
@@ -92,8 +92,8 @@ end
 
 local KINDS <const> = { dns = servers_of_name, srv = servers_of_records, file = servers_of_file }
 
---- A word that stands for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or path };
--- nil when it is none of these; nil and a message when it is a wrong one.
+--- A word that stands for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or
+-- path }; nil when it is none of these; nil and a message when it is a wrong one.
 function M.parse(word)
     local kind, rest = word:match("^(%l+):(.+)$")
     if not KINDS[kind or ""] then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Looking names up by luasocket: what slate.wire.dns asks goes out here. With SLATE_RESOLVER=HOST:PORT (such as Consul's
--- 127.0.0.1:8600) that name server is asked for everything. Waits pass the turn to other tasks.
+--- Looking names up by luasocket: what slate.wire.dns asks goes out here. With SLATE_RESOLVER=HOST:PORT (such as
+-- Consul's 127.0.0.1:8600) that name server is asked for everything. Waits pass the turn to other tasks.
 local clock = require "slate.base.clock"
 local dns = require "slate.wire.dns"
 local together = require "slate.wire.together"
