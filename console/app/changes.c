@@ -53,9 +53,8 @@ void propose_undo(struct app *app, uint64_t now_ms) {
 }
 
 void propose_redo(struct app *app, uint64_t now_ms) {
-    char why[NOTE_BYTES] = "nothing was undone from here that could be done again";
-    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model,
-                                             &app->taken, why, sizeof why)) {
+    char why[NOTE_BYTES] = "no change was undone from here that could be made again";
+    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model, &app->taken, why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review_taken(app, true, now_ms);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_LEAST = 12 };
+enum { HOST_LEAST = 12, WORDS_LEAST = 30, TRENDS_WIDTH = 2 * (FLEET_TREND + 1) };
 
 const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
     [FLEET_HOST] = {"SERVER", "server", 0, 0, "the address of the server"},
@@ -70,6 +70,9 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
         row.value[FLEET_HIT] = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
         row.value[FLEET_EVICTIONS] = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
         row.value[FLEET_AGE] = youngest_tail(model, now);
+        row.hits_count = model_history(model, METRIC_HIT_RATIO, row.hits, FLEET_TREND);
+        row.evictions_count = model_history(model, METRIC_EVICTIONS, row.evictions, FLEET_TREND);
+        cells_cut_spikes(row.evictions, row.evictions_count);
     }
     row.value[FLEET_CONNS] = model_metric(model, METRIC_CONNECTIONS);
     row.value[FLEET_RTT] = model_metric(model, METRIC_REPLY_MS);
@@ -260,6 +263,11 @@ static void draw_host(const char *name, struct cells *cells, int y, int x, int w
     }
 }
 
+/* Whether the trends fit behind the columns, which end at x. */
+static bool has_trends(struct rect area, int x) {
+    return area.x + area.width - x > TRENDS_WIDTH;
+}
+
 static void draw_row(const struct fleet_row *row, const bool shown[FLEET_COLUMNS], int host_width,
                      uint64_t now_ms, struct cells *cells, int y, struct rect area) {
     static const char *const marks[] = {"!", "●", " ", " "}; /* by severity */
@@ -293,7 +301,14 @@ static void draw_row(const struct fleet_row *row, const bool shown[FLEET_COLUMNS
                              fleet_text(row, (enum fleet_column)i, text));
         }
     }
-    if (area.x + area.width - x > 30) {
+    if (has_trends(area, x)) {
+        cells_graph(cells, (struct rect){y, x + 1, 1, FLEET_TREND}, STYLE_GRAPH, row->hits, row->hits_count, 0);
+        x += FLEET_TREND + 1;
+        cells_graph(cells, (struct rect){y, x + 1, 1, FLEET_TREND}, STYLE_GRAPH, row->evictions,
+                    row->evictions_count, 0);
+        x += FLEET_TREND + 1;
+    }
+    if (area.x + area.width - x > WORDS_LEAST) {
         cells_text_fit(cells, y, x + 2, area.x + area.width - x - 2,
                        row->severity == SEVERITY_BAD ? STYLE_BAD : STYLE_DIM, row->words);
     }
@@ -315,6 +330,10 @@ static void draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS
             int width = fleet_columns[i].width;
             cells_hot(cells, (struct rect){area.y, x - width, 1, width}, HOT_SORT, (unsigned)i);
         }
+    }
+    if (has_trends(area, x)) {
+        cells_text_fit(cells, area.y, x + 1, FLEET_TREND, STYLE_HEADER, "HIT%, trend");
+        cells_text_fit(cells, area.y, x + FLEET_TREND + 2, FLEET_TREND, STYLE_HEADER, "EV/s, trend");
     }
 }
 

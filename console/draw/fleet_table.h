@@ -38,6 +38,8 @@ struct fleet_column_row {
 };
 extern const struct fleet_column_row fleet_columns[FLEET_COLUMNS];
 
+enum { FLEET_TREND = 12 }; /* samples of a trend */
+
 struct fleet_row {
     unsigned server; /* its place in the fleet */
     const struct model *model;
@@ -47,6 +49,8 @@ struct fleet_row {
     uint64_t retry_ms;
     double value[FLEET_COLUMNS]; /* NAN where unknown, and for HOST and VERSION */
     enum fleet_column odd;       /* the figure that FLEET_Z is about */
+    float hits[FLEET_TREND], evictions[FLEET_TREND]; /* the newest samples of both, oldest first */
+    int hits_count, evictions_count;
 };
 
 struct fleet_ui {
@@ -70,7 +74,8 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
 /* The sorted row under the cursor; rows are not empty. */
 unsigned fleet_row_at(const struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);
 
-/* Draws heads and sorted rows; the cursor's row is marked and scrolled to. */
+/* Draws heads and sorted rows, where there is room with the trends of hits and evictions and with words; the cursor's row
+ * is marked and scrolled to. */
 void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet_ui *ui,
                       uint64_t now_ms, struct cells *cells, struct rect area);
 #endif

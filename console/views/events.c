@@ -44,7 +44,7 @@ static void draw_watch(const struct watch_log *log, struct cells *cells, struct 
         return;
     }
     if (log->kept == 0) {
-        cells_text(cells, area.y + 1, area.x, STYLE_DIM, "nothing has come yet");
+        cells_text(cells, area.y + 1, area.x, STYLE_DIM, "no event has come yet");
     }
     for (int i = 0; i + 1 < area.height; i++) {
         const struct watch_line *line = watch_line(log, (unsigned)i);

@@ -56,7 +56,7 @@ static unsigned sum_flows(const struct move_list *moves, struct flow flows[FLOW_
 static void draw_flows(const struct move_list *moves, struct cells *cells, int y, int width) {
     struct flow flows[FLOW_PAIRS];
     unsigned count = sum_flows(moves, flows);
-    int x = cells_text(cells, y, 0, STYLE_DIM, count > 0 ? "pages moved of late " : "no move yet");
+    int x = cells_text(cells, y, 0, STYLE_DIM, count > 0 ? "pages moved lately " : "no move yet");
     for (unsigned i = 0; i < count; i++) {
         char text[48], pages[FORMAT_BYTES];
         bool goes_back = false;

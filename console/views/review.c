@@ -240,9 +240,10 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
     }
     const struct class_stats *stats = &now->classes[id];
     char size[FORMAT_BYTES], pages[FORMAT_BYTES], free_pages[FORMAT_BYTES], age[FORMAT_BYTES];
-    snprintf(out, out_bytes, "%s B chunks, %s pages, %s free, oldest item %s",
+    snprintf(out, out_bytes, "%s B chunks, %s page%s, %s free, oldest item %s",
              format_exact(size, stats->value[CLASS_chunk_size]),
              format_count(pages, stat_number(stats->value[CLASS_total_pages])),
+             stats->value[CLASS_total_pages] == 1 ? "" : "s",
              format_count(free_pages, floor(class_free_pages(stats))),
              format_age(age, stat_number(class_tail_age(stats))));
 }

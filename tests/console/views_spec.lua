@@ -146,7 +146,7 @@ for _, program in ipairs(servers) do
     it("draws curves and hot keys, or says that they need slated", function()
       open()
       screen:press("6")
-      screen:wait(is_slated and "other policies: miniatures beside today's" or "needs slated")
+      screen:wait(is_slated and "other policies: miniature caches beside the present policy" or "needs slated")
       screen:press("9")
       if is_slated then
         screen:wait("small1")

@@ -301,7 +301,7 @@ end
 function Acting:propose_redo()
     local top = self.redo[#self.redo]
     if not top then
-        return nil, "nothing was undone from here that could be done again"
+        return nil, "no change was undone from here that could be made again"
     end
     return self:propose(top, top.title)
 end
