@@ -1,12 +1,48 @@
 #include "app/changes.h"
 
 #include "app/clock.h"
+#include "views/marked.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LEAVE_STEP_MS = 20 };
+
+/* To each marked server that has not got the values yet; when one refuses now, those before it are changed and the others
+ * are not. */
+static void send_to_marked(struct app *app, uint64_t now_ms) {
+    const struct review *review = &app->ui.review;
+    char why[NOTE_BYTES], text[NOTE_BYTES];
+    unsigned sent = 0, changed, unchanged;
+    struct frame frame = make_frame(app, now_ms);
+    if (!marked_check(&frame, &app->ui, &review->plan, &changed, &unchanged, why, sizeof why)) {
+        show_message(app, why, now_ms); /* before anything is sent */
+        return;
+    }
+    for (unsigned i = 0; i < app->fleet.count; i++) {
+        struct session *session = app->fleet.list[i];
+        if (!app->ui.fleet.marked[i] ||
+            marked_ask(session->model, &review->plan, why, sizeof why) == MARKED_HAS_IT) {
+            continue;
+        }
+        if (!acting_begin(&session->acting, ACTING_CHANGE, &review->plan, &review->terms, session->model, now_ms,
+                          time(NULL), why, sizeof why)) {
+            snprintf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %.80s", sent, changed,
+                     model_server(session->model), why);
+            show_message(app, text, now_ms);
+            break;
+        }
+        sent++;
+    }
+    if (sent == changed) {
+        snprintf(text, sizeof text, "sent to %u marked server%s: Events (8) of each tells what came of it", sent,
+                 sent == 1 ? "" : "s");
+        show_message(app, text, now_ms);
+    }
+    app->ui.review.is_open = false;
+    tune_forget(&app->ui);
+}
 
 void send_reviewed(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
@@ -21,6 +57,8 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
         show_message(app, why, now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed: nothing was sent", now_ms);
+    } else if (review->is_for_marked) {
+        send_to_marked(app, now_ms);
     } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms,
                               app->open->model, now_ms, time(NULL), why, sizeof why)) {
         show_message(app, why, now_ms);

@@ -83,6 +83,9 @@ static void drop_left(struct app *app) {
     for (int place; (place = fleet_drop_left(&app->fleet, app->open)) >= 0;) {
         unsigned cursor = app->ui.fleet.cursor; /* 1 + place */
         app->ui.fleet.cursor = cursor > (unsigned)place + 1 ? cursor - 1 : cursor == (unsigned)place + 1 ? 0 : cursor;
+        bool *marked = app->ui.fleet.marked;
+        memmove(&marked[place], &marked[place + 1], SERVER_LIMIT - 1 - (size_t)place);
+        marked[SERVER_LIMIT - 1] = false;
         app->row_count = 0;
         app->is_dirty = true;
     }

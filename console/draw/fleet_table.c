@@ -268,12 +268,13 @@ static bool has_trends(struct rect area, int x) {
     return area.x + area.width - x > TRENDS_WIDTH;
 }
 
-static void draw_row(const struct fleet_row *row, const bool shown[FLEET_COLUMNS], int host_width,
+static void draw_row(const struct fleet_row *row, bool is_marked, const bool shown[FLEET_COLUMNS], int host_width,
                      uint64_t now_ms, struct cells *cells, int y, struct rect area) {
     static const char *const marks[] = {"!", "●", " ", " "}; /* by severity */
     static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_PLAIN};
     uint8_t style = (uint8_t)(row->is_up ? styles[row->severity] : STYLE_BAD);
     cells_text(cells, y, area.x, style, row->is_up ? marks[row->severity] : "!");
+    cells_text(cells, y, area.x + 1, STYLE_STRONG, is_marked ? "◆" : " ");
     int x = area.x + 2;
     draw_host(model_server(row->model), cells, y, x, host_width);
     x += host_width;
@@ -359,7 +360,7 @@ void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet
     }
     for (unsigned i = 0; i < height && ui->top + i < count; i++) {
         int y = area.y + 1 + (int)i;
-        draw_row(&rows[ui->top + i], shown, host_width, now_ms, cells, y, area);
+        draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width, now_ms, cells, y, area);
         cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW,
                   rows[ui->top + i].server);
         if (ui->top + i == at) {

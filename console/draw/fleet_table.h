@@ -56,6 +56,7 @@ struct fleet_row {
 struct fleet_ui {
     unsigned cursor; /* 1 + place in the fleet of the server under the cursor; 0: the first row */
     unsigned top;
+    bool marked[SERVER_LIMIT]; /* by its place in the fleet */
     bool has_order; /* sorted by a column; else worst first */
     enum fleet_column sort;
     bool is_ascending;

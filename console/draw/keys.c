@@ -44,6 +44,7 @@ const struct key_row key_rows[] = {
     {COMMAND_TOP, SCOPE_VIEWS | SCOPE_HELP, {KEY_TO_HOME, 'g'}, NULL, "first row"},
     {COMMAND_BOTTOM, SCOPE_VIEWS | SCOPE_HELP, {KEY_TO_END, 'G'}, NULL, "last row"},
     {COMMAND_OPEN_SERVER, SCOPE_FLEET, {KEY_RETURN}, "Open", "open the server under the cursor"},
+    {COMMAND_MARK_SERVER, SCOPE_FLEET, {'m'}, "Mark", "mark the server; a setting goes to all marked ones"},
     {COMMAND_FILTER, SCOPE_CLASSES, {F(4), '\\', '/'}, "Filter",
      "show some classes: ev>0 size>=1000, or a number"},
     {COMMAND_OPEN_CLASS, SCOPE_CLASSES | SCOPE_PAGES | SCOPE_CURVES, {KEY_RETURN}, "Class",

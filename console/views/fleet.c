@@ -3,6 +3,7 @@
 #include "views/view.h"
 
 #include "facts/format.h"
+#include "views/marked.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,8 +95,12 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     draw_pool(frame, rows, count, cells, y++, area.width);
     if (foot == POOL_ROWS) {
         draw_selected(&rows[fleet_row_at(rows, count, &ui->fleet)], cells, y++, area.width);
-        cells_text_fit(cells, y, 0, area.width, STYLE_DIM,
-                       "Enter opens the server under the cursor, 7 comes back");
+        char text[NOTE_BYTES] = "Enter opens the server under the cursor, 7 comes back; m marks it";
+        if (marked_count(ui) > 0) {
+            snprintf(text, sizeof text, "◆ %u marked: t, or :set NAME VALUE, opens one review for all of them",
+                     marked_count(ui));
+        }
+        cells_text_fit(cells, y, 0, area.width, STYLE_DIM, text);
     }
 }
 
@@ -131,6 +136,13 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         return none;
     case COMMAND_SORT_REVERSE:
         ui->fleet.is_ascending = !ui->fleet.is_ascending;
+        return none;
+    case COMMAND_MARK_SERVER:
+        move_cursor(frame, ui, 0);
+        if (ui->fleet.cursor > 0) {
+            ui->fleet.marked[ui->fleet.cursor - 1] ^= true;
+            move_cursor(frame, ui, 1);
+        }
         return none;
     case COMMAND_OPEN_SERVER:
         move_cursor(frame, ui, 0); /* the first row, when nobody chose another */

@@ -1,6 +1,7 @@
 #include "views/palette.h"
 
 #include "draw/term.h"
+#include "views/marked.h"
 #include "views/view_list.h"
 
 #include <stdio.h>
@@ -103,7 +104,8 @@ static struct intent set(const struct frame *frame, const struct ui *ui, const c
     snprintf(value, sizeof value, is_of_class ? "%.100s %u" : "%.150s", line.rest,
              ui->classes.cursor);
     struct action action = action_set(line.word, value);
-    if (!action_check(&action, frame->model, why, sizeof why)) {
+    bool is_for_marked = view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review asks each of them */
+    if (!is_for_marked && !action_check(&action, frame->model, why, sizeof why)) {
         return say("%s", why);
     }
     return review_of(action);

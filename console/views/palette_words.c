@@ -16,6 +16,7 @@ const struct palette_word palette_words[] = {
     {"redo", NO_ARGUMENT, COMMAND_REDO, NULL},
     {"keep", NO_ARGUMENT, COMMAND_KEEP_TRIAL, NULL},
     {"mark-source", NO_ARGUMENT, COMMAND_MARK_SOURCE, NULL},
+    {"mark-server", NO_ARGUMENT, COMMAND_MARK_SERVER, NULL},
     {"columns", NO_ARGUMENT, COMMAND_COLUMNS, NULL},
     {"idle-classes", NO_ARGUMENT, COMMAND_IDLE_ROWS, NULL},
     {"reverse", NO_ARGUMENT, COMMAND_SORT_REVERSE, NULL},

@@ -4,6 +4,7 @@
 
 #include "act/forecast.h"
 #include "facts/format.h"
+#include "views/marked.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -327,12 +328,29 @@ static void draw_step(struct sheet *sheet, const struct action *action, const st
     }
 }
 
+/* To how many of the marked servers, or which of them refuses. */
+static bool draw_marked(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
+    char text[2 * NOTE_BYTES];
+    unsigned changed, unchanged;
+    bool is_allowed = marked_check(frame, ui, &ui->review.plan, &changed, &unchanged, text, sizeof text);
+    if (is_allowed) {
+        int n = snprintf(text, sizeof text, "to %u marked server%s", changed, changed == 1 ? "" : "s");
+        if (unchanged > 0) {
+            snprintf(text + n, sizeof text - (size_t)n, "; %u of them ha%s the value already", unchanged,
+                     unchanged == 1 ? "s" : "ve");
+        }
+    }
+    draw_line(sheet, is_allowed ? "" : "refused", is_allowed ? STYLE_DIALOG : STYLE_BAD, text);
+    return is_allowed;
+}
+
 /* What is sent and to whom, or why nothing is; true when it may be sent. */
-static bool draw_commands(struct sheet *sheet, const struct review *review,
-                          const struct model *model) {
+static bool draw_commands(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
+    const struct review *review = &ui->review;
+    const struct model *model = frame->live;
     char text[2 * NOTE_BYTES];
     unsigned shown = 0;
-    for (unsigned i = 0; i < review->plan.count; i++) {
+    for (unsigned i = 0; i < review->plan.count && !review->is_for_marked; i++) {
         bool may_repeat = review->is_undo && review->plan.steps[i].kind == ACTION_SET;
         if (!may_repeat && !action_check(&review->plan.steps[i], model, text, sizeof text)) {
             draw_line(sheet, "refused", STYLE_BAD, text);
@@ -346,6 +364,9 @@ static bool draw_commands(struct sheet *sheet, const struct review *review,
         snprintf(text, sizeof text, "… %u changes in all; it stops at the first that fails",
                  review->plan.count);
         draw_line(sheet, "", STYLE_DIALOG, text);
+    }
+    if (review->is_for_marked) {
+        return draw_marked(sheet, frame, ui);
     }
     if (!sheet->is_compact) {
         snprintf(text, sizeof text, "to %.150s", model_server(model));
@@ -416,8 +437,8 @@ static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_
                    locked != NULL || !is_allowed ? STYLE_WARN : STYLE_STRONG, verdict);
 }
 
-static bool draw_sheet(struct sheet *sheet, const struct frame *frame,
-                       const struct review *review) {
+static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
+    const struct review *review = &ui->review;
     skip_line(sheet);
     draw_fields(sheet, review, frame->live, false);
     if (review->is_undo) {
@@ -426,7 +447,7 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame,
     if (review->plan.count == 1 || review->is_undo) {
         skip_line(sheet);
     }
-    bool is_allowed = draw_commands(sheet, review, frame->live);
+    bool is_allowed = draw_commands(sheet, frame, ui);
     skip_line(sheet);
     draw_effects(sheet, review, frame->live);
     draw_fields(sheet, review, frame->live, true);
@@ -452,7 +473,7 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
     struct sheet sheet = {.inside = {0, 0, 1000, width - 4}};
     struct rect box = {0, (cells->width - width) / 2, most, width};
     if (model_now(frame->live) != NULL) {
-        draw_sheet(&sheet, frame, review);
+        draw_sheet(&sheet, frame, ui);
         sheet.is_compact = sheet.y + 3 > most;
         box.height = sheet.is_compact ? most : sheet.y + 3;
     }
@@ -464,7 +485,7 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
     sheet.cells = cells;
     sheet.inside = (struct rect){box.y + 1, box.x + 2, box.height - 2, box.width - 4};
     sheet.y = box.y + 1;
-    bool is_allowed = draw_sheet(&sheet, frame, review);
+    bool is_allowed = draw_sheet(&sheet, frame, ui);
     draw_verdict(&sheet, frame->locked, is_allowed);
 }
 

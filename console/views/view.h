@@ -55,6 +55,7 @@ struct frame {
 struct review {
     bool is_open, is_undo;
     bool is_redo; /* it is undo, too: fixed, and back to what was */
+    bool is_for_marked; /* it goes to all servers that are marked in the fleet */
     struct plan plan;
     char title[NOTE_BYTES];   /* of an undo: what is undone */
     struct trial_terms terms; /* minutes 0: no trial */

@@ -1,0 +1,81 @@
+#include "views/marked.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned marked_count(const struct ui *ui) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < SERVER_LIMIT; i++) {
+        count += ui->fleet.marked[i];
+    }
+    return count;
+}
+
+bool marked_takes(const struct plan *plan) {
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->steps[i].kind != ACTION_SET || strcmp(plan->steps[i].name, "class_policy") == 0) {
+            return false;
+        }
+    }
+    return plan->count > 0;
+}
+
+/* "0.5" is "0.50". */
+static bool is_same(const char *a, const char *b) {
+    char *a_end, *b_end;
+    double left = strtod(a, &a_end), right = strtod(b, &b_end);
+    bool are_numbers = a_end != a && *a_end == '\0' && b_end != b && *b_end == '\0';
+    return are_numbers ? left == right : strcmp(a, b) == 0;
+}
+
+static bool has_value(const struct model *model, const struct action *action) {
+    struct tunable row;
+    return settings_find(model_now(model), model_answers(model), action->name, 0, &row) &&
+           is_same(row.now, action->value);
+}
+
+enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why, size_t why_bytes) {
+    enum marked_answer answer = MARKED_HAS_IT;
+    if (model_now(model) == NULL || model_link(model) != LINK_UP) {
+        snprintf(why, why_bytes, "no connection");
+        return MARKED_REFUSES;
+    }
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (has_value(model, &plan->steps[i])) {
+            continue;
+        }
+        if (!action_check(&plan->steps[i], model, why, why_bytes)) {
+            return MARKED_REFUSES;
+        }
+        answer = MARKED_CHANGES;
+    }
+    return answer;
+}
+
+bool marked_check(const struct frame *frame, const struct ui *ui, const struct plan *plan, unsigned *changed,
+                  unsigned *unchanged, char *why, size_t why_bytes) {
+    *changed = *unchanged = 0;
+    for (unsigned i = 0; i < frame->server_count; i++) {
+        const struct fleet_row *row = &frame->servers[i];
+        char reason[NOTE_BYTES];
+        if (!ui->fleet.marked[row->server]) {
+            continue;
+        }
+        switch (marked_ask(row->model, plan, reason, sizeof reason)) {
+        case MARKED_CHANGES:
+            ++*changed;
+            break;
+        case MARKED_HAS_IT:
+            ++*unchanged;
+            break;
+        case MARKED_REFUSES:
+            snprintf(why, why_bytes, "%.80s: %s", model_server(row->model), reason);
+            return false;
+        }
+    }
+    if (*changed == 0) {
+        snprintf(why, why_bytes, "all marked servers have these values already");
+    }
+    return *changed > 0;
+}

@@ -1,0 +1,100 @@
+-- The fleet of slatetop in a real terminal: one change for several servers, and lists of servers that change.
+package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+local tui = require "tui"
+
+if not tui.has("tmux") then
+  describe("slatetop's fleet", function()
+    pending("needs tmux")
+  end)
+  return
+end
+
+describe("slatetop's fleet", function()
+  local folder, one, two, screen
+
+  local function write(text)
+    local file = assert(io.open(folder .. "/fleet", "w"))
+    assert(file:write(text) and file:close())
+  end
+
+  before_each(function()
+    folder = tui.make_folder()
+    tui.run("mkdir " .. folder .. "/b")
+    one = tui.start_server("build/bin/slated", folder)
+    two = tui.start_server("build/bin/slated", folder .. "/b")
+  end)
+
+  after_each(function()
+    if screen then screen:close() end
+    screen = nil
+    one:stop()
+    two:stop()
+    tui.remove_folder(folder)
+  end)
+
+  local function set(words)
+    screen:press(":")
+    screen:wait("choices")
+    screen:press("set " .. words, "Enter")
+  end
+
+  it("sends one reviewed change to all servers that are marked", function()
+    screen = tui.open(folder, ("%s -d 0.3 %s %s"):format(tui.slatetop, one.socket, two.socket), 110, 30)
+    screen:wait("2 servers, 2 up")
+    screen:press("m", "m")
+    screen:wait("2 marked")
+    set("slab_automove_window 20")
+    screen:wait("to 2 marked servers")
+    assert.equal("10", one:setting("slab_automove_window"))
+    screen:press("S")
+    screen:wait("sent to 2 marked servers")
+    for _, server in ipairs({ one, two }) do
+      tui.wait_until(function() return server:setting("slab_automove_window") == "20" end)
+    end
+    screen:press("g", "m")
+    screen:wait("1 marked")
+    set("slab_automove_window 30")
+    screen:wait("to 1 marked server")
+    screen:press("S")
+    screen:wait("sent to 1 marked server")
+    tui.wait_until(function()
+      local first, second = one:setting("slab_automove_window"), two:setting("slab_automove_window")
+      return first == "30" and second == "20" or first == "20" and second == "30"
+    end)
+    screen:press("g", "m")
+    screen:wait("2 marked")
+    set("slab_automove_window 30")
+    screen:wait("1 of them has the value already")
+    screen:press("Escape")
+    screen:wait_gone("will send")
+  end)
+
+  it("sends nothing when one of them refuses", function()
+    screen = tui.open(folder, ("%s -d 0.3 %s %s"):format(tui.slatetop, one.socket, two.socket), 110, 30)
+    screen:wait("2 servers, 2 up")
+    screen:press("m", "m")
+    screen:wait("2 marked")
+    two:stop()
+    screen:wait("2 servers, 1 up")
+    set("slab_automove_window 20")
+    screen:wait("refused")
+    screen:wait("no connection")
+    screen:press("S")
+    screen:wait("b/cache.sock: no connection")
+    assert.equal("10", one:setting("slab_automove_window"))
+  end)
+
+  it("follows a file of servers while it runs", function()
+    write(one.socket .. " # the first\n")
+    screen = tui.open(folder, ("%s -d 0.3 file:%s/fleet"):format(tui.slatetop, folder), 110, 30)
+    screen:wait("1 server, 1 up")
+    write(one.socket .. "\n" .. two.socket .. "\n")
+    screen:wait("2 servers, 2 up")
+    write(one.socket .. "\nnonsense:x\n")
+    screen:wait("line 2: 'nonsense:x' is not a server")
+    screen:wait("2 servers, 2 up")
+    write(one.socket .. "\n")
+    screen:wait("1 server, 1 up")
+    assert.is_nil(screen:text():find("b/cache.sock", 1, true))
+  end)
+end)
