@@ -137,7 +137,7 @@ static void add_settings(struct choices *choices, const struct frame *frame, con
 static void add_values(struct choices *choices, const struct frame *frame, const struct ui *ui, const char *setting) {
     static struct tunable rows[SETTINGS_MOST];
     unsigned count = list_settings(frame, ui, rows), at = 0;
-    char help[NOTE_BYTES], before[PALETTE_LINE_BYTES];
+    char help[NOTE_BYTES], before[PALETTE_LINE_BYTES + 8];
     while (at < count && strcmp(rows[at].name, setting) != 0) {
         at++;
     }

@@ -85,8 +85,7 @@ static void test_any_word_of_a_name_or_its_help_finds_it(const struct frame *fra
     is_first(frame, "crawler sl", "set lru_crawler_sleep ");
     count = choices_of(frame, "set class");
     ok(!offers(count, "class "), "behind a word stand its arguments only");
-    is(choices_of(frame, "12"), 1, "a number finds one class");
-    is_str(choices[0].line, "class 12", "that of the number");
+    is_first(frame, "12", "class 12");
     reset_ui(0);
     palette_open(&ui);
     struct intent intent = type(frame, "eviction pol\n");
