@@ -7,6 +7,7 @@
 #include "app/pointer.h"
 #include "brain/brain.h"
 #include "brain/health.h"
+#include "views/marked.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -53,7 +54,8 @@ static void handle_signals(struct app *app) {
     }
 }
 
-static void step_session(struct app *app, struct session *session, uint64_t now_ms) {
+/* Of a server that is marked in the fleet it is asked what its settings may be. */
+static void step_session(struct app *app, struct session *session, bool is_marked, uint64_t now_ms) {
     int64_t wall_ms = wall_now_ms();
     struct reply reply;
     session->acting.audit_path = app->audit_path;
@@ -67,6 +69,7 @@ static void step_session(struct app *app, struct session *session, uint64_t now_
         screen_wants(&app->ui, &wants);
         health_wants(session->model, now_ms, &wants);
     }
+    wants.inquiries |= is_marked ? MARKED_WANTS : 0;
     session_want(session, &wants, now_ms);
     session_end(session, now_ms, wall_ms);
     bool is_shown = is_open || view_current(&app->ui) == &fleet_view;
@@ -93,14 +96,14 @@ static void drop_left(struct app *app) {
 
 static void step_world(struct app *app, uint64_t now_ms) {
     if (app->replay != NULL) {
-        step_session(app, app->replay, now_ms);
+        step_session(app, app->replay, false, now_ms);
     } else if (fleet_step_lists(&app->fleet, now_ms)) {
         app->is_dirty = true;
         app->open = app->open == NULL ? app->fleet.list[0] : app->open;
     }
     drop_left(app);
     for (unsigned i = 0; i < app->fleet.count; i++) {
-        step_session(app, app->fleet.list[i], now_ms);
+        step_session(app, app->fleet.list[i], app->ui.fleet.marked[i], now_ms);
     }
     show_outcomes(app, now_ms);
     if (app->open != NULL && timeline_tick(&app->timeline, app->open->tape, now_ms)) {

@@ -37,11 +37,12 @@ static double sum(const struct fleet_row *rows, unsigned count, enum fleet_colum
 }
 
 /* "12 servers, 11 up: 551k gets/s, hits 92.3%, 7.1k evictions/s, 88.0G of memory" */
-static void draw_pool(const struct frame *frame, const struct fleet_row *rows, unsigned count,
+static void draw_pool(const struct frame *frame, const struct fleet_row *rows, unsigned count, bool is_alone,
                       struct cells *cells, int y, int width) {
     char gets[FORMAT_BYTES], hit[FORMAT_BYTES], evictions[FORMAT_BYTES], memory[FORMAT_BYTES];
     char text[NOTE_BYTES + 200];
     unsigned up = 0;
+    bool has_note = is_alone && frame->fleet_note[0] != '\0'; /* else it has a line below */
     double found = 0, asked = 0;
     for (unsigned i = 0; i < count; i++) {
         up += rows[i].is_up;
@@ -55,8 +56,8 @@ static void draw_pool(const struct frame *frame, const struct fleet_row *rows, u
              count == 1 ? "" : "s", up, format_count(gets, sum(rows, count, FLEET_GETS)),
              format_percent(hit, asked > 0 ? found / asked : NAN),
              format_count(evictions, sum(rows, count, FLEET_EVICTIONS)),
-             format_bytes(memory, sum(rows, count, FLEET_MEMORY)),
-             frame->fleet_note[0] != '\0' ? "; " : "", frame->fleet_note);
+             format_bytes(memory, sum(rows, count, FLEET_MEMORY)), has_note ? "; " : "",
+             has_note ? frame->fleet_note : "");
     cells_text_fit(cells, y, 0, width, up < count ? STYLE_WARN : STYLE_PLAIN, text);
 }
 
@@ -92,7 +93,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         cells_rule(cells, y++, area.x, area.width,
                    ui->fleet.has_order ? "pool" : "pool: worst first");
     }
-    draw_pool(frame, rows, count, cells, y++, area.width);
+    draw_pool(frame, rows, count, foot == 1, cells, y++, area.width);
     if (foot == POOL_ROWS) {
         draw_selected(&rows[fleet_row_at(rows, count, &ui->fleet)], cells, y++, area.width);
         char text[NOTE_BYTES] = "Enter opens the server under the cursor, 7 comes back; m marks it";
@@ -100,7 +101,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
             snprintf(text, sizeof text, "◆ %u marked: t, or :set NAME VALUE, opens one review for all of them",
                      marked_count(ui));
         }
-        cells_text_fit(cells, y, 0, area.width, STYLE_DIM, text);
+        bool has_note = frame->fleet_note[0] != '\0'; /* a list that is wrong goes before what a key does */
+        cells_text_fit(cells, y, 0, area.width, has_note ? STYLE_WARN : STYLE_DIM, has_note ? frame->fleet_note : text);
     }
 }
 

@@ -37,8 +37,14 @@ static bool has_value(const struct model *model, const struct action *action) {
 
 enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why, size_t why_bytes) {
     enum marked_answer answer = MARKED_HAS_IT;
+    const char *why_not;
     if (model_now(model) == NULL || model_link(model) != LINK_UP) {
         snprintf(why, why_bytes, "no connection");
+        return MARKED_REFUSES;
+    }
+    if (answer_text(model_answers(model), INQUIRY_CONFIG) == NULL &&
+        inquiry_is_offered(INQUIRY_CONFIG, model_now(model), &why_not)) {
+        snprintf(why, why_bytes, "its settings are being asked for");
         return MARKED_REFUSES;
     }
     for (unsigned i = 0; i < plan->count; i++) {

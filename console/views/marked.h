@@ -3,6 +3,9 @@
 #define CONSOLE_VIEWS_MARKED_H
 #include "views/view.h"
 
+/* What is asked of each of them, so that a change can be checked. */
+#define MARKED_WANTS (INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES))
+
 unsigned marked_count(const struct ui *ui);
 
 /* Whether a plan may go to several servers: settings may, but not pages and not the policy of one class, for classes

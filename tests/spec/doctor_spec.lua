@@ -127,8 +127,8 @@ describe("the doctor on the memory of the process", function()
         local finding = of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20,
             items = 120 << 20 })
         assert.equal("note", finding.severity)
-        assert.equal("items may take 120M of the 200M that were asked for: the process may have 200M, and the rest of "
-            .. "it takes or may take the others", finding.what)
+        assert.equal("items may take 120M of the 200M asked for: the process is limited to 200M, and its other parts "
+            .. "take the rest", finding.what)
         assert.is_nil(of({ process_limit = 0, items_limit = 120 << 20, items_asked = 200 << 20, items = 120 << 20 }))
         assert.is_nil(of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20, items = 0 }))
         assert.is_nil(of({ process_limit = 200 << 20, items_limit = 190 << 20, items_asked = 200 << 20,
@@ -273,7 +273,7 @@ describe("the doctor on few hits", function()
     end)
 
     it("says by how little it judges where it was told for how long to look", function()
-        assert.equal("only 42% of the reads find their item, by 1s of traffic only",
+        assert.equal("only 42% of the reads find their item, judged by 1s of traffic",
             (said(function() return 0.42 end, 1)))
     end)
 end)

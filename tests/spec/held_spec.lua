@@ -31,7 +31,7 @@ end
 
 local function by_slatetop(before, after)
     local text = snapshots.in_slatetop({ before, after })
-    return text:match("(%u%u%u+ +it holds [^\n]+)") or text:match("(note +it holds [^\n]+)")
+    return text:match("(%u%u%u+ +the server holds [^\n]+)") or text:match("(note +the server holds [^\n]+)")
 end
 
 describe("memory beyond the limit", function()
@@ -64,7 +64,7 @@ describe("memory beyond the limit", function()
     it("is told with its figures and with what gives it back", function()
         local finding, shown = told(8, 39, 39, { classes = 39 })
         assert.equal("critical", finding.severity)
-        assert.equal("it holds 39M of memory, 388% more than its limit of 8M: each of 39 classes keeps a page",
+        assert.equal("the server holds 39M of memory, 388% more than its limit of 8M: each of 39 classes keeps a page",
             finding.what)
         assert.truthy(finding.todo:find("slatectl geometry auto", 1, true), finding.todo)
         assert.equal("BAD    " .. finding.what .. ": press 5", shown)

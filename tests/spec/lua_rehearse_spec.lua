@@ -165,7 +165,7 @@ describe("slatectl policy simulate", function()
     it("says of a trace what is wrong with it", function()
         for words, case in pairs({
             ["burst --trace none"] = { 74, "No such file" },
-            ["burst --trace -"] = { 64, "has to be a file" },
+            ["burst --trace -"] = { 64, "so it must be a file" },
             ["quux --trace r.jsonl"] = { 74, "no policy" },
             ["burst share=2 --trace r.jsonl"] = { 64, "setting share wants a number from 0 to 1" },
             ["burst --trace r.jsonl --memory 3q"] = { 64, "--memory wants a number of megabytes" },

@@ -141,9 +141,9 @@ describe("servers by name", function()
         for name, wanted in pairs({ ["srv:none.test"] = "cannot look up none.test: there is no such name",
             ["srv:_ends._tcp.test"] = "cannot look up _ends._tcp.test: the answer is damaged",
             ["file:./nowhere"] = "cannot read ./nowhere: No such file or directory" }) do
-            code, _, err = shell(slatetop .. " -b -n 1 -s " .. name)
-            assert.equal(69, code, err)
-            assert.equal("slatetop: " .. wanted .. "\n", err)
+            local status, _, words = shell(slatetop .. " -b -n 1 -s " .. name)
+            assert.equal(69, status, words)
+            assert.equal("slatetop: " .. wanted .. "\n", words)
         end
     end)
 

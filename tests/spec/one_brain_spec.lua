@@ -130,6 +130,6 @@ describe("slatetop and slatectl doctor", function()
         for _, finding in ipairs(attention.findings(one, { memory = text })) do
             said[finding.label or ""] = finding.text
         end
-        assert.truthy(said.process:find("^items may take 120M of the 200M that were asked for"))
+        assert.truthy(said.process:find("^items may take 120M of the 200M asked for"))
     end)
 end)

@@ -170,13 +170,13 @@ static void test_memory_beyond_the_limit_is_told_once_it_stays(void) {
     snapshot.at_ms = 16000;
     model_add(model, &snapshot, 0);
     count = health_assess(model, 16100, 1000, lines);
-    int at = find(count, "it holds 100M of memory, 56% more than its limit of 64M");
+    int at = find(count, "the server holds 100M of memory, 56% more than its limit of 64M");
     ok(at >= 0 && lines[at].severity == SEVERITY_WARN, "two samples are: %s", lines[0].text);
     snapshot.at_ms = 18000;
     snapshot.general[GENERAL_total_malloced] = 90 << 20;
     model_add(model, &snapshot, 0);
     count = health_assess(model, 18100, 1000, lines);
-    at = find(count, "it holds 90M of memory");
+    at = find(count, "the server holds 90M of memory");
     ok(at >= 0 && lines[at].severity == SEVERITY_NOTE, "less bad while it falls");
     model_destroy(&model);
 }
