@@ -113,9 +113,7 @@ static int draw_answers(const struct frame *frame, struct cells *cells, int y, i
     struct question question = {.module = "slate.judge.outlook", .function = "sentences"};
     unsigned count = brain_ask(frame->model, &question, sentences);
     for (unsigned i = 0; i < count; i++) {
-        char text[SENTENCE_BYTES + 24];
-        snprintf(text, sizeof text, "%s: %s", sentences[i].label, sentences[i].text);
-        cells_text_fit(cells, y + (int)i, 0, width, styles[sentences[i].tone], text);
+        cells_text_fit(cells, y + (int)i, 0, width, styles[sentences[i].tone], sentences[i].text);
     }
     return (int)count;
 }

@@ -93,7 +93,7 @@ describe("whether another policy helps", function()
         for _, one in ipairs(outlook.ratings(nil, { whatif = table.concat(whatif_of(0.03, 0.004), "\r\n") })) do
             said[one.label] = one.text
         end
-        assert.same({ s3fifo = "today's", sieve = "+ better", none = "refuses when full" }, said)
+        assert.same({ s3fifo = "in use", sieve = "+ better", none = "refuses when full" }, said)
         assert.equal("worse", outlook.rate({ difference = -0.03, doubt = 0.004 }))
         assert.equal("inconclusive", outlook.rate({ difference = 0.03, doubt = 0.012 }))
     end)

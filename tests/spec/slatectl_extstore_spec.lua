@@ -274,7 +274,7 @@ describe("the doctor on storage on flash", function()
                 number = 400, age = 100, evicted = 0 }
             return { { [3] = class }, { [3] = with(class, { evicted = 50 }) } }
         end
-        finds("^storage_idle note: it evicts 50 items a second .* 60 pages of flash are free.* smaller than "
+        finds("^storage_idle note: the server evicts 50 items a second .* 60 pages of flash are free.* smaller than "
             .. "ext_item_size %(512%)", { evictions = 50 }, nil, nil, evicted_of(96))
         finds("writing does not keep up", { evictions = 50 }, nil, nil, evicted_of(1184))
         assert.equal("", findings({ evictions = 50, extstore_pages_free = false }, { extstore_pages_free = false }))

@@ -132,7 +132,7 @@ function M.ratings(_, asked)
         local is_now = guess.policy == whatif.totals.policy
         local word = guess.policy == "none" and "refuses when full" or guess.difference and M.rate(guess)
             or "inconclusive"
-        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = is_now and "today's"
+        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = is_now and "in use"
             or word == "better" and "+ better" or word == "worse" and "- worse" or word }
     end
     return list
