@@ -9,8 +9,8 @@
 
 enum { LEAVE_STEP_MS = 20 };
 
-/* To each marked server that has not got the values yet; when one refuses now, those before it are changed and the others
- * are not. */
+/* To each marked server that has not got the values yet; when one refuses now, those before it are
+ * changed and the others are not. */
 static void send_to_marked(struct app *app, uint64_t now_ms) {
     const struct review *review = &app->ui.review;
     char why[NOTE_BYTES], text[NOTE_BYTES];
@@ -26,17 +26,18 @@ static void send_to_marked(struct app *app, uint64_t now_ms) {
             marked_ask(session->model, &review->plan, why, sizeof why) == MARKED_HAS_IT) {
             continue;
         }
-        if (!acting_begin(&session->acting, ACTING_CHANGE, &review->plan, &review->terms, session->model, now_ms,
-                          time(NULL), why, sizeof why)) {
-            snprintf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %.80s", sent, changed,
-                     model_server(session->model), why);
+        if (!acting_begin(&session->acting, ACTING_CHANGE, &review->plan, &review->terms,
+                          session->model, now_ms, time(NULL), why, sizeof why)) {
+            snprintf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %.80s", sent,
+                     changed, model_server(session->model), why);
             show_message(app, text, now_ms);
             break;
         }
         sent++;
     }
     if (sent == changed) {
-        snprintf(text, sizeof text, "sent to %u marked server%s: Events (8) of each tells what came of it", sent,
+        snprintf(text, sizeof text,
+                 "sent to %u marked server%s: Events (8) of each tells what came of it", sent,
                  sent == 1 ? "" : "s");
         show_message(app, text, now_ms);
     }
@@ -92,7 +93,8 @@ void propose_undo(struct app *app, uint64_t now_ms) {
 
 void propose_redo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES] = "no change was undone from here that could be made again";
-    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model, &app->taken, why, sizeof why)) {
+    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model,
+                                             &app->taken, why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review_taken(app, true, now_ms);

@@ -47,7 +47,8 @@ static int read_file(lua_State *L) {
     return 2;
 }
 
-typedef ssize_t exchange(const char *host, unsigned port, const void *message, size_t bytes, void *answer, size_t room);
+typedef ssize_t exchange(const char *host, unsigned port, const void *message, size_t bytes,
+                         void *answer, size_t room);
 
 /* (host, port, message) -> the answer, or nil */
 static int exchange_by(lua_State *L, exchange *way) {
@@ -84,7 +85,8 @@ static int system_addresses(lua_State *L) {
     lua_newtable(L);
     for (const struct addrinfo *info = found; info != NULL; info = info->ai_next) {
         char host[64];
-        if (getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST) == 0) {
+        if (getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, NULL, 0,
+                        NI_NUMERICHOST) == 0) {
             lua_pushstring(L, host);
             lua_rawseti(L, -2, luaL_len(L, -2) + 1);
         }
@@ -112,7 +114,8 @@ static int list_servers(lua_State *L) {
     lua_pushvalue(L, 1);
     lua_call(L, 1, 2);
     if (lua_isnil(L, -2)) {
-        lua_pushfstring(L, "!%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : "that is no list of servers");
+        lua_pushfstring(L, "!%s",
+                        lua_isstring(L, -1) ? lua_tostring(L, -1) : "that is no list of servers");
         return 1;
     }
     lua_pop(L, 1);
@@ -158,7 +161,8 @@ static void answer_and_exit(const struct address *list, int pipe_fd) {
     }
     const char *text = lua_tolstring(L, -1, &bytes);
     bytes = bytes < DISCOVERY_BYTES ? bytes : DISCOVERY_BYTES - 1;
-    for (ssize_t written; bytes > 0 && (written = write(pipe_fd, text, bytes)) > 0; bytes -= (size_t)written) {
+    for (ssize_t written; bytes > 0 && (written = write(pipe_fd, text, bytes)) > 0;
+         bytes -= (size_t)written) {
         text += written;
     }
     _exit(0);

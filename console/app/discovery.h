@@ -1,6 +1,7 @@
-/* The servers that a list stands for: "dns:name:port", "srv:name" or "file:path". They are looked up by
- * lua/slate/wire/lists.lua, by which slatectl goes, too, in a child process: a name server or a file system may take as
- * long as it likes, and a child can be given up at any time. No call blocks. One thread. */
+/* The servers that a list stands for: "dns:name:port", "srv:name" or "file:path". They are looked
+ * up by lua/slate/wire/lists.lua, by which slatectl goes, too, in a child process: a name server or
+ * a file system may take as long as it likes, and a child can be given up at any time. No call
+ * blocks. One thread. */
 #ifndef CONSOLE_APP_DISCOVERY_H
 #define CONSOLE_APP_DISCOVERY_H
 #include "link/address.h"
@@ -19,8 +20,8 @@ struct discovery {
 /* Starts a child; false when it can't. */
 bool discovery_begin(struct discovery *discovery, const struct address *list);
 
-/* Takes in what has come. True when that is all: text then holds the servers, one a line, or, behind a '!', a sentence
- * that says what is wrong. Valid until discovery_end. */
+/* Takes in what has come. True when that is all: text then holds the servers, one a line, or,
+ * behind a '!', a sentence that says what is wrong. Valid until discovery_end. */
 bool discovery_step(struct discovery *discovery);
 
 /* Gives up what is under way, or gives back what it told. */

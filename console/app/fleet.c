@@ -29,7 +29,8 @@ static unsigned place_of(const struct fleet *fleet, const char *text) {
     return i;
 }
 
-static bool add_server(struct fleet *fleet, const struct address *address, const struct server_list *list) {
+static bool add_server(struct fleet *fleet, const struct address *address,
+                       const struct server_list *list) {
     unsigned at = place_of(fleet, address->text);
     if (at < fleet->count) { /* named twice, watched once */
         struct origin *origin = &fleet->origins[at];
@@ -60,7 +61,8 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
     if (fleet->list_count == LIST_LIMIT) {
         return false;
     }
-    fleet->lists[fleet->list_count++] = (struct server_list){.address = *address, .discovery = DISCOVERY_NONE};
+    fleet->lists[fleet->list_count++] =
+        (struct server_list){.address = *address, .discovery = DISCOVERY_NONE};
     return true;
 }
 
@@ -81,12 +83,13 @@ static void add_found(struct fleet *fleet, struct server_list *list, const char 
         complain(list, note);
         return;
     }
-    if (list->address.is_tls && list->address.list == LIST_OF_NAME) { /* its addresses are in no certificate */
+    if (list->address.is_tls &&
+        list->address.list == LIST_OF_NAME) { /* its addresses are in no certificate */
         snprintf(address.tls_name, sizeof address.tls_name, "%s", list->address.host);
     }
     if (!add_server(fleet, &address, list)) {
-        snprintf(note, sizeof note, "%.80s names more servers than the %d that can be watched", list->address.text,
-                 SERVER_LIMIT);
+        snprintf(note, sizeof note, "%.80s names more servers than the %d that can be watched",
+                 list->address.text, SERVER_LIMIT);
         complain(list, note);
     }
 }
@@ -122,7 +125,8 @@ static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t no
     }
     if (list->discovery.pipe_fd >= 0) {
         discovery_end(&list->discovery);
-        snprintf(note, sizeof note, "%.80s: no answer within %d s", list->address.text, LIST_LOOKUP_MS / 1000);
+        snprintf(note, sizeof note, "%.80s: no answer within %d s", list->address.text,
+                 LIST_LOOKUP_MS / 1000);
         complain(list, note);
         list->due_ms = now_ms + LIST_RETRY_MS;
         return true;
@@ -147,7 +151,8 @@ bool fleet_step_lists(struct fleet *fleet, uint64_t now_ms) {
 static bool may_go(const struct session *session, const struct origin *origin) {
     bool is_changed = session->acting.is_running || session->acting.has_trial;
     bool is_down = model_link(session->model) == LINK_DOWN;
-    return origin->has_left && !is_changed && (is_down || origin->list->address.list == LIST_OF_FILE);
+    return origin->has_left && !is_changed &&
+           (is_down || origin->list->address.list == LIST_OF_FILE);
 }
 
 int fleet_drop_left(struct fleet *fleet, const struct session *kept) {

@@ -1,7 +1,8 @@
-/* The servers that are watched: a session each, and the lists that stand for many. A name is looked up again every
- * LIST_AGAIN_MS, a file is read again every FILE_AGAIN_MS; every server found is watched from then on. A server that has
- * left the list it came from is watched no more: of a file at once; of a name once it is down as well, for name servers
- * tell of a long list now these, now those. No call blocks. One thread. */
+/* The servers that are watched: a session each, and the lists that stand for many. A name is looked
+ * up again every LIST_AGAIN_MS, a file is read again every FILE_AGAIN_MS; every server found is
+ * watched from then on. A server that has left the list it came from is watched no more: of a file
+ * at once; of a name once it is down as well, for name servers tell of a long list now these, now
+ * those. No call blocks. One thread. */
 #ifndef CONSOLE_APP_FLEET_H
 #define CONSOLE_APP_FLEET_H
 #include "app/discovery.h"
@@ -15,7 +16,8 @@ enum {
     LIST_AGAIN_MS = 60000,
     FILE_AGAIN_MS = 2000,
     LIST_RETRY_MS = 5000,
-    LIST_LOOKUP_MS = 20000, /* then it is given up: three name servers are asked twice, 2 s each, and by TCP */
+    LIST_LOOKUP_MS =
+        20000, /* then it is given up: three name servers are asked twice, 2 s each, and by TCP */
     TAPES_BYTES = 64 << 20
 };
 
@@ -55,8 +57,9 @@ bool fleet_add(struct fleet *fleet, const struct address *address);
 /* Looks lists up. True when servers came or a note changed. */
 bool fleet_step_lists(struct fleet *fleet, uint64_t now_ms);
 
-/* Ends the watch over one server that has left its list; its place, which those behind it move up to, or -1: there is
- * none. `kept`, which is on the screen, stays, and so does one that is being changed. */
+/* Ends the watch over one server that has left its list; its place, which those behind it move up
+ * to, or -1: there is none. `kept`, which is on the screen, stays, and so does one that is being
+ * changed. */
 int fleet_drop_left(struct fleet *fleet, const struct session *kept);
 
 /* Fills in what to poll for; returns how many. polled has room for FLEET_POLL_LIMIT. */

@@ -35,8 +35,8 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
             break;
         }
         review_open(&app->ui.review, &intent->plan, NULL);
-        app->ui.review.is_for_marked = view_current(&app->ui) == &fleet_view && marked_count(&app->ui) > 0 &&
-                                       marked_takes(&intent->plan);
+        app->ui.review.is_for_marked = view_current(&app->ui) == &fleet_view &&
+                                       marked_count(&app->ui) > 0 && marked_takes(&intent->plan);
         break;
     case INTENT_SAY:
         show_message(app, intent->text, now_ms);

@@ -55,7 +55,8 @@ static void handle_signals(struct app *app) {
 }
 
 /* Of a server that is marked in the fleet it is asked what its settings may be. */
-static void step_session(struct app *app, struct session *session, bool is_marked, uint64_t now_ms) {
+static void step_session(struct app *app, struct session *session, bool is_marked,
+                         uint64_t now_ms) {
     int64_t wall_ms = wall_now_ms();
     struct reply reply;
     session->acting.audit_path = app->audit_path;
@@ -85,7 +86,9 @@ static void step_session(struct app *app, struct session *session, bool is_marke
 static void drop_left(struct app *app) {
     for (int place; (place = fleet_drop_left(&app->fleet, app->open)) >= 0;) {
         unsigned cursor = app->ui.fleet.cursor; /* 1 + place */
-        app->ui.fleet.cursor = cursor > (unsigned)place + 1 ? cursor - 1 : cursor == (unsigned)place + 1 ? 0 : cursor;
+        app->ui.fleet.cursor = cursor > (unsigned)place + 1    ? cursor - 1
+                               : cursor == (unsigned)place + 1 ? 0
+                                                               : cursor;
         bool *marked = app->ui.fleet.marked;
         memmove(&marked[place], &marked[place + 1], SERVER_LIMIT - 1 - (size_t)place);
         marked[SERVER_LIMIT - 1] = false;
@@ -179,7 +182,8 @@ static void recall(struct app *app) {
         /* without its folder, which may be as wide as the screen */
         size_t folder_bytes = (size_t)(strrchr(path, '/') + 1 - path);
         bool names_it = strncmp(why, path, folder_bytes) == 0;
-        snprintf(text, sizeof text, "%.170s: starting with the defaults", why + (names_it ? folder_bytes : 0));
+        snprintf(text, sizeof text, "%.170s: starting with the defaults",
+                 why + (names_it ? folder_bytes : 0));
         show_message(app, text, clock_ms());
         /* a key takes it away: at the start nobody may look yet */
         app->message_until_ms = UINT64_MAX;

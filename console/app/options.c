@@ -21,8 +21,10 @@ static const struct {
     bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port for all addresses of a "
-     "name, srv:name for its SRV records, file:path for a server a line; or a name in ~/.config/slate/servers "
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port for all "
+     "addresses of a "
+     "name, srv:name for its SRV records, file:path for a server a line; or a name in "
+     "~/.config/slate/servers "
      "(127.0.0.1:11211); may be given often",
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
@@ -50,7 +52,8 @@ static const struct {
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
     {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
     {'M', "mouse", "WHEN", "yes, no or auto: unless over ssh (auto)", true},
-    {'N', "no-state", NULL, "begin with the defaults, not as the last run was left, and keep nothing of this one", true},
+    {'N', "no-state", NULL,
+     "begin with the defaults, not as the last run was left, and keep nothing of this one", true},
     {'c', "config", "FILE", "settings to read in the place of the usual file", false},
     {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated", false},
     {'h', "help", NULL, "print this text", false},
@@ -316,8 +319,8 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
             return false;
         }
     }
-    bool is_many =
-        options->server_count > 1 || (options->server_count == 1 && options->servers[0].list != NO_LIST);
+    bool is_many = options->server_count > 1 ||
+                   (options->server_count == 1 && options->servers[0].list != NO_LIST);
     if (options->record != NULL && is_many) {
         snprintf(why, why_bytes, "--record takes one server, so that a recording is about one");
         return false;

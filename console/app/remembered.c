@@ -100,7 +100,8 @@ void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_B
     const struct class_table_ui *table = &ui->classes;
     struct text text = {.out = out};
     out[0] = '\0';
-    put(&text, "# What slatetop was left with. Remove the file, or start with --no-state, to begin with the defaults.\n");
+    put(&text, "# What slatetop was left with. Remove the file, or start with --no-state, to begin "
+               "with the defaults.\n");
     put(&text, "theme = %s\n", theme_names[theme]);
     /* the columns of the operator's own may be others next time */
     if (table->sort < COLUMN_COUNT) {

@@ -268,8 +268,9 @@ static bool has_trends(struct rect area, int x) {
     return area.x + area.width - x > TRENDS_WIDTH;
 }
 
-static void draw_row(const struct fleet_row *row, bool is_marked, const bool shown[FLEET_COLUMNS], int host_width,
-                     uint64_t now_ms, struct cells *cells, int y, struct rect area) {
+static void draw_row(const struct fleet_row *row, bool is_marked, const bool shown[FLEET_COLUMNS],
+                     int host_width, uint64_t now_ms, struct cells *cells, int y,
+                     struct rect area) {
     static const char *const marks[] = {"!", "●", " ", " "}; /* by severity */
     static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_PLAIN};
     uint8_t style = (uint8_t)(row->is_up ? styles[row->severity] : STYLE_BAD);
@@ -303,7 +304,8 @@ static void draw_row(const struct fleet_row *row, bool is_marked, const bool sho
         }
     }
     if (has_trends(area, x)) {
-        cells_graph(cells, (struct rect){y, x + 1, 1, FLEET_TREND}, STYLE_GRAPH, row->hits, row->hits_count, 0);
+        cells_graph(cells, (struct rect){y, x + 1, 1, FLEET_TREND}, STYLE_GRAPH, row->hits,
+                    row->hits_count, 0);
         x += FLEET_TREND + 1;
         cells_graph(cells, (struct rect){y, x + 1, 1, FLEET_TREND}, STYLE_GRAPH, row->evictions,
                     row->evictions_count, 0);
@@ -334,7 +336,8 @@ static void draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS
     }
     if (has_trends(area, x)) {
         cells_text_fit(cells, area.y, x + 1, FLEET_TREND, STYLE_HEADER, "HIT%, trend");
-        cells_text_fit(cells, area.y, x + FLEET_TREND + 2, FLEET_TREND, STYLE_HEADER, "EV/s, trend");
+        cells_text_fit(cells, area.y, x + FLEET_TREND + 2, FLEET_TREND, STYLE_HEADER,
+                       "EV/s, trend");
     }
 }
 
@@ -360,7 +363,8 @@ void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet
     }
     for (unsigned i = 0; i < height && ui->top + i < count; i++) {
         int y = area.y + 1 + (int)i;
-        draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width, now_ms, cells, y, area);
+        draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width,
+                 now_ms, cells, y, area);
         cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW,
                   rows[ui->top + i].server);
         if (ui->top + i == at) {

@@ -75,8 +75,8 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
 /* The sorted row under the cursor; rows are not empty. */
 unsigned fleet_row_at(const struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);
 
-/* Draws heads and sorted rows, where there is room with the trends of hits and evictions and with words; the cursor's row
- * is marked and scrolled to. */
+/* Draws heads and sorted rows, where there is room with the trends of hits and evictions and with
+ * words; the cursor's row is marked and scrolled to. */
 void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet_ui *ui,
                       uint64_t now_ms, struct cells *cells, struct rect area);
 #endif

@@ -37,15 +37,18 @@ const char *address_list_word(const struct address *address) {
 /* "srv:name" and "file:path". */
 static bool parse_list(const char *text, enum address_list list, struct address *address, char *why,
                        size_t why_bytes) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const char *rest = strchr(text, ':') + 1;
     bool is_right = list == LIST_OF_FILE || rest[strspn(rest, letters)] == '\0';
     if (rest[0] == '\0' || !is_right) {
-        snprintf(why, why_bytes, "'%.80s' is not %s", text, list == LIST_OF_FILE ? "file:PATH" : "srv:NAME");
+        snprintf(why, why_bytes, "'%.80s' is not %s", text,
+                 list == LIST_OF_FILE ? "file:PATH" : "srv:NAME");
         return false;
     }
     if (strlen(rest) >= sizeof address->host) {
-        snprintf(why, why_bytes, "'%.40s...' is longer than %zu bytes", text, sizeof address->host - 1);
+        snprintf(why, why_bytes, "'%.40s...' is longer than %zu bytes", text,
+                 sizeof address->host - 1);
         return false;
     }
     address->list = list;

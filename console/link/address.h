@@ -1,6 +1,6 @@
 /* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; or
- * where many are: "dns:name:port", "srv:name" or "file:path"; "tls://" stands before those that speak TLS; and their
- * numbers.
+ * where many are: "dns:name:port", "srv:name" or "file:path"; "tls://" stands before those that
+ * speak TLS; and their numbers.
  *
  * Looking up a name may take as long as a name server likes, so it never happens in this process:
  * numeric addresses and paths are answered at once, names are looked up in a child that writes the

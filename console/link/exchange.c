@@ -58,7 +58,8 @@ static int connect_to(const char *host, unsigned port, int type, int64_t until_m
     return fd;
 }
 
-ssize_t exchange_udp(const char *host, unsigned port, const void *message, size_t bytes, void *answer, size_t room) {
+ssize_t exchange_udp(const char *host, unsigned port, const void *message, size_t bytes,
+                     void *answer, size_t room) {
     int64_t until_ms = now_ms() + EXCHANGE_MS;
     ssize_t got = -1;
     int fd = connect_to(host, port, SOCK_DGRAM, until_ms);
@@ -103,14 +104,16 @@ static bool receive_all(int fd, uint8_t *to, size_t bytes, int64_t until_ms) {
     return bytes == 0;
 }
 
-ssize_t exchange_tcp(const char *host, unsigned port, const void *message, size_t bytes, void *answer, size_t room) {
+ssize_t exchange_tcp(const char *host, unsigned port, const void *message, size_t bytes,
+                     void *answer, size_t room) {
     int64_t until_ms = now_ms() + EXCHANGE_MS;
     uint8_t length[2] = {(uint8_t)(bytes >> 8), (uint8_t)bytes};
     int fd = bytes <= EXCHANGE_MOST ? connect_to(host, port, SOCK_STREAM, until_ms) : -1;
     if (fd < 0) {
         return -1;
     }
-    bool is_sent = send_all(fd, length, sizeof length, until_ms) && send_all(fd, message, bytes, until_ms) &&
+    bool is_sent = send_all(fd, length, sizeof length, until_ms) &&
+                   send_all(fd, message, bytes, until_ms) &&
                    receive_all(fd, length, sizeof length, until_ms);
     size_t coming = (size_t)length[0] << 8 | length[1];
     bool is_whole = is_sent && coming <= room && receive_all(fd, answer, coming, until_ms);

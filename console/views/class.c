@@ -52,7 +52,8 @@ static void draw_facts(const struct frame *frame, struct column *column, unsigne
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
     char f[FORMAT_BYTES], text[200];
     const char *policy = policy_of(details, id);
-    int n = snprintf(text, sizeof text, "%s page%s of %s chunks of %s B, %s free; %s items, the oldest %s",
+    int n = snprintf(text, sizeof text,
+                     "%s page%s of %s chunks of %s B, %s free; %s items, the oldest %s",
                      format_count(a, stat_number(stats->value[CLASS_total_pages])),
                      stats->value[CLASS_total_pages] == 1 ? "" : "s",
                      format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),

@@ -91,7 +91,8 @@ static void draw_sizes(const struct details *details, struct cells *cells, int y
     char half[FORMAT_BYTES], now[FORMAT_BYTES], twice[FORMAT_BYTES], four[FORMAT_BYTES], text[160];
     const char *policy = details->whatif.policy[0] != '\0' ? details->whatif.policy : "its policy";
     if (isnan(at[1])) {
-        cells_text_fit(cells, y, x, width, STYLE_DIM, "miniature caches of its policy with other memory: not compared yet");
+        cells_text_fit(cells, y, x, width, STYLE_DIM,
+                       "miniature caches of its policy with other memory: not compared yet");
         return;
     }
     snprintf(text, sizeof text,
@@ -154,7 +155,8 @@ static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY
 
 static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
-    cells_rule(cells, area.y, area.x, area.width, "other policies: miniature caches beside the present policy");
+    cells_rule(cells, area.y, area.x, area.width,
+               "other policies: miniature caches beside the present policy");
     struct rect rest = {area.y + 1, area.x, area.height - 1, area.width};
     if (rest.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, rest)) {
         return;
@@ -263,8 +265,9 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
         }
     }
     if (count == 0) {
-        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
-                       "no class has enough sampled reads yet; automove utility (t) weighs pages, too");
+        cells_text_fit(
+            cells, area.y + 1, area.x, area.width, STYLE_DIM,
+            "no class has enough sampled reads yet; automove utility (t) weighs pages, too");
     } else if (rows >= 0) {
         draw_advice(frame, cells, area.y + area.height - 1, area.x, area.width);
     }

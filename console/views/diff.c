@@ -230,8 +230,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     const struct snapshot *now = model_now(frame->model);
     const struct mark *mark = frame->mark;
     if (mark == NULL || !mark->is_set || now == NULL) {
-        cells_text_fit(cells, area.y, 0, area.width, STYLE_PLAIN,
-                       "nothing to compare with yet: press D to mark a moment, and later look here");
+        cells_text_fit(
+            cells, area.y, 0, area.width, STYLE_PLAIN,
+            "nothing to compare with yet: press D to mark a moment, and later look here");
         return;
     }
     char title[200], was[32], is[32], span[FORMAT_BYTES];

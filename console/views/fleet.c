@@ -37,8 +37,8 @@ static double sum(const struct fleet_row *rows, unsigned count, enum fleet_colum
 }
 
 /* "12 servers, 11 up: 551k gets/s, hits 92.3%, 7.1k evictions/s, 88.0G of memory" */
-static void draw_pool(const struct frame *frame, const struct fleet_row *rows, unsigned count, bool is_alone,
-                      struct cells *cells, int y, int width) {
+static void draw_pool(const struct frame *frame, const struct fleet_row *rows, unsigned count,
+                      bool is_alone, struct cells *cells, int y, int width) {
     char gets[FORMAT_BYTES], hit[FORMAT_BYTES], evictions[FORMAT_BYTES], memory[FORMAT_BYTES];
     char text[NOTE_BYTES + 200];
     unsigned up = 0;
@@ -98,11 +98,14 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         draw_selected(&rows[fleet_row_at(rows, count, &ui->fleet)], cells, y++, area.width);
         char text[NOTE_BYTES] = "Enter opens the server under the cursor, 7 comes back; m marks it";
         if (marked_count(ui) > 0) {
-            snprintf(text, sizeof text, "◆ %u marked: t, or :set NAME VALUE, opens one review for all of them",
+            snprintf(text, sizeof text,
+                     "◆ %u marked: t, or :set NAME VALUE, opens one review for all of them",
                      marked_count(ui));
         }
-        bool has_note = frame->fleet_note[0] != '\0'; /* a list that is wrong goes before what a key does */
-        cells_text_fit(cells, y, 0, area.width, has_note ? STYLE_WARN : STYLE_DIM, has_note ? frame->fleet_note : text);
+        bool has_note =
+            frame->fleet_note[0] != '\0'; /* a list that is wrong goes before what a key does */
+        cells_text_fit(cells, y, 0, area.width, has_note ? STYLE_WARN : STYLE_DIM,
+                       has_note ? frame->fleet_note : text);
     }
 }
 

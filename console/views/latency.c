@@ -133,11 +133,13 @@ static void draw_refreshes(const struct frame *frame, struct cells *cells, struc
         struct rect plot = {area.y + 2, area.x + SCALE_WIDTH, area.height - 2,
                             area.width - SCALE_WIDTH};
         int count = (int)refreshes_of(frame->model, us);
-        int newest = count > plot.width ? count - plot.width : 0; /* what is drawn: an older spike cuts nothing */
+        int newest = count > plot.width ? count - plot.width
+                                        : 0; /* what is drawn: an older spike cuts nothing */
         bool is_cut = cells_cut_spikes(us + newest, count - newest);
         float high = cells_graph(cells, plot, STYLE_GRAPH, us + newest, count - newest, 0);
         cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, time_text(top, (double)high));
-        cells_text(cells, plot.y, plot.x - 1, STYLE_DIM, is_cut ? "+" : ""); /* a spike goes higher */
+        cells_text(cells, plot.y, plot.x - 1, STYLE_DIM,
+                   is_cut ? "+" : ""); /* a spike goes higher */
         cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
     }
 }

@@ -35,7 +35,8 @@ static bool has_value(const struct model *model, const struct action *action) {
            is_same(row.now, action->value);
 }
 
-enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why, size_t why_bytes) {
+enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why,
+                              size_t why_bytes) {
     enum marked_answer answer = MARKED_HAS_IT;
     const char *why_not;
     if (model_now(model) == NULL || model_link(model) != LINK_UP) {
@@ -59,8 +60,8 @@ enum marked_answer marked_ask(const struct model *model, const struct plan *plan
     return answer;
 }
 
-bool marked_check(const struct frame *frame, const struct ui *ui, const struct plan *plan, unsigned *changed,
-                  unsigned *unchanged, char *why, size_t why_bytes) {
+bool marked_check(const struct frame *frame, const struct ui *ui, const struct plan *plan,
+                  unsigned *changed, unsigned *unchanged, char *why, size_t why_bytes) {
     *changed = *unchanged = 0;
     for (unsigned i = 0; i < frame->server_count; i++) {
         const struct fleet_row *row = &frame->servers[i];

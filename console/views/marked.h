@@ -1,4 +1,5 @@
-/* Servers that are marked in the fleet: one reviewed change goes to all of them. Functions of the frame. */
+/* Servers that are marked in the fleet: one reviewed change goes to all of them. Functions of the
+ * frame. */
 #ifndef CONSOLE_VIEWS_MARKED_H
 #define CONSOLE_VIEWS_MARKED_H
 #include "views/view.h"
@@ -8,16 +9,17 @@
 
 unsigned marked_count(const struct ui *ui);
 
-/* Whether a plan may go to several servers: settings may, but not pages and not the policy of one class, for classes
- * differ from server to server. */
+/* Whether a plan may go to several servers: settings may, but not pages and not the policy of one
+ * class, for classes differ from server to server. */
 bool marked_takes(const struct plan *plan);
 
 /* What the change would do at one of them. */
 enum marked_answer { MARKED_CHANGES, MARKED_HAS_IT, MARKED_REFUSES };
-enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why, size_t why_bytes);
+enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why,
+                              size_t why_bytes);
 
-/* Over all marked servers of the frame: how many would be changed, and how many have the values already. False when one
- * refuses, which is named in why, or when none would be changed. */
-bool marked_check(const struct frame *frame, const struct ui *ui, const struct plan *plan, unsigned *changed,
-                  unsigned *unchanged, char *why, size_t why_bytes);
+/* Over all marked servers of the frame: how many would be changed, and how many have the values
+ * already. False when one refuses, which is named in why, or when none would be changed. */
+bool marked_check(const struct frame *frame, const struct ui *ui, const struct plan *plan,
+                  unsigned *changed, unsigned *unchanged, char *why, size_t why_bytes);
 #endif

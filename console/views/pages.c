@@ -300,7 +300,8 @@ static void draw_expected(const struct frame *frame, const struct action *action
     cells_text_fit(cells, y, 0, width, STYLE_STRONG, text);
 }
 
-/* "class 4: 12 empty, 9 more under 10 %, 30 more under half" and what giving costs, or what would come of a move. */
+/* "class 4: 12 empty, 9 more under 10 %, 30 more under half" and what giving costs, or what would
+ * come of a move. */
 static void draw_selection(const struct frame *frame, const struct ui *ui, struct cells *cells,
                            struct rect area) {
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], title[80];
@@ -317,8 +318,9 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
         char text[200];
         unsigned empty = page_summary_below(&summary, 0), nearly = page_summary_below(&summary, 9);
         unsigned half = page_summary_below(&summary, 49);
-        int n = snprintf(text, sizeof text, "%u page%s: %u empty, %u more under 10 %%, %u more under half",
-                         summary.pages, summary.pages == 1 ? "" : "s", empty, nearly - empty, half - nearly);
+        int n = snprintf(
+            text, sizeof text, "%u page%s: %u empty, %u more under 10 %%, %u more under half",
+            summary.pages, summary.pages == 1 ? "" : "s", empty, nearly - empty, half - nearly);
         if (summary.is_exact && area.width >= 60) {
             snprintf(text + n, sizeof text - (size_t)n, "; aged %s to %s",
                      format_age(a, summary.youngest_s), format_age(b, summary.oldest_s));

@@ -104,7 +104,8 @@ static struct intent set(const struct frame *frame, const struct ui *ui, const c
     snprintf(value, sizeof value, is_of_class ? "%.100s %u" : "%.150s", line.rest,
              ui->classes.cursor);
     struct action action = action_set(line.word, value);
-    bool is_for_marked = view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review asks each of them */
+    bool is_for_marked =
+        view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review asks each of them */
     if (!is_for_marked && !action_check(&action, frame->model, why, sizeof why)) {
         return say("%s", why);
     }
@@ -132,8 +133,8 @@ static struct intent served(const struct frame *frame, const char *name) {
     return say("no server '%.80s' is watched", name);
 }
 
-static struct intent with_argument(const struct frame *frame, struct ui *ui, const struct palette_word *word,
-                                   const char *rest) {
+static struct intent with_argument(const struct frame *frame, struct ui *ui,
+                                   const struct palette_word *word, const char *rest) {
     if (rest[0] == '\0' && word->argument != A_FILTER) {
         return say("%s takes one word more: %s", word->word, word->help);
     }
@@ -185,8 +186,10 @@ static struct intent run(const struct frame *frame, struct ui *ui, const char *t
 static struct intent refused(const struct ui *ui) {
     struct palette_line line = palette_split(ui->palette.typed);
     const struct palette_word *word = palette_word_find(line.word);
-    bool is_idle = word != NULL && word->argument == NO_ARGUMENT && palette_key_row(ui, word->command) == NULL;
-    return is_idle ? say("%s does nothing in %s", line.word, view_current(ui)->name) : (struct intent){0};
+    bool is_idle =
+        word != NULL && word->argument == NO_ARGUMENT && palette_key_row(ui, word->command) == NULL;
+    return is_idle ? say("%s does nothing in %s", line.word, view_current(ui)->name)
+                   : (struct intent){0};
 }
 
 /* Enter takes a line that is whole as it stands, else the choice that is marked. */
@@ -197,12 +200,14 @@ static struct intent take(const struct frame *frame, struct ui *ui) {
     struct intent intent = refused(ui);
     bool is_refused = intent.kind == INTENT_SAY;
     intent = is_refused ? intent : run(frame, ui, palette->typed);
-    bool has_choice = count > 0 && palette->choice < count && strcmp(list[palette->choice].line, palette->typed) != 0;
+    bool has_choice = count > 0 && palette->choice < count &&
+                      strcmp(list[palette->choice].line, palette->typed) != 0;
     if (intent.kind == INTENT_SAY && has_choice && !is_refused) {
         const char *chosen = list[palette->choice].line;
         snprintf(palette->typed, sizeof palette->typed, "%s", chosen);
         palette->choice = 0;
-        if (chosen[strlen(chosen) - 1] == ' ' || chosen[strlen(chosen) - 1] == '>') { /* an argument is to follow */
+        if (chosen[strlen(chosen) - 1] == ' ' ||
+            chosen[strlen(chosen) - 1] == '>') { /* an argument is to follow */
             return (struct intent){0};
         }
         intent = run(frame, ui, chosen);

@@ -15,8 +15,8 @@ struct choices {
 };
 
 /* Adds the line "BEFORE NAME AFTER". */
-static void put(struct choices *choices, enum palette_fit fit, const char *before, const char *name, const char *after,
-                const char *help) {
+static void put(struct choices *choices, enum palette_fit fit, const char *before, const char *name,
+                const char *after, const char *help) {
     if (fit == FIT_NONE || choices->count == PALETTE_CHOICES) {
         return;
     }
@@ -28,12 +28,14 @@ static void put(struct choices *choices, enum palette_fit fit, const char *befor
 }
 
 /* When the name or the help fits. */
-static void add(struct choices *choices, const char *before, const char *name, const char *after, const char *help) {
+static void add(struct choices *choices, const char *before, const char *name, const char *after,
+                const char *help) {
     put(choices, palette_fit(choices->typed, name, help), before, name, after, help);
 }
 
 /* When the name begins as typed: of numbers and values. */
-static void add_begun(struct choices *choices, const char *before, const char *name, const char *help) {
+static void add_begun(struct choices *choices, const char *before, const char *name,
+                      const char *help) {
     bool begins = strncasecmp(name, choices->typed, strlen(choices->typed)) == 0;
     put(choices, begins ? FIT_BEGINS : FIT_NONE, before, name, "", help);
 }
@@ -49,8 +51,8 @@ static void add_views(struct choices *choices, const struct ui *ui) {
             name[n++] = (char)tolower((unsigned char)*from);
         }
         name[n] = '\0';
-        snprintf(help, sizeof help, "the view %s%s%s", view_list[i]->name, row != NULL ? ", key " : "",
-                 row != NULL ? key_label(row->keys[0], key) : "");
+        snprintf(help, sizeof help, "the view %s%s%s", view_list[i]->name,
+                 row != NULL ? ", key " : "", row != NULL ? key_label(row->keys[0], key) : "");
         add(choices, "", name, "", help);
     }
 }
@@ -63,7 +65,8 @@ static void add_words(struct choices *choices, const struct ui *ui) {
         if (word->argument != NO_ARGUMENT) {
             add(choices, "", word->word, " ", word->help);
         } else if (row != NULL) {
-            snprintf(help, sizeof help, "%s (%s)", row->help, key_row_names(row, keys, sizeof keys));
+            snprintf(help, sizeof help, "%s (%s)", row->help,
+                     key_row_names(row, keys, sizeof keys));
             add(choices, "", word->word, "", help);
         }
     }
@@ -102,18 +105,22 @@ static void add_themes(struct choices *choices) {
 static void add_windows(struct choices *choices) {
     static const char *const windows[] = {"1", "10", "100"};
     for (int i = 0; i < 3; i++) {
-        add_begun(choices, "window ", windows[i], i == 0 ? "the newest sample" : "a mean over so many seconds");
+        add_begun(choices, "window ", windows[i],
+                  i == 0 ? "the newest sample" : "a mean over so many seconds");
     }
 }
 
-static unsigned list_settings(const struct frame *frame, const struct ui *ui, struct tunable rows[SETTINGS_MOST]) {
+static unsigned list_settings(const struct frame *frame, const struct ui *ui,
+                              struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
-    return now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
+    return now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows)
+                       : 0;
 }
 
 static void tell_setting(const struct tunable *row, char help[NOTE_BYTES]) {
     if (row->form == FORM_NUMBER) {
-        snprintf(help, NOTE_BYTES, "%s: now %.40s, %.7g to %.10g", row->label, row->now, row->least, row->most);
+        snprintf(help, NOTE_BYTES, "%s: now %.40s, %.7g to %.10g", row->label, row->now, row->least,
+                 row->most);
     } else {
         snprintf(help, NOTE_BYTES, "%s: now %.60s", row->label, row->now);
     }
@@ -134,7 +141,8 @@ static void add_settings(struct choices *choices, const struct frame *frame, con
 }
 
 /* The values of a setting; of a number what is being typed, and its range. */
-static void add_values(struct choices *choices, const struct frame *frame, const struct ui *ui, const char *setting) {
+static void add_values(struct choices *choices, const struct frame *frame, const struct ui *ui,
+                       const char *setting) {
     static struct tunable rows[SETTINGS_MOST];
     unsigned count = list_settings(frame, ui, rows), at = 0;
     char help[NOTE_BYTES], before[PALETTE_LINE_BYTES + 8];
@@ -161,7 +169,8 @@ static void add_values(struct choices *choices, const struct frame *frame, const
 static void add_servers(struct choices *choices, const struct frame *frame) {
     for (unsigned i = 0; i < frame->server_count; i++) {
         const char *name = model_server(frame->servers[i].model);
-        enum palette_fit fit = palette_fit(choices->typed, name, NULL); /* the words are about its health */
+        enum palette_fit fit =
+            palette_fit(choices->typed, name, NULL); /* the words are about its health */
         put(choices, fit, "server ", name, "", frame->servers[i].words);
     }
 }
@@ -238,7 +247,8 @@ static int compare(const void *left, const void *right) {
     return a->fit != b->fit ? (int)a->fit - (int)b->fit : (int)a->place - (int)b->place;
 }
 
-unsigned palette_choices(const struct frame *frame, const struct ui *ui, struct palette_choice out[PALETTE_CHOICES]) {
+unsigned palette_choices(const struct frame *frame, const struct ui *ui,
+                         struct palette_choice out[PALETTE_CHOICES]) {
     struct palette_line line = palette_split(ui->palette.typed);
     const struct palette_word *word = palette_word_find(line.word);
     struct choices choices = {.list = out, .typed = ui->palette.typed};

@@ -22,7 +22,8 @@ static enum place place_of(const char *text, const char *word, size_t word_bytes
     return best;
 }
 
-static enum palette_fit fit_of_word(const char *word, size_t word_bytes, const char *name, const char *help) {
+static enum palette_fit fit_of_word(const char *word, size_t word_bytes, const char *name,
+                                    const char *help) {
     enum place in_name = place_of(name, word, word_bytes);
     if (in_name == AT_WORD) {
         return FIT_NAME_WORD;

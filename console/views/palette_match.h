@@ -1,5 +1,6 @@
-/* How well a choice of the palette fits what is typed. Typed are words, in any order: each must be found in the name of
- * the choice or in its help. Letters count without their case. Pure; cost: the length of the texts. */
+/* How well a choice of the palette fits what is typed. Typed are words, in any order: each must be
+ * found in the name of the choice or in its help. Letters count without their case. Pure; cost: the
+ * length of the texts. */
 #ifndef CONSOLE_VIEWS_PALETTE_MATCH_H
 #define CONSOLE_VIEWS_PALETTE_MATCH_H
 
@@ -13,7 +14,8 @@ enum palette_fit {
     FIT_NONE
 };
 
-/* Of several words typed the one that fits worst counts. A single letter is looked for at the beginning of the words of the
- * name only: it stands somewhere in nearly every text. help may be NULL: it is not looked at. */
+/* Of several words typed the one that fits worst counts. A single letter is looked for at the
+ * beginning of the words of the name only: it stands somewhere in nearly every text. help may be
+ * NULL: it is not looked at. */
 enum palette_fit palette_fit(const char *typed, const char *name, const char *help);
 #endif

@@ -1,5 +1,5 @@
-/* The words of the palette: a table of commands by their names, beside the names of the views; and a line that is typed,
- * as a word and what stands behind it. Pure. */
+/* The words of the palette: a table of commands by their names, beside the names of the views; and
+ * a line that is typed, as a word and what stands behind it. Pure. */
 #ifndef CONSOLE_VIEWS_PALETTE_WORDS_H
 #define CONSOLE_VIEWS_PALETTE_WORDS_H
 #include "views/view.h"
@@ -7,12 +7,22 @@
 enum { PALETTE_LINE_BYTES = 120 };
 
 /* What follows a word. */
-enum palette_argument { NO_ARGUMENT, A_COLUMN, A_FILTER, A_THEME, A_WINDOW, A_SETTING, A_SERVER, A_CLASS };
+enum palette_argument {
+    NO_ARGUMENT,
+    A_COLUMN,
+    A_FILTER,
+    A_THEME,
+    A_WINDOW,
+    A_SETTING,
+    A_SERVER,
+    A_CLASS
+};
 
 struct palette_word {
     const char *word;
     enum palette_argument argument;
-    enum command command; /* that a key has, too; of a word with an argument: the one that does it a step at a time */
+    enum command command; /* that a key has, too; of a word with an argument: the one that does it a
+                             step at a time */
     const char *help;     /* of a word with an argument; the others' help is that of the key */
 };
 extern const struct palette_word palette_words[];

@@ -332,12 +332,14 @@ static void draw_step(struct sheet *sheet, const struct action *action, const st
 static bool draw_marked(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     char text[2 * NOTE_BYTES];
     unsigned changed, unchanged;
-    bool is_allowed = marked_check(frame, ui, &ui->review.plan, &changed, &unchanged, text, sizeof text);
+    bool is_allowed =
+        marked_check(frame, ui, &ui->review.plan, &changed, &unchanged, text, sizeof text);
     if (is_allowed) {
-        int n = snprintf(text, sizeof text, "to %u marked server%s", changed, changed == 1 ? "" : "s");
+        int n =
+            snprintf(text, sizeof text, "to %u marked server%s", changed, changed == 1 ? "" : "s");
         if (unchanged > 0) {
-            snprintf(text + n, sizeof text - (size_t)n, "; %u of them ha%s the value already", unchanged,
-                     unchanged == 1 ? "s" : "ve");
+            snprintf(text + n, sizeof text - (size_t)n, "; %u of them ha%s the value already",
+                     unchanged, unchanged == 1 ? "s" : "ve");
         }
     }
     draw_line(sheet, is_allowed ? "" : "refused", is_allowed ? STYLE_DIALOG : STYLE_BAD, text);
