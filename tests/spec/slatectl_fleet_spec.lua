@@ -82,7 +82,7 @@ describe("slatectl fleet apply", function()
             local line = ("slatectl: %d of 3, %s: changed\n"):format(i, one.address)
             at = assert(err:find(line, at + 1, true), err)
         end
-        assert.truthy(out:find("\n3 servers changed, and no guard was crossed; slatectl fleet undo 1 takes the whole "
+        assert.truthy(out:find("\n3 servers changed, and no guard was crossed; slatectl fleet undo 1 takes all of it "
             .. "back\n", 1, true), out)
         local entries = audit.read(ctl.folder .. "/audit.log")
         assert.equal(6, #entries)

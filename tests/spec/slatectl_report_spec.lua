@@ -223,7 +223,7 @@ describe("slatectl report", function()
 
     it("refuses what it cannot do with one line, and writes no page", function()
         for _, case in ipairs({
-            { "demo.jsonl falls.jsonl localhost:1 -o x.html", 64, "not of both at once" },
+            { "demo.jsonl falls.jsonl localhost:1 -o x.html", 64, "servers, not both" },
             { "demo.jsonl --for 1s -o x.html", 64, "for servers" }, { "absent.jsonl -o x.html", 74, "cannot read" },
             { "127.0.0.1:1 --from 14:00 -o x.html", 64, "for recordings" },
             { "demo.jsonl --from +2m --to +1m -o x.html", 64, "not before" },

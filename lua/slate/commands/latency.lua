@@ -109,8 +109,8 @@ function M.run(context, parsed)
     for i, buckets in ipairs(parsed.dist and distributions or {}) do
         out_distribution(context, rows[i].command, buckets, rows[i].count)
     end
-    context:out("round trips from here, one at a time on one connection: the times are those of the\nnetwork, the "
-        .. "server and slatectl together\n")
+    context:out("round trips from here, one at a time on one connection: the times are those of\nthe network, "
+        .. "the server and slatectl together\n")
     return 0
 end
 

@@ -145,7 +145,7 @@ local function summary(sofar, before, after, seconds)
         return text .. "; this server does not count what is lost"
     end
     local lost = sofar.skipped + dropped
-    return ("%s; %s (the server's log dropped %d, this client was too slow for %d)"):format(text, lost == 0 and "none lost"
+    return ("%s; %s (the server's log dropped %d, this end was too slow for %d)"):format(text, lost == 0 and "none lost"
         or ("%d lost, %s"):format(lost, units.percent(lost / (lost + sofar.events), 1)), dropped, sofar.skipped)
 end
 
