@@ -70,7 +70,7 @@ describe("slatectl fleet apply", function()
         assert(ok, problem)
     end
 
-    it("changes one after the other, tells the number of the change, and fleet undo takes the whole back", function()
+    it("changes one after the other, tells the number of the change, and fleet undo takes all of it back", function()
         plan(SET_BOTH)
         local hot, warm = values("hot_lru_pct"), values("warm_lru_pct")
         local out, err = ctl.succeed("fleet apply plan.json " .. names()
