@@ -38,6 +38,8 @@ override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=daemon/%/*/*.c)))
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c)))
+# The reader of traces is the simulator's.
+TRACE_O   := $(addprefix $B/daemon/,base/number.o simulate/trace.o simulate/trace_bytes.o simulate/trace_format.o)
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 # The static library where the compiler has one. Without it the shared one is linked, and its malloc is then the whole
@@ -123,8 +125,8 @@ $B/jemalloc.o: $(JEMALLOC) Makefile
 	    $(CC) -fPIC -r -nostdlib -o $@ -x c - -x none $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
-$B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)
-	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOAD_LIBS)
+$B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
+	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $^ $(LOAD_LIBS)
 $B/bin/slatectl: scripts/slatectl Makefile
 	@mkdir -p $(@D) && $(slatectl) >$@ && chmod +x $@
 
@@ -149,7 +151,7 @@ $B/console/brain/lua_state.o: $B/gen/console/brain/modules.inc
 $B/console/%.o: console/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $B/tests/bench/load/%.o: tests/bench/load/%.c
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -Idaemon -c -o $@ $<
 $B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 POLICIES_C := $(wildcard tests/bench/policies/*.c)
@@ -193,8 +195,8 @@ $B/faults/test_%: tests/faults/test_%.c | $B/faults/shim.so $B/bin/slated
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
-$B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Itests/unit $(LDFLAGS) -o $@ $< $(LOAD_O) $(LOAD_LIBS)
+$B/unit/load/%: tests/unit/load/%.c $(LOAD_O) $(TRACE_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Idaemon -Itests/unit $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $< $(LOAD_O) $(TRACE_O) $(LOAD_LIBS)
 
 run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run

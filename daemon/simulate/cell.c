@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "sample/mini.h"
+#include "simulate/trace_format.h"
 #include "tune/whatif/whatif.h"
 
-enum { TURN_REQUESTS = 32 }; /* the clock is set, and pages may change hands, so often */
+/* The clock is set, and pages may change hands, so often, and when a second has gone by. */
+enum { TURN_REQUESTS = 32 };
 
 struct simulate_cell {
     struct mini         *mini; /* one of mini and cache is NULL */
@@ -21,8 +23,11 @@ struct simulate_cell {
     /* a value as large as may be; never written, so it takes no memory */
     char                *zeroes;
     const struct evict_policy *policy;
-    uint32_t objects, requests_per_s;
-    uint64_t requests, hits, play_us;
+    uint32_t objects;
+    unsigned twins;     /* keys that each key stands for */
+    uint64_t played;    /* requests of the trace, twins apart */
+    uint64_t reads, hits, stores, deletes, play_us;
+    uint64_t inserted, deleted; /* keys, of a cell of objects */
 };
 
 static int64_t shown_s; /* what the process's clock shows, since the trace began */
@@ -44,14 +49,13 @@ void simulate_clock_stop(void) {
 }
 
 struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy,
-                                            const struct evict_tuning *tuning, uint32_t objects,
-                                            uint32_t requests_per_s) {
+                                            const struct evict_tuning *tuning, uint32_t objects) {
     struct simulate_cell *c = calloc(1, sizeof *c);
     if (c != NULL) {
         *c = (struct simulate_cell){.mini = mini_create(policy, tuning, objects, 0),
                                     .policy = policy,
                                     .objects = objects,
-                                    .requests_per_s = requests_per_s};
+                                    .twins = 1};
         if (c->mini == NULL) {
             simulate_cell_destroy(&c);
         }
@@ -67,8 +71,7 @@ static void note_failure(void *arg, const char *mode, const char *now, const cha
     }
 }
 
-struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s,
-                                           const struct tune_config *tune) {
+struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tune_config *tune) {
     struct simulate_cell *c = taken != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         cache_destroy(&taken);
@@ -86,7 +89,7 @@ struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t request
                                 .follows = tune->sample_follow,
                                 .tuner = tuner_create(taken, &by_hand),
                                 .zeroes = calloc(1, cache_item_bytes_max(taken)),
-                                .requests_per_s = requests_per_s};
+                                .twins = 1};
     if (c->ct == NULL || c->zeroes == NULL || c->tuner == NULL) {
         simulate_cell_destroy(&c);
     }
@@ -123,61 +126,128 @@ static bool get(struct cache_thread *ct, const struct key *key) {
     return how == CACHE_READ_COPY;
 }
 
+static void store(struct simulate_cell *c, const struct simulate_request *q,
+                  const struct key *key) {
+    /* Not by clock_expiry_s: a client's seconds beyond a month are a date, a trace's are not. */
+    uint32_t now_s = cache_now_s(c->ct);
+    uint32_t exptime_s = q->ttl_s == 0 || q->ttl_s > INT32_MAX ? 0 : now_s + q->ttl_s;
+    cache_store(c->ct, key, /* what is refused the cache counts */
+                &(struct cache_store){.mode = CACHE_SET,
+                                      .value = c->zeroes,
+                                      .value_bytes = q->value_bytes,
+                                      .exptime_s = exptime_s},
+                NULL);
+}
+
+static void play_key(struct simulate_cell *c, const struct simulate_request *q,
+                     const struct key *key) {
+    switch ((enum trace_verb)q->verb) {
+    case TRACE_GET:
+        c->reads++;
+        if (get(c->ct, key)) {
+            c->hits++;
+        } else if (q->fills) {
+            store(c, q, key);
+        }
+        break;
+    case TRACE_SET:
+        c->stores++;
+        store(c, q, key);
+        break;
+    case TRACE_DELETE:
+        c->deletes++;
+        cache_delete(c->ct, key, &(struct cache_delete){0});
+        break;
+    }
+}
+
+/* A twin's key is the key and two characters, or ends with them where it is too long for more. */
+static struct key twin_key(const struct key *key, unsigned twin, char to[KEY_BYTES_MAX]) {
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    enum { LETTERS = sizeof letters - 1, ADDED = 3 };
+    size_t bytes = key->len + ADDED <= KEY_BYTES_MAX ? key->len : KEY_BYTES_MAX - ADDED;
+    memcpy(to, key->ptr, bytes);
+    to[bytes] = letters[twin % LETTERS];
+    to[bytes + 1] = letters[twin / LETTERS % LETTERS];
+    to[bytes + 2] = letters[twin / LETTERS / LETTERS % LETTERS];
+    return key_make(to, bytes + ADDED);
+}
+
+static void play_request(struct simulate_cell *c, const struct simulate_request *q) {
+    char text[KEY_BYTES_MAX];
+    play_key(c, q, &q->key);
+    for (unsigned twin = 1; twin < c->twins; twin++) {
+        struct key key = twin_key(&q->key, twin, text);
+        play_key(c, q, &key);
+    }
+}
+
 static void play_cache(struct simulate_cell *c, const struct simulate_request *requests,
                        size_t count) {
     cache_turn_begin(c->ct);
-    for (size_t i = 0; i < count; i++, c->requests++) {
+    for (size_t i = 0; i < count; i++, c->played++) {
         const struct simulate_request *q = &requests[i];
-        if (c->requests % TURN_REQUESTS == 0) {
+        int64_t at_s = (int64_t)(q->at_us / CLOCK_SECOND_US);
+        if (at_s != shown_s || c->played * c->twins % TURN_REQUESTS < c->twins) {
             cache_turn_end(c->ct);
-            show_time((int64_t)(c->requests / c->requests_per_s));
+            show_time(at_s);
             /* the trace begins at a second of the tuner's time, for 0 means never */
-            tuner_tend_at(c->tuner, CLOCK_SECOND_US +
-                                        c->requests * CLOCK_SECOND_US / c->requests_per_s);
+            tuner_tend_at(c->tuner, CLOCK_SECOND_US + q->at_us);
             cache_turn_begin(c->ct);
         }
-        if (get(c->ct, &q->key)) {
-            c->hits++;
-        } else { /* what is refused the cache counts */
-            cache_store(c->ct, &q->key,
-                        &(struct cache_store){
-                            .mode = CACHE_SET, .value = c->zeroes, .value_bytes = q->value_bytes},
-                        NULL);
-        }
+        play_request(c, q);
     }
     cache_turn_end(c->ct);
 }
 
 static void play_mini(struct simulate_cell *c, const struct simulate_request *requests,
                       size_t count) {
-    for (size_t i = 0; i < count; i++, c->requests++) {
-        uint32_t now_s = CLOCK_EPOCH_S + (uint32_t)(c->requests / c->requests_per_s);
-        struct mini_item item = {.hash = requests[i].key.hash, .bytes = 1};
-        c->hits += mini_request(c->mini, item, now_s);
+    for (size_t i = 0; i < count; i++, c->played++) {
+        const struct simulate_request *q = &requests[i];
+        uint32_t now_s = CLOCK_EPOCH_S + (uint32_t)(q->at_us / CLOCK_SECOND_US);
+        uint32_t before = mini_nodes(c->mini);
+        if (q->verb == TRACE_DELETE) {
+            mini_delete(c->mini, q->key.hash);
+            c->deletes++;
+            c->deleted += before - mini_nodes(c->mini);
+            continue;
+        }
+        struct mini_item item = {.hash = q->key.hash, .bytes = 1};
+        bool there = mini_request(c->mini, item, now_s);
+        c->inserted += !there;
+        if (q->verb == TRACE_GET) {
+            c->reads++;
+            c->hits += there;
+        } else {
+            c->stores++;
+        }
     }
 }
+
+void simulate_cell_set_twins(struct simulate_cell *c, unsigned twins) { c->twins = twins; }
 
 void simulate_cell_play(struct simulate_cell *c, const struct simulate_request *requests,
                         size_t count) {
     uint64_t begun_us = clock_mono_us();
     if (c->mini != NULL) {
         play_mini(c, requests, count);
-    } else {
-        show_time((int64_t)(c->requests / c->requests_per_s));
+    } else if (count > 0) {
+        show_time((int64_t)(requests[0].at_us / CLOCK_SECOND_US));
         play_cache(c, requests, count);
     }
     c->play_us += clock_mono_us() - begun_us;
 }
 
 void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
-    uint64_t misses = c->requests - c->hits;
     *to = (struct simulate_result){.policy = c->policy->name,
                                    .objects = c->objects,
-                                   .requests = c->requests,
+                                   .requests = c->reads,
                                    .hits = c->hits,
+                                   .stores = c->stores,
+                                   .deletes = c->deletes,
                                    .play_us = c->play_us};
     if (c->mini != NULL) { /* every miss was stored, unless the policy gives nothing away */
-        uint64_t gone = misses - mini_nodes(c->mini);
+        uint64_t gone = c->inserted - c->deleted - mini_nodes(c->mini);
         to->items = mini_nodes(c->mini);
         to->evictions = c->policy->victim != NULL ? gone : 0;
         to->refused = gone - to->evictions;

@@ -1,10 +1,12 @@
-/* A cell of the grid: one cache of one policy and size that a trace is played to. Each request is a
- * get and, on a miss, a set.
+/* A cell of the grid: one cache of one policy and size that a trace is played to. A read is a get
+ * and, on a miss, a set, where the value's size is known; of a trace that tells of them, sets and
+ * deletes are played too.
  *
  * Two kinds: keys of equal weight without values (sample/mini.h), and the server's own cache with
- * slabs, partitions and values, whose tuner moves pages as a server's does. Time is the trace's:
- * request number n happens at second n / rate. The cache's clock is the process's, so it is stopped
- * and set to the time of the cell that plays. Threading: one thread for all cells. */
+ * slabs, partitions and values, whose tuner moves pages as a server's does; the one lets values
+ * live for ever, the other as long as the trace says. Time is the trace's. The cache's clock is the
+ * process's, so it is stopped and set to the time of the cell that plays. Threading: one thread for
+ * all cells. */
 #ifndef SLATE_SIMULATE_CELL_H
 #define SLATE_SIMULATE_CELL_H
 #include <stddef.h>
@@ -14,7 +16,11 @@
 
 struct simulate_request {
     struct key key;
+    uint64_t   at_us;       /* since the trace began; never before the one before it */
     uint32_t   value_bytes; /* of no meaning to cells of objects */
+    uint32_t   ttl_s;       /* 0: for ever; likewise */
+    uint8_t    verb;        /* enum trace_verb */
+    bool       fills;       /* of a get: what a miss is followed by is known */
 };
 
 struct simulate_result {
@@ -23,7 +29,9 @@ struct simulate_result {
     uint64_t    memory_bytes; /* 0: a cell of objects */
     /* of it, at the end; more, where a page of each class with items takes more */
     uint64_t    held_bytes;
-    uint64_t    requests, hits, items, evictions;
+    uint64_t    requests, hits; /* reads */
+    uint64_t    stores, deletes; /* of the trace itself */
+    uint64_t    items, evictions;
     uint64_t    refused;      /* values too large, or for which nothing might go */
     uint64_t    changes;      /* of the policy, by auto, */
     const char *policy_now;   /* which is this one now; NULL: the cell has a fixed one */
@@ -41,14 +49,16 @@ enum { SIMULATE_OBJECT_BYTES = 64 }; /* what a cell of objects takes for each, a
 struct simulate_cell;
 /* NULL: out of memory. The tuning outlives the cell. */
 struct simulate_cell *simulate_cell_objects(const struct evict_policy *,
-                                            const struct evict_tuning *, uint32_t objects,
-                                            uint32_t requests_per_s);
+                                            const struct evict_tuning *, uint32_t objects);
 /* The cache is the cell's from now on, also when this fails (NULL: out of memory); NULL: none. Its
  * tuner goes by the trace's clock: `tune` says how pages move, and whether the policy follows
  * miniature caches as the server's policy auto does. */
-struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s,
-                                           const struct tune_config *tune);
+struct simulate_cell *simulate_cell_memory(struct cache *taken, const struct tune_config *tune);
 void                  simulate_cell_destroy(struct simulate_cell **);
+
+/* From now on every request stands for so many, each of a key of its own: what a trace of a sample
+ * of the keys is played with to a cache of pages, of which there are no parts. */
+void simulate_cell_set_twins(struct simulate_cell *, unsigned twins);
 
 void simulate_cell_play(struct simulate_cell *, const struct simulate_request *, size_t count);
 void simulate_cell_result(struct simulate_cell *, struct simulate_result *);

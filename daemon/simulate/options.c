@@ -22,6 +22,9 @@ enum own {
     OWN_SCALE,
     OWN_SEED,
     OWN_RATE,
+    OWN_FORMAT,
+    OWN_SAMPLE,
+    OWN_PRINT,
     OWN_JSON,
     OWN_COUNT
 };
@@ -30,7 +33,7 @@ static const struct {
     const char *name, *argument, *help; /* no argument: a flag */
 } rows[OWN_COUNT] = {
     [OWN_TRACE] = {"simulate", "TRACE",
-                   "a file of `key` or `key size` lines, gzip'd or not; -: standard input"},
+                   "a file of requests, plain or packed by gzip or zstd; -: standard input"},
     [OWN_POLICY] = {"policy", "NAME,...",
                     "eviction policies to compare, or all; default: the server's"},
     [OWN_AUTOMOVE] =
@@ -44,7 +47,13 @@ static const struct {
                     "of values whose line has no size: 100, or log-normal l300,1 (default)"},
     [OWN_SCALE] = {"scale", "FACTOR", "multiply every value's size; default 1"},
     [OWN_SEED] = {"seed", "N", "of the log-normal sizes; default 1"},
-    [OWN_RATE] = {"rate", "N", "requests a second by the trace's clock; default 10000"},
+    [OWN_RATE] = {"rate", "N",
+                  "requests a second; default: as the trace has them, 10000 if it tells no times"},
+    [OWN_FORMAT] = {"format", "FORM",
+                    "of the trace: keys, slate, twitter, cachelib or oracle; default: told by it"},
+    [OWN_SAMPLE] = {"sample", "1/N",
+                    "it has the requests of one key in N; default: as it says itself, else all"},
+    [OWN_PRINT] = {"print", NULL, "write its requests as `slate` text, and play nothing"},
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
 };
 
@@ -251,6 +260,15 @@ static bool add_automove(struct simulate_options *o, const char *word, char *why
     return true;
 }
 
+static bool read_sample(struct simulate_options *o, const char *text, char *why) {
+    uint32_t one_in;
+    bool good = strncmp(text, "1/", 2) == 0 && number_u32(text + 2, strlen(text + 2), &one_in) &&
+                one_in > 0;
+    o->sample = good ? 1.0 / one_in : 0;
+    return good || refuse(why, "--sample wants one key in so many, such as 1/64, not \"%.40s\"",
+                          text);
+}
+
 static bool read_own(struct simulate_options *o, enum own which, char *text, char *why) {
     double number;
     switch (which) {
@@ -280,6 +298,17 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
             return false;
         }
         o->requests_per_s = (uint32_t)number;
+        o->rate_given = true;
+        return true;
+    case OWN_FORMAT:
+        o->format = trace_format_find(text);
+        return o->format < TRACE_FORMAT_COUNT ||
+               refuse(why, "--format wants auto, keys, slate, twitter, cachelib or oracle, "
+                           "not \"%.40s\"", text);
+    case OWN_SAMPLE:
+        return read_sample(o, text, why);
+    case OWN_PRINT:
+        o->print = true;
         return true;
     case OWN_JSON:
         o->json = true;

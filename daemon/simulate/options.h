@@ -10,6 +10,7 @@
 #include "evict/evict.h"
 #include "serve/config/options.h"
 #include "simulate/sizes.h"
+#include "simulate/trace_format.h"
 #include "tune/policies/automove.h"
 
 enum {
@@ -40,6 +41,10 @@ struct simulate_options {
     struct simulate_sizes values;
     char     policy_dir[1100]; /* of modes of automove in Lua; empty: none */
     uint32_t requests_per_s;
+    bool     rate_given;       /* else the trace's own times count, where it has some */
+    enum trace_format format;  /* of the trace; TRACE_AUTO: it is told by what it holds */
+    double   sample;           /* the share of keys it has; 0: as it says itself */
+    bool     print;            /* its requests are written, not played */
     bool     json;
 };
 

@@ -1,6 +1,7 @@
 #include "simulate/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static double ratio(uint64_t part, uint64_t whole) {
@@ -26,7 +27,14 @@ static void text_head(const struct simulate_report *p) {
     if (p->bad_lines > 0) {
         fprintf(p->to, ", %" PRIu64 " lines skipped", p->bad_lines);
     }
-    fprintf(p->to, "; %" PRIu32 " requests a second", o->requests_per_s);
+    if (p->sample < 1) {
+        fprintf(p->to, " of one key in %.0f, figures are of the whole", round(1 / p->sample));
+    }
+    if (p->has_times) {
+        fprintf(p->to, "; at its own times");
+    } else {
+        fprintf(p->to, "; %" PRIu32 " requests a second", o->requests_per_s);
+    }
     if (o->by_objects) {
         fprintf(p->to, "; objects of equal size\n");
     } else {
@@ -108,6 +116,9 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
                 ",\"pages_moved\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"pages_stolen\":%" PRIu64,
                 r->pages_moved, r->lost, r->pages_stolen);
     }
+    if (trace_format_has_verbs(p->format)) {
+        fprintf(p->to, ",\"stores\":%" PRIu64 ",\"deletes\":%" PRIu64, r->stores, r->deletes);
+    }
     if (p->keys > 0) {
         fprintf(p->to, ",\"keys\":%" PRIu64, p->keys);
     }
@@ -117,8 +128,12 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
         fprintf(p->to, ",\"value_bytes\":\"%s\",\"seed\":%" PRIu64 ",\"scale\":%g", values,
                 o->values.seed, o->values.scale);
     }
-    fprintf(p->to, ",\"requests_per_s\":%" PRIu32 ",\"bad_lines\":%" PRIu64 "}\n",
-            o->requests_per_s, p->bad_lines);
+    fprintf(p->to, ",\"format\":\"%s\",\"sample_ratio\":%.9g", trace_format_name(p->format),
+            p->sample);
+    if (!p->has_times) {
+        fprintf(p->to, ",\"requests_per_s\":%" PRIu32, o->requests_per_s);
+    }
+    fprintf(p->to, ",\"bad_lines\":%" PRIu64 "}\n", p->bad_lines);
 }
 
 void simulate_report_row(struct simulate_report *p, const struct simulate_result *r) {

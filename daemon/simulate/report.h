@@ -11,6 +11,9 @@ struct simulate_report {
     FILE *to;
     const struct simulate_options *options;
     uint64_t keys, requests, bad_lines; /* of the trace; 0 keys: nobody counted them */
+    enum trace_format format;
+    bool     has_times; /* the trace's own count */
+    double   sample;    /* of which share of the keys the trace is; figures are of the whole */
     bool     begun;
 };
 

@@ -12,20 +12,14 @@
 #include "base/log.h"
 #include "simulate/cell.h"
 #include "simulate/keys.h"
+#include "simulate/print.h"
+#include "simulate/reading.h"
 #include "simulate/report.h"
 #include "simulate/trace.h"
 
-/* Requests are read ahead by the block, so that each cell plays many of them with its own memory in
- * the processor's cache. */
 enum {
-    BLOCK_REQUESTS = 1024,
-    CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_AUTOMOVES_MAX * SIMULATE_GRID_MAX
-};
-
-struct block {
-    struct simulate_request requests[BLOCK_REQUESTS];
-    char   keys[BLOCK_REQUESTS][KEY_BYTES_MAX];
-    size_t count;
+    CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_AUTOMOVES_MAX * SIMULATE_GRID_MAX,
+    TWINS_MAX = 1 << 16
 };
 
 struct simulation {
@@ -33,7 +27,7 @@ struct simulation {
     struct cache *(*make_cache)(const struct settings *);
     struct simulate_report report;
     struct evict_tuning    tuning; /* of cells of objects */
-    struct block           block;
+    struct simulate_block  block;
     bool                   said_bad, said_over;
 };
 
@@ -46,29 +40,26 @@ static int fail(int status, const char *format, const char *what) {
 
 /* --- reading --- */
 
-/* Fills the block with the next requests. */
-static enum trace_step read_block(struct simulation *s, struct trace *t) {
-    struct block *b = &s->block;
-    enum trace_step step = TRACE_REQUEST;
-    struct trace_request q;
-    for (b->count = 0; b->count < BLOCK_REQUESTS && (step = trace_next(t, &q)) == TRACE_REQUEST;
-         b->count++) {
-        struct simulate_request *to = &b->requests[b->count];
-        memcpy(b->keys[b->count], q.key, q.key_bytes);
-        to->key = key_make(b->keys[b->count], q.key_bytes);
-        to->value_bytes = s->options->by_objects
-                              ? 0
-                              : simulate_sizes_of(&s->options->values, to->key.hash,
-                                                  q.has_size ? (int64_t)q.value_bytes : -1);
+/* Opens the trace. Returns an exit status. */
+static int open_trace(struct simulation *s, struct simulate_reading *r) {
+    char why[TRACE_WHY_BYTES];
+    int  status = simulate_reading_open(r, s->options, why);
+    if (status != EXIT_SUCCESS) {
+        return fail(status, "%s", why);
     }
-    return step;
+    s->report.format = r->format;
+    s->report.has_times = r->has_times;
+    s->report.sample = r->sample;
+    return EXIT_SUCCESS;
 }
 
 /* A whole trace was read: says once what was wrong with it. Returns an exit status. */
 static int judge(struct simulation *s, const struct trace *t, enum trace_step last) {
     uint64_t bad = trace_bad_lines(t);
     if (last == TRACE_BROKEN) {
-        return fail(EX_DATAERR, "%s", trace_error(t));
+        return trace_error(t)[0] != '\0'
+                   ? fail(EX_DATAERR, "%s", trace_error(t))
+                   : fail(EX_OSERR, "%s", "the trace has more keys than can be remembered");
     }
     if (s->report.requests == 0) {
         return bad == 0
@@ -84,29 +75,30 @@ static int judge(struct simulation *s, const struct trace *t, enum trace_step la
     return EXIT_SUCCESS;
 }
 
-/* Goes over the trace once and calls `use` for each block. Returns an exit status. */
-static int read_trace(struct simulation *s, bool (*use)(struct simulation *, void *), void *arg) {
-    char why[TRACE_WHY_BYTES];
-    struct trace *t = trace_open(s->options->trace, why);
-    if (t == NULL) {
-        return fail(EX_NOINPUT, "%s", why);
-    }
+/* Goes over an opened trace and calls `use` for each block; closes it. Returns an exit status. */
+static int read_trace(struct simulation *s, struct simulate_reading *r,
+                      bool (*use)(struct simulation *, void *), void *arg) {
     enum trace_step step;
     bool used = true;
     s->report.requests = 0;
     do {
-        step = read_block(s, t);
+        step = simulate_reading_next(r, &s->block);
         s->report.requests += s->block.count;
         used = use(s, arg);
     } while (used && step == TRACE_REQUEST);
-    int status = used ? judge(s, t, step) : EX_OSERR;
-    trace_close(&t);
+    int status = used ? judge(s, r->trace, step) : EX_OSERR;
+    simulate_reading_close(r);
     return status;
 }
 
 static bool can_read_again(const struct simulate_options *o) {
     struct stat st;
     return strcmp(o->trace, "-") != 0 && stat(o->trace, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* What a sample of so large a share of the keys has is of the whole. */
+static uint64_t whole(uint64_t count, double sample) {
+    return (uint64_t)llround((double)count / sample);
 }
 
 static bool count_keys(struct simulation *s, void *keys) {
@@ -138,8 +130,12 @@ static int learn_keys(struct simulation *s) {
     if (keys == NULL) {
         return fail(EX_OSERR, "%s", "out of memory");
     }
-    int status = read_trace(s, count_keys, keys);
-    s->report.keys = simulate_keys_count(keys);
+    struct simulate_reading r;
+    int status = open_trace(s, &r);
+    if (status == EXIT_SUCCESS) {
+        status = read_trace(s, &r, count_keys, keys);
+        s->report.keys = whole(simulate_keys_count(keys), s->report.sample);
+    }
     simulate_keys_destroy(&keys);
     return status;
 }
@@ -160,13 +156,40 @@ static uint32_t objects_of(const struct simulation *s, const struct simulate_siz
     return objects < 1 ? 1 : objects > INT32_MAX ? INT32_MAX : (uint32_t)objects;
 }
 
+/* The least memory a cache of pages is played with: of fewer pages than 64 the classes of a usual
+ * load have one each, and it says nothing of the whole. */
+#define PLAYED_BYTES_MIN (UINT64_C(64) << 20)
+
+/* A trace of one key in 64 is played to a cache of a 64th of the memory: twins is 1. Where that
+ * would be too little, each key is played as so many, and the memory is so many times as large. */
+static unsigned twins_of(const struct simulate_size *size, double sample) {
+    double twins = 1, most = floor(1 / sample + 1e-9);
+    while (twins < most && (double)size->memory_bytes * sample * twins < PLAYED_BYTES_MIN) {
+        twins = twins * 2 < most ? twins * 2 : most;
+    }
+    return (unsigned)fmin(twins, TWINS_MAX);
+}
+
+static uint64_t played_bytes(const struct simulate_size *size, double sample) {
+    double bytes = (double)size->memory_bytes * sample * twins_of(size, sample);
+    return bytes >= (double)size->memory_bytes ? size->memory_bytes
+           : bytes < PAGE_BYTES                ? PAGE_BYTES
+                                               : (uint64_t)bytes / PAGE_BYTES * PAGE_BYTES;
+}
+
+static uint32_t played_objects(const struct simulation *s, const struct simulate_size *size) {
+    double objects = floor(objects_of(s, size) * s->report.sample + 0.5);
+    return objects < 1 ? 1 : (uint32_t)objects;
+}
+
 /* Refuses what the machine cannot hold, before it has to be found out. */
 static bool fits(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (unsigned i = first; i < first + count; i++) {
         const struct simulate_size *size = &s->options->sizes[i / cells_a_size(s->options)];
-        bytes += s->options->by_objects ? (double)objects_of(s, size) * SIMULATE_OBJECT_BYTES
-                                        : (double)size->memory_bytes;
+        bytes += s->options->by_objects
+                     ? (double)played_objects(s, size) * SIMULATE_OBJECT_BYTES
+                     : (double)played_bytes(size, s->report.sample);
     }
     if (bytes > most) {
         char want[32], have[32];
@@ -186,11 +209,12 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     const struct simulate_size *size = &o->sizes[i / cells_a_size(o)];
     const struct evict_policy *policy = o->policies[i / o->automove_count % o->policy_count];
     if (o->by_objects) {
-        return simulate_cell_objects(policy, &s->tuning, objects_of(s, size), o->requests_per_s);
+        return simulate_cell_objects(policy, &s->tuning, played_objects(s, size));
     }
     static struct settings with_policy;
     with_policy = size->settings;
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
+    with_policy.maxbytes = played_bytes(size, s->report.sample);
     simulate_clock_stop();
     const struct tune_config tune = {
         .automove = o->automoves[i % o->automove_count],
@@ -203,7 +227,29 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
         .sample_rate = policy == &simulate_auto ? size->settings.sample_rate : 0,
         .sample_follow = policy == &simulate_auto,
     };
-    return simulate_cell_memory(s->make_cache(&with_policy), o->requests_per_s, &tune);
+    struct simulate_cell *cell = simulate_cell_memory(s->make_cache(&with_policy), &tune);
+    if (cell != NULL) {
+        simulate_cell_set_twins(cell, twins_of(size, s->report.sample));
+    }
+    return cell;
+}
+
+/* What a cell that was played smaller would have had at its full size. */
+static void tell_whole(const struct simulation *s, unsigned i, struct simulate_result *r) {
+    const struct simulate_size *size = &s->options->sizes[i / cells_a_size(s->options)];
+    double sample = s->report.sample;
+    if (sample >= 1) {
+        return;
+    }
+    sample *= s->options->by_objects ? 1 : twins_of(size, sample);
+    r->objects = s->options->by_objects ? objects_of(s, size) : 0;
+    r->memory_bytes = s->options->by_objects ? 0 : size->memory_bytes;
+    uint64_t *const counts[] = {&r->requests, &r->hits,        &r->stores, &r->deletes,
+                                &r->items,    &r->evictions,   &r->refused, &r->held_bytes,
+                                &r->lost,     &r->pages_moved, &r->pages_stolen};
+    for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
+        *counts[c] = whole(*counts[c], sample);
+    }
 }
 
 /* Once, of the first: the figures of such a cache are those of a larger one. */
@@ -237,7 +283,12 @@ static bool play_block(struct simulation *s, void *arg) {
 /* Plays the trace once to `count` cells of the grid, and reports on each. */
 static int play(struct simulation *s, unsigned first, unsigned count) {
     struct pass pass = {.count = 0};
-    int status = fits(s, first, count) ? EXIT_SUCCESS : EX_USAGE;
+    struct simulate_reading r;
+    int status = open_trace(s, &r); /* first, for it says how large a share it has */
+    if (status != EXIT_SUCCESS) {
+        return status;
+    }
+    status = fits(s, first, count) ? EXIT_SUCCESS : EX_USAGE;
     while (status == EXIT_SUCCESS && pass.count < count) {
         pass.cells[pass.count] = make_cell(s, first + pass.count);
         if (pass.cells[pass.count] == NULL) {
@@ -247,7 +298,9 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
         }
     }
     if (status == EXIT_SUCCESS) {
-        status = read_trace(s, play_block, &pass);
+        status = read_trace(s, &r, play_block, &pass);
+    } else {
+        simulate_reading_close(&r);
     }
     for (unsigned i = 0; i < pass.count; i++) {
         struct simulate_result result;
@@ -256,6 +309,7 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
             if (result.failed[0] != '\0') {
                 status = fail(EX_DATAERR, "automove %s", result.failed);
             } else {
+                tell_whole(s, first + i, &result);
                 simulate_report_row(&s->report, &result);
                 say_over(s, &result);
             }
@@ -283,6 +337,12 @@ static int play_all(struct simulation *s) {
     return status;
 }
 
+static int print_all(struct simulation *s) {
+    char why[TRACE_WHY_BYTES] = "";
+    int  status = simulate_print(s->options, s->report.to, why);
+    return why[0] == '\0' ? status : fail(status, "%s", why);
+}
+
 int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct settings *),
                  FILE *to) {
     static struct simulate_options options;
@@ -300,7 +360,7 @@ int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct
         clock_start();
         simulation = (struct simulation){.options = &options, .make_cache = make_cache,
                                          .report = {.to = to, .options = &options}};
-        status = play_all(&simulation);
+        status = options.print ? print_all(&simulation) : play_all(&simulation);
         break;
     }
     simulate_options_free(&options);

@@ -7,47 +7,42 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include "base/key.h"
+#include "simulate/trace_bytes.h"
 
 enum { WINDOW_BYTES = 1 << 16 };
 
 struct trace {
-    gzFile   file;
-    char    *name;
-    uint64_t line, bad_lines; /* lines begun; of these, no requests */
+    struct trace_bytes *bytes;
+    char              *name;
+    enum trace_format  asked; /* TRACE_AUTO: guess */
+    struct trace_form  form;
+    uint64_t line, bad_lines; /* lines, or records, begun; of these, no requests */
     size_t   start, end;      /* what of the window is not read yet */
-    /* the file has been read; the rest of a line that is too long is to be skipped */
-    bool     at_end, in_long;
+    /* the form is known; the file has been read; the rest of a line that is too long is to be
+     * skipped */
+    bool     begun, at_end, in_long;
     char     first_bad[TRACE_WHY_BYTES], error[TRACE_WHY_BYTES];
     char     window[WINDOW_BYTES];
 };
 
 struct trace *trace_open_fd(int fd, const char *name, char *why) {
+    char said[TRACE_BYTES_WHY] = "out of memory";
     struct trace *t = calloc(1, sizeof *t);
     struct stat st;
     if (t == NULL || (t->name = strdup(name)) == NULL) {
-        snprintf(why, TRACE_WHY_BYTES, "cannot read %.300s: out of memory", name);
-        goto fail;
+        close(fd);
+    } else if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        snprintf(said, sizeof said, "it is a folder");
+        close(fd);
+    } else {
+        t->bytes = trace_bytes_open(fd, said);
     }
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        snprintf(why, TRACE_WHY_BYTES, "cannot read %.300s: it is a folder", name);
-        goto fail;
-    }
-    t->file = gzdopen(fd, "rb"); /* reads plain text too */
-    if (t->file == NULL) {
-        snprintf(why, TRACE_WHY_BYTES, "cannot read %.300s: out of memory", name);
-        goto fail;
+    if (t == NULL || t->bytes == NULL) {
+        snprintf(why, TRACE_WHY_BYTES, "cannot read %.300s: %s", name, said);
+        trace_close(&t);
     }
     return t;
-fail:
-    close(fd);
-    if (t != NULL) {
-        free(t->name);
-        free(t);
-    }
-    return NULL;
 }
 
 struct trace *trace_open(const char *path, char *why) {
@@ -63,29 +58,26 @@ struct trace *trace_open(const char *path, char *why) {
 
 void trace_close(struct trace **taken) {
     if (*taken != NULL) {
-        gzclose_r((*taken)->file);
+        trace_bytes_close(&(*taken)->bytes);
         free((*taken)->name);
         free(*taken);
         *taken = NULL;
     }
 }
 
+void trace_set_format(struct trace *t, enum trace_format format) { t->asked = format; }
+
 /* Moves what is unread to the front and reads on. False: the file is broken. */
 static bool refill(struct trace *t) {
+    char why[TRACE_BYTES_WHY];
     memmove(t->window, t->window + t->start, t->end - t->start);
     t->end -= t->start;
     t->start = 0;
-    int got = gzread(t->file, t->window + t->end, (unsigned)(WINDOW_BYTES - t->end)), code = Z_OK;
-    const char *said = gzerror(t->file, &code);
-    /* A file cut off within its compressed data gives all it has first, then nothing and
-     * Z_BUF_ERROR. */
-    if (got < 0 || (got == 0 && code == Z_BUF_ERROR)) {
-        snprintf(t->error, sizeof t->error, "cannot read %.300s beyond line %llu: %.120s", t->name,
-                 (unsigned long long)t->line,
-                 code == Z_BUF_ERROR    ? "its compressed data is cut short"
-                 : code == Z_DATA_ERROR ? "its compressed data is damaged"
-                 : code == Z_ERRNO      ? strerror(errno)
-                                        : said);
+    int got = trace_bytes_read(t->bytes, t->window + t->end, WINDOW_BYTES - t->end, why);
+    if (got < 0) {
+        snprintf(t->error, sizeof t->error, "cannot read %.300s beyond %s %llu: %s", t->name,
+                 t->form.format == TRACE_ORACLE ? "record" : "line", (unsigned long long)t->line,
+                 why);
         return false;
     }
     t->at_end = got == 0;
@@ -93,65 +85,95 @@ static bool refill(struct trace *t) {
     return true;
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-/* Reads a line that has no blanks at its ends. NULL: it is a request; else what is wrong with
- * it. */
-static const char *parse(const char *p, const char *end, struct trace_request *to) {
-    const char *key = p;
-    for (; p < end && !is_blank(*p); p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
-            return "the key holds a control character";
-        }
-    }
-    if (p - key > KEY_BYTES_MAX) {
-        return "the key is longer than 250 bytes";
-    }
-    *to = (struct trace_request){.key = key, .key_bytes = (uint8_t)(p - key)};
-    while (p < end && is_blank(*p)) {
-        p++;
-    }
-    to->has_size = p < end;
-    uint64_t bytes = 0;
-    for (; p < end; p++) {
-        if (*p < '0' || *p > '9') {
-            return "it is neither `key` nor `key size`";
-        }
-        bytes = bytes * 10 + (uint64_t)(*p - '0');
-        if (bytes > TRACE_VALUE_BYTES_MAX) {
-            return "the size is larger than 1 GiB";
-        }
-    }
-    to->value_bytes = (uint32_t)bytes;
-    return NULL;
-}
-
 static void note_bad(struct trace *t, const char *what) {
     if (t->bad_lines++ == 0) {
-        snprintf(t->first_bad, sizeof t->first_bad, "line %llu: %s", (unsigned long long)t->line,
+        snprintf(t->first_bad, sizeof t->first_bad, "%s %llu: %s",
+                 t->form.format == TRACE_ORACLE ? "record" : "line", (unsigned long long)t->line,
                  what);
     }
 }
 
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static size_t trimmed(const char *line, size_t n) {
+    while (n > 0 && (is_blank(line[n - 1]) || line[n - 1] == '\r')) {
+        n--;
+    }
+    return n;
+}
+
+/* Finds out which form the file has. False: it has not the one that was asked for, or is broken. */
+static bool begin(struct trace *t) {
+    t->begun = true;
+    while (t->end < WINDOW_BYTES && !t->at_end) {
+        size_t before = t->end;
+        if (!refill(t)) {
+            if (before == 0) {
+                return false;
+            }
+            /* What came before is good: it is read first, and the error found again then. */
+            t->error[0] = '\0';
+            break;
+        }
+    }
+    if (trace_bytes_are_zstd(t->window, t->end)) {
+        snprintf(t->error, sizeof t->error,
+                 "cannot read %.300s: it is packed by zstd, which is unpacked only where it lies "
+                 "in a file; pass it through zstd -dc",
+                 t->name);
+        return false;
+    }
+    enum trace_format format =
+        t->asked != TRACE_AUTO ? t->asked : trace_format_guess(t->window, t->end);
+    const char *newline = memchr(t->window, '\n', t->end);
+    size_t line = newline != NULL ? (size_t)(newline - t->window) : t->end;
+    const char *wrong = t->end == 0 ? NULL
+                                    : trace_form_begin(&t->form, format, t->window,
+                                                       trimmed(t->window, line));
+    if (wrong == NULL && t->form.has_head && line > TRACE_LINE_BYTES_MAX) {
+        wrong = "it is longer than 512 bytes";
+    }
+    if (wrong != NULL) {
+        snprintf(t->error, sizeof t->error, "cannot read %.300s as %s: line 1: %s", t->name,
+                 trace_format_name(format), wrong);
+        return false;
+    }
+    if (t->form.has_head) {
+        t->start = line + (newline != NULL);
+        t->line = 1;
+    }
+    return true;
+}
+
+static bool has_begun(struct trace *t) { return t->begun ? t->error[0] == '\0' : begin(t); }
+
+enum trace_format trace_format(struct trace *t) {
+    has_begun(t);
+    return t->form.format != TRACE_AUTO ? t->form.format : TRACE_KEYS;
+}
+
+double trace_sample(struct trace *t) {
+    has_begun(t);
+    return t->form.sample > 0 ? t->form.sample : 1;
+}
+
 /* A line as it stands in the window. False: it is no request. */
 static bool read_line(struct trace *t, const char *p, const char *end, struct trace_request *to) {
-    while (end > p && (is_blank(end[-1]) || end[-1] == '\r')) {
-        end--;
-    }
+    end = p + trimmed(p, (size_t)(end - p));
     while (p < end && is_blank(*p)) {
         p++;
     }
     if (p == end) {
         return false;
     }
-    const char *wrong = parse(p, end, to);
+    const char *wrong = trace_form_line(&t->form, p, (size_t)(end - p), to);
     if (wrong != NULL) {
         note_bad(t, wrong);
     }
-    return wrong == NULL;
+    return wrong == NULL && to->key_bytes > 0;
 }
 
-enum trace_step trace_next(struct trace *t, struct trace_request *to) {
+static enum trace_step next_line(struct trace *t, struct trace_request *to) {
     while (t->error[0] == '\0') {
         char  *line = t->window + t->start;
         size_t have = t->end - t->start;
@@ -177,6 +199,44 @@ enum trace_step trace_next(struct trace *t, struct trace_request *to) {
         }
     }
     return TRACE_BROKEN;
+}
+
+static enum trace_step next_record(struct trace *t, struct trace_request *to) {
+    while (t->error[0] == '\0') {
+        size_t have = t->end - t->start;
+        if (have < TRACE_RECORD_BYTES && !t->at_end) {
+            if (!refill(t)) {
+                break;
+            }
+            continue;
+        }
+        if (have == 0) {
+            return TRACE_END;
+        }
+        t->line++;
+        if (have < TRACE_RECORD_BYTES) {
+            snprintf(t->error, sizeof t->error,
+                     "cannot read %.300s: record %llu has %zu of %d bytes: the file is cut short",
+                     t->name, (unsigned long long)t->line, have, TRACE_RECORD_BYTES);
+            break;
+        }
+        const char *wrong =
+            trace_form_record(&t->form, (unsigned char *)t->window + t->start, to);
+        t->start += TRACE_RECORD_BYTES;
+        if (wrong != NULL) {
+            note_bad(t, wrong);
+        } else if (to->key_bytes > 0) {
+            return TRACE_REQUEST;
+        }
+    }
+    return TRACE_BROKEN;
+}
+
+enum trace_step trace_next(struct trace *t, struct trace_request *to) {
+    if (!has_begun(t)) {
+        return TRACE_BROKEN;
+    }
+    return t->form.format == TRACE_ORACLE ? next_record(t, to) : next_line(t, to);
 }
 
 uint64_t    trace_bad_lines(const struct trace *t) { return t->bad_lines; }

@@ -8,13 +8,16 @@
 #include <string.h>
 #include <time.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/key.h"
 #include "base/lock.h"
 #include "watch/ring.h"
 
 enum { RINGS_MAX = 192, RING_BYTES_DEFAULT = 64 * 1024 };
 
-struct event_mask event_mask;
+struct event_mask event_mask = {.sample_one_in = 1};
 
 static _Atomic uint64_t last_gid;
 static _Atomic size_t   ring_bytes = RING_BYTES_DEFAULT;
@@ -208,6 +211,16 @@ unsigned event_class_of(enum event_kind kind) {
         [EVENT_CHANGE] = EVENT_SYSEVENTS,
     };
     return classes[kind];
+}
+
+/* The hash is not that of the index: what is in a sample must tell nothing of that one's secret. */
+bool event_key_sampled(const char *key, size_t key_bytes, uint32_t one_in) {
+    return one_in <= 1 || XXH3_64bits(key, key_bytes) % one_in == 0;
+}
+
+unsigned event_classes_for(unsigned watched, const char *key, size_t key_bytes) {
+    uint32_t one_in = atomic_load_explicit(&event_mask.sample_one_in, memory_order_relaxed);
+    return event_key_sampled(key, key_bytes, one_in) ? watched : watched & ~EVENT_OF_REQUESTS;
 }
 
 /* --- reading --- */

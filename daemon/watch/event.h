@@ -83,10 +83,14 @@ struct event_record {
 };
 enum { EVENT_TEXT_MAX = 255 };
 
-/* The classes somebody watches, in a cache line that is never written otherwise; watcher.c writes
- * it. */
+/* Those that a request of a client brings about, so that they may be of some keys only. */
+enum { EVENT_OF_REQUESTS = EVENT_FETCHERS | EVENT_MUTATIONS | EVENT_DELETIONS };
+enum { EVENT_SAMPLE_MAX = 1 << 20 }; /* one key in so many, at most */
+
+/* The classes somebody watches, and of which keys somebody wants the events of requests (one in
+ * sample_one_in, 1: all), in a cache line that is never written otherwise; watcher.c writes it. */
 struct event_mask {
-    _Atomic uint32_t classes;
+    _Atomic uint32_t classes, sample_one_in;
 } __attribute__((aligned(64)));
 extern struct event_mask event_mask;
 static inline unsigned event_watched(unsigned classes) {
@@ -94,6 +98,11 @@ static inline unsigned event_watched(unsigned classes) {
         atomic_load_explicit(&event_mask.classes, memory_order_relaxed) & classes, 0);
 }
 unsigned event_class_of(enum event_kind); /* its bit */
+/* Whether a key is one in so many. The hash is the same in every process, so that the samples of
+ * several servers, and of one before and after its restart, are of the same keys. Cost: 10 ns. */
+bool     event_key_sampled(const char *key, size_t key_bytes, uint32_t one_in);
+/* Of these classes those that are watched for the key. */
+unsigned event_classes_for(unsigned watched, const char *key, size_t key_bytes);
 
 /* --- threads --- */
 /* Gives the calling thread a ring; false: out of memory or rings, and its events are not told. */

@@ -32,6 +32,7 @@ enum {
 struct watcher {
     struct watcher *next;    /* of the logger's list, or of those that wait to be on it */
     unsigned        classes;
+    uint32_t        one_in;    /* of the events of requests, those of one key in so many */
     uint64_t        first_gid; /* it gets no event before this one */
     _Atomic int     fd;        /* the logger's to write to; -1: not yet */
     /* under the lock: the connection has gone, the logger may free this */
@@ -48,6 +49,8 @@ static struct {
     struct lock     lock;
     struct watcher *waiting; /* opened, not yet on the logger's list */
     unsigned        count, of_class[EVENT_CLASS_COUNT];
+    /* who watches requests: for which keys, one entry each, 0: nobody */
+    uint32_t        one_in[WATCHERS_MAX];
     size_t          buffer_bytes;
     pthread_t       thread;
     bool            running, to_join;
@@ -164,6 +167,12 @@ static bool update(struct watcher **list, uint64_t *gid) {
     return running;
 }
 
+static bool wants(const struct watcher *w, const struct event_record *e, unsigned class_bit) {
+    return (w->classes & class_bit) && e->gid >= w->first_gid && !w->broken &&
+           (!(class_bit & EVENT_OF_REQUESTS) ||
+            event_key_sampled(e->text, e->text_bytes, w->one_in));
+}
+
 /* Gives the oldest events, up to a gid, to whoever watches them. True: there were some. */
 static bool drain(struct watcher *list, uint64_t last_gid) {
     char line[LINE_BYTES_MAX];
@@ -173,7 +182,7 @@ static bool drain(struct watcher *list, uint64_t last_gid) {
         unsigned class_bit = event_class_of((enum event_kind)e->kind);
         size_t line_bytes = 0;
         for (struct watcher *w = list; w != NULL; w = w->next) {
-            if ((w->classes & class_bit) && e->gid >= w->first_gid && !w->broken) {
+            if (wants(w, e, class_bit)) {
                 line_bytes = line_bytes > 0 ? line_bytes : line_write(e, line);
                 give_line(w, line, line_bytes);
             }
@@ -289,21 +298,51 @@ static void count_classes(unsigned classes, int by) {
     atomic_store_explicit(&event_mask.classes, mask, memory_order_relaxed);
 }
 
-static struct watcher *make(unsigned classes, size_t room) {
+static uint32_t common_divisor(uint32_t a, uint32_t b) {
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Under the lock: one who watches requests has come, for one key in so many, or has gone. Who wants
+ * one key in 64 and who wants one in 96 are both served by one in 32: every key of either is among
+ * those. */
+static void count_sample(const struct watcher *w, bool comes) {
+    if (!(w->classes & EVENT_OF_REQUESTS)) {
+        return;
+    }
+    uint32_t from = comes ? 0 : w->one_in, to = comes ? w->one_in : 0, all = 0;
+    unsigned at = 0;
+    while (at < WATCHERS_MAX - 1 && watch.one_in[at] != from) {
+        at++;
+    }
+    watch.one_in[at] = to;
+    for (unsigned i = 0; i < WATCHERS_MAX; i++) {
+        all = common_divisor(all, watch.one_in[i]);
+    }
+    atomic_store_explicit(&event_mask.sample_one_in, all > 0 ? all : 1, memory_order_relaxed);
+}
+
+static struct watcher *make(unsigned classes, uint32_t one_in, size_t room) {
     struct watcher *w = malloc(sizeof *w + room);
     if (w != NULL) {
-        *w = (struct watcher){.classes = classes, .room = room};
+        *w = (struct watcher){.classes = classes, .one_in = one_in, .room = room};
         atomic_init(&w->fd, -1);
     }
     return w;
 }
 
-struct watcher *watcher_open(unsigned classes) {
+struct watcher *watcher_open(unsigned classes) { return watcher_open_sampled(classes, 1); }
+
+struct watcher *watcher_open_sampled(unsigned classes, uint32_t one_in) {
     int error = EUSERS;
     struct watcher *w = NULL;
     lock_take(&watch.lock);
     if (watch.count < WATCHERS_MAX) {
-        w = make(classes, watch.buffer_bytes);
+        w = make(classes, one_in, watch.buffer_bytes);
         error = w == NULL ? ENOMEM : 0;
         if (w != NULL && !start_logger()) {
             error = errno;
@@ -315,6 +354,7 @@ struct watcher *watcher_open(unsigned classes) {
         w->first_gid = event_next_gid();
         w->next = watch.waiting;
         watch.waiting = w;
+        count_sample(w, true); /* before the classes: nobody tells what no one has asked for */
         count_classes(classes, +1);
         wake_logger();
     }
@@ -341,6 +381,7 @@ void watcher_close(struct watcher **taken) {
     }
     lock_take(&watch.lock);
     count_classes(w->classes, -1);
+    count_sample(w, false);
     w->closed = true; /* from here on the logger may free it */
     wake_logger();
     lock_release(&watch.lock);

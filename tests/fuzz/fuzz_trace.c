@@ -2,9 +2,9 @@
  *
  * The simulator's reader of traces gives well-formed requests or none, whatever the file holds, and reads the same again.
  *
- * Covers: daemon/simulate:trace
+ * Covers: daemon/simulate:trace.*
  *
- * Input: the file, plain or gzip'd as its first bytes say. */
+ * Input: the file, of whichever form and plain or packed as it holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +30,7 @@ static void check(const struct trace_request *q) {
         must(c > ' ' && c != 0x7f, "a key holds no blanks and no control characters");
     }
     must(q->value_bytes <= TRACE_VALUE_BYTES_MAX, "a size has its limit");
+    must(q->times >= 1 && q->times <= TRACE_TIMES_MAX && q->time_ms <= TRACE_TIME_MS_MAX, "so have times");
     must(q->has_size || q->value_bytes == 0, "without a size there is none");
 }
 

@@ -306,7 +306,7 @@ describe("slated --simulate", function()
         assert.same({ schema = "slate/simulation/1", trace = trace, policy = "fifo", objects = 2, requests = 5,
             hits = 1,
             hit_ratio = 0.2, miss_ratio = 0.8, items = 2, evictions = 2, refused = 0, requests_per_s = 10000,
-            bad_lines = 0 }, row)
+            format = "keys", sample_ratio = 1, bad_lines = 0 }, row)
     end)
 
     it("writes any file name as JSON", function()

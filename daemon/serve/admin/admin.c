@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "watch/event.h"
 
 bool admin_change(struct command_context *ctx, const struct settings *from,
@@ -140,8 +141,19 @@ static unsigned watch_class(const struct word *name) {
     return 0;
 }
 
+/* sample=N: of the events of requests only those of one key in N. 0: it is not that. */
+static uint32_t watch_sample(const struct word *word) {
+    static const char name[] = "sample=";
+    size_t   bytes = sizeof name - 1;
+    uint32_t one_in;
+    bool     good = word->len > bytes && memcmp(word->at, name, bytes) == 0 &&
+                number_u32(word->at + bytes, word->len - bytes, &one_in);
+    return good && one_in <= EVENT_SAMPLE_MAX ? one_in : 0;
+}
+
 void admin_watch(struct command_context *ctx, const struct words *w) {
     unsigned classes = 0;
+    uint32_t one_in = 1;
     if (!ctx->server->settings->watch_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR watch commands not allowed\r\n");
         return;
@@ -152,13 +164,16 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
     }
     for (unsigned i = 1; i < w->count; i++) {
         unsigned class_bit = watch_class(&w->word[i]);
-        if (class_bit == 0) {
+        uint32_t sample = class_bit == 0 ? watch_sample(&w->word[i]) : 0;
+        if (sample > 0) {
+            one_in = sample;
+        } else if (class_bit == 0) {
             text_out_str(ctx->out, ANSWER_ERROR);
             return;
         }
         classes |= class_bit;
     }
-    ctx->watcher = watcher_open(classes != 0 ? classes : EVENT_FETCHERS);
+    ctx->watcher = watcher_open_sampled(classes != 0 ? classes : EVENT_FETCHERS, one_in);
     if (ctx->watcher) {
         text_out_str(ctx->out, ANSWER_OK);
     } else if (errno == EUSERS) {

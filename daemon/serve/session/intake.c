@@ -40,6 +40,7 @@ static void refuse_packet(struct batch *b, struct session *s, const struct reque
 static void observe(struct batch *b, const struct session *s, const struct request *r) {
     if (observed(&b->sv, ~0u)) {
         b->sv.fd = s->fd;
+        observe_begin(&b->sv, event_watched(~0u), r);
         observe_lookup(&b->sv, r);
     }
 }

@@ -218,10 +218,11 @@ void batch_run_group(struct batch *b) {
     if (n > 1) {
         prefetch_group(b, n);
     }
-    b->sv.watched = event_watched(~0u);
+    unsigned watched = b->sv.watched = event_watched(~0u);
     for (unsigned i = 0; i < n; i++) {
-        if (observed(&b->sv, ~0u)) {
+        if (__builtin_expect(watched, 0)) {
             b->sv.fd = b->slots[b->group[i].slot].session->fd;
+            observe_begin(&b->sv, watched, &b->group[i]);
             observe_lookup(&b->sv, &b->group[i]);
         }
         b->sv.spot = &b->spots[i];
@@ -231,6 +232,7 @@ void batch_run_group(struct batch *b) {
         note_copying(b);
     }
     b->grouped = 0;
+    b->sv.watched = watched; /* not what was wanted of the last request's key */
     batch_settle_slot(b);
     counter_add(&b->sv.counters->requests, n);
     b->key_due -= n;

@@ -10,6 +10,11 @@ static inline bool observed(const struct serving *sv, unsigned classes) {
     return __builtin_expect(sv->watched & classes, 0);
 }
 
+/* Before each request while somebody watches these classes: some may be watched for other keys. */
+static inline void observe_begin(struct serving *sv, unsigned watched, const struct request *r) {
+    sv->watched =
+        verb_has_key(r->verb) ? event_classes_for(watched, r->key.ptr, r->key.len) : watched;
+}
 /* Before a request runs: looks its key up and tells what it will find. Requests that will be
  * refused tell nothing. */
 void observe_lookup(struct serving *, const struct request *);

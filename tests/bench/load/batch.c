@@ -165,13 +165,13 @@ static void put_meta_mode(struct buffer *out, enum verb verb) {
 
 /* The part of a storing command between key and data. */
 static void put_store_tail(struct buffer *out, enum verb verb, const struct options *o,
-                           uint64_t value_bytes) {
+                           uint64_t value_bytes, uint64_t ttl_s) {
     if (o->meta) {
         PUT(out, " ");
         put_number(out, value_bytes);
-        if (o->ttl_s > 0) {
+        if (ttl_s > 0) {
             PUT(out, " T");
-            put_number(out, o->ttl_s);
+            put_number(out, ttl_s);
         }
         put_meta_mode(out, verb);
         if (o->noreply) {
@@ -179,7 +179,7 @@ static void put_store_tail(struct buffer *out, enum verb verb, const struct opti
         }
     } else {
         PUT(out, " 0 ");
-        put_number(out, o->ttl_s);
+        put_number(out, ttl_s);
         PUT(out, " ");
         put_number(out, value_bytes);
         if (o->noreply) {
@@ -202,7 +202,8 @@ static void put_value(struct batcher *b, struct buffer *out, uint64_t value_byte
 }
 
 static bool put_store(struct batch *t, struct batcher *b, enum verb verb, const char *key,
-                      unsigned key_bytes, uint64_t key_hash, uint64_t value_bytes) {
+                      unsigned key_bytes, uint64_t key_hash, uint64_t value_bytes,
+                      uint64_t ttl_s) {
     const struct options *o = b->options;
     struct buffer *out = &t->out;
     if (o->method == VERB_INCR || o->method == VERB_DECR) {
@@ -215,7 +216,7 @@ static bool put_store(struct batch *t, struct batcher *b, enum verb verb, const 
     if (put_key(t, key, key_bytes, key_hash, value_bytes) == NULL) {
         return out_of_memory(b);
     }
-    put_store_tail(out, verb, o, value_bytes);
+    put_store_tail(out, verb, o, value_bytes, ttl_s);
     put_value(b, out, value_bytes, key_hash);
     return true;
 }
@@ -335,10 +336,12 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
         } else {
             PUT(out, " ");
         }
-        if (put_key(t, b->held.key, b->held.key_bytes, b->held.key_hash, b->held.value_bytes) ==
-            NULL) {
+        struct op *op = put_key(t, b->held.key, b->held.key_bytes, b->held.key_hash,
+                                b->held.value_bytes);
+        if (op == NULL) {
             return out_of_memory(b);
         }
+        op->is_filled = b->held.is_filled;
         if (meta_mget) {
             PUT(out, " k v q\r\n");
         } else if (o->meta) {
@@ -388,7 +391,8 @@ static bool add_write(struct batch *t, struct batcher *b, uint64_t now_ns) {
     b->tally->sets += stores;
     b->tally->phases[t->phase].sets += stores;
     b->tally->others += !stores;
-    return stores ? put_store(t, b, r->verb, r->key, r->key_bytes, r->key_hash, r->value_bytes)
+    return stores ? put_store(t, b, r->verb, r->key, r->key_bytes, r->key_hash, r->value_bytes,
+                              r->ttl_s)
                   : put_other(t, b, r);
 }
 
@@ -441,27 +445,28 @@ bool batch_build_fills(struct batch *t, struct batcher *b, uint64_t now_ns) {
     }
     /* The keys are in the bytes just answered; they move aside while the sets are written. */
     struct buffer asked = t->out;
-    uint32_t asked_ops = t->op_count, missed = t->missed;
+    uint32_t asked_ops = t->op_count, missed = 0;
     t->out = b->spare;
     b->spare = asked;
     batch_clear(t, true);
     for (uint32_t i = 0; i < asked_ops; i++) {
         struct op op = t->ops[i]; /* slots up to i are free to be written again */
-        if (!op.missed) {
+        if (!op.missed || !op.is_filled) {
             continue;
         }
+        missed++;
         struct group *g = group_for(t, b, VERB_SET, now_ns);
         if (g == NULL) {
             return out_of_memory(b);
         }
         g->count++;
         if (!put_store(t, b, VERB_SET, asked.bytes + op.key_at, op.key_bytes, op.key_hash,
-                       op.value_bytes)) {
+                       op.value_bytes, b->options->ttl_s)) {
             return false;
         }
     }
     b->tally->sets += missed;
     b->tally->fills += missed;
     b->tally->phases[t->phase].sets += missed;
-    return close_quiet_run(t, b);
+    return missed > 0 && close_quiet_run(t, b);
 }

@@ -26,7 +26,7 @@ struct op {
     uint32_t key_at; /* offset in `out` */
     uint32_t value_bytes;
     uint8_t key_bytes;
-    bool missed;
+    bool missed, is_filled;
 };
 
 enum group_kind {

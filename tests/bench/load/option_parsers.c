@@ -214,3 +214,12 @@ bool option_parse_verify(const struct row *row, const char *text, void *field) {
     }
     return strncmp(text, "sample:", 7) == 0 && option_parse_count(&sample, text + 7, field);
 }
+
+bool option_parse_format(const struct row *row, const char *text, void *field) {
+    enum trace_format format = trace_format_find(text);
+    (void)row;
+    if (format < TRACE_FORMAT_COUNT) {
+        *(enum trace_format *)field = format;
+    }
+    return format < TRACE_FORMAT_COUNT;
+}

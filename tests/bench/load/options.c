@@ -131,8 +131,14 @@ static const struct row rows[] = {
 
     GROUP("Replay"),
     TEXT("replay", "FILE", NULL, replay,
-         "get every key of this trace in order, set it on a miss; lines are `key size` or `key`, "
-         "plain or gzip'd, - is standard input; where a line has no size, --sizes decides"),
+         "get every key of this trace in order, set it on a miss, and store and delete where it "
+         "does; plain or packed by gzip or zstd, - is standard input; where it tells no size, "
+         "--sizes decides"),
+    OTHER("format", "FORM", "auto", "auto, keys, slate, twitter, cachelib or oracle",
+          option_parse_format, trace_format, "form of the trace: auto, keys, slate, twitter, "
+          "cachelib or oracle"),
+    COUNT("twins", "N", "0", 0, 65536, twins,
+          "keys that each key of the trace is played as (0: 64 for a trace of one key in 64)"),
     REAL("scale", "X", "1", 0, 1e6, scale, "multiply the sizes of the trace"),
     COUNT("limit", "N", "0", 0, 1e15, limit, "replay no more than this many lines (0: all)"),
     COUNT("key-pad", "BYTES", "0", 0, 250, key_pad, "pad shorter keys of the trace to this length"),

@@ -8,6 +8,7 @@
 
 #include "dist.h"
 #include "popularity.h"
+#include "simulate/trace_format.h"
 
 #define OPTION_AUTO UINT64_MAX /* a number that was not given */
 #define SHIFT_MAX 16
@@ -74,7 +75,8 @@ struct options {
     /* replay */
     const char *replay;
     double scale;
-    uint64_t limit, key_pad;
+    uint64_t limit, key_pad, twins;
+    enum trace_format trace_format;
     /* calcify */
     bool calcify;
     uint64_t phase_bytes;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace.h"
+#include "simulate/trace.h"
 #include "value.h"
 
 struct source {
@@ -20,10 +20,15 @@ struct source {
     unsigned phase;
     double elapsed_s;
     struct trace *trace;
+    struct trace_request line; /* of the trace, */
+    uint64_t line_left;        /* which is yielded so often still, */
+    uint64_t twins, twin;      /* by so many keys each time */
+    char failure[TRACE_WHY_BYTES];
 };
 
 /* Room for the keys that an inserting run may add to the first ones. */
 #define INSERTS_MAX UINT64_C(1000000000)
+#define TTL_MAX_S   (UINT64_C(30) * 24 * 3600)
 
 struct source *source_create(enum source_kind kind, const struct options *o, unsigned thread,
                              _Atomic uint64_t *keys_made, char *why, size_t why_bytes) {
@@ -46,11 +51,15 @@ struct source *source_create(enum source_kind kind, const struct options *o, uns
     }
     chooser_init(&s->chooser, &o->popularity);
     if (kind == SOURCE_TRACE) {
-        s->trace = trace_open(o->replay, why, why_bytes);
+        char said[TRACE_WHY_BYTES];
+        s->trace = trace_open(o->replay, said);
         if (s->trace == NULL) {
+            snprintf(why, why_bytes, "%s", said);
             free(s);
             return NULL;
         }
+        trace_set_format(s->trace, o->trace_format);
+        s->twins = o->twins > 0 ? o->twins : (uint64_t)(1 / trace_sample(s->trace) + 0.5);
     }
     return s;
 }
@@ -116,6 +125,8 @@ static void yield_key(struct source *s, uint64_t id, struct request *out) {
     out->key_bytes = source_key_text(s->options, id, s->id_max, out->key);
     out->key_hash = value_key_hash(out->key, out->key_bytes);
     out->value_bytes = value_bytes_for(s, out->key_hash);
+    out->ttl_s = s->options->ttl_s;
+    out->is_filled = true;
     s->yielded++;
 }
 
@@ -169,30 +180,75 @@ static void pad_key(struct request *out, unsigned to_bytes) {
     }
 }
 
-static enum source_step trace_step(struct source *s, struct request *out) {
+/* A line of a trace of one key in 64 stands for 64 keys: itself, and itself with a number behind. */
+static void put_twin(struct request *out, uint64_t twin) {
+    char text[24];
+    unsigned bytes = (unsigned)snprintf(text, sizeof(text), "~%llu", (unsigned long long)twin);
+    unsigned at = out->key_bytes + bytes <= KEY_MAX_BYTES ? out->key_bytes : KEY_MAX_BYTES - bytes;
+    memcpy(out->key + at, text, bytes);
+    out->key_bytes = at + bytes;
+}
+
+/* The next line of the trace, unless the last one is to be yielded again. A replay is exact, so a
+ * line that cannot be read ends it. */
+static enum source_step next_line(struct source *s) {
+    if (s->line_left == 0) {
+        switch (trace_next(s->trace, &s->line)) {
+        case TRACE_BROKEN:
+            snprintf(s->failure, sizeof(s->failure), "%s", trace_error(s->trace));
+            return SOURCE_FAILED;
+        case TRACE_END:
+            break;
+        case TRACE_REQUEST:
+            s->line_left = s->line.times * s->twins;
+            break;
+        }
+    }
+    if (trace_bad_lines(s->trace) > 0) {
+        snprintf(s->failure, sizeof(s->failure), "%.200s, %.300s", s->options->replay,
+                 trace_first_bad(s->trace));
+        return SOURCE_FAILED;
+    }
+    return s->line_left > 0 ? SOURCE_REQUEST : SOURCE_END;
+}
+
+static void set_value(struct source *s, struct request *out) {
     const struct options *o = s->options;
-    struct trace_line line;
+    const struct trace_request *line = &s->line;
+    out->value_bytes = line->has_size ? line->value_bytes : value_bytes_for(s, out->key_hash);
+    if (o->scale != 1) {
+        double scaled = (double)out->value_bytes * o->scale + 0.5;
+        out->value_bytes =
+            scaled < (double)TRACE_VALUE_BYTES_MAX ? (uint64_t)scaled : TRACE_VALUE_BYTES_MAX;
+    }
+    /* a client's seconds beyond a month would be a date */
+    out->ttl_s = line->ttl_s == 0 ? o->ttl_s : line->ttl_s < TTL_MAX_S ? line->ttl_s : TTL_MAX_S;
+    out->is_filled = line->has_size || !trace_format_has_verbs(trace_format(s->trace));
+}
+
+static enum source_step trace_step(struct source *s, struct request *out) {
+    static const enum verb verbs[] = {
+        [TRACE_GET] = VERB_GET, [TRACE_SET] = VERB_SET, [TRACE_DELETE] = VERB_DELETE};
+    const struct options *o = s->options;
     if (o->limit > 0 && s->yielded == o->limit) {
         return SOURCE_END;
     }
-    switch (trace_next(s->trace, &line)) {
-    case TRACE_BAD:
-        return SOURCE_FAILED;
-    case TRACE_END:
-        return SOURCE_END;
-    case TRACE_LINE:
-        break;
+    enum source_step step = next_line(s);
+    if (step != SOURCE_REQUEST) {
+        return step;
     }
-    out->verb = VERB_GET;
-    memcpy(out->key, line.key, line.key_bytes);
-    out->key_bytes = (unsigned)line.key_bytes;
+    uint64_t twin = s->twin;
+    s->twin = (s->twin + 1) % s->twins;
+    s->line_left--;
+    out->verb = verbs[s->line.verb];
+    memcpy(out->key, s->line.key, s->line.key_bytes);
+    out->key_bytes = s->line.key_bytes;
+    if (twin > 0) {
+        put_twin(out, twin);
+    }
     pad_key(out, (unsigned)o->key_pad);
     out->key_hash = value_key_hash(out->key, out->key_bytes);
-    out->value_bytes = line.has_size ? line.value_bytes : value_bytes_for(s, out->key_hash);
-    if (o->scale != 1) {
-        double scaled = (double)out->value_bytes * o->scale + 0.5;
-        out->value_bytes = scaled < (double)TRACE_SIZE_MAX ? (uint64_t)scaled : TRACE_SIZE_MAX;
-    }
+    set_value(s, out);
     s->yielded++;
     return SOURCE_REQUEST;
 }
@@ -218,7 +274,7 @@ unsigned source_phase(const struct source *s) {
 }
 
 const char *source_error(const struct source *s) {
-    return s->trace ? trace_error(s->trace) : "";
+    return s->failure;
 }
 
 void source_destroy(struct source **s) {

@@ -5,6 +5,8 @@
 #include "cache_fixture.h"
 #include "simulate/cell.h"
 #include "simulate/keys.h"
+#include "simulate/recall.h"
+#include "simulate/trace_format.h"
 #include "simulate/options.h"
 
 /* --- options --- */
@@ -169,7 +171,15 @@ static char names[CELL_REQUESTS][64];
 
 static void make_requests(uint64_t keys, uint32_t value_bytes) {
     for (uint64_t i = 0; i < CELL_REQUESTS; i++) {
-        requests[i] = (struct simulate_request){.key = fixture_key(names[i], i % keys), .value_bytes = value_bytes};
+        requests[i] = (struct simulate_request){.key = fixture_key(names[i], i % keys), .value_bytes = value_bytes,
+                                                .fills = true};
+    }
+}
+
+/* So many a second, the first of them after so many others. */
+static void set_times(uint64_t before, uint64_t a_second) {
+    for (uint64_t i = 0; i < CELL_REQUESTS; i++) {
+        requests[i].at_us = (before + i) * 1000000 / a_second;
     }
 }
 
@@ -186,12 +196,12 @@ static struct simulate_result play(struct simulate_cell *cell, size_t piece) {
 static void a_cell_of_objects_holds_so_many(void) {
     struct evict_tuning tuning = {20, 40, 20, 200};
     make_requests(CELL_KEYS, 0);
-    struct simulate_result r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS, 1000), 33);
+    struct simulate_result r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS), 33);
     ok(r.requests == CELL_REQUESTS && r.hits == CELL_REQUESTS - CELL_KEYS, "what fits misses once");
     ok(r.items == CELL_KEYS && r.evictions == 0 && r.refused == 0 && r.memory_bytes == 0, "and stays");
-    r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS - 1, 1000), 33);
+    r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS - 1), 33);
     ok(r.hits == 0 && r.evictions == CELL_REQUESTS - (CELL_KEYS - 1), "a loop that does not fit misses always in a fifo");
-    r = play(simulate_cell_objects(&evict_none, &tuning, CELL_KEYS / 2, 1000), 33);
+    r = play(simulate_cell_objects(&evict_none, &tuning, CELL_KEYS / 2), 33);
     ok(r.hits == (CELL_REQUESTS / CELL_KEYS - 1) * CELL_KEYS / 2 && r.evictions == 0 &&
            r.refused == CELL_REQUESTS / 2, "a policy that gives nothing away refuses the rest");
 }
@@ -200,18 +210,18 @@ static void a_cell_of_memory_is_the_servers_cache(void) {
     struct cache_config config = fixture_config(2 << 20);
     simulate_clock_stop();
     make_requests(CELL_KEYS, 1000);
-    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
+    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.memory_bytes == 2 << 20, "what fits misses once");
     make_requests(CELL_REQUESTS, 1000);
-    r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
+    r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == 0 && r.evictions > 0 && r.items + r.evictions == CELL_REQUESTS, "what does not fit is evicted");
     make_requests(2, 100000); /* larger than what is copied */
-    r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
+    r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - 2 && r.items == 2, "large values are kept too");
     make_requests(2, 2 << 20);
-    r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
+    r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
     ok(r.hits == 0 && r.refused == CELL_REQUESTS && r.items == 0, "those that are too large are refused and counted");
-    ok(simulate_cell_memory(NULL, 100, &at_rest) == NULL, "no cache, no cell");
+    ok(simulate_cell_memory(NULL, &at_rest) == NULL, "no cache, no cell");
 }
 
 /* A loop larger than the cache gives a queue nothing, and one that keeps what it has something. */
@@ -222,8 +232,9 @@ static void auto_follows_the_miniatures(void) {
         config.policy = &evict_fifo;
         simulate_clock_stop();
         make_requests(4000, 1000);
-        struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), 1000, i == 0 ? &follows : &at_rest);
+        struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), i == 0 ? &follows : &at_rest);
         for (unsigned round = 0; round < 20; round++) {
+            set_times(round * 8000, 1000);
             simulate_cell_play(cell, requests, CELL_REQUESTS / 4000 * 4000);
         }
         simulate_cell_result(cell, &r[i]);
@@ -241,11 +252,13 @@ static struct simulate_result play_shift(const char *automove) {
     tune.automove = automove;
     struct cache_config config = fixture_config(8 << 20);
     simulate_clock_stop();
-    struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), 1000, &tune);
+    struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), &tune);
     make_requests(CELL_REQUESTS, 1000);
+    set_times(0, 1000);
     simulate_cell_play(cell, requests, CELL_REQUESTS);
     make_requests(400, 10000);
     for (unsigned round = 0; round < 5; round++) {
+        set_times((round + 1) * CELL_REQUESTS, 1000);
         simulate_cell_play(cell, requests, CELL_REQUESTS);
     }
     struct simulate_result r;
@@ -270,18 +283,82 @@ static void the_clock_is_the_traces(void) {
     simulate_clock_stop();
     uint32_t begun_s = clock_now_s();
     make_requests(CELL_KEYS, 10);
-    struct simulate_cell *one = simulate_cell_memory(cache_create(&config), 100, &at_rest);
-    struct simulate_cell *two = simulate_cell_memory(cache_create(&config), 10, &at_rest);
+    struct simulate_cell *one = simulate_cell_memory(cache_create(&config), &at_rest);
+    struct simulate_cell *two = simulate_cell_memory(cache_create(&config), &at_rest);
+    set_times(0, 100);
     simulate_cell_play(one, requests, CELL_REQUESTS);
     is(clock_now_s() - begun_s, 99, "10000 requests at 100 a second end in second 99");
     simulate_cell_play(two, requests, 1);
     is(clock_now_s() - begun_s, 0, "another cell has a time of its own");
+    set_times(CELL_REQUESTS, 100);
     simulate_cell_play(one, requests, 1);
     is(clock_now_s() - begun_s, 100, "and each goes on where it was");
     simulate_cell_destroy(&one);
     simulate_cell_destroy(&two);
     simulate_clock_stop();
     is(clock_now_s() - begun_s, 0, "a new trace begins anew");
+}
+
+/* --- traces that tell of stores, deletes and times --- */
+
+static void stores_and_deletes_are_played(void) {
+    struct evict_tuning tuning = {20, 40, 20, 200};
+    struct cache_config config = fixture_config(2 << 20);
+    simulate_clock_stop();
+    make_requests(CELL_KEYS, 100);
+    for (unsigned i = 0; i < CELL_REQUESTS; i++) { /* each key: set, then get, then delete, then get */
+        static const uint8_t verbs[] = {TRACE_SET, TRACE_GET, TRACE_DELETE, TRACE_GET};
+        requests[i].verb = verbs[i / CELL_KEYS % 4];
+        requests[i].fills = false;
+    }
+    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), &at_rest), 100);
+    ok(r.requests == CELL_REQUESTS / 2 && r.stores == CELL_REQUESTS / 4 && r.deletes == CELL_REQUESTS / 4,
+       "only reads are requests; stores and deletes are counted apart");
+    is(r.hits, CELL_REQUESTS / 4, "what was stored is read, what was deleted is not");
+    is(r.items, 0, "and where no size is known, nothing is stored after a miss");
+    r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS), 100);
+    ok(r.requests == CELL_REQUESTS / 2 && r.hits == CELL_REQUESTS / 4, "a cell of objects plays them too");
+    ok(r.evictions == 0 && r.refused == 0, "and takes what was deleted for no eviction");
+}
+
+static void values_live_as_long_as_the_trace_says(void) {
+    struct cache_config config = fixture_config(2 << 20);
+    simulate_clock_stop();
+    make_requests(10, 100);
+    set_times(0, 100); /* for 100 seconds every key is read ten times a second */
+    for (unsigned i = 0; i < CELL_REQUESTS; i++) {
+        requests[i].ttl_s = i % 10 == 0 ? 5 : 0;
+    }
+    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), &at_rest), 1024);
+    uint64_t misses = r.requests - r.hits;
+    ok(misses >= 9 + 15 && misses <= 9 + 21, "a key of five seconds misses as often as these are over (%" PRIu64 ")", misses);
+}
+
+static void twins_make_a_sample_whole(void) {
+    struct cache_config config = fixture_config(4 << 20);
+    simulate_clock_stop();
+    make_requests(CELL_KEYS, 1000);
+    struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), &at_rest);
+    simulate_cell_set_twins(cell, 8);
+    struct simulate_result r = play(cell, 1024);
+    ok(r.requests == 8 * CELL_REQUESTS && r.items == 8 * CELL_KEYS, "eight keys for each, in their turn");
+    is(r.requests - r.hits, 8 * CELL_KEYS, "each misses once");
+}
+
+static void stored_values_are_recalled(void) {
+    struct simulate_recall *recall = simulate_recall_create();
+    struct simulate_value v;
+    bool put = true, right = true;
+    for (uint32_t i = 0; i < 30000; i++) {
+        put = put && simulate_recall_put(recall, i * 0x9e3779b97f4a7c15u, (struct simulate_value){i, 1});
+        put = put && simulate_recall_put(recall, i * 0x9e3779b97f4a7c15u, (struct simulate_value){i, i + 2});
+    }
+    for (uint32_t i = 0; i < 30000; i++) {
+        right = right && simulate_recall_get(recall, i * 0x9e3779b97f4a7c15u, &v) && v.value_bytes == i && v.ttl_s == i + 2;
+    }
+    ok(put && right, "of each of 30000 keys the last value is known");
+    ok(!simulate_recall_get(recall, 12345, &v), "of another none");
+    simulate_recall_destroy(&recall);
 }
 
 int main(void) {
@@ -296,5 +373,9 @@ int main(void) {
     auto_follows_the_miniatures();
     pages_move_by_the_traces_clock();
     the_clock_is_the_traces();
+    stores_and_deletes_are_played();
+    values_live_as_long_as_the_trace_says();
+    twins_make_a_sample_whole();
+    stored_values_are_recalled();
     return tap_done();
 }

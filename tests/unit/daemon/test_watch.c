@@ -148,17 +148,19 @@ struct view {
     int             ours, theirs; /* the logger writes to theirs, the test reads ours */
 };
 
-static void view_open(struct view *v, unsigned classes) {
+static void view_open_sampled(struct view *v, unsigned classes, uint32_t one_in) {
     int pair[2], small = 4096;
     struct timeval patience = {.tv_sec = PATIENCE_S};
     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
-    *v = (struct view){watcher_open(classes), pair[0], pair[1]};
+    *v = (struct view){watcher_open_sampled(classes, one_in), pair[0], pair[1]};
     setsockopt(v->theirs, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     setsockopt(v->ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (v->watcher != NULL) {
         watcher_attach(v->watcher, v->theirs);
     }
 }
+
+static void view_open(struct view *v, unsigned classes) { view_open_sampled(v, classes, 1); }
 
 static void view_close(struct view *v) {
     watcher_close(&v->watcher);
@@ -204,6 +206,51 @@ static void test_who_gets_what(void) {
     is(event_watched(~0u), EVENT_DELETIONS, "who has gone watches no more");
     view_close(&deletions);
     is(event_watched(~0u), 0, "at last nobody does");
+}
+
+/* How many of a thousand keys are watched. */
+static unsigned count_watched(void) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        char key[16];
+        int  n = snprintf(key, sizeof key, "key%u", i);
+        count += event_classes_for(EVENT_FETCHERS | EVENT_EVICTIONS, key, (size_t)n) == (EVENT_FETCHERS | EVENT_EVICTIONS);
+    }
+    return count;
+}
+
+static void test_samples(void) {
+    struct view eighth, twelfth, evictions;
+    is(count_watched(), 1000, "without a sample all keys are watched");
+    view_open_sampled(&eighth, EVENT_FETCHERS, 8);
+    unsigned in_eighth = count_watched();
+    ok(in_eighth > 80 && in_eighth < 170, "with one of an eighth about so many (%u)", in_eighth);
+    is(event_classes_for(EVENT_EVICTIONS, "any", 3), EVENT_EVICTIONS, "what no request brings about is watched of every key");
+    view_open_sampled(&twelfth, EVENT_FETCHERS, 12);
+    unsigned in_both = count_watched();
+    ok(in_both > 190 && in_both < 310, "an eighth and a twelfth need a quarter (%u)", in_both);
+    view_open(&evictions, EVENT_EVICTIONS);
+    is(count_watched(), in_both, "who watches no requests needs no more of them");
+    unsigned told = 0;
+    for (unsigned i = 0; i < 400; i++) { /* as requests do that somebody else wants */
+        char key[16];
+        int  n = snprintf(key, sizeof key, "key%u", i);
+        tell(key);
+        told += event_key_sampled(key, (size_t)n, 12);
+    }
+    tell("end"); /* wherever it is */
+    unsigned got = 0;
+    for (unsigned i = 0; i < told; i++) {
+        char key[16] = "";
+        sscanf(next_line(&twelfth), "type=item_get key=%15s", key);
+        got += event_key_sampled(key, strlen(key), 12);
+    }
+    is(got, told, "each gets the keys of his sample and no others");
+    view_close(&twelfth);
+    is(count_watched(), in_eighth, "who has gone needs none");
+    view_close(&eighth);
+    view_close(&evictions);
+    is(count_watched(), 1000, "and at last it is as it was");
 }
 
 static void test_limit(void) {
@@ -320,6 +367,7 @@ int main(void) {
     test_events_of_threads();
     event_thread_begin();
     test_who_gets_what();
+    test_samples();
     test_limit();
     test_who_does_not_read();
     test_who_is_gone();

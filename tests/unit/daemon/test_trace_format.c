@@ -1,0 +1,225 @@
+/* Traces in the forms that others publish: told apart by what they hold, read request by request, and refused with what
+ * is wrong and where. */
+#include "tap.h"
+
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "simulate/trace.h"
+
+static struct trace *open_bytes(const void *bytes, size_t n, enum trace_format format) {
+    char why[TRACE_WHY_BYTES];
+    int fd = memfd_create("trace", 0);
+    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0) {
+        ok(false, "the test can make its file");
+        exit(1);
+    }
+    struct trace *t = trace_open_fd(fd, "given", why);
+    trace_set_format(t, format);
+    return t;
+}
+
+static struct trace *open_text(const char *text) { return open_bytes(text, strlen(text), TRACE_AUTO); }
+
+/* "verb key size ttl time", the size `-` where it is not told. */
+static const char *next(struct trace *t) {
+    static char told[400];
+    static const char *const verbs[] = {"get", "set", "delete"};
+    struct trace_request q;
+    switch (trace_next(t, &q)) {
+    case TRACE_BROKEN: return trace_error(t);
+    case TRACE_END: return "end";
+    case TRACE_REQUEST: break;
+    }
+    int n = snprintf(told, sizeof told, "%s %.*s ", verbs[q.verb], (int)q.key_bytes, q.key);
+    n += q.has_size ? snprintf(told + n, sizeof told - (size_t)n, "%" PRIu32, q.value_bytes)
+                    : snprintf(told + n, sizeof told - (size_t)n, "-");
+    n += snprintf(told + n, sizeof told - (size_t)n, " %" PRIu32 " %" PRIu64, q.ttl_s, q.time_ms);
+    if (q.times != 1) {
+        snprintf(told + n, sizeof told - (size_t)n, " x%" PRIu32, q.times);
+    }
+    return told;
+}
+
+static void slates_own(void) {
+    struct trace *t = open_text("# slate trace 1 sample=1/64 from=slated\n0 get k1 - - -\n1500 set k1 100 60 5\n"
+                                "# a remark\n1501 get k1 100 - 5\r\n1502 delete k1 - - 5\n");
+    is(trace_format(t), TRACE_SLATE, "its first line names it");
+    ok(trace_sample(t) == 1.0 / 64, "and says of which share of the keys it is");
+    is_str(next(t), "get k1 - 0 0", "a read that missed tells no size");
+    is_str(next(t), "set k1 100 60 1500", "a store tells size and time to live");
+    is_str(next(t), "get k1 100 0 1501", "remarks are passed over");
+    is_str(next(t), "delete k1 - 0 1502", "a delete");
+    is_str(next(t), "end", "and that is all");
+    trace_close(&t);
+    t = open_text("# slate trace 2 sample=1/64\n");
+    is_str(next(t), "cannot read given as slate: line 1: this version of Slate reads version 1 of its traces",
+           "a later version is refused");
+    trace_close(&t);
+    t = open_text("# slate trace 1 sample=1/0\n");
+    is_str(next(t), "cannot read given as slate: line 1: its sample is not written as 1/64", "so is a share of nothing");
+    trace_close(&t);
+}
+
+static void twitters(void) {
+    struct trace *t = open_text("0,nz:u:eeW511W3dcH3de3d15ec,22,304,4,get,0\n0,q,b,5,0,4,delete,0\n5,k,1,0,4,get,0\n"
+                                "7,k,4,12,4,set,3600\n7.25,k,1,12,4,incr,0\n");
+    is(trace_format(t), TRACE_TWITTER, "seven columns with an operation are Twitter's");
+    ok(trace_sample(t) == 1, "all keys are in it, as far as it says");
+    is_str(next(t), "get nz:u:eeW511W3dcH3de3d15ec 304 0 0", "time, key, size");
+    is_str(next(t), "delete q,b!. - 0 0", "keys may have commas, and are as long as the key size says");
+    is_str(next(t), "get k - 0 5000", "a read without a size");
+    is_str(next(t), "set k!.. 12 3600 7000", "a store with its time to live");
+    is_str(next(t), "get k 12 0 7250", "parts of seconds; what counts is read");
+    is_str(next(t), "end", "and that is all");
+    trace_close(&t);
+}
+
+static void cachelibs(void) {
+    struct trace *t = open_text("key,op,size,op_count,key_size\n1668,GET,82,3,6\n1669,SET_LEASE,0,1,4\n,GET,1,1,1\n");
+    is(trace_format(t), TRACE_CACHELIB, "a first line with key and op is CacheLib's");
+    is_str(next(t), "get 1668!. 82 0 0 x3", "one line may be several requests");
+    is_str(next(t), "set 1669 0 0 0", "a store of nothing has a size");
+    is_str(next(t), "end", "a line without a key is none");
+    is_str(trace_first_bad(t), "line 4: the key is empty", "which is said");
+    trace_close(&t);
+    t = open_text("op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase\n9,a,1,SET,,5,,600,x\n10,a,1,GET,1,5,1,,x\n");
+    is_str(next(t), "set a 5 600 9000", "columns stand where the first line says");
+    is_str(next(t), "get a 5 0 10000", "and may be empty");
+    trace_close(&t);
+    t = open_bytes("a,b\n", 4, TRACE_CACHELIB);
+    is_str(next(t), "cannot read given as cachelib: line 1: it does not name the columns key and op",
+           "a first line that names others is refused");
+    trace_close(&t);
+}
+
+static void put(unsigned char *to, uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++) {
+        to[i] = (unsigned char)(value >> 8 * i);
+    }
+}
+
+static void make_record(unsigned char *to, uint32_t time_s, uint64_t id, uint32_t bytes, int64_t next_access) {
+    put(to, time_s, 4);
+    put(to + 4, id, 8);
+    put(to + 12, bytes, 4);
+    put(to + 16, (uint64_t)next_access, 8);
+}
+
+static void oracles(void) {
+    unsigned char bytes[4 * TRACE_RECORD_BYTES];
+    make_record(bytes, 0, 0xfeedfacecafef00d, 4096, 3);
+    make_record(bytes + 24, 2, 1, 0, -1);
+    make_record(bytes + 48, 2, 1, 512, -1);
+    make_record(bytes + 72, 4, 0xfeedfacecafef00d, 4096, -1);
+    struct trace *t = open_bytes(bytes, sizeof bytes, TRACE_AUTO);
+    is(trace_format(t), TRACE_ORACLE, "records of 24 bytes are libCacheSim's");
+    is_str(next(t), "get feedfacecafef00d 4096 0 0", "time, object, size");
+    is_str(next(t), "get 1 512 0 2000", "one of no size is passed over");
+    is_str(next(t), "get feedfacecafef00d 4096 0 4000", "each object has its key");
+    is_str(next(t), "end", "and that is all");
+    trace_close(&t);
+    t = open_bytes(bytes, sizeof bytes - 5, TRACE_ORACLE);
+    next(t);
+    next(t);
+    is_str(next(t), "cannot read given: record 4 has 19 of 24 bytes: the file is cut short", "half a record is no record");
+    trace_close(&t);
+    make_record(bytes + 72, 4, 1, UINT32_MAX, -1);
+    t = open_bytes(bytes, sizeof bytes, TRACE_ORACLE);
+    next(t);
+    next(t);
+    is_str(next(t), "end", "a size that no server takes is passed over");
+    is_str(trace_first_bad(t), "record 4: the size is larger than 1 GiB", "and told");
+    trace_close(&t);
+}
+
+static void what_is_wrong_is_said(void) {
+    static const struct {
+        enum trace_format format;
+        const char *text, *what;
+    } bad[] = {
+        {TRACE_SLATE, "# slate trace 1\nx get k 1 - -", "line 2: it is not `milliseconds verb key size ttl class`"},
+        {TRACE_SLATE, "# slate trace 1\n1 get k 1 -", "line 2: it is not `milliseconds verb key size ttl class`"},
+        {TRACE_SLATE, "# slate trace 1\n1 get k 1 - - x", "line 2: it is not `milliseconds verb key size ttl class`"},
+        {TRACE_SLATE, "# slate trace 1\n1 get k 1 x -", "line 2: it is not `milliseconds verb key size ttl class`"},
+        {TRACE_SLATE, "# slate trace 1\n1 eat k 1 - -", "line 2: its verb is not one of get, set and delete"},
+        {TRACE_SLATE, "# slate trace 1\n1 get k 1x - -", "line 2: the size is no number"},
+        {TRACE_SLATE, "# slate trace 1\n1 get k\x01 1 - -", "line 2: the key holds a control character"},
+        {TRACE_TWITTER, "1,2,3", "line 1: it is not `time,key,key size,value size,client,operation,TTL`"},
+        {TRACE_TWITTER, "x,k,1,1,1,get,0", "line 1: it is not `time,key,key size,value size,client,operation,TTL`"},
+        {TRACE_TWITTER, "1,k,1,1,1,eat,0", "line 1: its operation is not known"},
+        {TRACE_TWITTER, "1,k,1,2000000000,1,get,0", "line 1: the size is larger than 1 GiB"},
+        {TRACE_TWITTER, "1,,1,1,1,get,0", "line 1: the key is empty"},
+        {TRACE_TWITTER, "1,a b,1,1,1,get,0", "line 1: the key holds a blank"},
+        {TRACE_CACHELIB, "key,op,size\nk,GET", "line 2: it has fewer columns than the first line names"},
+        {TRACE_CACHELIB, "key,op,size\nk,EAT,1", "line 2: its operation is not known"},
+        {TRACE_CACHELIB, "key,op,op_count\nk,GET,x", "line 2: a column that holds numbers has something else"},
+        {TRACE_CACHELIB, "key,op,op_count\nk,GET,2000000", "line 2: it stands for more than a million requests"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct trace *t = open_bytes(bad[i].text, strlen(bad[i].text), bad[i].format);
+        is_str(next(t), "end", "a line of %s that is no request is skipped", trace_format_name(bad[i].format));
+        is_str(trace_first_bad(t), bad[i].what, "and told");
+        trace_close(&t);
+    }
+    struct trace *t = open_bytes("k 1\n", 4, TRACE_SLATE);
+    is_str(next(t), "cannot read given as slate: line 1: it does not begin with `# slate trace`",
+           "a file that has not the form that was asked for is refused");
+    trace_close(&t);
+}
+
+static void plain_lines_stay_plain(void) {
+    static const char *const texts[] = {"a,b 10\n", "1,2,3,4,5,6,7\n", "#k 5\n", "key 5\n", "op,key_x 1\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct trace *t = open_text(texts[i]);
+        is(trace_format(t), TRACE_KEYS, "`%.*s` is a key", (int)strlen(texts[i]) - 1, texts[i]);
+        trace_close(&t);
+    }
+    ok(trace_format_find("oracle") == TRACE_ORACLE && trace_format_find("nothing") == TRACE_FORMAT_COUNT, "forms have names");
+}
+
+/* Through the program, where the machine has it. */
+static void what_zstd_packed_is_read(void) {
+    char packed[] = "/tmp/slate-trace-XXXXXX", command[120], why[TRACE_WHY_BYTES];
+    int fd = mkstemp(packed);
+    snprintf(command, sizeof command, "printf 'a 1\\nb 2\\n' | zstd -qcf >%s 2>/dev/null", packed);
+    if (system(command) != 0) {
+        unlink(packed);
+        close(fd);
+        ok(true, "# skip: no zstd here");
+        return;
+    }
+    struct trace *t = trace_open(packed, why);
+    is_str(next(t), "get a 1 0 0", "the first line");
+    is_str(next(t), "get b 2 0 0", "the second");
+    is_str(next(t), "end", "and that is all");
+    trace_close(&t);
+    off_t whole = lseek(fd, 0, SEEK_END);
+    ok(ftruncate(fd, whole - 6) == 0, "a file is cut");
+    t = trace_open(packed, why);
+    enum trace_step step;
+    struct trace_request q;
+    while ((step = trace_next(t, &q)) == TRACE_REQUEST) {
+    }
+    is(step, TRACE_BROKEN, "one that is cut short is found out");
+    ok(strstr(trace_error(t), "damaged or cut short") != NULL, "%s", trace_error(t));
+    trace_close(&t);
+    t = trace_open(packed, why); /* a reader that goes before the end waits for nobody */
+    trace_close(&t);
+    ok(waitpid(-1, NULL, WNOHANG) < 0, "no child is left");
+    unlink(packed);
+    close(fd);
+}
+
+int main(void) {
+    slates_own();
+    twitters();
+    cachelibs();
+    oracles();
+    what_is_wrong_is_said();
+    plain_lines_stay_plain();
+    what_zstd_packed_is_read();
+    return tap_done();
+}
