@@ -90,7 +90,8 @@ function M.create(path)
     local warden = handle and not is_kept and warden_of(part)
     if handle and program then
         handle:close()
-        handle, problem = io.popen(("exec %s -c >%s"):format(program, shell.word(part)), "w")
+        -- Ctrl-C is for us, who end the file: the packer goes on until then.
+        handle, problem = io.popen(("trap '' INT; exec %s -c >%s"):format(program, shell.word(part)), "w")
     end
     if not handle then
         dismiss(warden)
@@ -107,6 +108,11 @@ function Writer:write(...)
         return nil, told("write", self.name, problem), "file"
     end
     return true
+end
+
+--- Writes what is held back, as far as there is a packer to it.
+function Writer:flush()
+    return self.handle:flush()
 end
 
 --- Ends the file, which now has its name.

@@ -33,8 +33,28 @@ function M.declare(command)
             end
             return nil, ("'%s' is not a share in per cent"):format(text)
         end)
-    command:option("--interval", "How long to look for rates. Default: 1s; 10s with pages")
+    local price = require("slate.judge.money").parse_price
+    command:option("--price-per-gb", "With memory: what a GiB of it costs a month, for the size that costs least.")
+        :argname("PRICE"):convert(price)
+    command:option("--price-per-miss", "With it: what one miss costs, such as 2e-6."):argname("PRICE"):convert(price)
+    command:option("--flash-price-per-gb", "With them: what a GiB of flash costs a month, for flash behind the memory.")
+        :argname("PRICE"):convert(price)
+    command:option("--reads-per-s", "With them: reads a second to reckon with. Default: those of the interval")
+        :argname("N"):convert(price)
+    command:option("--interval", "How long to look for rates. Default: 1s; with pages and prices 10s")
         :argname("TIME"):convert(units.parse_duration)
+end
+
+-- What is wrong with the prices; nil: nothing.
+local function wrong_prices(parsed)
+    local given = parsed.price_per_gb or parsed.price_per_miss or parsed.flash_price_per_gb or parsed.reads_per_s
+    if given and parsed.subject ~= "memory" then
+        return "prices are for advise memory"
+    elseif given and not (parsed.price_per_gb and parsed.price_per_miss) then
+        return "a size that costs least needs both --price-per-gb and --price-per-miss"
+    elseif given and parsed.hits then
+        return "--hits and prices exclude each other: the one names the hits, the others what they may cost"
+    end
 end
 
 local function list_subjects(context)
@@ -49,6 +69,10 @@ end
 function M.run(context, parsed)
     if not parsed.subject then
         return list_subjects(context)
+    end
+    local wrong = wrong_prices(parsed)
+    if wrong then
+        return nil, wrong, "usage"
     end
     local client, message, code = context:open()
     if not client then

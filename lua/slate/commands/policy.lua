@@ -19,8 +19,10 @@ function M.declare(command)
     command:option("--trace", "With simulate: play a trace of requests; see 'slatectl help simulate'."):argname("FILE")
     command:option("--memory", "With --trace: memory limits, separated by commas. Default: " .. TRACE_MEMORY)
         :argname("SIZES")
-    command:option("--rate", "With --trace: requests a second of the policies' clock. Default: 10000"):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1, 1e9) end):default("10000")
+    command:option("--rate", "With --trace: requests a second of the policies' clock. Default: as the trace has them, "
+        .. "10000 if it tells no times"):argname("N")
+        :convert(function(text) return units.parse_whole(text, 1, 1e9) end)
+    require("slate.commands.simulate").declare_trace(command)
     command:option("--processes", "With --trace: at most so many at once. Default: one a core"):argname("N")
         :convert(function(text) return units.parse_whole(text, 1, 256) end)
     command:option("--with", "With --trace: further options of slated: --with='-f 1.5'."):argname("OPTIONS")
@@ -337,7 +339,8 @@ end
 
 -- Rows and what else the document has; or nil, message, code.
 local function simulate_trace(context, parsed, chosen)
-    local words = { "--rate", parsed.rate }
+    local words = require("slate.commands.simulate").trace_words(parsed)
+    words[#words + 1] = parsed.rate and "--rate=" .. parsed.rate or nil
     for word in (parsed.with or ""):gmatch("%S+") do
         words[#words + 1] = word
     end

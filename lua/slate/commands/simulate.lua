@@ -16,13 +16,38 @@ local function pixels(text)
     return units.parse_whole(text, 20, 10000)
 end
 
+--- The options that say how a trace is to be read, which become options of slated.
+function M.declare_trace(command)
+    command:option("--format", "Form of the trace: keys, slate, twitter, cachelib or oracle. Default: told by what it "
+        .. "holds"):argname("FORM"):choices({ "auto", "keys", "slate", "twitter", "cachelib", "oracle" })
+    command:option("--sample", "It has the requests of one key in N. Default: as it says itself, else of all")
+        :argname("1/N"):convert(function(text)
+            if text:find("^1/[1-9]%d*$") then
+                return text
+            end
+            return nil, ("'%s' is not a sample: write one key in so many, such as 1/64"):format(text)
+        end)
+end
+
+--- These as words for slated.
+function M.trace_words(parsed)
+    local words = {}
+    words[1] = parsed.format and "--format=" .. parsed.format or nil
+    words[#words + 1] = parsed.sample and "--sample=" .. parsed.sample or nil
+    return words
+end
+
 function M.declare(command)
-    command:argument("trace", "A file of `key` or `key size` lines, gzip'd or not; -: standard input."):argname("TRACE")
+    command:argument("trace", "A file of requests, plain or packed by gzip or zstd; -: standard input.")
+        :argname("TRACE")
     command:option("--policy", "Policies to compare, separated by commas. Default: all"):argname("NAMES")
     command:option("--memory", "Memory limits, separated by commas. Default: " .. DEFAULT_MEMORY):argname("SIZES")
     command:option("--objects", "Instead of --memory: caches of so many objects of one size; 10% is a share of the "
         .. "keys.")
         :argname("SIZES")
+    M.declare_trace(command)
+    command:option("--policy-file", "An eviction policy in Lua to play beside the others; may be given again.")
+        :argname("FILE"):count("*")
     command:option("-o --output", "Draw the miss ratio against the size into FILE.png, .svg, .html, .sixel or .txt.")
         :argname("FILE")
     command:option("--width", "The width of the chart, in pixels or characters."):argname("N"):convert(pixels)
@@ -45,7 +70,7 @@ local function grid_of(parsed, known)
     if #policies == 0 then
         return nil, "--policy wants names of policies", "usage"
     end
-    local words = {}
+    local words = M.trace_words(parsed)
     for word in (parsed.with or ""):gmatch("%S+") do
         words[#words + 1] = word
     end
@@ -125,9 +150,43 @@ local function draw(rows, parsed, terminal)
     })
 end
 
+-- Loads the files of --policy-file, before anything is played. Returns a list, or nil, message, code.
+local function open_files(parsed)
+    local list = {}
+    for i, path in ipairs(parsed.policy_file) do
+        local one, message, code = require("slate.policy.evicting").open(path)
+        if not one then
+            return nil, message, code
+        end
+        list[i] = one
+    end
+    if #list > 0 and parsed.trace == "-" then
+        return nil, "--policy-file reads the trace once more, which standard input cannot be", "usage"
+    end
+    return list
+end
+
+-- Plays the trace to the policies of files, with the sizes that slated has played.
+local function add_files(files, program, grid, rows)
+    local sizes = simulate.sizes(rows)
+    for _, one in ipairs(files) do
+        local own, message, code = require("slate.policy.evicting").play(one, program, grid, sizes)
+        if not own then
+            return nil, message, code
+        end
+        table.move(own, 1, #own, #rows + 1, rows)
+    end
+    return simulate.sort(rows)
+end
+
 function M.run(context, parsed)
     local terminal, message, code = check(parsed)
     if not terminal then
+        return nil, message, code
+    end
+    local files
+    files, message, code = open_files(parsed)
+    if not files then
         return nil, message, code
     end
     local program = context.bin_dir .. "/slated"
@@ -146,6 +205,10 @@ function M.run(context, parsed)
         return nil, remark, failed
     elseif remark then
         context:say(remark)
+    end
+    rows, remark, failed = add_files(files, program, grid, rows)
+    if not rows then
+        return nil, remark, failed
     end
     simulate.compare(rows, baselines)
     if context.json then

@@ -271,6 +271,8 @@ function M.memory(context, client, options)
         return memory_without_curve(context, client, options)
     elseif not curve then
         return nil, message, code
+    elseif options.price_per_gb then
+        return require("slate.judge.advice_money").advise(context, client, options, curve)
     end
     local outlook = require "slate.judge.outlook"
     local points, source = outlook.points(curve)

@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Requests as a trace: lines of `milliseconds verb key size ttl class`, made of the lines that a server's watchers
+-- get. Pure.
+--
+--     local maker = trace.new({ sampled = function(key) … end, name = function(key) … end })
+--     for each line of the log: for _, text in ipairs(maker:take(line)) do write(text) end
+--     for _, text in ipairs(maker:rest()) do write(text) end
+--
+-- A command of any kind looks its key up first, and the log tells that as a read. So a read is held back until it is
+-- clear that no store or delete of the same key by the same connection follows it, which it does at once.
+local M = {}
+
+local HELD_MS <const> = 1000 -- a read that old is one
+local SECONDS_MOST <const> = 1 << 40
+local HELD_MOST <const> = 10000
+local TTL_MOST_S <const> = 0x7fffffff -- more is a wrapped number: what has expired already
+
+--- The first line of a trace. from: what it was taken from.
+function M.head(one_in, from)
+    return ("# slate trace 1 sample=1/%d from=%s\n"):format(one_in, from)
+end
+
+local function unescaped(key)
+    return (key:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+--- Names for keys that tell nothing of them but their length, by a hash: 11 letters for 64 bits, and dots behind, for
+-- how much memory an item takes hangs on its key's length too.
+function M.anonymous(hash)
+    local letters <const> = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+    return function(key)
+        local bits, name = hash(key), {}
+        for i = 1, 11 do
+            local at = bits & 63
+            name[i] = letters:sub(at + 1, at + 1)
+            bits = bits >> 6
+        end
+        local text = table.concat(name)
+        return text .. ("."):rep(#key - #text)
+    end
+end
+
+--- A name as a trace may have it: without blanks and control characters, up to 250 bytes.
+function M.plain(key)
+    if key:find("[%c ]") then
+        key = key:gsub("[%c %%]", function(c) return ("%%%02X"):format(c:byte()) end)
+    end
+    return key:sub(1, 250)
+end
+
+local Maker = {}
+Maker.__index = Maker
+Maker.__name = "slate.facts.trace"
+
+--- options: sampled, whether a key is one of the sample (nil: the server has seen to it); name, what a key is called in
+-- the trace.
+function M.new(options)
+    return setmetatable({ options = options, queue = {}, first = 1, last = 0, written = 0, skipped = 0,
+        open = {}, -- the read that is held back, by connection,
+        of_key = {}, -- and the last one by key
+    }, Maker)
+end
+
+local function text_of(one)
+    return ("%d %s %s %s %s %s\n"):format(one.ms, one.verb, one.name, one.bytes or "-", one.ttl_s or "-",
+        one.class or "-")
+end
+
+-- The read is held back no longer.
+local function close(self, one)
+    if one.is_open then
+        one.is_open = false
+        self.open[one.connection] = self.open[one.connection] ~= one and self.open[one.connection] or nil
+        self.of_key[one.key] = self.of_key[one.key] ~= one and self.of_key[one.key] or nil
+    end
+end
+
+-- What is ready to be written: all before the oldest read of which more may come.
+local function ready(self, now_ms)
+    local list = {}
+    while self.first <= self.last do
+        local one = self.queue[self.first]
+        if one.is_open and now_ms - one.ms < HELD_MS and self.last - self.first < HELD_MOST then
+            break
+        end
+        self.queue[self.first] = nil
+        self.first = self.first + 1
+        close(self, one)
+        if not one.is_dropped then
+            list[#list + 1] = text_of(one)
+        end
+    end
+    self.written = self.written + #list
+    return list
+end
+
+local function add(self, one)
+    self.last = self.last + 1
+    self.queue[self.last] = one
+end
+
+-- The read that the log told before, by the same connection: it was one of its own, unless this is of the same key. A
+-- delete does not tell its connection.
+local function settle(self, connection, event)
+    local held
+    if connection then
+        held = self.open[connection]
+    else
+        held = self.of_key[event.key]
+    end
+    if held then
+        close(self, held)
+        held.is_dropped = event.verb ~= "get" and held.key == event.key
+    end
+end
+
+local VERBS <const> = { item_get = "get", item_store = "set", deleted = "delete" }
+
+local function event_of(line)
+    local seconds, micros, kind, key, rest = line:match("^ts=(%d+)%.(%d+) gid=%d+ type=(%S+) key=(%S+)(.*)")
+    local verb, whole = VERBS[kind], math.tointeger(tonumber(seconds))
+    local parts = math.tointeger(tonumber(micros))
+    if not (verb and whole and parts) or whole > SECONDS_MOST then
+        return nil
+    end
+    return { verb = verb, ms = whole * 1000 + parts // 1000, key = unescaped(key),
+        status = rest:match(" status=(%S+)"), connection = rest:match(" cfd=(%S+)"),
+        bytes = math.tointeger(tonumber(rest:match(" size=(%d+)"))),
+        ttl_s = math.tointeger(tonumber(rest:match(" ttl=(%-?%d+)"))),
+        class = math.tointeger(tonumber(rest:match(" clsid=(%d+)"))) }
+end
+
+-- As the trace has it; nil: it says nothing.
+local function request_of(event)
+    if event.verb == "get" then
+        local found = event.status == "found"
+        return { verb = "get", bytes = found and event.bytes or nil, class = found and event.class or nil }
+    elseif event.verb == "set" and event.status ~= "stored" then
+        return nil
+    elseif event.verb == "set" and ((event.ttl_s or 0) < 0 or (event.ttl_s or 0) > TTL_MOST_S) then
+        return { verb = "delete", class = event.class }
+    elseif event.verb == "set" then
+        return { verb = "set", bytes = event.bytes, ttl_s = event.ttl_s or 0, class = event.class }
+    end
+    return { verb = "delete", class = event.class }
+end
+
+--- Takes a line of the log. Returns a list of lines of the trace that are ready, with their line feeds.
+function Maker:take(line)
+    local skipped = line:match("^skipped=(%d+)")
+    if skipped then
+        self.skipped = self.skipped + tonumber(skipped)
+        return {}
+    end
+    local event = event_of(line)
+    if not event or (self.options.sampled and not self.options.sampled(event.key)) then
+        return {}
+    end
+    self.start_ms = self.start_ms or event.ms
+    local ms = math.max(0, event.ms - self.start_ms)
+    local connection = event.connection
+    settle(self, connection, event)
+    local request = request_of(event)
+    if request then
+        request.ms, request.key, request.name = ms, event.key, self.options.name(event.key)
+        if event.verb == "get" and connection then
+            request.is_open, request.connection = true, connection
+            self.open[connection], self.of_key[event.key] = request, request
+        end
+        add(self, request)
+    end
+    return ready(self, ms)
+end
+
+--- The lines that were held back, when no more come.
+function Maker:rest()
+    return ready(self, math.huge)
+end
+
+return M

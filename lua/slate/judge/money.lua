@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a cache costs a month at each size, and which size costs least: memory, flash behind it, and misses. Pure.
+--
+--     cost of memory m and flash f  =  m * price of memory  +  f * price of flash
+--                                      + reads a month * (1 - hits with m + f) * price of a miss
+--
+-- Prices are in whatever money the reader thinks of: a month of one GiB, and one miss. A hit on flash counts as a hit;
+-- that it waits for the device is not in the price.
+local foresight = require "slate.facts.foresight"
+
+local M = {}
+
+local GIB <const> = 1 << 30
+local MONTH_S <const> = 365.25 / 12 * 24 * 3600
+local ERRORS_APART <const> = 2 -- a difference in cost counts when it is that many times its standard error
+local FLASH_TIMES_MOST <const> = 40 -- of the memory: what it holds needs heads in memory
+local PARTS <const> = 8 -- sizes looked at between two of a curve
+
+--- From so many sampled reads on a curve is worth a price.
+M.READS_LEAST = 500
+
+-- The miniatures tell what the policy that runs would have at a few sizes, the LRU model has many: so its points are
+-- shifted by as much as the miniatures differ from it, beyond their ends by as much as there. Never falls.
+local function shifted(curve)
+    local shifts, points, most = {}, {}, 0
+    for i, size in ipairs(curve.sizes) do
+        local bytes = size[1] * curve.bytes
+        shifts[i] = { bytes, size[2] - foresight.between(curve.points, bytes) }
+    end
+    local sizes = {}
+    for _, point in ipairs(curve.points) do
+        sizes[#sizes + 1] = point[1]
+    end
+    for _, shift in ipairs(shifts) do
+        if shift[1] > sizes[1] and shift[1] < curve.points[#curve.points][1] then
+            sizes[#sizes + 1] = shift[1]
+        end
+    end
+    table.sort(sizes)
+    for i, bytes in ipairs(sizes) do
+        local ratio = foresight.between(curve.points, bytes) + (#shifts > 0 and foresight.between(shifts, bytes) or 0)
+        most = math.max(most, math.min(1, ratio))
+        points[i] = { bytes, most }
+    end
+    return points
+end
+
+-- Sizes between those of the curve, for a band that does not jump; on straight lines none of them costs least.
+local function finer(points)
+    local list = {}
+    for i, point in ipairs(points) do
+        local last = points[i - 1]
+        for part = 1, last and PARTS - 1 or 0 do
+            local share = part / PARTS
+            list[#list + 1] = { last[1] + (point[1] - last[1]) * share, last[2] + (point[2] - last[2]) * share }
+        end
+        list[#list + 1] = point
+    end
+    return list
+end
+
+--- The hit ratio over the bytes, { bytes, hit_ratio } in ascending order; or nil and what is lacking. curve: of
+-- slate.facts.foresight.
+function M.points(curve)
+    local reads = curve.reads or 0
+    if #curve.points < 2 or not curve.bytes or curve.bytes == 0 then
+        return nil, foresight.too_few("for a curve")
+    elseif reads < M.READS_LEAST then
+        return nil, ("%.0f reads were sampled so far, and a price needs %d: traffic brings more, unless sample_rate is "
+            .. "0"):format(reads, M.READS_LEAST)
+    end
+    return finer(shifted(curve))
+end
+
+-- How far the difference between two hit ratios may be off, a standard error: of the sampled reads those count that hit
+-- at the one size and miss at the other.
+local function doubt(a, b, reads)
+    local share = math.abs(a - b)
+    return math.sqrt(math.max(share * (1 - share), 1 / reads) / reads)
+end
+
+local function misses_cost(load, ratio)
+    return load.reads_per_s * MONTH_S * (1 - ratio) * load.price_per_miss
+end
+
+-- How memory and flash share so many bytes at the least cost: with flash that is cheaper, as much flash as may be.
+local function shared(load, bytes)
+    local flash_price = load.flash_price_per_gb
+    if not flash_price or flash_price >= load.price_per_gb then
+        return bytes, 0
+    end
+    local memory = math.max(math.min(bytes, load.memory_least_bytes or 0), bytes / (1 + FLASH_TIMES_MOST))
+    return memory, bytes - memory
+end
+
+--- What a size costs: { bytes, flash_bytes, hit_ratio, cost, cost_of_memory, cost_of_misses }. load: { reads_per_s,
+-- price_per_gb, price_per_miss, flash_price_per_gb (nil: no flash), memory_least_bytes }.
+function M.cost(points, load, bytes)
+    local memory, flash = shared(load, bytes)
+    local ratio = foresight.between(points, bytes)
+    local of_memory = (memory * load.price_per_gb + flash * (load.flash_price_per_gb or 0)) / GIB
+    local of_misses = misses_cost(load, ratio)
+    return { bytes = math.floor(memory + 0.5), flash_bytes = math.floor(flash + 0.5), hit_ratio = ratio,
+        cost = of_memory + of_misses, cost_of_memory = of_memory, cost_of_misses = of_misses }
+end
+
+--- The size that costs least between two bounds (bytes of memory and flash together; nil: as far as the curve
+-- reaches), as of `cost`, with the sizes that cost no more beyond chance as least_bytes and most_bytes (in all), its
+-- cost_error, and at_end when it is where the curve ends, so that more might cost less still. reads: sampled ones.
+function M.cheapest(points, load, reads, least, most)
+    local from, to = math.max(least or 0, points[1][1]), math.min(most or math.huge, points[#points][1])
+    from = math.min(from, to)
+    local sizes, best = { from }, nil
+    for _, point in ipairs(points) do
+        if point[1] > from and point[1] < to then
+            sizes[#sizes + 1] = point[1]
+        end
+    end
+    sizes[#sizes + 1] = to > from and to or nil
+    local costs = {}
+    for i, bytes in ipairs(sizes) do
+        costs[i] = M.cost(points, load, bytes)
+        if not best or costs[i].cost < best.cost then
+            best = costs[i]
+        end
+    end
+    local price = load.reads_per_s * MONTH_S * load.price_per_miss
+    for i, one in ipairs(costs) do
+        local error = ERRORS_APART * price * doubt(one.hit_ratio, best.hit_ratio, reads)
+        if one.cost - best.cost <= error then
+            best.least_bytes = best.least_bytes or math.floor(sizes[i])
+            best.most_bytes = math.floor(sizes[i])
+        end
+    end
+    local ratio = best.hit_ratio
+    best.cost_error = ERRORS_APART * price * math.sqrt(math.max(ratio * (1 - ratio), 1 / reads) / reads)
+    best.at_end = best.bytes + best.flash_bytes >= math.floor(points[#points][1]) and not most
+    return best
+end
+
+--- Money in words: as many digits as tell something.
+function M.words(amount)
+    local size = math.abs(amount)
+    return (size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g" or "%.0f"):format(amount)
+end
+
+--- A price of the command line: a number above 0, or 0 where that makes sense. Returns it, or nil and a message.
+function M.parse_price(text)
+    local price = tonumber(text)
+    if price and price >= 0 and price < math.huge and not text:find("[xX]") then
+        return price
+    end
+    return nil, ("'%s' is not a price: write a number, such as 4.5 or 2e-6"):format(text)
+end
+
+return M

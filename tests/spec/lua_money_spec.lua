@@ -1,0 +1,171 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What a cache costs at each size, the size that costs least, and how autoscale goes there.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local autoscale = require "slate.judge.autoscale"
+local money = require "slate.judge.money"
+
+local MIB <const>, GIB <const> = 1 << 20, 1 << 30
+local MONTH_S <const> = 365.25 / 12 * 24 * 3600
+
+-- A curve whose misses fall as a power of the size: 1 at `from`, so that the cheapest size has a closed form.
+local function power_curve(from, power, reads)
+    local points = {}
+    for step = 0, 32 do
+        local bytes = from * 2 ^ (step / 4)
+        points[#points + 1] = { bytes, 1 - (from / bytes) ^ power }
+    end
+    return { points = points, sizes = {}, bytes = from * 16, reads = reads }
+end
+
+describe("slate.judge.money", function()
+    it("finds the size of the closed form", function()
+        -- cost(b) = P b + M Q (c / b)^a is least where P = a M Q c^a b^-(a + 1).
+        local c, a, price, reads_per_s, miss = 64 * MIB, 0.7, 5, 2000, 1e-8
+        local points = assert(money.points(power_curve(c, a, 1e9)))
+        local load = { reads_per_s = reads_per_s, price_per_gb = price, price_per_miss = miss }
+        local best = money.cheapest(points, load, 1e9)
+        local exact = (a * reads_per_s * MONTH_S * miss * c ^ a / (price / GIB)) ^ (1 / (1 + a))
+        assert.is_true(exact > 2 * c and exact < 64 * c, "the test's minimum lies within its curve")
+        assert.is_true(math.abs(best.bytes / exact - 1) < 0.1, ("%d against %.0f"):format(best.bytes, exact))
+        assert.near(best.bytes * price / GIB, best.cost_of_memory, 1e-6)
+        assert.near(reads_per_s * MONTH_S * miss * (1 - best.hit_ratio), best.cost_of_misses, 1e-6)
+        assert.near(best.cost_of_memory + best.cost_of_misses, best.cost, 1e-9)
+        for _, point in ipairs(points) do
+            assert.is_true(money.cost(points, load, point[1]).cost >= best.cost - 1e-9, "nothing costs less")
+        end
+        assert.is_true(best.least_bytes <= best.bytes and best.bytes <= best.most_bytes)
+        assert.is_false(best.at_end)
+    end)
+
+    it("has a band that grows as there are fewer reads", function()
+        local load = { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }
+        local width, error = 0, 0
+        for _, reads in ipairs({ 1000000, 10000, 600 }) do
+            local best = money.cheapest(assert(money.points(power_curve(64 * MIB, 0.7, reads))), load, reads)
+            assert.is_true(best.most_bytes - best.least_bytes >= width and best.cost_error > error)
+            width, error = best.most_bytes - best.least_bytes, best.cost_error
+        end
+        assert.is_true(width > 0)
+    end)
+
+    it("goes to the ends where a price is nothing", function()
+        local points = assert(money.points(power_curve(64 * MIB, 0.7, 1e6)))
+        local best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 0, price_per_miss = 1 }, 1e6)
+        assert.equal(math.floor(points[#points][1]), best.bytes)
+        assert.is_true(best.at_end)
+        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, 1e6)
+        assert.equal(64 * MIB, best.bytes)
+        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, 1e6, 100 * MIB,
+            200 * MIB)
+        assert.equal(100 * MIB, best.bytes)
+    end)
+
+    it("puts flash behind memory where that is cheaper, with as much memory as its heads need", function()
+        local points = assert(money.points(power_curve(64 * MIB, 0.7, 1e6)))
+        local load = { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }
+        local plain = money.cheapest(points, load, 1e6)
+        load.flash_price_per_gb = 0.2
+        local with = money.cheapest(points, load, 1e6)
+        assert.is_true(with.cost < plain.cost and with.flash_bytes > 0)
+        assert.is_true(with.bytes * 40 >= with.flash_bytes - 41)
+        load.flash_price_per_gb = 6
+        assert.equal(0, money.cheapest(points, load, 1e6).flash_bytes)
+    end)
+
+    it("shifts the LRU's curve to what miniatures of the policy tell, and never falls", function()
+        local curve = power_curve(64 * MIB, 0.7, 1e6)
+        curve.sizes = { { 0.5, 0.80 }, { 1, 0.87 }, { 2, 0.92 }, { 4, 0.9 } }
+        local points = assert(money.points(curve))
+        local foresight = require "slate.facts.foresight"
+        assert.near(0.87, foresight.between(points, curve.bytes), 1e-9)
+        assert.near(0.80, foresight.between(points, curve.bytes / 2), 1e-9)
+        for i = 2, #points do
+            assert.is_true(points[i][2] >= points[i - 1][2] and points[i][2] <= 1)
+        end
+    end)
+
+    it("says what is lacking until there is enough of a sample", function()
+        local points, why = money.points(power_curve(64 * MIB, 0.7, 499))
+        assert.is_nil(points)
+        assert.truthy(why:find("499 reads were sampled so far, and a price needs 500", 1, true))
+        points, why = money.points({ points = {}, sizes = {}, bytes = GIB, reads = 0 })
+        assert.is_nil(points)
+        assert.truthy(why:find("too few reads were sampled", 1, true))
+    end)
+
+    it("reads prices", function()
+        assert.equal(2e-6, money.parse_price("2e-6"))
+        for _, text in ipairs({ "-1", "x", "inf", "nan", "0x10", "" }) do
+            assert.is_nil((money.parse_price(text)), text)
+        end
+        assert.equal("0", money.words(0))
+        assert.equal("0.00123", money.words(0.00123))
+        assert.equal("12.35", money.words(12.345678))
+        assert.equal("12346", money.words(12345.678))
+    end)
+end)
+
+describe("slate.judge.autoscale", function()
+    local options = { least_bytes = 100 * MIB, most_bytes = 2 * GIB, step_ratio = 0.25, cool_down_s = 100,
+        fall_points = 2, price_per_gb = 5, price_per_miss = 1e-8 }
+
+    local function seen(time_s, limit, more)
+        local one = { time_s = time_s, curve = power_curve(64 * MIB, 0.7, 1e6), limit_bytes = limit, reads_per_s = 2000,
+            reads = 100000, hit_ratio = 0.9 }
+        for name, value in pairs(more or {}) do
+            one[name] = value
+        end
+        return one
+    end
+
+    it("goes to the cheapest size a step at a time, with a cool-down, and stays there", function()
+        local scale, limit, time_s, steps = autoscale.new(options), 2 * GIB, 0, 0
+        local best = money.cheapest(assert(money.points(power_curve(64 * MIB, 0.7, 1e6))),
+            { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }, 1e6)
+        for _ = 1, 100 do
+            local decision = scale:decide(seen(time_s, limit))
+            if decision.action == "step" then
+                assert.equal(limit, decision.from)
+                assert.is_true(decision.to < limit and decision.to >= limit * 0.75 - MIB)
+                limit, steps = decision.to, steps + 1
+                scale:stepped(decision, time_s, 0.9)
+                assert.truthy(scale:decide(seen(time_s + 99, limit)).why:find("of the cool-down are left", 1, true))
+            end
+            time_s = time_s + 100
+        end
+        assert.is_true(steps >= 3)
+        assert.is_true(limit >= best.least_bytes * 0.98 and limit <= best.most_bytes * 1.02,
+            ("%d of %d to %d"):format(limit, best.least_bytes, best.most_bytes))
+        assert.equal("stay", scale:decide(seen(time_s, limit)).action)
+    end)
+
+    it("goes back when hits fall, and does not try that size again soon", function()
+        local scale = autoscale.new(options)
+        local first = scale:decide(seen(0, 2 * GIB))
+        assert.equal("step", first.action)
+        scale:stepped(first, 0, 0.9, { id = 7 })
+        assert.equal("stay", scale:decide(seen(10, first.to, { hit_ratio = 0.885 })).action)
+        assert.equal("stay", scale:decide(seen(20, first.to, { hit_ratio = 0.5, reads = 999 })).action)
+        local back = scale:decide(seen(30, first.to, { hit_ratio = 0.87 }))
+        assert.equal("back", back.action)
+        assert.same({ first.to, first.from, 7 }, { back.from, back.to, back.entry.id })
+        assert.equal("stay", scale:decide(seen(500, 2 * GIB)).action)
+        assert.equal("step", scale:decide(seen(30 + 1200, 2 * GIB)).action)
+    end)
+
+    it("goes to its bounds at once, whatever the step", function()
+        local scale = autoscale.new(options)
+        local decision = scale:decide(seen(0, 4 * GIB))
+        assert.equal("step", decision.action)
+        assert.is_true(decision.to <= 2 * GIB)
+        decision = scale:decide(seen(0, 16 * MIB))
+        assert.is_true(decision.to >= 100 * MIB)
+    end)
+
+    it("stays where there is nothing to go by", function()
+        local scale = autoscale.new(options)
+        assert.truthy(scale:decide(seen(0, GIB, { reads_per_s = 0 })).why:find("nobody reads", 1, true))
+        assert.truthy(scale:decide(seen(0, GIB, { curve = power_curve(64 * MIB, 0.7, 10) })).why:find("a price needs",
+            1, true))
+    end)
+end)

@@ -1,0 +1,250 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl capture: a sample of a server's requests as a trace, of slated and of memcached.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local patience = require "support.patience"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local slated = assert(server.slated(), "there is no slated to run: run make first")
+local KEYS <const> = 2000
+
+local function statistic(connection, name)
+    local _, values = wire.stats(connection)
+    return tonumber(values[name])
+end
+
+-- Starts a capture in the background, sends `requests` once it watches, and waits for its end. Returns its messages.
+local function capture(ctl, one, arguments, requests)
+    local connection = wire.connect(one.address)
+    patience.wait_for("the last capture to be gone", function()
+        wire.ask(connection, "mg poke") -- a memcached finds out when it has something to tell
+        return statistic(connection, "log_watchers") == 0
+    end)
+    assert.equal(0, (ctl.shell(("(slatectl capture %s; echo $? >code) >told 2>said & echo $! >pid"):format(arguments))))
+    patience.wait_for("the capture to watch", function()
+        return statistic(connection, "log_watchers") > 0 or server.read_file(ctl.folder .. "/code")
+    end)
+    requests(connection)
+    patience.wait_for("the capture to end", function() return server.read_file(ctl.folder .. "/code") == "0\n"
+        or nil end)
+    connection:close()
+    local said = server.read_file(ctl.folder .. "/said")
+    os.remove(ctl.folder .. "/code")
+    return said, server.read_file(ctl.folder .. "/told")
+end
+
+-- Every key is stored, read, and every tenth deleted.
+local function load(connection)
+    for from = 1, KEYS, 100 do
+        local lines = {}
+        for i = from, from + 99 do
+            lines[#lines + 1] = ("set key%d 0 %d %d\r\n%s\r\nget key%d\r\nget none%d\r\n"):format(i,
+                i % 2 == 0 and 600 or 0, i % 50, ("x"):rep(i % 50), i, i)
+            if i % 10 == 0 then
+                lines[#lines + 1] = ("delete key%d\r\n"):format(i)
+            end
+        end
+        assert(connection:send(table.concat(lines) .. "mn\r\n"))
+        repeat
+            local line = assert(connection:receive("*l"))
+        until line == "MN"
+    end
+end
+
+local function lines_of(path)
+    local list = {}
+    for line in io.lines(path) do
+        list[#list + 1] = line
+    end
+    return list
+end
+
+-- What a whole capture of `load` must hold of one key.
+local function expected(i, has_deletions)
+    local size, list = i % 50, {}
+    list[1] = ("set key%d %d %d"):format(i, size, i % 2 == 0 and 600 or 0)
+    list[2] = ("get key%d %d -"):format(i, size)
+    list[3] = ("get none%d - -"):format(i)
+    if i % 10 == 0 then -- of a delete that is not told its look at the key remains
+        list[4] = has_deletions and ("delete key%d - -"):format(i) or list[2]
+    end
+    return list
+end
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl capture from " .. kind.name, function()
+        local one, ctl, has_deletions
+
+        setup(function()
+            -- the logger's buffers hold all of it, however busy the machine is
+            one = server.start({ binary = kind.binary, args = { "-m", "64", "-t", "1", "-o",
+                "worker_logbuf_size=8192,watcher_logbuf_size=16384" } })
+            ctl = command.new({ server = one.address })
+            local connection = wire.connect(one.address)
+            has_deletions = wire.ask(connection, "watch deletions") == "OK" -- later memcacheds have them
+            connection:close()
+        end)
+        teardown(function()
+            one:stop()
+            ctl.remove()
+        end)
+
+        it("writes every request once, with its size, time to live and class", function()
+            local said = capture(ctl, one, "-o whole --sample 1/1 --max-bytes 110k --for 5m", load)
+            assert.truthy(said:find("of one key in 1 in", 1, true) and said:find("none lost", 1, true), said)
+            local list, at = lines_of(ctl.folder .. "/whole"), 1
+            assert.truthy(list[1]:find("^# slate trace 1 sample=1/1 from=%l+$"))
+            for i = 1, 1000 do -- the end is where the bytes are over
+                for _, want in ipairs(expected(i, has_deletions)) do
+                    at = at + 1
+                    local ms, rest, class = list[at]:match("^(%d+) (.*) (%S+)$")
+                    assert.equal(want, rest, "line " .. at)
+                    assert.is_true(tonumber(ms) < 300000)
+                    assert.equal(want:find("^get none") and "-" or nil, class == "-" and "-" or nil)
+                end
+            end
+        end)
+
+        it("keeps all requests of one key in eight, and packs them", function()
+            local said = capture(ctl, one, "-o part.gz --sample 1/8 --max-bytes 10k --for 5m", load)
+            assert.truthy(said:find("written to part.gz", 1, true), said)
+            assert.equal(0, (ctl.shell("gzip -dc part.gz >part")))
+            local counts, keys = {}, 0
+            for _, line in ipairs(lines_of(ctl.folder .. "/part")) do
+                local verb, key = line:match("^%d+ (%l+) (key%d+) ")
+                if key then
+                    counts[key] = counts[key] or {}
+                    counts[key][verb] = (counts[key][verb] or 0) + 1
+                    keys = keys + (verb == "set" and 1 or 0)
+                end
+            end
+            assert.is_true(keys > 60, keys)
+            local incomplete = 0
+            for key, one_key in pairs(counts) do
+                local i = tonumber(key:match("%d+"))
+                local deletes = has_deletions and i % 10 == 0 and 1 or nil
+                local gets = 1 + (i % 10 == 0 and not has_deletions and 1 or 0)
+                local is_whole = one_key.set == 1 and one_key.get == gets and one_key.delete == deletes
+                incomplete = incomplete + (is_whole and 0 or 1)
+            end
+            assert.is_true(incomplete <= 1, "of a key of the sample all is there, but perhaps of the last")
+        end)
+
+        it("hides keys, and what it writes plays in the simulator", function()
+            local said, told = capture(ctl, one, "-o hidden --sample 1/4 --anonymize --json --max-bytes 25k --for 5m",
+                load)
+            assert.equal("", said)
+            local document = assert(dkjson.decode(told))
+            assert.same({ "slate/capture/1", one.address, "hidden", 0.25, true }, { document.schema, document.server,
+                document.file, document.sample_ratio, document.is_anonymous })
+            local text = server.read_file(ctl.folder .. "/hidden")
+            assert.is_nil(text:find("key%d") or text:find("none%d"))
+            local code, out, err = ctl.shell(("%s --simulate hidden --objects 1000 --json"):format(slated:find("^/")
+                and slated or ctl.root .. "/" .. slated))
+            assert.equal(0, code, err)
+            local row = assert(dkjson.decode(out))
+            assert.equal("slate", row.format)
+            assert.equal(0.25, row.sample_ratio)
+            assert.is_true(row.hits > 0.4 * row.requests and row.hits < 0.65 * row.requests)
+        end)
+
+        it("ends after its time, and when it is interrupted, with a whole file", function()
+            local said = capture(ctl, one, "-o short --sample 1/1 --for 300ms", function() end)
+            assert.truthy(said:find("^slatectl: 0 requests of one key in 1 in"), said)
+            assert.truthy(server.read_file(ctl.folder .. "/short"):find("\n# end requests=0 seconds=%S+ lost=0\n$"))
+            local connection = wire.connect(one.address)
+            assert.equal(0, (ctl.shell("(slatectl capture -o cut --sample 1/1 --for 5m & echo $! >pid; wait $!; "
+                .. "echo $? >code) >told 2>said &")))
+            patience.wait_for("it to write", function()
+                return select(2, ctl.shell("cat cut.*.part")):find("# slate trace", 1, true)
+            end)
+            load(connection)
+            os.execute("kill -INT " .. server.read_file(ctl.folder .. "/pid"))
+            patience.wait_for("it to end", function() return server.read_file(ctl.folder .. "/code") end)
+            assert.equal("130\n", server.read_file(ctl.folder .. "/code"))
+            os.remove(ctl.folder .. "/code")
+            connection:close()
+            assert.equal(0, (ctl.shell("tail -1 cut | grep '^# end requests='")))
+        end)
+
+        it("refuses what it cannot do, and leaves no file", function()
+            for _, case in ipairs({ { "", 64, "capture needs a file to write: -o FILE" },
+                { "-o x --sample 64", 64, "write one key in so many, such as 1/64" },
+                { "-o x --max-bytes x", 64, "write 500m or 2g" },
+                { "-o x /none.sock", 69, "" }, { "-o /none/x", 74, "cannot write /none/x" } }) do
+                local code, _, err = ctl.run("capture " .. case[1])
+                assert.equal(case[2], code, err)
+                assert.truthy(err:find(case[3], 1, true), err)
+            end
+            assert.is_nil(server.read_file(ctl.folder .. "/x"))
+        end)
+    end)
+end
+
+describe("watch sample=N", function()
+    local one
+
+    setup(function()
+        one = server.start({ args = { "-m", "64", "-o", "watcher_logbuf_size=16384,worker_logbuf_size=8192" } })
+    end)
+    teardown(function() one:stop() end)
+
+    local function watch(words)
+        local connection = wire.connect(one.address)
+        return connection, wire.ask(connection, "watch " .. words)
+    end
+
+    -- The keys of the events until one comes whose key begins so.
+    local function keys_until(watcher, prefix)
+        local keys, count = {}, 0
+        while true do
+            local key = assert(watcher:receive("*l")):match(" key=(%S+) ")
+            if key and key:find("^" .. prefix) then
+                return keys, count
+            elseif key and not keys[key] then
+                keys[key], count = true, count + 1
+            end
+        end
+    end
+
+    it("tells the same keys to each, and to others what they asked for", function()
+        local whole = watch("mutations")
+        local eighth, first_answer = watch("mutations fetchers sample=8")
+        local twelfth = watch("sample=12 mutations")
+        assert.equal("OK", first_answer)
+        local connection = wire.connect(one.address)
+        load(connection)
+        for i = 1, 3000 do -- some of these are in each sample, and end it
+            assert(connection:send(("set end%d 0 0 1 noreply\r\nx\r\n"):format(i)))
+        end
+        assert.equal("MN", wire.ask(connection, "mn"))
+        local all, all_count = keys_until(whole, "end")
+        local part, part_count = keys_until(eighth, "end")
+        local rare, rare_count = keys_until(twelfth, "end")
+        assert.equal(KEYS, all_count)
+        assert.is_true(part_count > 2 * KEYS / 8 * 0.7 and part_count < 2 * KEYS / 8 * 1.3, part_count)
+        assert.is_true(rare_count > KEYS / 12 * 0.6 and rare_count < KEYS / 12 * 1.4, rare_count)
+        local both = 0
+        for key in pairs(rare) do
+            assert.is_true(all[key])
+            both = both + (part[key] and 1 or 0)
+        end
+        assert.is_true(both > 0, "one in 24 is in both")
+        for _, watcher in ipairs({ whole, eighth, twelfth, connection }) do
+            watcher:close()
+        end
+    end)
+
+    it("is refused where it makes no sense", function()
+        for _, words in ipairs({ "sample=0", "sample=x", "sample=", "sample=1048577", "fetchers sample=-1" }) do
+            local connection, answer = watch(words)
+            assert.equal("ERROR", answer, words)
+            connection:close()
+        end
+        local connection, answer = watch("sample=1")
+        assert.equal("OK", answer)
+        connection:close()
+    end)
+end)
