@@ -73,7 +73,15 @@ static void settle_geometry(struct settings *s) {
     }
 }
 
+/* A port of UDP alone is that of TCP, too, as in memcached. */
+static void settle_ports(struct settings *s) {
+    if (s->udpport != 0 && !is_given(s, "port")) {
+        s->port = s->udpport;
+    }
+}
+
 bool settings_settle(struct settings *s, char *why) {
+    settle_ports(s);
     settle_process_memory(s);
     settle_geometry(s);
     if (s->no_chunked_items) {

@@ -197,6 +197,15 @@ static void test_bad_values_are_refused(void) {
     refuses("--daemon=yes", "--daemon=yes takes no value");
 }
 
+static void test_a_port_of_udp_is_that_of_tcp(void) {
+    parse_words("-U 11300");
+    ok(s.udpport == 11300 && s.port == 11300, "where -p is not given");
+    parse_words("-U 11300 -p 11301");
+    ok(s.udpport == 11300 && s.port == 11301, "but not where it is");
+    parse_words("-U 0");
+    ok(s.udpport == 0 && s.port == 11211, "and not without UDP");
+}
+
 static void test_words_of_no_option_are_noted(void) {
     parse_words("-t 3");
     ok(s.stray == NULL, "there is no such word");
@@ -383,6 +392,7 @@ int main(void) {
     test_extended_options();
     test_who_asks_for_chunk_sizes_or_still_pages_keeps_them();
     test_bad_values_are_refused();
+    test_a_port_of_udp_is_that_of_tcp();
     test_words_of_no_option_are_noted();
     test_options_of_absent_features_say_so();
     test_actions();
