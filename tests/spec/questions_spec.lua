@@ -32,6 +32,8 @@ local QUESTIONS <const> = {
     { "Which class evicts most, and how long do its items live?", "classes --sort ev --top 5",
         "starves: items live" },
     { "Where does the memory go?", "waste", "wasted: %d+%.%d%% of the memory in use" },
+    { "Which class do values of 1,500 bytes go to, and how does it do?", "fit 1500",
+        "VALUE +ITEM +CLASS.*\n +1500 +1%d%d%d +%d+ +%d+ +%d+%.%d%%" },
     { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%" },
     { "Which keys are hot?", "hotkeys 10", "AT LEAST +AT MOST +SHARE +KEY" },
     { "Who is connected?", "conns", "ID +IDLE +STATE" },
@@ -69,6 +71,15 @@ describe("a question of an operator", function()
         os.execute("kill " .. pid)
         ctl.remove()
         one:stop()
+    end)
+
+    it("stands in the README, with its command", function()
+        local readme = command.read_file("README.md")
+        for _, case in ipairs(QUESTIONS) do
+            local told = readme:match("\n| " .. case[1]:gsub("%p", "%%%0") .. " | `([^`]*)` |\n")
+            assert.truthy(told, case[1])
+            assert.equal(case[2]:match("^%l+"), told:match("^%l+"), case[1])
+        end
     end)
 
     for _, case in ipairs(QUESTIONS) do

@@ -9,6 +9,7 @@ local server = require "support.server"
 
 local SCHEMAS <const> = command.read_file("man/slate-json.7")
 local COMMANDS <const> = { "pages", "items", "sizes --from metadump", "conns", "latency --count 20", "keys",
+    "fit 100 600000 2000000",
     "keys --list --limit 5", "fleet --interval 20ms", "waste", "explain age", "explain", "diff old.jsonl",
     "classes --interval 0", "stats", "settings", "top --interval 20ms", "automove", "help" }
 
@@ -98,6 +99,33 @@ for _, kind in ipairs(server.all()) do
                 assert.same(classes, counted, source)
             end
             assert.truthy(ctl.succeed("sizes"):find(kind.is_slated and "from sizehist" or "from sizes", 1, true))
+        end)
+
+        it("tells the class of a value, which is the one that the server puts it into", function()
+            local sizes = { { 1, 1 }, { 20, 0 }, { 100, 2048 }, { 100, 2049 }, { 250, 60000 }, { 7, 300000 } }
+            for _, size in ipairs(sizes) do
+                local key_bytes, value_bytes = size[1], size[2]
+                local key = ("k"):rep(key_bytes)
+                for _, flags in ipairs({ 0, 7 }) do
+                    assert(client:set(key, ("x"):rep(value_bytes), { flags = flags }))
+                    local stored = document("me " .. key)
+                    local told = document(("fit --key %d %s %d --interval 0"):format(key_bytes,
+                        flags > 0 and "--flags" or "", value_bytes)).values[1]
+                    assert.equal(stored.size_bytes, told.item_bytes, ("%d and %d bytes"):format(key_bytes, value_bytes))
+                    assert.equal(stored.class, told.class)
+                    assert.is_true(told.chunk_bytes - told.item_bytes == told.waste_bytes and told.pages >= 1)
+                end
+                client:delete(key)
+            end
+            local found = document("fit 600000 2000000")
+            assert.same({ "chain", "refused" }, { found.values[1].fits, found.values[2].fits })
+            local text = ctl.succeed("fit 100 600000 2000000 --interval 20ms")
+            assert.truthy(text:find("chained: over any chunk\n.*over item_size_max, 1M\n"), text)
+            for line in text:gmatch("[^\n]+") do
+                assert.is_true(#line <= 80, line)
+            end
+            assert.equal(64, (ctl.run("fit")))
+            assert.equal(64, (ctl.run("fit 12k")))
         end)
 
         it("reads a bounded dump of keys and chooses among them", function()

@@ -13,6 +13,7 @@ M.COMMANDS = {
     { name = "pages", summary = "how full the pages of each class are", each = true },
     { name = "items", summary = "what each class holds by eviction queue, and what it has lost", each = true },
     { name = "sizes", summary = "how large the items are, over the boundaries of the classes", each = true },
+    { name = "fit", summary = "the class that values of so many bytes go to, and how it does", each = true },
     { name = "settings", summary = "the server's settings", each = true },
     { name = "stats", summary = "a group of statistics as the server reports it", each = true },
     { name = "fleet", summary = "one row for each of many servers, the worst first", many = true },

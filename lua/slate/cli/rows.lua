@@ -45,6 +45,8 @@ local TABLES <const> = {
     ["slate/items/1"] = { list = "classes", columns = columns("id items hot warm cold temp requested_bytes age_s "
         .. "evicted evicted_unread evicted_age_s expired_unread reclaimed out_of_memory") },
     ["slate/sizes/1"] = { list = "sizes", columns = columns("bytes items class chunk_bytes") },
+    ["slate/fit/1"] = { list = "values", columns = columns("value_bytes item_bytes fits class chunk_bytes waste_bytes "
+        .. "waste_ratio pages items evicted_per_s age_s flags") },
     ["slate/conns/1"] = { list = "connections", columns = columns("id address listen_address state idle_s") },
     ["slate/event/1"] = { columns = columns("type key class size_bytes status command fetched ttl_s last_access_s "
         .. "address transport reason src dst state") },

@@ -74,6 +74,25 @@ function M.classes(client, now)
     return list, false
 end
 
+-- What an item takes beside its key and value: slated's header, which has a count of readers where the value is lent to
+-- be sent; memcached's with the ends of key and value, which are stored.
+local SLATED_HEADER_BYTES <const>, BORROWED_ABOVE_BYTES <const>, BORROWED_BYTES <const> = 24, 2048, 4
+local MEMCACHED_ENDS_BYTES <const> = 3
+local CAS_BYTES <const>, FLAGS_BYTES <const> = 8, 4
+
+--- The bytes of an item of a slated, or of a memcached from 1.5 on. now: a snapshot of the server, with settings;
+-- has_flags: whether the client's flags are other than 0.
+function M.item_bytes(now, value_bytes, key_bytes, has_flags)
+    local bytes = key_bytes + value_bytes + (has_flags and FLAGS_BYTES or 0)
+    if (now.settings or {}).cas_enabled ~= false then
+        bytes = bytes + CAS_BYTES
+    end
+    if now.slated then
+        return bytes + SLATED_HEADER_BYTES + (value_bytes > BORROWED_ABOVE_BYTES and BORROWED_BYTES or 0)
+    end
+    return bytes + M.MEMCACHED_HEADER_BYTES + MEMCACHED_ENDS_BYTES
+end
+
 --- The class in which an item of so many bytes, header included, lands; nil when it needs a chain of chunks.
 function M.class_of(classes, bytes)
     for _, class in ipairs(classes) do

@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl fit BYTES...: the class that values of so many bytes go to, what they waste there, and how it does.
+local chunks = require "slate.facts.chunks"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
+
+local M = {}
+
+local DEFAULT_KEY_BYTES <const>, KEY_BYTES_MOST <const> = 20, 250
+
+local COLUMNS <const> = {
+    { title = "VALUE" }, { title = "ITEM" }, { title = "CLASS" }, { title = "CHUNK" }, { title = "WASTE" },
+    { title = "PAGES" }, { title = "AGE" }, { title = "NOTE", left = true },
+}
+
+function M.declare(command)
+    command:argument("values", "Values of so many bytes each, without key and header."):args("+"):argname("BYTES")
+        :convert(function(text) return units.parse_whole(text, 0, 1 << 30) end)
+    command:option("--key", ("The key has N bytes. Default: %d"):format(DEFAULT_KEY_BYTES)):argname("N")
+        :convert(function(text) return units.parse_whole(text, 1, KEY_BYTES_MOST) end)
+    command:flag("--flags", "The client stores flags with the value, which take 4 bytes.")
+    command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
+        .. "and shows no rates. Default: 1s"):argname("TIME"):convert(units.parse_duration)
+end
+
+local function by_id(rows)
+    local map = {}
+    for _, row in ipairs(rows) do
+        map[row.id] = row
+    end
+    return map
+end
+
+-- Where one value goes. rows: of slate.judge.view.classes, by id.
+local function place(value_bytes, item_bytes, classes, rows, item_most)
+    local one = { value_bytes = value_bytes, item_bytes = item_bytes, fits = "chunk", flags = {} }
+    local class = chunks.class_of(classes, item_bytes)
+    if item_most and item_bytes > item_most then
+        one.fits = "refused"
+    elseif not class then
+        one.fits = "chain"
+    else
+        local row = rows[class.id] or {}
+        one.class, one.chunk_bytes, one.waste_bytes = class.id, class.chunk_bytes, class.chunk_bytes - item_bytes
+        one.waste_ratio = one.waste_bytes / class.chunk_bytes
+        one.pages, one.items, one.age_s = row.pages or 0, row.items or 0, row.age_s
+        one.evicted_per_s, one.flags, one.note = row.evicted_per_s, row.flags or {}, row.flags and view.note(row)
+    end
+    return one
+end
+
+local function note_of(one, item_most)
+    if one.fits == "refused" then
+        return ("over item_size_max, %s"):format(units.bytes(item_most))
+    elseif one.fits == "chain" then
+        return "chained: over any chunk"
+    end
+    return one.pages == 0 and "has no page yet" or one.note or ""
+end
+
+local function out_text(context, list, about)
+    local cells = {}
+    for i, one in ipairs(list) do
+        cells[i] = { one.value_bytes, one.item_bytes, one.class or "-", one.chunk_bytes or "-",
+            units.percent(one.waste_ratio, 1), units.count(one.pages), units.age(one.age_s),
+            note_of(one, about.item_most) }
+    end
+    context:out_table(COLUMNS, cells, function(r)
+        local flags = table.concat(list[r].flags, " ")
+        return (flags:find("starving") or flags:find("out_of_memory")) and "bad" or nil
+    end)
+    context:out(("an item is the value, a key of %s and the header%s\n"):format(units.plural(about.key_bytes, "byte"),
+        about.rates and (", rates over %.2f s"):format(about.rates.interval_s) or ""))
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local ok
+    ok, message, code = require("slate.facts.store").needs_slab(context.who, "classes by size")
+    if not ok then
+        return nil, message, code
+    end
+    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    local classes, complete = chunks.classes(client, now)
+    client:close()
+    local rows = by_id(view.classes(now, before, rates, judge))
+    local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES
+    item_most = math.type(item_most) and item_most or nil
+    local list = {}
+    for i, value_bytes in ipairs(parsed.values) do
+        list[i] = place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
+            item_most)
+    end
+    if not complete then
+        context:say("this server does not tell the chunk sizes of classes without pages: a class may be too large")
+    end
+    if context.json then
+        for _, one in ipairs(list) do
+            one.flags, one.note = require("slate.base.json").array(one.flags), nil
+        end
+        context:out_json("slate/fit/1", { server = now.server, time_s = now.time_s, key_bytes = key_bytes,
+            interval_s = rates and rates.interval_s, values = require("slate.base.json").array(list) })
+    else
+        out_text(context, list, { key_bytes = key_bytes, rates = rates, item_most = item_most })
+    end
+    return 0
+end
+
+return M
