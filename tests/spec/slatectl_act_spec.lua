@@ -355,6 +355,68 @@ describe("slatectl changes what only slated has", function()
     end)
 end)
 
+describe("the changes on record", function()
+    local ctl
+
+    setup(function()
+        ctl = command.new()
+        local file = assert(io.open(ctl.folder .. "/audit.log", "w"))
+        local function add(id, ago_s, address, rest)
+            file:write(('{"schema":"slate/audit/1","id":%d,"time_s":%d,"server":"%s",%s}\n'):format(id,
+                os.time() - ago_s, address, rest))
+        end
+        add(1, 90000, "127.0.0.1:1", '"what":"set","name":"verbosity","was":"0","is":"1"')
+        add(2, 7300, "127.0.0.1:2", '"what":"move","src":3,"dst":4,"pages":2')
+        add(3, 60, "127.0.0.1:1", '"what":"move","src":5,"dst":6,"pages":1')
+        file:write('{"schema":"slate/audit/1","what":"outcome","of":3,"words":"so it is","predicted_change":0.02,'
+            .. '"predicted_band":0.02,"hit_ratio_before":0.5,"hit_ratio_after":0.51}\n')
+        add(4, 30, "127.0.0.1:1", '"what":"geometry","is":"slabs geometry factor 2","generation":1')
+        file:close()
+    end)
+    teardown(function() ctl.remove() end)
+
+    -- The ids that a command line lists, in their order, and its last line.
+    local function listed(arguments)
+        local out, ids = ctl.succeed(arguments), {}
+        for id in out:gmatch("\n +(%d+)  %d+%-") do
+            ids[#ids + 1] = math.tointeger(tonumber(id))
+        end
+        return ids, out:match("([^\n]*)\n$")
+    end
+
+    it("are those of the servers that are named, and it is said whose they are", function()
+        local ids, words = listed("audit")
+        assert.same({ 1, 2, 3, 4 }, ids)
+        assert.equal("4 of 4 changes, of all servers", words)
+        ids, words = listed("-s 127.0.0.1:1 audit --last 2")
+        assert.same({ 3, 4 }, ids)
+        assert.equal("2 of 3 changes, of 127.0.0.1:1; --all shows 1 of other servers, too", words)
+        assert.same({ 2 }, (listed("-s 127.0.0.1:2 audit")))
+        assert.same({ 1, 2, 3, 4 }, (listed("-s 127.0.0.1:2,127.0.0.1:1 audit")))
+        assert.same({ 1, 2, 3, 4 }, (listed("-s 127.0.0.1:2 audit --all")))
+        local _, out = ctl.shell("SLATE_SERVER=127.0.0.1:2 slatectl audit")
+        assert.truthy(out:find("1 of 1 change, of 127.0.0.1:2; --all shows 3 of other servers, too", 1, true), out)
+        assert.truthy(ctl.succeed("-s 127.0.0.1:3 audit"):find("^no such change is on record\n0 of 0 changes"))
+    end)
+
+    it("are chosen by kind and by how long ago they were", function()
+        assert.same({ 2, 3 }, (listed("audit --kind move")))
+        assert.same({ 4 }, (listed("audit --kind geometry")))
+        assert.same({ 3, 4 }, (listed("audit --since 2h")))
+        assert.same({ 2 }, (listed("-s 127.0.0.1:2 audit --since 1d --kind move")))
+        local found = dkjson.decode((ctl.succeed("audit --kind set --json"))).changes
+        assert.same({ 1, 1 }, { #found, found[1].id })
+        assert.equal(64, (ctl.run("audit --kind nonsense")))
+        assert.equal(64, (ctl.run("audit --since yesterday")))
+    end)
+
+    it("tell how good predictions were, of the same changes", function()
+        assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 1.0 points"))
+        assert.truthy(ctl.succeed("-s 127.0.0.1:2 audit --accuracy"):find("^no prediction is on record"))
+        assert.truthy(ctl.succeed("audit --accuracy --kind set"):find("^no prediction is on record"))
+    end)
+end)
+
 describe("a guard", function()
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)

@@ -10,7 +10,7 @@ Context.__index = Context
 Context.__name = "slate.cli.context"
 
 --- options: servers (a list, from units.parse_server), server, its first, and lists, the words they came of (of
--- slate.wire.addresses.parse); timeout_s; trace and read_only
+-- slate.wire.addresses.parse), is_named, whether a server was named at all; timeout_s; trace and read_only
 -- (booleans); format ("json", "jsonl", "csv" or nil for text); color ("auto", "always" or "never"; nil is auto); and
 -- the launcher's version and bin_dir.
 -- The field json is true when the output is for a program. kept: a list that gets the output in place of standard

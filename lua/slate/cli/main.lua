@@ -56,7 +56,7 @@ M.COMMANDS = {
     { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
     { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
     { name = "trial", summary = "change settings for a while, and go back when a bound is crossed", no_rows = true },
-    { name = "audit", summary = "the changes on record, with what came of them" },
+    { name = "audit", summary = "the changes on record, with what came of them", many = true },
     { name = "undo", summary = "take back what the last command changed" },
     { name = "geometry", summary = "show or change the chunk sizes of a live server" },
     { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },
@@ -249,6 +249,7 @@ local function dispatch(arguments, launcher)
         timeout_s = parsed.timeout or 5, trace = parsed.trace,
         format = parsed.json and "json" or parsed.jsonl and "jsonl" or parsed.csv and "csv" or nil,
         color = parsed.color, read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
+        is_named = #parsed.server > 0 or os.getenv("SLATE_SERVER") ~= nil,
     }
     if #servers > 1 and row_of(name).each then
         return require("slate.cli.each").run(module_of(name), parsed, servers, options)

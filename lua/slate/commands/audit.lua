@@ -6,11 +6,18 @@ local steps = require "slate.act.steps"
 local M = {}
 
 local DEFAULT_LIST <const> = 20
+local KINDS <const> = { "move", "set", "geometry" }
 
 function M.declare(command)
-    command:option("--last", ("Only the last N changes, of all servers. Default: %d"):format(DEFAULT_LIST)):argname("N")
-        :convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
-    command:flag("--accuracy", "How far predictions of moves were off, by all changes on record.")
+    local units = require "slate.base.units"
+    command:option("--last", ("Only the last N of the changes that are asked for. Default: %d"):format(DEFAULT_LIST))
+        :argname("N"):convert(function(text) return units.parse_whole(text, 1) end)
+    command:option("--since", "Only changes of so long ago at most, such as 2h or 7d."):argname("TIME")
+        :convert(units.parse_duration)
+    command:option("--kind", "Only changes of a kind: " .. table.concat(KINDS, ", ") .. "."):choices(KINDS)
+        :argname("KIND")
+    command:flag("--all", "Changes of all servers, also where one is named by --server or SLATE_SERVER.")
+    command:flag("--accuracy", "How far predictions of moves were off, by all changes that are asked for.")
 end
 
 local function what_of(entry)
@@ -21,7 +28,42 @@ local function what_of(entry)
         or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
 end
 
-local function list(context, entries, most)
+-- The names of the servers whose changes are asked for, as a set and a list; nil for all servers.
+local function asked_servers(context, parsed)
+    if parsed.all or not context.is_named then
+        return nil
+    end
+    local names, list = {}, {}
+    for i, server in ipairs(context.servers) do
+        names[server.name], list[i] = true, server.name
+    end
+    return names, list
+end
+
+-- The entries asked for, and how many are of other servers but otherwise as asked.
+local function chosen(entries, parsed, names)
+    local since_s = parsed.since and require("slate.base.clock").time_s() - parsed.since
+    local list, elsewhere = {}, 0
+    for _, entry in ipairs(entries) do
+        local is_asked = (not since_s or entry.time_s >= since_s) and (not parsed.kind or entry.what == parsed.kind)
+        if is_asked and names and not names[entry.server] then
+            elsewhere = elsewhere + 1
+        elseif is_asked then
+            list[#list + 1] = entry
+        end
+    end
+    return list, elsewhere
+end
+
+-- Which changes are shown, as a sentence for people.
+local function scope(shown, asked, servers, elsewhere)
+    local units = require "slate.base.units"
+    local words = ("%d of %s, of %s"):format(shown, units.plural(asked, "change"), servers
+        and table.concat(servers, ", ") or "all servers")
+    return elsewhere > 0 and ("%s; --all shows %d of other servers, too"):format(words, elsewhere) or words
+end
+
+local function list(context, entries, most, words)
     local shown = table.move(entries, math.max(1, #entries - most + 1), #entries, 1, {})
     if context.json then
         context:out_json("slate/changes/1", { changes = require("slate.base.json").array(shown) })
@@ -33,15 +75,17 @@ local function list(context, entries, most)
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
                 .. (entry.outcome and ": " .. entry.outcome or "") }
     end
-    context:out(#rows == 0 and "no change is on record\n" or context:table({ { title = "ID" },
+    context:out(#rows == 0 and "no such change is on record\n" or context:table({ { title = "ID" },
         { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))
+    context:out(words(#rows), "\n")
     return 0
 end
 
-local function accuracy(context, entries)
+local function accuracy(context, entries, words)
     local found = audit.accuracy(entries)
     if context.json then
         context:out_json("slate/accuracy/1", found)
+        return 0
     elseif found.predictions == 0 then
         context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
     else
@@ -49,15 +93,20 @@ local function accuracy(context, entries)
             :format(require("slate.base.units").plural(found.predictions, "prediction"), found.median * 100,
                 found.p90 * 100, found.within))
     end
+    context:out(words(#entries), "\n")
     return 0
 end
 
 function M.run(context, parsed)
-    local entries = audit.read(audit.path())
-    if parsed.accuracy then
-        return accuracy(context, entries)
+    local names, servers = asked_servers(context, parsed)
+    local entries, elsewhere = chosen(audit.read(audit.path()), parsed, names)
+    local function words(shown)
+        return scope(shown, #entries, servers, elsewhere)
     end
-    return list(context, entries, parsed.last or DEFAULT_LIST)
+    if parsed.accuracy then
+        return accuracy(context, entries, words)
+    end
+    return list(context, entries, parsed.last or DEFAULT_LIST, words)
 end
 
 return M
