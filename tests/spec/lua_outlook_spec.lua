@@ -88,6 +88,34 @@ describe("whether another policy helps", function()
         assert.falsy(policy(whatif_of(0.03, 0.004), CALM).is_better)
     end)
 
+    -- A comparison in which no policy did better on any of so many sampled reads.
+    local function alike(reads, windows, rate)
+        return { totals = { policy = "lru", windows = windows, rate = rate },
+            policies = { { policy = "lru", hit_ratio = 0.8, difference = 0, doubt = 0, reads = reads },
+                { policy = "sieve", hit_ratio = 0.8, difference = 0, doubt = 0, reads = reads } } }
+    end
+
+    it("is not told by few reads: it says how many are needed, and when they will be there", function()
+        local about = { evicts = true, reads_per_s = 200 }
+        assert.equal("too few reads were sampled to compare policies: 60 of the 300 that are needed; at this rate that "
+            .. "takes 2m00", outlook.policy(alike(60, 1, 0.01), about).text)
+        assert.equal(240, outlook.policy(alike(60, 1, 0.005), about).too_few.in_s)
+        for _, case in ipairs({ { 0, about }, { 0.01, { evicts = true } } }) do
+            assert.truthy(outlook.policy(alike(60, 1, case[1]), case[2]).text:find("more come with traffic", 1, true))
+        end
+        assert.is_nil(outlook.policy(alike(300, 1, 0.01), about).too_few)
+        assert.is_nil(outlook.policy(alike(299, 8, 0.01), about).too_few, "the oldest have faded: no more will come")
+        assert.is_nil(outlook.policy(alike(60, 1, 0.01), { evicts = true, starves = 7, reads_per_s = 200 }).too_few)
+    end)
+
+    it("has a doubt that is no smaller than so few reads can hide", function()
+        assert.equal(0.01, outlook.doubt({ doubt = 0, reads = 300 }))
+        assert.equal(0.02, outlook.doubt({ doubt = 0.02, reads = 300 }))
+        assert.equal(1, outlook.doubt({ doubt = 0, reads = 0 }))
+        assert.equal("inconclusive", outlook.rate({ difference = 0.02, doubt = 0, reads = 400 }))
+        assert.equal("better", outlook.rate({ difference = 0.02, doubt = 0, reads = 4000 }))
+    end)
+
     it("is rated policy by policy by the same rule", function()
         local said = {}
         for _, one in ipairs(outlook.ratings(nil, { whatif = table.concat(whatif_of(0.03, 0.004), "\r\n") })) do

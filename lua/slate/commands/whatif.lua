@@ -14,11 +14,13 @@ function M.declare(command)
 end
 
 local function as_rows(policies, running)
-    local rows = {}
+    local rows, doubt = {}, require("slate.judge.outlook").doubt
     for i, one in ipairs(policies) do
+        local is_now = one.policy == running
         rows[i] = {
-            one.policy == running and one.policy .. " *" or one.policy, units.percent(one.hit_ratio, 2),
-            ("%+.2f"):format(100 * one.difference), ("%.2f"):format(100 * one.doubt), units.count(one.reads),
+            is_now and one.policy .. " *" or one.policy, units.percent(one.hit_ratio, 2),
+            is_now and "" or ("%+.2f"):format(100 * one.difference), is_now and "" or ("%.2f"):format(100 * doubt(one)),
+            units.count(one.reads),
         }
     end
     return rows

@@ -486,12 +486,20 @@ function M.policy(context, client, options)
     if not about then
         return nil, message, code
     end
+    local outlook = require "slate.judge.outlook"
+    local judged = outlook.policy({ totals = totals, policies = policies }, about)
+    if judged.too_few then
+        return { facts = { { "policy", now }, { "sampled", units.plural(best.reads // 1, "read") } },
+            text = judged.text, commands = {}, policy = now, is_better = false, reads = best.reads,
+            reads_needed = judged.too_few.reads_needed, enough_in_s = judged.too_few.in_s }
+    end
     local rows = {}
     for i, one in ipairs(policies) do
-        rows[i] = { one.policy, units.percent(one.hit_ratio, 2), ("%+.2f"):format(one.difference * 100),
-            ("%.2f"):format((one.doubt or 0) * 100), remark(one.policy, now) }
+        local is_now = one.policy == now
+        rows[i] = { one.policy, units.percent(one.hit_ratio, 2),
+            is_now and "" or ("%+.2f"):format(one.difference * 100),
+            is_now and "" or ("%.2f"):format(outlook.doubt(one) * 100), remark(one.policy, now) }
     end
-    local judged = require("slate.judge.outlook").policy({ totals = totals, policies = policies }, about)
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
         table = { columns = { { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" },
@@ -499,7 +507,7 @@ function M.policy(context, client, options)
         text = judged.text .. ((judged.is_better or about.starves) and ":" or ""),
         commands = { judged.is_better and "slatectl set policy " .. best.policy or about.starves
             and "slatectl advise pages" or nil },
-        policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = best.doubt,
+        policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = outlook.doubt(best),
         is_better = judged.is_better or false,
     }
 end

@@ -4,7 +4,7 @@
 --
 -- Both are told from sampled keys. Where a class starves, neither is what the server lacks: see to that class first.
 -- A server that evicts nothing needs neither. about: { starves = the id of the class that starves most, or nil;
--- evicts = whether anything is evicted }.
+-- evicts = whether anything is evicted; reads_per_s, where it is known }.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
 local starving = require "slate.judge.starving"
@@ -14,7 +14,12 @@ local M = {}
 
 --- From a point of hits on, more memory or another policy is worth a word.
 M.GAIN_LEAST_RATIO = 0.01
+--- Of fewer sampled reads policies are not compared: so many tell a point apart from nothing.
+M.READS_LEAST = 300
 
+local WINDOWS_FULL <const> = 8 -- after so many no more reads count than do: the oldest have faded
+
+local UNSEEN_READS <const> = 3 -- of what no read showed, this many a sample may be there in nineteen of twenty cases
 local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
 local BY_LRU <const> = "the LRU model"
@@ -22,8 +27,8 @@ local BY_LRU <const> = "the LRU model"
 --- What is needed of an observer (of slate.judge.observer) for the answers: about. Of none it is not known that
 -- anything is evicted.
 function M.about(one)
-    local worst = one.rows and starving.worst(one.rows)
-    return { starves = worst and worst.id, evicts = ((one.rates and one.rates.general.evictions) or 0) > 0 }
+    local worst, per_s = one.rows and starving.worst(one.rows), one.rates and one.rates.general or {}
+    return { starves = worst and worst.id, evicts = (per_s.evictions or 0) > 0, reads_per_s = per_s.cmd_get }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -77,24 +82,49 @@ end
 
 -- policies ------------------------------------------------------------------------------------
 
+--- By how much chance may make a comparison wrong: as the server tells it, but never less than what so few reads can
+-- hide. Where two policies had the same of all sampled reads, up to three of as many more may still tell them apart.
+function M.doubt(guess)
+    return math.max(guess.doubt or 0, UNSEEN_READS / math.max(guess.reads or math.huge, UNSEEN_READS))
+end
+
+--- Too few reads to compare policies by: how many are needed, and in how many seconds they will be there (nil: not
+-- known), with a sentence; nil where there are enough, or there will never be more. totals: of slate.facts.foresight.
+function M.too_few(totals, guess, about)
+    local missing = M.READS_LEAST - (guess.reads or math.huge)
+    if missing <= 0 or (totals.windows or 0) >= WINDOWS_FULL then
+        return nil
+    end
+    local sampled_per_s = (about.reads_per_s or 0) * (tonumber(totals.rate) or 0)
+    local in_s = sampled_per_s > 0 and missing / sampled_per_s or nil
+    return { reads = guess.reads, reads_needed = M.READS_LEAST, in_s = in_s,
+        text = ("too few reads were sampled to compare policies: %d of the %d that are needed; %s"):format(
+            guess.reads // 1, M.READS_LEAST, in_s and "at this rate that takes " .. units.age(math.ceil(in_s))
+                or "more come with traffic, unless sample_rate is 0") }
+end
+
 --- What is to be thought of another policy: "better" (worth a change, beyond chance), "worse" (beyond chance), or
--- "inconclusive". guess: { policy, difference, doubt }.
+-- "inconclusive". guess: { policy, difference, doubt, reads }.
 function M.rate(guess)
-    local doubt = (guess.doubt or 0) * ERRORS_APART
+    local doubt = M.doubt(guess) * ERRORS_APART
     return guess.difference - doubt >= M.GAIN_LEAST_RATIO and "better" or guess.difference + doubt < 0 and "worse"
         or "inconclusive"
 end
 
---- Whether another policy would hit more: { is_better, best (its name), difference, text }; nil before any was
--- compared.
+--- Whether another policy would hit more: { is_better, best (its name), difference, too_few (of M.too_few), text }; nil
+-- before any was compared.
 -- whatif: { totals, policies } of slate.facts.foresight. Never `none`, which refuses what is new.
 function M.policy(whatif, about)
     local totals, best = whatif.totals, foresight.best_that_evicts(whatif.policies)
     if not (totals.policy and best and best.difference) then
         return nil
-    elseif about.starves then
+    end
+    local few = M.too_few(totals, best, about)
+    if about.starves then
         return { best = best.policy, text = ("class %d starves: give it pages of other classes before the policy "
             .. "is judged"):format(about.starves) }
+    elseif few then
+        return { best = best.policy, too_few = few, text = few.text }
     elseif best.policy == totals.policy or M.rate(best) ~= "better" then
         return { best = best.policy, text = ("no policy is better than %s by more than chance: keep it"):format(
             totals.policy) }
@@ -130,8 +160,9 @@ function M.ratings(_, asked)
     local list, whatif = {}, answers.whatif(asked.whatif) or { totals = {}, policies = {} }
     for i, guess in ipairs(whatif.policies) do
         local is_now = guess.policy == whatif.totals.policy
-        local word = guess.policy == "none" and "refuses when full" or guess.difference and M.rate(guess)
-            or "inconclusive"
+        local word = guess.policy == "none" and "refuses when full"
+            or M.too_few(whatif.totals, guess, {}) and "too few reads"
+            or guess.difference and M.rate(guess) or "inconclusive"
         list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = is_now and "in use"
             or word == "better" and "+ better" or word == "worse" and "- worse" or word }
     end

@@ -130,7 +130,7 @@ local function of_policy(asked, name, class_id)
         if guess.policy == name and guess.hit_ratio and guess.difference then
             local rated = outlook.rate(guess)
             return ("hit ratio %s, %+.1f points ± %.1f from today's policy, by sampled keys%s"):format(
-                units.percent(guess.hit_ratio, 1), guess.difference * 100, (guess.doubt or 0) * 100,
+                units.percent(guess.hit_ratio, 1), guess.difference * 100, outlook.doubt(guess) * 100,
                 rated == "inconclusive" and ": inconclusive" or "")
         end
     end
