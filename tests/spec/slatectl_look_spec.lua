@@ -18,7 +18,9 @@ for _, kind in ipairs(server.all()) do
         local one, client, ctl, parsed
 
         setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes" } })
+            -- A slated would fit its chunk sizes to the items meanwhile.
+            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes"
+                .. (kind.is_slated and ",no_slab_geometry_auto" or "") } })
             client = one:connect()
             ctl = command.new({ server = one.address })
             parsed = documents.new()
