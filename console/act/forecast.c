@@ -34,7 +34,7 @@ void outlook_wants(const char *order, struct wants *wants) {
 
 void forecast_wants(const struct action *action, struct wants *wants) {
     if (action->kind != ACTION_SET) {
-        wants->inquiries |= INQUIRY_BIT(CLASS_CURVES);
+        wants->inquiries |= INQUIRY_BIT(CLASS_CURVES) | INQUIRY_BIT(CURVE);
         wants->curves_first[0] = action->from;
         wants->curves_first[1] = action->to;
         return;

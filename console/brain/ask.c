@@ -71,17 +71,18 @@ static void push_change(lua_State *L, const struct asked_change *change) {
     }
 }
 
-/* A class's sampled curve as far as the server was asked for it: points of bytes and hit ratio,
- * none where it has seen too few reads. */
+/* The sampled curves of classes, and as that of class 0 the whole cache's, as far as the server was
+ * asked for them: points of bytes and hit ratio, none where it has seen too few reads. */
 static void push_known_curves(lua_State *L, const struct details *details) {
     lua_newtable(L);
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        const struct curve *curve = &details->class_curves[id];
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        const struct curve *curve = id == 0 ? &details->curve : &details->class_curves[id];
         if (!curve_is_known(curve)) {
             continue;
         }
-        lua_createtable(L, (int)curve->count, 1);
+        lua_createtable(L, (int)curve->count, 2);
         set_number(L, "reads", curve->reads);
+        set_number(L, "bytes", curve->bytes);
         for (unsigned i = 0; i < curve->count; i++) {
             lua_createtable(L, 2, 0);
             lua_pushnumber(L, curve->points[i].bytes);

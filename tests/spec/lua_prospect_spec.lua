@@ -97,6 +97,9 @@ describe("the review of a move of pages", function()
         assert.equal("asking the server for the curves of the classes",
             told(one, change, "expects", { curves = curves }))
         curves[5] = { { 4 << 20, 0.4 }, { 8 << 20, 0.8 } }
+        assert.equal("asking the server for the curves of the classes",
+            told(one, change, "expects", { curves = curves }), "that of the whole is missing")
+        curves[0] = {}
         assert.truthy(told(one, change, "expects", { curves = curves }):find("points of hits", 1, true))
         assert.truthy(told(one, change, "expects"):find("points of hits", 1, true), "nobody asks for curves")
     end)
@@ -116,6 +119,24 @@ describe("the review of a move of pages", function()
             last = change(reads)
         end
         assert.is_true(change(5000, 0.4) < change(nil), "it is flat")
+    end)
+
+    it("expects of a class without a curve what lies between a tenth and the slope of the whole cache's", function()
+        local one = read(12, "0.1.0")
+        local function change(at_twice, own)
+            local whole = at_twice and { { 8 << 20, 0.4 }, { 16 << 20, 0.6 }, { 32 << 20, at_twice }, reads = 9999,
+                bytes = 16 << 20 } or {}
+            local made = predict.move(one, 0, 5, 1, { [0] = whole, [5] = own })
+            return made.hit_ratio_change, made.band
+        end
+        local reads_ratio = 700 * math.log(5 / 4) * 12 / (12 + 1000 / 400) / 1000
+        assert.near(reads_ratio * 0.1, (change(nil)), 1e-9, "too little is known of it")
+        assert.near(reads_ratio * (0.1 + 0.3 / math.log(2)) / 2, (change(0.9)), 1e-9)
+        assert.near(reads_ratio * 0.05, (change(0.6)), 1e-9, "it is flat")
+        local steep = { { 2 << 20, 0.3 }, { 4 << 20, 0.4 }, { 8 << 20, 0.8 }, reads = 1e9 }
+        local expected, band = change(0.6)
+        local known, its_band = change(0.6, steep)
+        assert.is_true(known > expected and its_band <= band, "its own curve tells more")
     end)
 
     it("predicts from the last ten seconds, and says so where it has seen less", function()

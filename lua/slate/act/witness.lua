@@ -32,15 +32,8 @@ end
 --- Predicts what moving pages will bring (slate.judge.predict), from what a witness saw before. Returns the prediction
 -- and its words; nil and why where too little was seen. client: asked for the curves of the classes, of a slated.
 function M.predict(client, witness, src, dst, pages)
-    local predict, curves = require "slate.judge.predict", {}
-    local one = witness.observer
-    for _, id in ipairs(one.now.slated and { src, dst } or {}) do
-        local curve = id > 0 and require("slate.facts.foresight").curve(client, id)
-        curves[id] = curve and curve.points or nil
-        if curve then
-            curve.points.reads = curve.reads
-        end
-    end
+    local predict, one = require "slate.judge.predict", witness.observer
+    local curves = one.now.slated and require("slate.facts.foresight").curves(client, { 0, src, dst }) or {}
     local made, why = predict.move(one, src, dst, pages, curves)
     witness.predicted = made
     return made, made and "expected: " .. predict.words(made) or why

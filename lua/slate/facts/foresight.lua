@@ -175,6 +175,20 @@ function M.curve(client, class)
     return curve, message, code
 end
 
+--- Asks a server for the curves of these classes (0: of the whole cache), as far as it can tell them. Returns for each
+-- id a list of points { bytes, hit_ratio } with reads (sampled) and bytes (of now).
+function M.curves(client, ids)
+    local curves = {}
+    for _, id in ipairs(ids) do
+        local curve = read(client, id > 0 and "curve " .. id or "curve", M.parse_curve)
+        if curve then
+            curves[id] = curve.points
+            curve.points.reads, curve.points.bytes = curve.reads, curve.bytes
+        end
+    end
+    return curves
+end
+
 --- Asks a server what the other policies would do.
 function M.whatif(client)
     local totals, policies, classes = read(client, "whatif", M.parse_whatif)

@@ -12,17 +12,13 @@ local M = {}
 
 local WORTH_SHOWN <const> = 8
 
--- The curves of all classes, of a slated; nil of others.
+-- The curves of all classes and of the whole, of a slated; nil of others.
 local function all_curves(client, now)
-    local curves = now.slated and {} or nil
-    for _, class in ipairs(now.slated and now.classes or {}) do
-        local curve = foresight.curve(client, class.id)
-        curves[class.id] = curve and curve.points or nil
-        if curves[class.id] then
-            curves[class.id].reads = curve.reads
-        end
+    local ids = { 0 }
+    for _, class in ipairs(now.classes) do
+        ids[#ids + 1] = class.id
     end
-    return curves
+    return now.slated and foresight.curves(client, ids) or nil
 end
 
 -- The classes of which it is known what a page is worth to them, as a table for people.

@@ -6,9 +6,11 @@
 --
 -- Hits grow with the logarithm of the pages: by so large a share of the class's reads, its slope, for each unit of the
 -- natural logarithm. Where keys are about as popular as Zipf's law has them, with an exponent of 0.8 to 1, the slope is
--- about a tenth whatever the class and its size. A sampled curve tells the class's own slope, of the LRU and by few
--- reads as a rule; so the two are weighed by how wrong each may be. `make bench-moves` holds predictions against what
--- came on a server, `make bench-moves-reckoned` against what moves alone brought; the constants are from there.
+-- about a tenth whatever the class and its size; where few keys take nearly all reads it is less, and where all are
+-- alike it is the hit ratio. So what is expected of a class lies halfway between a tenth and the slope of the whole
+-- cache's curve, and the class's own curve counts the more, the more reads it rests on. `make bench-moves` holds
+-- predictions against what came on a server, `make bench-moves-reckoned` against what moves alone brought; the
+-- constants are from there.
 local core = require "slate.base.policy_core"
 local foresight = require "slate.facts.foresight"
 local recent = require "slate.judge.recent"
@@ -18,7 +20,9 @@ local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
 local SLOPE <const>, SLOPE_ERROR <const> = 0.1, 0.04 -- of classes of many kinds, and its standard error
-local LRU_ERROR <const> = 0.06 -- of a curve, for other policies keep other items than the LRU
+local WHOLE_WEIGHT <const> = 0.5 -- of the whole cache's slope in what is expected of a class, where it is known
+local APART_RATIO <const>, APART <const> = 0.4, 0.02 -- how far classes are from that: so large a part of it, and more
+local LRU_SHARE <const>, LRU_ERROR <const> = 0.7, 0.06 -- other policies keep other items than a curve's, the LRU
 local CLUSTERED <const> = 2 -- so many times the error of as many single reads: a sampled key has several
 local CURVE_SPAN <const> = 2 -- a curve's slope is that to so many times the pages, or to a part: of less it is chance
 local SOON_S <const> = 12 -- of a gain half is told of where it takes the class so long to fill the pages
@@ -27,18 +31,35 @@ local BAND_LEAST_RATIO <const> = 0.005 -- of the reads: as far as two windows of
 local READS_LEAST <const> = 1000 -- in the time seen; what fewer tell is chance
 local SHORT_S <const> = recent.SPAN_S * 0.8 -- what rests on less says so
 
--- A class's slope from the pages that it has on to others, and the standard error of that.
-local function slope_of(class, held, pages)
-    local curve = class.curve
-    if not (curve and #curve >= 2) then
+-- The slope of a curve between two amounts of memory, and the standard error that so few reads have.
+local function slope_between(curve, bytes, far_bytes)
+    local share = math.abs(foresight.between(curve, far_bytes) - foresight.between(curve, bytes))
+    local reads, span = curve.reads or math.huge, math.abs(math.log(far_bytes / bytes))
+    return share / span, CLUSTERED * math.sqrt(math.max(share, 1 / reads) * (1 - share) / reads) / span
+end
+
+-- The slope to expect of a class of which no more is known, and its standard error. whole: the curve of the
+-- whole cache, or nil.
+local function expected_slope(whole, is_more)
+    if not (whole and #whole >= 2 and whole.bytes) then
         return SLOPE, SLOPE_ERROR
     end
+    local slope = slope_between(whole, whole.bytes, is_more and whole.bytes * CURVE_SPAN or whole.bytes / CURVE_SPAN)
+    slope = SLOPE + WHOLE_WEIGHT * (slope - SLOPE)
+    return slope, APART_RATIO * slope + APART
+end
+
+-- A class's slope from the pages that it has on to others, and the standard error of that.
+local function slope_of(class, held, pages)
+    local expected, apart = expected_slope(class.whole_curve, pages > held)
+    local curve = class.curve
+    if not (curve and #curve >= 2) then
+        return expected, apart
+    end
     local far = pages > held and math.max(pages, held * CURVE_SPAN) or math.min(pages, held / CURVE_SPAN)
-    local share = math.abs(foresight.between(curve, far * PAGE_BYTES) - foresight.between(curve, held * PAGE_BYTES))
-    local reads, span = curve.reads or math.huge, math.abs(math.log(far / held))
-    local chance = CLUSTERED * math.sqrt(math.max(share, 1 / reads) * (1 - share) / reads) / span
-    local weight = SLOPE_ERROR ^ 2 / (SLOPE_ERROR ^ 2 + LRU_ERROR ^ 2 + chance ^ 2)
-    return SLOPE + weight * (share / span - SLOPE), SLOPE_ERROR * math.sqrt(1 - weight)
+    local slope, chance = slope_between(curve, held * PAGE_BYTES, far * PAGE_BYTES)
+    local weight = apart ^ 2 / (apart ^ 2 + LRU_ERROR ^ 2 + chance ^ 2)
+    return expected + weight * (LRU_SHARE * slope - expected), apart * math.sqrt(1 - weight)
 end
 
 -- How many hits a second more, or less, pages in the place of those held mean, and the standard error.
@@ -76,8 +97,8 @@ end
 
 --- What the classes of a server did in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
 -- reads a second of the server, and the seconds seen; or nil and why nothing can be told. one: of slate.judge.observer;
--- curves: sampled ones by class id, as lists of { bytes, hit_ratio } with their reads (any number unless told); may be
--- nil.
+-- curves: sampled ones by class id, as lists of { bytes, hit_ratio } with their reads (any number unless told), and as
+-- 0 that of the whole cache, with its bytes of now; may be nil.
 function M.seen(one, curves)
     local before, after = one.recent:begin(), one.now
     local seconds = before and after.time_s - before.time_s or 0
@@ -86,10 +107,8 @@ function M.seen(one, curves)
         return nil, ("fewer than %d reads were seen: too few for a prediction"):format(READS_LEAST)
     end
     local _, seen = core.pair(before, after)
-    for id, curve in pairs(curves or {}) do
-        if seen.by_id[id] then
-            seen.by_id[id].curve = curve
-        end
+    for id, class in pairs(curves and seen.by_id or {}) do
+        class.curve, class.whole_curve = curves[id], curves[0]
     end
     return seen, (now - was) / seconds, seconds
 end

@@ -74,8 +74,8 @@ end
 --- What a move is predicted to bring (slate.judge.predict), or nil and why that is not known. curves: sampled ones by
 -- class id, nil where nobody asks for them; a slated that is being asked has not told one that is absent.
 function M.prediction(one, curves, change)
-    for _, id in ipairs(one.now.slated and curves and { change.from, change.to } or {}) do
-        if id > 0 and not curves[id] then
+    for _, id in ipairs(one.now.slated and curves and { 0, change.from, change.to } or {}) do
+        if not curves[id] then
             return nil, "asking the server for the curves of the classes"
         end
     end

@@ -14,8 +14,8 @@ local PAGE_BYTES <const> = 1 << 20
 
 local function reads_of(curves)
     local sum = 0
-    for _, curve in pairs(curves) do
-        sum = sum + (#curve > 0 and curve.reads or 0)
+    for id, curve in pairs(curves) do
+        sum = sum + (id > 0 and #curve > 0 and curve.reads or 0)
     end
     return sum
 end
@@ -44,8 +44,8 @@ end
 
 --- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
 -- read_share (by its curve, where it has one), gain, loss, policy and policy_gain (one that would be better for it) }.
--- one: of slate.judge.observer. asked: automove and whatif (replies, as texts) and curves (by class id, each a list of
--- { bytes, hit_ratio } with its sampled reads), as far as they are known.
+-- one: of slate.judge.observer. asked: automove and whatif (replies, as texts) and curves (as for
+-- slate.judge.predict), as far as they are known.
 function M.classes(one, asked)
     local curves, list = asked.curves or {}, {}
     local seen, reads_per_s = predict.seen(one, curves)

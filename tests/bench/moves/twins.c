@@ -130,12 +130,14 @@ static void tell_snapshot(struct twins *t) {
     printf("]}\n");
 }
 
+/* Of a class, or of the whole cache: SLAB_CLASS_NONE, which is 0. */
 static void tell_curve(struct twins *t, unsigned id, bool *first) {
     struct whatif_curve c;
     if (!whatif_curve(tuner_whatif(t->moves.tuner), id, &c)) {
         return;
     }
-    printf("%s\"%u\":{\"reads\":%.0f,\"points\":[", *first ? "" : ",", id, c.reads);
+    printf("%s\"%u\":{\"reads\":%.0f,\"bytes\":%" PRIu64 ",\"points\":[", *first ? "" : ",",
+           id, c.reads, c.bytes);
     for (unsigned i = 0; i < WHATIF_POINTS; i++) {
         printf("%s[%" PRIu64 ",%.4f]", i > 0 ? "," : "", c.points[i].bytes, c.points[i].hit_ratio);
     }
@@ -344,6 +346,7 @@ static void one_move(struct twins *t, unsigned pages) {
         return;
     }
     printf("{\"src\":%u,\"dst\":%u,\"pages\":%u,\"curves\":{", src, dst, pages);
+    tell_curve(t, SLAB_CLASS_NONE, &first);
     tell_curve(t, src, &first);
     tell_curve(t, dst, &first);
     printf("},\"before\":");
