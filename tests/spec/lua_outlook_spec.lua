@@ -34,7 +34,7 @@ local function policy(lines, about)
 end
 
 describe("a gain with the server's bands", function()
-    it("has the error that its band tells, between two sizes a mean of theirs, and none at the memory of now", function()
+    it("has the error that its band tells, between two sizes their mean, and none at the memory of now", function()
         local lines = curve_of(0.7, 0.8, 0.86, 0.9)
         for name, band in pairs({ ["band_x0.5"] = 0.02, band_x2 = 0.012816, band_x4 = 0.04 }) do
             lines[#lines + 1] = ("STAT %s %g"):format(name, band)
