@@ -138,6 +138,7 @@ static void *tuner_main(void *arg) {
     for (;;) {
         if (rest_is_asked(&t->rest)) {
             cache_help_settle(t->ct, EMPTY_PATIENCE_US);
+            geometry_give_back(t->geometry);
             rest_until_end(&t->rest);
         }
         if (atomic_load_explicit(&t->stop, memory_order_acquire)) {

@@ -108,6 +108,31 @@ describe("a takeover", function()
         assert.equal(1, sockets())
     end)
 
+    it("comes amid a change of the chunk sizes, which the next process takes to its end", function()
+        local client = start("-m 16 -o slab_geometry_rate=10,no_slab_geometry_auto")
+        for i = 1, 30000 do
+            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 900, ("v"):rep(900))))
+        end
+        assert.equal("MN", wire.ask(client, "mn"))
+        local function geometry()
+            return select(2, wire.stats(client, "geometry"))
+        end
+        assert.matches("^OK", wire.ask(client, "slabs geometry factor 1.07 force"))
+        patience.wait_for("a page that the change keeps at hand", function()
+            local now = geometry()
+            return now.state == "draining" and now.pages_held == "1"
+        end)
+        local before = place:serving()
+        place:run("-m 16 -o slab_geometry_rate=10,no_slab_geometry_auto --takeover")
+        place:wait_for_next(before)
+        assert.equal("draining", geometry().state)
+        assert.equal("OK", wire.ask(client, "config set slab_geometry_rate 100"))
+        patience.wait_for("the end of the change", function() return geometry().state == "steady" end)
+        for name, value in pairs(geometry()) do
+            assert.is_false(name:find(":class_state", 1, true) ~= nil and value == "retired", name)
+        end
+    end)
+
     it("keeps all items with other options, one after the other, in the chunks that these ask for", function()
         local client = start("-m 32 -o slab_geometry_rate=100,no_slab_geometry_auto")
         for i = 1, 2000 do

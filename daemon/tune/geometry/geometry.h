@@ -102,6 +102,9 @@ void geometry_set_rate(struct geometry_change *, double rate_pct);
 void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 
+/* Gives pages that a change keeps at hand back to the pool, for a process that takes over is handed
+ * no page between two classes. The change goes on later, here or there. */
+void geometry_give_back(struct geometry_change *);
 /* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when
  * something is asked. */
 uint64_t geometry_tend(struct geometry_change *);
