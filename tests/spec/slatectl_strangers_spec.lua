@@ -2,6 +2,7 @@
 -- What slatectl and slatetop say of a server that is one of caches, but does not let them in.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
+local patience = require "support.patience"
 local server = require "support.server"
 
 local LOGIN <const> = 77
@@ -79,14 +80,16 @@ describe("a server that lets nobody in", function()
 
     it("because it is full says so", function()
         local one = server.start({ transport = "tcp", args = { "-c", "1" } })
-        local first = one:connect()
-        finally(function()
-            first:close()
-            one:stop()
+        finally(function() one:stop() end)
+        local first
+        patience.wait_for("the connection by which the server was started to go", function()
+            first = one:connect()
+            local line = first:command("version")
+            return line and line:find("^VERSION ") or first:close() == nil and false
         end)
-        assert(first:command("version"))
         local code, said = slatectl(one.address)
         assert.equal(75, code, said)
+        first:close()
         assert.truthy(said:find("the server has as many connections as it may", 1, true), said)
     end)
 end)
