@@ -149,9 +149,9 @@ int main(int argc, char **argv) {
     clock_pause();
     for (; evict_policies[b.fixed] != NULL && b.fixed < POLICIES_MAX - 1; b.fixed++) {
         b.policies[b.fixed] = evict_policies[b.fixed];
-        b.sides[b.fixed] = side_make(mebibytes, b.policies[b.fixed], 0, false);
+        b.sides[b.fixed] = side_make(mebibytes, b.policies[b.fixed], 0, false, true);
     }
-    b.sides[b.fixed] = side_make(mebibytes, &evict_s3fifo, SAMPLE_RATE, true);
+    b.sides[b.fixed] = side_make(mebibytes, &evict_s3fifo, SAMPLE_RATE, true, true);
     b.value = calloc(1, b.value_bytes + 1);
     for (uint64_t n = 0; b.items == 0; n++) { /* as many as fit */
         struct cache_class_values classes;

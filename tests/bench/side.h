@@ -18,8 +18,9 @@ struct side {
     uint64_t             reads, hits;
 };
 
-/* With keys sampled at that rate (0: none), and auto, beginning with `policy`. Ends the program when there is no memory for it. */
-static inline struct side side_make(double mebibytes, const struct evict_policy *policy, double sample_rate, bool follow) {
+/* With keys sampled at that rate (0: none), and auto, beginning with `policy`. fits_sizes: chunk sizes are fitted as in
+ * slated, where nothing else is compared that wants them still. Ends the program when there is no memory for it. */
+static inline struct side side_make(double mebibytes, const struct evict_policy *policy, double sample_rate, bool follow, bool fits_sizes) {
     static struct settings defaults;
     settings_init(&defaults);
     struct side s = {.cache = cache_create(&(struct cache_config){
@@ -35,7 +36,7 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
     s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
     s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &(struct tune_config){
         .automove = defaults.slab_automove, .ratio = defaults.slab_automove_ratio, .window_s = (unsigned)defaults.slab_automove_window,
-        .reassign = defaults.slab_reassign, .geometry_auto = defaults.slab_geometry_auto, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
+        .reassign = defaults.slab_reassign, .geometry_auto = fits_sizes && defaults.slab_geometry_auto, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
         .sample_follow = follow, .worker_count = 1, .by_hand = true});
     if (s.tuner == NULL) {
         fprintf(stderr, "out of memory\n");

@@ -32,9 +32,9 @@ describe("the example", function()
     -- A page of metrics as a scraper of a busy slated sees it; what is sampled takes requests and a moment.
     setup(function()
         assert(server.slated(), "there is no slated: run make first")
-        one = server.start({ args = { "-m", "16", "-o", "sample_rate=1" } })
+        one = server.start({ args = { "-m", "8", "-o", "sample_rate=1" } })
         ctl = command.new({ server = one.address })
-        os.execute(("build/bin/slate-load --server %s --requests 60000 --keys 5000 --preset etc --pipeline 32 >%s/load "
+        os.execute(("build/bin/slate-load --server %s --requests 200000 --keys 100000 --preset etc --pipeline 32 >%s/load "
             .. "2>&1"):format(server.quoted(one.address), ctl.folder))
         os.execute(("cd %s; : >err; env --default-signal=INT SLATE_SERVER=%s %s/scripts/slatectl export "
             .. "prometheus --listen :0 --hotkeys 3 >out 2>err & echo $! >pid"):format(ctl.folder, one.address,
@@ -95,7 +95,7 @@ describe("the example", function()
         local words = {}
         local args = text_of("statefulset.yaml"):match("\n +args:\n(.-)\n +ports:")
         for word in args:gmatch("%- (%S+)") do
-            words[#words + 1] = server.quoted(word)
+            words[#words + 1] = server.quoted((word:gsub("=/cache/", "=" .. ctl.folder .. "/")))
         end
         assert.equal(7, #words)
         local out = server.capture(server.quoted(server.slated()) .. " --check-config " .. table.concat(words, " ")

@@ -353,7 +353,8 @@ describe("undo in slatetop", function()
 end)
 
 describe("the outcome of a move from slatetop", function()
-    local CURVES <const> = { [4] = { { 63 << 20, 0.9 }, { 64 << 20, 0.9 } },
+    local CURVES <const> = { [0] = { { 32 << 20, 0.6 }, { 128 << 20, 0.8 }, bytes = 64 << 20 },
+        [4] = { { 63 << 20, 0.9 }, { 64 << 20, 0.9 } },
         [12] = { { 1 << 20, 0.5 }, { 2 << 20, 0.8 } } }
 
     -- A server whose class 12 evicts, and a console that has seen it for so many seconds and moved a page since.

@@ -77,7 +77,7 @@ for _, kind in ipairs(server.all()) do
         setup(function()
             -- The window keeps automove, which is on between two runs, from taking a page back.
             one = server.start({ binary = kind.binary,
-                args = { "-m", "32", "-o", "slab_automove=1,slab_automove_window=1799" } })
+                args = { "-m", "32", "-f", "1.25", "-o", "slab_automove=1,slab_automove_window=1799" } })
             client = one:connect()
             ctl = command.new({ server = one.address })
             assert.equal(2, fill.fill(client, 5, 2))

@@ -137,7 +137,7 @@ describe("advice on automove", function()
     end)
 
     it("says of one class that evicts alone that there is nothing to compare", function()
-        for mode, says in pairs({ [0] = "automove is off: the ages", [1] = "ratio is on: the ages" }) do
+        for mode, says in pairs({ [0] = "automove is off: fewer than two classes", [1] = "ratio is on: fewer than two classes" }) do
             local advice = advised(mode, 100, 400, "rests")
             assert.same({}, advice.commands)
             assert.truthy(advice.text:find(says, 1, true), advice.text)
@@ -356,7 +356,7 @@ describe("the doctor", function()
         local text = finds(before, after, { { from = 3, to = 5 }, { from = 5, to = 3 }, { from = 3, to = 5 } })
         assert.truthy(text:find("critical: the server turns connections away", 1, true), text)
         assert.truthy(text:find("note: only 2% of the reads", 1, true), text)
-        assert.equal(1, select(2, text:gsub("pages go to and fro", "")), text)
+        assert.equal(1, select(2, text:gsub("pages move back and forth", "")), text)
     end)
 end)
 

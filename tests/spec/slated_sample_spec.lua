@@ -111,7 +111,7 @@ describe("slated's sampled keys", function()
         local out, code, errors = slatectl("curve -o build/test-curve.txt")
         assert.are.equal(0, code, errors)
         for _, said in ipairs({ "HITS, S3FIFO", "x0.5", "HITS, LRU MODEL",
-            "x1 is what s3fifo had over some five turnovers" }) do
+            "x1 is what s3fifo reached over about five turnovers" }) do
             assert.truthy(out:find(said, 1, true), out)
         end
         local file = assert(io.open("build/test-curve.txt"))
@@ -163,11 +163,11 @@ describe("slated's sampled keys", function()
         local after = stats("forecast")
         assert.are.same({ "1", "came", tostring(8 << 20), tostring(10 << 20) },
             { after.made, after["1:state"], after["1:was"], after["1:is"] })
-        for _, field in ipairs({ "before", "expected", "band", "came" }) do
+        for _, field in ipairs({ "before", "expected", "band", "reached" }) do
             local ratio = tonumber(after["1:" .. field])
             assert.is_true(ratio >= 0 and ratio <= 1, field)
         end
-        local beyond = math.abs(after["1:came"] - after["1:expected"]) - after["1:band"]
+        local beyond = math.abs(after["1:reached"] - after["1:expected"]) - after["1:band"]
         if math.abs(beyond) > 0.0002 then -- they are rounded
             assert.are.equal(beyond < 0 and "1" or "0", after.within)
         end

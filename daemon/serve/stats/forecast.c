@@ -36,7 +36,7 @@
     X(before, gauge, ratio, "%.4f", f->before, "hit ratio before the change") \
     X(expected, gauge, ratio, "%.4f", f->expected, "hit ratio that was forecast") \
     X(band, gauge, ratio, "%.4f", f->band, "what it was given, or taken") \
-    X(came, gauge, ratio, "%.4f", f->came, "hit ratio that came, once the cache had settled") \
+    X(reached, gauge, ratio, "%.4f", f->came, "hit ratio that came, once the cache had settled") \
     X(state, text, state, "%s", states[f->state], \
       "waits, came, or overtaken by a further change before it could")
 /* clang-format on */

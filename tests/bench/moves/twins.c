@@ -369,8 +369,8 @@ static struct twins *twins_make(const struct load *load, uint64_t seed) {
     for (unsigned i = 0; i < STREAMS_MAX && load->streams[i].name != NULL; i++) {
         t->sources[i] = source_of(load, &load->streams[i]);
     }
-    t->stays = side_make(load->mebibytes, evict_find("s3fifo"), 0, false);
-    t->moves = side_make(load->mebibytes, evict_find("s3fifo"), defaults.sample_rate, false);
+    t->stays = side_make(load->mebibytes, evict_find("s3fifo"), 0, false, false);
+    t->moves = side_make(load->mebibytes, evict_find("s3fifo"), defaults.sample_rate, false, false);
     tuner_set_automove(t->stays.tuner, "off");
     tuner_set_automove(t->moves.tuner, "off");
     t->value_max = (uint32_t)cache_item_bytes_max(t->stays.cache) - 1024;

@@ -289,7 +289,7 @@ bool world_play(const struct load *load, const char *mode, uint64_t seed, struct
     key_hash_seed(seed);
     struct world *w = take(sizeof *w);
     *w = (struct world){.load = load, .random = rng_from(seed), .least_pages = LOAD_MEBIBYTES};
-    w->side = side_make(LOAD_MEBIBYTES, evict_find("s3fifo"), 0, false);
+    w->side = side_make(LOAD_MEBIBYTES, evict_find("s3fifo"), 0, false, false);
     w->value_max = (uint32_t)cache_item_bytes_max(w->side.cache) - 1024;
     w->zeroes = take(w->value_max);
     tuner_set_automove(w->side.tuner, mode);

@@ -237,7 +237,7 @@ static void test_a_server_that_refuses_is_quoted(void) {
     step_poller(client);
     serve("CLIENT_ERROR unauthenticated\r\nERROR\r\nERROR\r\nERROR\r\nERROR\r\n");
     is(step_poller(client), 0, "no snapshot");
-    is_str(poller.refusal, "CLIENT_ERROR unauthenticated", "but its words");
+    is_str(poller.refusal, "it wants a login, -P FILE with user:password in the first line", "but what it wants");
     hang_up(&client);
 }
 
