@@ -34,8 +34,11 @@ describe("the example", function()
         assert(server.slated(), "there is no slated: run make first")
         one = server.start({ args = { "-m", "8", "-o", "sample_rate=1" } })
         ctl = command.new({ server = one.address })
-        os.execute(("build/bin/slate-load --server %s --requests 200000 --keys 100000 --preset etc --pipeline 32 >%s/load "
-            .. "2>&1"):format(server.quoted(one.address), ctl.folder))
+        -- Reads go on until the page is whole: a forecast takes a thousand sampled ones.
+        -- Reads go on until the page is whole: a forecast takes a turnover of the cache and a thousand sampled reads.
+        os.execute(("build/bin/slate-load --server %s --duration 120 --rate 8000 --keys 20000 --dist zipf:0.9 --sizes 1000 "
+            .. "--reads 80 --fill-on-miss >%s/load 2>&1 & echo $! >%s/load-pid"):format(server.quoted(one.address),
+            ctl.folder, ctl.folder))
         os.execute(("cd %s; : >err; env --default-signal=INT SLATE_SERVER=%s %s/scripts/slatectl export "
             .. "prometheus --listen :0 --hotkeys 3 >out 2>err & echo $! >pid"):format(ctl.folder, one.address,
             ctl.root))
@@ -61,6 +64,7 @@ describe("the example", function()
             socket.sleep(0.1)
         end
         os.execute("kill " .. command.read_file(ctl.folder .. "/pid"))
+        os.execute("kill " .. command.read_file(ctl.folder .. "/load-pid") .. " 2>/dev/null")
     end)
     teardown(function()
         local pid = tonumber(command.read_file(ctl.folder .. "/pid"))
