@@ -36,9 +36,9 @@ describe("the example", function()
         ctl = command.new({ server = one.address })
         -- Reads go on until the page is whole: a forecast takes a thousand sampled ones.
         -- Reads go on until the page is whole: a forecast takes a turnover of the cache and a thousand sampled reads.
-        os.execute(("build/bin/slate-load --server %s --duration 120 --rate 8000 --keys 20000 --dist zipf:0.9 --sizes 1000 "
-            .. "--reads 80 --fill-on-miss >%s/load 2>&1 & echo $! >%s/load-pid"):format(server.quoted(one.address),
-            ctl.folder, ctl.folder))
+        os.execute(("build/bin/slate-load --server %s --duration 120 --rate 8000 --keys 20000 --sizes 1000 "
+            .. "--dist zipf:0.9 --reads 80 --fill-on-miss >%s/load 2>&1 & echo $! >%s/load-pid"):format(
+            server.quoted(one.address), ctl.folder, ctl.folder))
         os.execute(("cd %s; : >err; env --default-signal=INT SLATE_SERVER=%s %s/scripts/slatectl export "
             .. "prometheus --listen :0 --hotkeys 3 >out 2>err & echo $! >pid"):format(ctl.folder, one.address,
             ctl.root))

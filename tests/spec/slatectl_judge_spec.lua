@@ -137,7 +137,8 @@ describe("advice on automove", function()
     end)
 
     it("says of one class that evicts alone that there is nothing to compare", function()
-        for mode, says in pairs({ [0] = "automove is off: fewer than two classes", [1] = "ratio is on: fewer than two classes" }) do
+        for mode, state in pairs({ [0] = "automove is off", [1] = "ratio is on" }) do
+            local says = state .. ": fewer than two classes"
             local advice = advised(mode, 100, 400, "rests")
             assert.same({}, advice.commands)
             assert.truthy(advice.text:find(says, 1, true), advice.text)
