@@ -34,12 +34,11 @@ const char *address_list_word(const struct address *address) {
     return address->text + (address->is_tls ? strlen("tls://") : 0);
 }
 
-/* "srv:name" and "file:path". */
-static bool parse_list(const char *text, enum address_list list, struct address *address, char *why,
-                       size_t why_bytes) {
+/* "srv:name" and "file:path", whose rest stands behind the colon. */
+static bool parse_list(const char *text, const char *rest, enum address_list list,
+                       struct address *address, char *why, size_t why_bytes) {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const char *rest = strchr(text, ':') + 1;
     bool is_right = list == LIST_OF_FILE || rest[strspn(rest, letters)] == '\0';
     if (rest[0] == '\0' || !is_right) {
         snprintf(why, why_bytes, "'%.80s' is not %s", text,
@@ -86,10 +85,10 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
         return parse_path(text, address, why, why_bytes);
     }
     if (strncmp(text, "srv:", 4) == 0) {
-        return parse_list(text, LIST_OF_RECORDS, address, why, why_bytes);
+        return parse_list(text, text + 4, LIST_OF_RECORDS, address, why, why_bytes);
     }
     if (strncmp(text, "file:", 5) == 0) {
-        return parse_list(text, LIST_OF_FILE, address, why, why_bytes);
+        return parse_list(text, text + 5, LIST_OF_FILE, address, why, why_bytes);
     }
     const char *whole = text;
     bool is_list = strncmp(text, "dns:", 4) == 0;

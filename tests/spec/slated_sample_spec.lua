@@ -13,8 +13,9 @@ local PATIENCE_S <const> = 60 -- only a fault takes that long
 describe("slated's sampled keys", function()
     local one, connection
 
+    -- Without new chunk sizes, which would evict items while a test counts them.
     local function start(...)
-        one = server.start({ args = { "-m", "8", ... } })
+        one = server.start({ args = { "-m", "8", "-o", "no_slab_geometry_auto", ... } })
         connection = wire.connect(one.address)
     end
 

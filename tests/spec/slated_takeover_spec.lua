@@ -109,7 +109,7 @@ describe("a takeover", function()
     end)
 
     it("comes amid a change of the chunk sizes, which the next process takes to its end", function()
-        local client = start("-m 16 -o slab_geometry_rate=10,no_slab_geometry_auto")
+        local client = start("-m 16 -o slab_geometry_rate=2,no_slab_geometry_auto")
         for i = 1, 30000 do
             assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 900, ("v"):rep(900))))
         end
@@ -123,7 +123,7 @@ describe("a takeover", function()
             return now.state == "draining" and now.pages_held == "1"
         end)
         local before = place:serving()
-        place:run("-m 16 -o slab_geometry_rate=10,no_slab_geometry_auto --takeover")
+        place:run("-m 16 -o slab_geometry_rate=2,no_slab_geometry_auto --takeover")
         place:wait_for_next(before)
         assert.equal("draining", geometry().state)
         assert.equal("OK", wire.ask(client, "config set slab_geometry_rate 100"))
