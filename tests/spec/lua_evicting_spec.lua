@@ -107,7 +107,7 @@ describe("an eviction policy in Lua", function()
             ["return { store = function() end, victim = function() end }"] = "victim names nothing",
             ["return { store = function() error('no') end, victim = function() end }"] = "at request 1: ",
             ["return { store = function() while true do end end, victim = function() end }"] = "took more than "
-                .. "10000000 instructions for one request",
+                .. "10000000 instructions",
         }) do
             server.write_file(ctl.folder .. "/bad.lua", text)
             server.write_file(ctl.folder .. "/s", "a\nb\nc\n")
@@ -122,6 +122,46 @@ describe("an eviction policy in Lua", function()
         code, _, err = ctl.run("simulate - --objects 2 --policy-file own-lru.lua")
         assert.equal(64, code)
         assert.truthy(err:find("which standard input cannot be", 1, true), err)
+    end)
+
+    it("has no way to what the library runs with, nor past a limit by catching what it raises", function()
+        local reach <const> = "getmetatable('').__index.reverse = nil "
+        local caught <const> = "while true do pcall(function() while true do end end) end "
+        local reverse = string.reverse
+        finally(function() rawset(string, "reverse", reverse) end)
+        server.write_file(ctl.folder .. "/s", "a\nb\nc\n")
+        local function outcome(text)
+            server.write_file(ctl.folder .. "/sly.lua", text)
+            local one, message = evicting.open(ctl.folder .. "/sly.lua")
+            if one then
+                one, message = evicting.play(one, server.slated(), { trace = ctl.folder .. "/s", by_objects = true,
+                    words = {} }, { 2 })
+            end
+            assert.equal(reverse, string.reverse, text)
+            return one, message
+        end
+        for text, words in pairs({
+            [reach] = "attempt to index a boolean value",
+            [caught] = "took more than 10000000 instructions",
+            ["return { init = function() " .. reach .. " end, store = type, victim = type }"] = "index a boolean",
+            ["return { store = function() " .. caught .. " end, victim = type }"] = "took more than 10000000",
+        }) do
+            local rows, message = outcome(text)
+            assert.is_nil(rows, text)
+            assert.truthy(message:find(words, 1, true), text .. ": " .. message)
+        end
+        assert(outcome("return setmetatable({ store = function(q, key) q.last = key end, victim = function(q) "
+            .. "return q.last end }, { __index = function() " .. reach .. " end })"))
+        local rows, message = outcome("string.match = error return { store = type, victim = function() return 1 end }")
+        assert.is_nil(rows)
+        assert.truthy(message:find("at request 3: victim names a number", 1, true), message)
+    end)
+
+    it("is a regular file: a pipe is refused, and not waited for", function()
+        assert(os.execute("mkfifo " .. ctl.folder .. "/pipe.lua"))
+        local one, message = evicting.open(ctl.folder .. "/pipe.lua")
+        assert.is_nil(one)
+        assert.truthy(message:find("it is not a regular file", 1, true), message)
     end)
 
     it("may refuse what is not worth its room", function()

@@ -148,6 +148,23 @@ describe("a policy outside the daemon", function()
         assert.is_nil(getmetatable("").__metatable)
     end)
 
+    it("has no function that runs outside the sandbox, whatever its tables are", function()
+        local reverse = string.reverse
+        finally(function() rawset(string, "reverse", reverse) end)
+        local loaded = assert(policy.load([[
+            local function reach() getmetatable('').__index.reverse = nil end
+            local sly = { __index = reach, __len = reach, __pairs = reach }
+            local settings = { a = setmetatable({ default = 1 }, sly) }
+            return setmetatable({ decide = function() return {} end, settings = setmetatable(settings, sly),
+                checks = setmetatable({ setmetatable({ name = "it", seconds = 2, moves = "", classes = function()
+                    return setmetatable({ setmetatable({ id = 1 }, sly) }, sly) end }, sly) }, sly) }, sly)]],
+            "it.lua"))
+        assert.same({ { name = "a", default = 1 } }, loaded:setting_list())
+        local _, message = require("slate.policy.test").test(loaded, {})
+        assert.truthy(message:find("attempt to index a boolean value", 1, true), message) -- within it
+        assert.equal(reverse, string.reverse)
+    end)
+
     it("ends at a limit, whatever it catches", function()
         local slow <const> = "took more than 10000000 instructions"
         local fat <const> = "needs more than 16 MiB of memory"

@@ -96,6 +96,27 @@ describe("a rule", function()
     end)
 end)
 
+describe("a file of rules", function()
+    it("has no function that runs outside the sandbox, whatever its tables are", function()
+        local reverse = string.reverse
+        finally(function() rawset(string, "reverse", reverse) end)
+        local own = load([[
+            local function reach() getmetatable('').__index.reverse = nil end
+            local sly = { __index = reach, __len = reach, __pairs = reach }
+            string.find = function() return 1 end
+            return { rules = setmetatable({ setmetatable({ name = "it", check = function(_, add)
+                add("note", "well") end }, sly) }, sly), columns = setmetatable({}, sly) }]])
+        assert.equal("well", own:findings(known())[1].what)
+        own:values(known())
+        assert.equal(reverse, string.reverse)
+        local refused, message = rules.load([[
+            string.find, string.format = function() return 1 end, function() return "" end
+            return { rules = { { name = "\27[2J", check = print } } }]], "rules.lua", PATIENT)
+        assert.is_nil(refused)
+        assert.truthy(message:find("rule 1 wants a name", 1, true), message)
+    end)
+end)
+
 describe("columns", function()
     it("are values of each class; one that fails is switched off, and the others are there", function()
         local own = load([[return { columns = {

@@ -5,6 +5,9 @@
 -- time: once a limit is reached every further instruction fails, so that no pcall of the function
 -- outlives it. slated keeps the same limits with its own allocator, which also stops a single huge
 -- allocation; here memory is looked at every few instructions.
+--
+-- What comes out of a call may have metatables, whose functions would run outside every limit: take M.plain of it, or
+-- only texts and numbers.
 local rules = require "slate.base.policy_box"
 
 local M = {}
@@ -19,7 +22,8 @@ local Box = {}
 Box.__index = Box
 Box.__name = "slate.base.sandbox"
 
---- A sandbox. log(text): what becomes of print; nil: nothing. limits: some of rules.LIMITS, to have smaller ones.
+--- A sandbox. log(text): what becomes of print; nil: nothing. limits: some of rules.LIMITS, to have other ones, and
+-- step: instructions between two looks at memory and the clock.
 function M.new(log, limits)
     local self = setmetatable({ limits = setmetatable(limits or {}, { __index = rules.LIMITS }) }, Box)
     self.host = {
@@ -27,7 +31,28 @@ function M.new(log, limits)
         charge = function(n) self:spend(n) end,
     }
     self.environment = rules.environment(_G, self.host)
+    self.step = self.limits.step or STEP
     return self
+end
+
+--- A copy of a value with the tables in it, so many deep, without metatables and what lies deeper.
+function M.plain(value, depth, seen)
+    if type(value) ~= "table" then
+        return value
+    elseif depth == 0 then
+        return nil
+    end
+    seen = seen or {}
+    seen[depth] = seen[depth] or {}
+    local copy = seen[depth][value]
+    if not copy then
+        copy = {}
+        seen[depth][value] = copy
+        for name, inner in next, value do
+            copy[name] = M.plain(inner, depth - 1, seen)
+        end
+    end
+    return copy
 end
 
 -- Ends the running call: from here on each instruction of it fails with the same words.
@@ -49,7 +74,7 @@ local function used_bytes()
 end
 
 function Box:look()
-    self:spend(STEP)
+    self:spend(self.step)
     if used_bytes() - self.memory_base > self.limits.memory_bytes then
         collectgarbage()
         if used_bytes() - self.memory_base > self.limits.memory_bytes then
@@ -78,13 +103,19 @@ function Box:call(f, ...)
     self.thread = coroutine.create(f)
     self.left, self.tripped, self.host.lines_left = self.limits.instructions, nil, self.limits.lines
     self.looks, self.memory_base, self.cpu_until_s = 0, used_bytes(), os.clock() + self.limits.cpu_s
-    debug.sethook(self.thread, function() self:look() end, "", STEP)
+    debug.sethook(self.thread, function() self:look() end, "", self.step)
     local results = table.pack(coroutine.resume(self.thread, ...))
     texts.__index, texts.__metatable = index, lock
     if results[1] then
         return table.unpack(results, 1, results.n)
     end
     return false, message_of(results[2])
+end
+
+--- Within a call that lasts, of a function of ours that calls those of a file again and again: the next of these calls
+-- may take as many instructions as the first.
+function Box:renew()
+    self.left = self.limits.instructions
 end
 
 --- Makes a function of source text, which sees only the sandbox. Precompiled code is refused.

@@ -11,6 +11,9 @@ local sandbox = require "slate.base.sandbox"
 
 local M = {}
 
+-- Methods of texts are the file's while it runs, so what is needed here then is not looked up as one.
+local find, format = string.find, string.format
+
 local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
 local MOST_RULES <const>, MOST_COLUMNS <const>, MOST_FINDINGS <const> = 64, 8, 16
 local TITLE_BYTES <const> = 12
@@ -50,31 +53,33 @@ local function copy_of(about)
     return copy
 end
 
-local function check_list(list, what, most, check)
+-- Copies: what the file's own tables hold could become another thing, and their metatables run functions unasked.
+local function check_list(given, what, most, check)
+    local list = sandbox.plain(given, 2)
     if list == nil then
         return {}
     elseif type(list) ~= "table" or #list > most then
-        error(("%s is a list of at most %d"):format(what, most), 0)
+        error(format("%s is a list of at most %d", what, most), 0)
     end
     for i, one in ipairs(list) do
         local problem = type(one) ~= "table" and "is no table" or check(one)
         if problem then
-            error(("%s %d %s"):format(what, i, problem), 0)
+            error(format("%s %d %s", what, i, problem), 0)
         end
     end
     return list
 end
 
 local function check_rule(one)
-    if type(one.name) ~= "string" or not one.name:find(NAME) or #one.name > NAME_BYTES then
-        return ("wants a name of up to %d letters, digits, - and _"):format(NAME_BYTES)
+    if type(one.name) ~= "string" or not find(one.name, NAME) or #one.name > NAME_BYTES then
+        return format("wants a name of up to %d letters, digits, - and _", NAME_BYTES)
     end
     return type(one.check) ~= "function" and "wants a function check" or nil
 end
 
 local function check_column(one)
-    if type(one.title) ~= "string" or #one.title < 1 or #one.title > TITLE_BYTES or one.title:find("[^%g]") then
-        return ("wants a title of up to %d letters"):format(TITLE_BYTES)
+    if type(one.title) ~= "string" or #one.title < 1 or #one.title > TITLE_BYTES or find(one.title, "[^%g]") then
+        return format("wants a title of up to %d letters", TITLE_BYTES)
     end
     return type(one.value) ~= "function" and "wants a function value" or nil
 end
@@ -95,7 +100,7 @@ function M.load(text, name, options)
     local ok, rules, columns = box:call(function()
         local value = chunk()
         if type(value) ~= "table" then
-            error(("the file returns a %s, not a table with rules"):format(type(value)), 0)
+            error(format("the file returns a %s, not a table with rules", type(value)), 0)
         end
         return check_list(value.rules, "rule", MOST_RULES, check_rule),
             check_list(value.columns, "column", MOST_COLUMNS, check_column)
@@ -168,7 +173,7 @@ end
 -- Takes a finding of a rule in; raises an error with what is wrong with it.
 local function checked(rule, severity, what, todo, class)
     if not SEVERITIES[severity] then
-        error(("a severity is critical, warning or note, not '%s'"):format(tostring(severity)), 0)
+        error(format("a severity is critical, warning or note, not '%s'", tostring(severity)), 0)
     elseif type(what) ~= "string" or what == "" or todo ~= nil and type(todo) ~= "string" then
         error("a finding is a severity, a sentence, and what to do about it", 0)
     elseif class ~= nil and math.type(class) ~= "integer" then
@@ -236,7 +241,7 @@ function Rules:findings(known)
         local found = {}
         local ok = call(self, rule.name, about, rule.check, function(...)
             if #found == MOST_FINDINGS then
-                error(("more than %d findings"):format(MOST_FINDINGS), 0)
+                error(format("more than %d findings", MOST_FINDINGS), 0)
             end
             found[#found + 1] = checked(rule, ...)
         end)
@@ -260,7 +265,7 @@ function Rules:values(known)
             for _, row in ipairs(copy.rows) do
                 local value = column.value(row, copy)
                 if value ~= nil and type(value) ~= "number" and type(value) ~= "string" then
-                    error(("the column is a %s, not a number or a text"):format(type(value)), 0)
+                    error(format("the column is a %s, not a number or a text", type(value)), 0)
                 end
                 values[row.id][column.title] = type(value) == "string" and policy_box.printable(value) or value
             end

@@ -7,7 +7,11 @@
 -- slate-policies(7) tells how to write one. slated reads the trace, whatever its form, and hands its requests on as
 -- text.
 -- The file sees what policies of page moves see (slate.base.policy_box): no files, no clock, no other programs.
-local box = require "slate.base.policy_box"
+-- It runs in the sandbox of those (slate.base.sandbox), which bounds one request here: what it keeps of a cache may be
+-- large.
+local policy_box = require "slate.base.policy_box"
+local policy_file = require "slate.policy.file"
+local sandbox = require "slate.base.sandbox"
 local shell = require "slate.base.shell"
 
 local M = {}
@@ -15,62 +19,59 @@ local M = {}
 --- What an item takes beside its key and value, where caches are of memory: its header and its place in the index.
 M.ITEM_BYTES = 40
 
-local STEPS_MOST <const> = 10000000 -- of Lua's machine, for one request
-local STEPS_A_LOOK <const> = 1000000
+-- Methods of texts are the policy's while it runs, so what is needed here then is not looked up as one.
+local format, match = string.format, string.match
+
+-- Of the file, and then of each request. A look at the limits costs as much as many instructions.
+local INSTRUCTIONS <const>, STEP <const> = 10000000, 10000
 local FUNCTIONS <const> = { "init", "store", "victim", "hit", "gone", "admit" }
 local NEEDED <const> = { "store", "victim" }
 
-local function message_of(raised)
-    return type(raised) == "string" and box.printable(raised)
-        or ("raised a %s instead of a message"):format(type(raised))
-end
-
-local function check(value, path)
+-- The policy of what the file has returned: its name, and its functions without the table they stood in.
+local function check(box, value, path)
     if type(value) ~= "table" then
         return nil, ("%s returns a %s, not the table of a policy"):format(path, type(value))
     end
+    local policy = sandbox.plain(value, 1)
     for _, name in ipairs(FUNCTIONS) do
-        if value[name] ~= nil and type(value[name]) ~= "function" then
-            return nil, ("%s: %s is a %s, not a function"):format(path, name, type(value[name]))
+        if policy[name] ~= nil and type(policy[name]) ~= "function" then
+            return nil, ("%s: %s is a %s, not a function"):format(path, name, type(policy[name]))
         end
     end
     for _, name in ipairs(NEEDED) do
-        if not value[name] then
+        if not policy[name] then
             return nil, ("%s has no function %s, which every eviction policy needs"):format(path, name)
         end
     end
-    local name = value.name or path:match("([^/]*)$"):gsub("%.lua$", "")
+    local name = policy.name or path:match("([^/]*)$"):gsub("%.lua$", "")
     if type(name) ~= "string" or not name:find("^[%w_-]+$") or #name > 24 then
         return nil, ("%s: its name is up to 24 letters, digits, - and _"):format(path)
     end
-    return { name = name, path = path, policy = value }
+    return { name = name, path = path, policy = policy, box = box }
 end
 
 --- Loads a file. Returns { name, path, policy }, or nil, message, "input".
 function M.open(path)
-    local file, problem = io.open(path, "rb")
-    local text = file and file:read(box.LIMITS.source_bytes + 1)
-    if file then
-        file:close()
-    end
+    local text, problem = policy_file.read_source(path)
     if not text then
-        return nil, ("cannot read %s"):format(problem or path), "input"
-    elseif #text > box.LIMITS.source_bytes then
-        return nil, ("%s is larger than %d KiB"):format(path, box.LIMITS.source_bytes >> 10), "input"
+        return nil, problem, "input"
     end
-    local environment = box.environment(_G, { log = function(words) io.stderr:write(path, ": ", words, "\n") end,
-        charge = function() end, lines_left = math.huge })
-    local loaded
-    loaded, problem = load(text, "=" .. path, "t", environment)
-    if not loaded then
-        return nil, box.printable(problem), "input"
+    local function log(words)
+        io.stderr:write(policy_box.printable(path), ": ", words, "\n")
     end
-    local ok, value = pcall(loaded)
+    local box = sandbox.new(log, { instructions = INSTRUCTIONS, step = STEP, memory_bytes = math.huge,
+        cpu_s = math.huge, lines = math.huge })
+    local chunk
+    chunk, problem = box:load(text, path)
+    if not chunk then
+        return nil, problem, "input"
+    end
+    local ok, value = box:call(chunk)
     if not ok then
-        return nil, message_of(value), "input"
+        return nil, value, "input"
     end
     local one
-    one, problem = check(value, path)
+    one, problem = check(box, value, path)
     if not one then
         return nil, problem, "input"
     end
@@ -102,7 +103,7 @@ function Cell:make_room(weight)
     while self.used + weight > self.capacity do
         local victim = self.policy.victim(self.state)
         if victim == nil or not self.weights[victim] then
-            error(("victim names %s, which is not stored"):format(victim == nil and "nothing"
+            error(format("victim names %s, which is not stored", victim == nil and "nothing"
                 or type(victim) == "string" and "'" .. victim .. "'" or "a " .. type(victim)), 0)
         end
         self:remove(victim)
@@ -183,13 +184,13 @@ local function make_cells(one, grid, sizes, sample)
 end
 
 local function play_lines(one, pipe, grid, sizes, progress)
-    local head = pipe:read("l") or ""
-    local sample = 1 / (tonumber(head:match("sample=1/(%d+)")) or 1)
+    local sample = 1 / (tonumber(match(pipe:read("l") or "", "sample=1/(%d+)")) or 1)
     local cells, known, ttls = make_cells(one, grid, sizes, sample), {}, {}
     for line in pipe:lines() do
-        local ms, verb, key, bytes, ttl = line:match("^(%d+) (%l+) (%S+) (%S+) (%S+)")
+        local ms, verb, key, bytes, ttl = match(line, "^(%d+) (%l+) (%S+) (%S+) (%S+)")
         if ms then
             progress.requests = progress.requests + 1
+            one.box:renew()
             bytes, ttl = tonumber(bytes), tonumber(ttl)
             if verb == "set" then
                 known[key], ttls[key] = bytes, ttl
@@ -202,18 +203,6 @@ local function play_lines(one, pipe, grid, sizes, progress)
         end
     end
     return cells, sample
-end
-
--- Ends a policy that does not come to an end with one request.
-local function watch(progress)
-    local last, looks = nil, 0
-    debug.sethook(function()
-        looks = last == progress.requests and looks + 1 or 0
-        last = progress.requests
-        if looks * STEPS_A_LOOK > STEPS_MOST then
-            error(("took more than %d instructions for one request"):format(STEPS_MOST), 0)
-        end
-    end, "", STEPS_A_LOOK)
 end
 
 local function whole(count, sample)
@@ -238,12 +227,10 @@ end
 function M.play(one, program, grid, sizes)
     local pipe, errors = open_trace(program, grid)
     local progress, started_s = { requests = 0 }, os.clock()
-    watch(progress)
-    local ok, cells, sample = pcall(play_lines, one, pipe, grid, sizes, progress)
-    debug.sethook()
+    local ok, cells, sample = one.box:call(play_lines, one, pipe, grid, sizes, progress)
     local read, message, code = close_trace(pipe, errors)
     if not ok then
-        return nil, ("%s, at request %d: %s"):format(one.path, progress.requests, message_of(cells)), "input"
+        return nil, ("%s, at request %d: %s"):format(one.path, progress.requests, cells), "input"
     elseif not read then
         return nil, message, code
     end

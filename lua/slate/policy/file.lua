@@ -18,9 +18,17 @@ local M = {}
 M.NAME = "^[%w_-]+$"
 M.NAME_BYTES = 48
 
+local SHOWN_DEPTH <const> = 3 -- of the file's table: a setting's default, a check's name
+
 --- The folder of the policies that come with Slate.
 function M.folder()
     return (assert(package.searchpath("slate.policy.file", package.path)):gsub("policy/file%.lua$", "policies"))
+end
+
+-- A pipe would be waited for.
+local function is_special(path)
+    local word = shell.word(path)
+    return os.execute(("test -e %s -a ! -f %s"):format(word, word)) == true
 end
 
 --- The path of a policy: a file when it is named with a slash or .lua, else by name from a folder
@@ -34,8 +42,7 @@ function M.find(name)
         end
         path = ("%s/%s.lua"):format(os.getenv("SLATE_POLICY_DIR") or M.folder(), name)
     end
-    local word = shell.word(path)
-    if os.execute(("test -e %s -a ! -f %s"):format(word, word)) then -- a pipe would be waited for
+    if is_special(path) then
         return nil, path .. " is not a regular file", "input"
     end
     local file, problem = io.open(path, "rb")
@@ -48,8 +55,13 @@ function M.find(name)
     return path
 end
 
-local function read_source(path)
-    local file, problem = io.open(path, "rb")
+--- The text of a policy's file; or nil and a message.
+function M.read_source(path)
+    local file, problem
+    if is_special(path) then
+        return nil, ("cannot read %s: it is not a regular file"):format(path)
+    end
+    file, problem = io.open(path, "rb")
     if not file then
         return nil, "cannot read " .. problem
     end
@@ -72,7 +84,8 @@ Running.__index = Running
 Running.__name = "slate.policy.file.running"
 
 --- Makes a policy of source text. name: for messages. options: log (function of a printed line), limits.
--- Returns { name =, summary =, settings =, value =, text = }, or nil and a message.
+-- Returns { name =, summary =, settings =, shown = (what its file returned, without metatables), text = }, or nil and a
+-- message.
 function M.load(text, name, options)
     options = options or {}
     local box = sandbox.new(options.log, options.limits)
@@ -86,10 +99,11 @@ function M.load(text, name, options)
     elseif type(value) ~= "table" then
         return nil, ("the file returns a %s, not a table with a function decide"):format(type(value))
     end
+    local shown = sandbox.plain(value, SHOWN_DEPTH)
     return setmetatable({
-        box = box, value = value, text = text, name = name:gsub("^.*/", ""):gsub("%.lua$", ""),
-        summary = type(value.summary) == "string" and policy_box.printable(value.summary) or nil,
-        settings = type(value.settings) == "table" and value.settings or {},
+        box = box, value = value, shown = shown, text = text, name = name:gsub("^.*/", ""):gsub("%.lua$", ""),
+        summary = type(shown.summary) == "string" and policy_box.printable(shown.summary) or nil,
+        settings = type(shown.settings) == "table" and shown.settings or {},
     }, Policy)
 end
 
@@ -99,7 +113,7 @@ function M.open(name, options)
     if not path then
         return nil, message, code
     end
-    local text, problem = read_source(path)
+    local text, problem = M.read_source(path)
     if not text then
         return nil, problem, "input"
     end

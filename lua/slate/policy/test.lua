@@ -2,6 +2,8 @@
 --- Tests a policy: on servers that are made up, which no policy should trip over; by what it should say of itself; and
 -- by the checks that its own file declares (slate-policies(7)).
 local policy = require "slate.policy.file"
+local policy_box = require "slate.base.policy_box"
+local sandbox = require "slate.base.sandbox"
 
 local M = {}
 
@@ -187,9 +189,15 @@ local function snapshot_of(loaded, check, second)
         return nil, ("classes returns a %s, not a list"):format(type(given))
     end
     local classes = {}
-    for i, one in ipairs(given) do
+    for i, one in ipairs(sandbox.plain(given, 2)) do
         if type(one) ~= "table" or math.type(one.id) ~= "integer" then
             return nil, ("class %d of the list has no id"):format(i)
+        end
+        for name, value in next, one do
+            if type(value) ~= "number" then
+                return nil, ("class %d of the list: %s is a %s, not a number"):format(i, policy_box.printable(
+                    tostring(name)), type(value))
+            end
         end
         classes[i] = whole_class(one)
     end
@@ -236,12 +244,18 @@ local function shape_of(check)
     elseif type(check.moves) ~= "string" and type(check.fails) ~= "string" then
         return "it expects nothing: moves or fails is a text"
     end
+    for _, field in ipairs({ "moves", "fails", "says", "settings" }) do
+        if check[field] ~= nil and type(check[field]) ~= "string" then
+            return field .. " is a text"
+        end
+    end
+    return check.pool ~= nil and math.type(check.pool) ~= "integer" and "pool is a whole number" or nil
 end
 
 -- One check, in a policy loaded anew. nil when it holds, else what was otherwise.
 local function outcome_of(source, file, i)
     local loaded = assert(policy.load(source, file))
-    local check = loaded.value.checks[i]
+    local check = loaded.shown.checks[i]
     local words = {}
     for word in (check.settings or ""):gmatch("%S+") do
         words[#words + 1] = word
@@ -269,7 +283,7 @@ end
 
 -- Runs the checks that the file declares. Returns a list of { name, problem }, or nil and what is wrong with them.
 local function own_checks(loaded)
-    local checks, results = loaded.value.checks, {}
+    local checks, results = loaded.shown.checks, {}
     if checks == nil then
         return results
     elseif type(checks) ~= "table" then
@@ -293,9 +307,9 @@ function M.test(loaded, words)
     if not loaded.summary then
         report.remarks[1] = "it has no summary"
     end
-    if loaded.value.name ~= loaded.name then
+    if loaded.shown.name ~= loaded.name then
         table.insert(report.remarks, ("its name is '%s', its file is %s.lua"):format(
-            tostring(loaded.value.name), loaded.name))
+            tostring(loaded.shown.name), loaded.name))
     end
     look_at_settings(loaded, report.remarks)
     for _, one in ipairs(SERVERS) do
