@@ -32,3 +32,8 @@ void key_hash_set_secret(const unsigned char from[KEY_SECRET_BYTES]) {
 uint64_t key_hash(const char *bytes, size_t len) {
     return XXH3_64bits_withSecret(bytes, len, secret, sizeof secret);
 }
+
+bool key_fits_line(const char *bytes, size_t len) {
+    return memchr(bytes, '\n', len) == NULL && memchr(bytes, '\r', len) == NULL &&
+           memchr(bytes, ' ', len) == NULL;
+}

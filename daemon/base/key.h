@@ -40,6 +40,10 @@ enum { KEY_SECRET_BYTES = 192 };
 void key_hash_secret(unsigned char to[KEY_SECRET_BYTES]);
 void key_hash_set_secret(const unsigned char from[KEY_SECRET_BYTES]);
 
+/* Whether a line of text can have the key as it is: keys that came in packets or in base64 may hold
+ * what ends a word or a line. */
+bool key_fits_line(const char *bytes, size_t len);
+
 static inline struct key key_make(const char *bytes, size_t len) {
     return (struct key){.ptr = bytes, .hash = key_hash(bytes, len), .len = (uint8_t)len};
 }

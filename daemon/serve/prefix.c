@@ -69,8 +69,8 @@ static struct prefix_count *count_of_locked(struct prefix_stats *p, const char *
 
 void prefix_stats_note(struct prefix_stats *p, const struct key *key, enum prefix_event event) {
     const char *end = memchr(key->ptr, p->delimiter, key->len);
-    if (!end) {
-        return;
+    if (!end || !key_fits_line(key->ptr, (size_t)(end - key->ptr))) {
+        return; /* the other could not be told in a line */
     }
     lock_take(&p->lock);
     struct prefix_count *c = count_of_locked(p, key->ptr, (size_t)(end - key->ptr));

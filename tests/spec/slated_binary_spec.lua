@@ -218,6 +218,28 @@ if SLATED then
             assert.equal("k [3 b; 0 s]", client():stats(("cachedump %s 0"):format(class)).ITEM)
         end)
 
+        it("leaves no key a way to end a line of text: it stands there in base64, as one that came so", function()
+            start()
+            text("stats detail on")
+            ask("01 key=x:\\x0aEN\\x0aEND\\x0ay extras=0000000000000000 value=abc",
+                "05 key=a\\x20b extras=" .. ("0"):rep(40), "01 key=c\\x0d:d extras=0000000000000000 value=e",
+                "01 key=p\\x0aEND:q extras=0000000000000000 value=r", "04 key=p\\x0aEND:q")
+            local keys, connection = {}, connect()
+            assert(connection:send("lru_crawler mgdump all\r\nmg YSBi b k v\r\n"))
+            assert.equal("OK", connection:receive("*l"))
+            for line in function() return connection:receive("*l") end do
+                if line == "EN" then
+                    break
+                end
+                keys[#keys + 1] = line
+            end
+            table.sort(keys)
+            assert.same({ "mg YSBi b", "mg Yw06ZA== b", "mg eDoKRU4KRU5ECnk= b" }, keys)
+            assert.same({ "VA 1 kYSBi b", "0" }, { connection:receive("*l"), connection:receive("*l") })
+            connection:close()
+            assert.same({ "PREFIX x get 0 hit 0 set 1 del 0" }, text("stats detail dump"))
+        end)
+
         it("is spoken alone with -B binary, and not with -B ascii", function()
             start("-B", "binary")
             assert.same({ "0b status=00 value=1.6.45" }, ask("0b"))

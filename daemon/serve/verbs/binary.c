@@ -135,6 +135,10 @@ static enum cache_mode mode_of(const struct request *r) {
     }
 }
 
+/* Whether the key stands in lines of text, dumps too, as one that came in base64: as it is it would
+ * end them, and what follows would be taken for lines of the server's. */
+static bool in_base64(const struct key *key) { return !key_fits_line(key->ptr, key->len); }
+
 static bool joins(enum cache_mode mode) { return mode == CACHE_APPEND || mode == CACHE_PREPEND; }
 
 void binary_store_of(const struct serving *sv, const struct request *r, struct cache_store *store) {
@@ -151,6 +155,7 @@ void binary_store_of(const struct serving *sv, const struct request *r, struct c
         .compare = compare,
         .compare_cas = r->number,
         .counts_cas = cas,
+        .binary_key = in_base64(&r->key),
     };
 }
 
@@ -222,6 +227,7 @@ static char *arith(struct serving *sv, const struct request *r, char *p) {
         .vivify = (uint32_t)r->exptime != BINARY_NOT_CREATED,
         .initial = binary_get64(binary_extras(r->text) + 8),
         .vivify_exptime_s = expiry_s(sv, r),
+        .binary_key = in_base64(&r->key),
     };
     struct cache_view view = {0};
     switch (cache_arith(sv->ct, &r->key, &what, &number, &view)) {
