@@ -3,6 +3,7 @@
 #include "app/loop.h"
 #include "app/output.h"
 #include "brain/own_rules.h"
+#include "facts/format.h"
 
 #include <locale.h>
 #include <malloc.h>
@@ -31,8 +32,9 @@ int main(int argc, char **argv) {
     setlocale(LC_ALL, "");
     mallopt(M_MMAP_THRESHOLD, SCRATCH_BYTES);
     static struct options options; /* 70 kB */
-    char why[300];
+    char why[300] = "";
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);
+    format_plain(why); /* words of a file may be quoted in it */
     if (!is_right) {
         fprintf(stderr, "slatetop: %s; --help lists the options\n", why);
         return EXIT_USAGE;
@@ -44,6 +46,7 @@ int main(int argc, char **argv) {
         return exit_code;
     }
     if (!options_open(&options, why, sizeof why)) {
+        format_plain(why);
         fprintf(stderr, "slatetop: %s\n", why);
         return EXIT_USAGE;
     }

@@ -1,5 +1,7 @@
 #include "app/fleet.h"
 
+#include "facts/format.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +72,7 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
 
 static void complain(struct server_list *list, const char *what) {
     snprintf(list->note, sizeof list->note, "%s", what);
+    format_plain(list->note); /* a file's words may be quoted in it */
 }
 
 /* A server of a list, by its address as text. */

@@ -3,6 +3,7 @@
 #include "facts/stats.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,4 +133,17 @@ const char *format_exact(char out[FORMAT_BYTES], uint64_t value) {
     }
     snprintf(out, FORMAT_BYTES, "%lu", (unsigned long)value);
     return out;
+}
+
+void format_plain(char *text) {
+    for (char *at = text; *at != '\0'; at++) {
+        bool is_wide = (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
+                       (unsigned char)at[1] < 0xa0; /* a control beyond ASCII, in UTF-8 */
+        if ((unsigned char)*at < ' ' || *at == 0x7f || is_wide) {
+            *at = '?';
+        }
+        if (is_wide) {
+            *++at = '?';
+        }
+    }
 }

@@ -21,4 +21,7 @@ const char *format_delta(char out[FORMAT_BYTES],
                          double change); /* +2, -3, "·" when nothing changed */
 const char *format_exact(char out[FORMAT_BYTES],
                          uint64_t value); /* 524288: all digits, "-" when absent */
+
+/* Of a text that a file or a server brought: what a terminal would obey becomes '?', in place. */
+void format_plain(char *text);
 #endif

@@ -1,6 +1,7 @@
 /* The reading half of recording.h. */
 #include "facts/recording.h"
 
+#include "facts/format.h"
 #include "facts/recording_change.h"
 
 #include <errno.h>
@@ -279,6 +280,7 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     }
     const char *server = json_string_value(json_object_get(root, "server"));
     snprintf(recording->server, sizeof recording->server, "%s", server != NULL ? server : "?");
+    format_plain(recording->server);
     json_decref(root);
     snapshot->at_ms = (uint64_t)(*wall_ms - recording->first_wall_ms) + 1;
     recording->last_wall_ms = *wall_ms;

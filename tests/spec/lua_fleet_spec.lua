@@ -341,6 +341,27 @@ describe("slatectl fleet", function()
         assert.equal(false, os.execute("test -e " .. ctl.folder .. "/f") == true)
     end)
 
+    it("is not what stands in a folder of somebody else's, nor behind a link", function()
+        local folder = ctl.folder
+        assert(os.execute(("mkdir -m 700 %s/real && ln -s real %s/f"):format(folder, folder)))
+        server.write_file(folder .. "/real/fleet", "1 server-1 127.0.0.1:1 1\n")
+        server.write_file(folder .. "/real/servers", "127.0.0.1:1:1\n")
+        for _, words in ipairs({ "fleet down", "fleet where key" }) do
+            local code, _, said = ctl.run(words .. " --folder $PWD/f")
+            assert.equal(74, code, said)
+            assert.truthy(said:find("it is not a folder of your own", 1, true), said)
+            code, _, said = ctl.run(words .. " --folder $PWD/none")
+            assert.equal(74, code)
+            assert.truthy(said:find("there is no fleet in [^\n:]*/none\n"), said)
+        end
+        assert.equal("1 server-1 127.0.0.1:1 1\n", server.read_file(folder .. "/real/fleet"))
+        if not os.execute("chown 65534 " .. folder .. "/real 2>/dev/null") then
+            return -- only root can give a folder away
+        end
+        finally(function() os.execute("chown 0 " .. folder .. "/real") end)
+        assert.equal(74, (ctl.run("fleet down --folder $PWD/real")))
+    end)
+
     it("does not end a process that is not the fleet's", function()
         assert.equal(0, (ctl.run("fleet up 1 --no-proxy --folder $PWD/f")))
         local file = assert(io.open(ctl.folder .. "/f/fleet", "a"))

@@ -193,10 +193,31 @@ describe("servers of a file", function()
         assert.same({ nil, "fleet names no server", "input" }, { expand("# none\n") })
         assert.same({ nil, "fleet has more than 1048576 bytes: that is no list of servers", "input" },
             { expand(("a\n"):rep(1 << 20)) })
+        assert.same({ nil, "fleet, line 1: '/tmp/?[2J' is not a server: a path has no control characters", "input" },
+            { expand("/tmp/\27[2J\n") })
         local _, message, code = addresses.expand({ assert(addresses.parse("file:" .. folder)) })
         assert.equal("input", code)
         assert.truthy(message:find("^cannot read "), message)
         _, message = addresses.expand({ assert(addresses.parse("file:./nowhere")) })
         assert.equal("cannot read ./nowhere: No such file or directory", message)
+    end)
+
+    it("that hold what a terminal obeys are told without it", function()
+        local ctl = command.new()
+        finally(ctl.remove)
+        server.write_file(ctl.folder .. "/fleet", "ho\27]0;x\7st\127\xc2\x9b1m:1\n")
+        local code, out, err = ctl.run("-s file:fleet classes")
+        assert.equal(74, code)
+        assert.equal("", out)
+        assert.equal("slatectl: fleet, line 1: 'ho?]0;x?st??1m:1' is not a server: write host:port, [v6address]:port "
+            .. "or /path/to.sock\n", err)
+        local recording = '{"schema":"slate/snapshot/1","time_s":%d,"server":"\\u001b]0;x\\u0007","general":{},'
+            .. '"classes":[]}\n'
+        server.write_file(ctl.folder .. "/day", recording:format(1) .. recording:format(2))
+        for words, want in pairs({ ["file:fleet"] = "'ho?]0;x?st???1m:1' is not", ["--replay day"] = "?]0;x?" }) do
+            local _, told, said = ctl.shell(ctl.root .. "/build/bin/slatetop -b -n 1 " .. words)
+            assert.falsy((told .. said):find("[%z\1-\9\11-\31\127]"), told .. said)
+            assert.truthy((told .. said):find(want, 1, true), told .. said)
+        end
     end)
 end)

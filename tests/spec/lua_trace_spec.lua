@@ -54,6 +54,15 @@ describe("slate.facts.trace", function()
         return ("ts=100.%d gid=1 type=deleted key=%s cmd=delete clsid=5 size=9"):format(at, key)
     end
 
+    it("counts what was lost in whole numbers, however much a server says that is", function()
+        local one = maker()
+        for _, count in ipairs({ "3", "99999999999999999999", "9223372036854775807", "9223372036854775807" }) do
+            one:take("skipped=" .. count)
+            assert.equal("integer", math.type(one.skipped))
+            assert.is_true(one.skipped >= 3)
+        end
+    end)
+
     it("tells reads, stores and deletes, each once", function()
         local told = { "0 get a 10 - 5\n", "1 get b - - -\n", "2 set b 20 60 5\n", "3 delete a - - 5\n" }
         assert.same(told, play(maker(), {

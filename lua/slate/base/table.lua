@@ -7,6 +7,11 @@ local function printable(text)
     return (text:gsub("%c", "?"))
 end
 
+--- A message of one or more lines, which may quote what stands in a file or an answer of somebody else's.
+function M.for_terminal(text)
+    return (text:gsub("[^\n\t\32-\126\128-\255]", "?"):gsub("\xc2[\x80-\x9f]", "?"))
+end
+
 local function width(text)
     return utf8.len(text) or #text
 end

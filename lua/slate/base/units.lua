@@ -117,7 +117,9 @@ function M.parse_server(text)
         return server, message
     end
     local path = text:match("^unix:(.+)$") or text:match("^(%.?%.?/.+)$")
-    if path then
+    if path and path:find("%c") then
+        return nil, ("'%s' is not a server: a path has no control characters"):format((text:gsub("%c", "?")))
+    elseif path then
         return { path = path, name = path }
     end
     local host, rest = text:match("^%[([%x:.%%%w]+)%](.*)$")

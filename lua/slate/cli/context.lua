@@ -58,7 +58,7 @@ end
 
 --- One line on standard error.
 function Context.say(_, text)
-    io.stderr:write("slatectl: ", text, "\n")
+    io.stderr:write("slatectl: ", require("slate.base.table").for_terminal(text), "\n")
 end
 
 local KEY_ORDER <const> = { "schema", "server", "version", "slated", "time_s", "id", "name" }

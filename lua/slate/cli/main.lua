@@ -309,7 +309,7 @@ function M.main(arguments, launcher)
     elseif exit_code then
         return exit_code
     end
-    io.stderr:write("slatectl: ", tostring(message), "\n")
+    io.stderr:write("slatectl: ", require("slate.base.table").for_terminal(tostring(message)), "\n")
     return M.EXIT[code] or M.EXIT.internal
 end
 

@@ -43,7 +43,8 @@ end
 -- What the log has dropped so far; nil when the server does not count it.
 local function dropped(client)
     local lines = client:stats("")
-    return lines and require("slate.facts.stats").flat(lines).log_worker_dropped
+    local count = lines and require("slate.facts.stats").flat(lines).log_worker_dropped
+    return math.type(count) == "integer" and count or nil
 end
 
 -- The words of watch, those first that spare the server most: a slated samples by itself, a memcached may know no

@@ -91,7 +91,7 @@ local function show(context, one)
             { title = "UNIT", left = true }, { title = "MEANING", left = true },
         }, rows))
     end
-    context:out("\n", one.text)
+    context:out("\n", require("slate.base.table").for_terminal(one.text))
     return 0
 end
 

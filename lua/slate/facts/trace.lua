@@ -13,6 +13,7 @@ local M = {}
 local HELD_MS <const> = 1000 -- a read that old is one
 local SECONDS_MOST <const> = 1 << 40
 local HELD_MOST <const> = 10000
+local COUNT_MOST <const> = 1 << 53
 local TTL_MOST_S <const> = 0x7fffffff -- more is a wrapped number: what has expired already
 
 --- The first line of a trace. from: what it was taken from.
@@ -149,7 +150,8 @@ end
 function Maker:take(line)
     local skipped = line:match("^skipped=(%d+)")
     if skipped then
-        self.skipped = self.skipped + tonumber(skipped)
+        local count = math.tointeger(tonumber(skipped)) or COUNT_MOST
+        self.skipped = math.min(self.skipped + math.min(count, COUNT_MOST), COUNT_MOST)
         return {}
     end
     local event = event_of(line)

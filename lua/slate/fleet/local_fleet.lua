@@ -201,6 +201,17 @@ local function remove_folder(folder, processes)
     return os.remove(folder)
 end
 
+-- Whether it is a folder of this user's, and not a link to another: what stands in one of somebody else's would be
+-- obeyed, and what has the names of ours there removed. Nil and a message, "input".
+local function is_ours(folder)
+    local word = shell.word(folder)
+    if os.execute(("test -d %s -a -O %s -a ! -h %s"):format(word, word, word)) then
+        return true
+    end
+    return nil, ("there is no fleet in %s"):format(folder) .. (os.execute("test -e " .. word)
+        and ": it is not a folder of your own" or ""), "input"
+end
+
 -- Starts all that the options ask for. Returns the processes, and a message when one did not start.
 local function start_all(folder, count, proxy, options)
     local processes, servers = {}, {}
@@ -268,13 +279,16 @@ end
 -- @tparam string folder
 -- @treturn {table,...} as `up` returns them, with `running`; or nil, message, "input"
 function M.read(folder)
-    local text = read_file(folder .. "/fleet")
-    if not text then
+    local ours, message, code = is_ours(folder)
+    local text = ours and read_file(folder .. "/fleet")
+    if not ours then
+        return nil, message, code
+    elseif not text then
         return nil, ("there is no fleet in %s"):format(folder), "input"
     end
     local processes = {}
     for pid, name, address, weight in text:gmatch("(%d+) ([%w-]+) (%S+) (%d+)\n") do
-        local one = { pid = math.tointeger(tonumber(pid)), name = name, address = address }
+        local one = { pid = math.tointeger(tonumber(pid)) or 0, name = name, address = address }
         one.weight = weight ~= "0" and math.tointeger(tonumber(weight)) or nil
         one.running = is_running(folder, one.pid)
         processes[#processes + 1] = one
@@ -286,8 +300,11 @@ end
 -- @tparam string folder
 -- @treturn {string,...} or nil, message, "input"
 function M.servers(folder)
-    local text = read_file(folder .. "/servers")
-    if not text then
+    local ours, message, code = is_ours(folder)
+    local text = ours and read_file(folder .. "/servers")
+    if not ours then
+        return nil, message, code
+    elseif not text then
         return nil, ("there is no fleet in %s"):format(folder), "input"
     end
     local servers = {}

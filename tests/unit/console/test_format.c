@@ -79,6 +79,12 @@ static void test_deltas_carry_their_sign(void) {
     is_str(format_exact(out, 524288), "524288", "an exact integer keeps its digits");
 }
 
+static void test_a_strangers_text_holds_nothing_that_a_terminal_obeys(void) {
+    char text[] = "a\x1b]0;x\a\n\x7f \xc2\x9b" "2J caf\xc3\xa9 \xc2\xa9 \xc2";
+    format_plain(text);
+    is_str(text, "a?]0;x??? ??2J caf\xc3\xa9 \xc2\xa9 \xc2", "controls are question marks");
+}
+
 /* Widths are what keeps a table aligned: whatever the value, six columns are enough. */
 static void test_any_value_fits_six_columns(void) {
     uint64_t seed = tap_seed();
@@ -102,6 +108,7 @@ int main(void) {
     test_a_cache_that_misses_never_shows_100_percent();
     test_ages_take_at_most_six_columns();
     test_deltas_carry_their_sign();
+    test_a_strangers_text_holds_nothing_that_a_terminal_obeys();
     test_any_value_fits_six_columns();
     return tap_done();
 }
