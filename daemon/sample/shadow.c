@@ -13,6 +13,8 @@ enum {
     CURVE_FACTOR = 2,
     CURVE_KEYS_MAX = 8192, /* beyond, it gains little for its cost */
     READS_A_WINDOW = 8,
+    /* however few keys it has, so that what is kept of past windows comes to 1,000 and more */
+    READS_A_WINDOW_LEAST = 64,
     CURVE_FADE_WINDOWS = 4,
 };
 static const double curve_keeps = 0.8;
@@ -449,7 +451,8 @@ struct shadow_fill shadow_fill(const struct shadow *s) {
 
 bool shadow_window_due(const struct shadow *s) {
     uint32_t nodes = mini_nodes(s->policy[s->own].mini);
-    return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4) ||
+    return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4 &&
+            s->reads >= READS_A_WINDOW_LEAST) ||
            s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
 }
 

@@ -57,7 +57,10 @@ describe("slated's sampled keys", function()
     local function wait_for(condition)
         local until_s = clock.steady_s() + PATIENCE_S
         while not condition() do
-            assert.is_true(clock.steady_s() < until_s, "waited in vain")
+            if clock.steady_s() > until_s then
+                error(("waited in vain: %s\n%s"):format(table.concat(wire.lines(connection, "stats forecast"), "\n"),
+                    table.concat(wire.lines(connection, "stats whatif"), "\n")))
+            end
             clock.sleep(0.01)
         end
     end

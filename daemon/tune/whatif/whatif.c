@@ -12,6 +12,7 @@
 
 enum {
     MEMORY_SHARE = 200,      /* of the cache's memory, one in so many bytes */
+    SMALL_SHARE = 16,        /* of a small one's */
     RING_SHARE = 16384,      /* the same, for each thread's ring, within these … */
     RING_BYTES_LEAST = 4096,
     RING_BYTES_MOST = 65536,
@@ -112,7 +113,8 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t memory_wanted(const struct whatif *w) {
-    return larger(w->limit_bytes / MEMORY_SHARE, WHATIF_BYTES_MIN);
+    return larger(w->limit_bytes / MEMORY_SHARE,
+                  smaller(w->limit_bytes / SMALL_SHARE, WHATIF_BYTES_MIN));
 }
 
 static size_t ring_bytes(const struct whatif *w) {

@@ -6,8 +6,8 @@
  * the keys, halved when there are more than WHATIF_RECORDS_A_S records in a second; doubled when
  * there is room for twice as many. So its work is bounded, to some 0.5 % of one processor, and so
  * is its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but
- * at least WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings
- * take in addition; taken when the rate first becomes more than 0. Threading: whatif_tend from one
+ * at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit, and what the rings of
+ * many threads take in addition; taken when the rate first becomes more than 0. Threading: whatif_tend from one
  * thread, the tuner's; the others from any, no lock held. */
 #ifndef SLATE_TUNE_WHATIF_WHATIF_H
 #define SLATE_TUNE_WHATIF_WHATIF_H
@@ -19,7 +19,7 @@
 
 enum {
     WHATIF_RECORDS_A_S = 2000, /* at 1800 instructions each; bench-sampling holds the sum to 1 % */
-    WHATIF_BYTES_MIN = 256 << 10,
+    WHATIF_BYTES_MIN = 2 << 20,
     WHATIF_POINTS = 17,
     WHATIF_CLASS_READS_MIN = 256
 };

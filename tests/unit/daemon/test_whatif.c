@@ -355,6 +355,25 @@ static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned
     cache_destroy(&s.cache);
 }
 
+static void test_a_small_cache_has_a_sample_too(void) {
+    static const struct {
+        unsigned limit_mb, most_kb;
+    } cases[] = {{8, 512}, {32, 2048}, {64, 2048}, {1024, 5242}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cache_config cfg = fixture_config((size_t)cases[i].limit_mb << 20);
+        struct cache *cache = cache_create(&cfg);
+        struct whatif *w = whatif_create(cache, cfg.limit_bytes, 4);
+        struct whatif_facts f;
+        whatif_set(w, 1, false);
+        whatif_tend_at(w, 1000000);
+        whatif_facts(w, &f);
+        is(f.memory_most_bytes >> 10, cases[i].most_kb, "%u MB may take %u KiB for their sample", cases[i].limit_mb, cases[i].most_kb);
+        ok(f.memory_bytes <= f.memory_most_bytes, "and take no more");
+        whatif_destroy(&w);
+        cache_destroy(&cache);
+    }
+}
+
 /* --- auto --- */
 
 static uint64_t recent(struct setup *s, uint64_t *x, uint64_t i) { return i + fixture_random(x) % (s->items * 9 / 10); }
@@ -447,6 +466,7 @@ int main(void) {
     test_hot_keys_outlast_a_pause();
     test_memory_is_what_is_told_and_bounded((size_t)64 * MIB, FEW_THREADS);
     test_memory_is_what_is_told_and_bounded((size_t)8 * MIB, MANY_THREADS);
+    test_a_small_cache_has_a_sample_too();
     test_auto_follows_a_workload_that_flips(seed);
     return tap_done();
 }
