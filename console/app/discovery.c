@@ -1,5 +1,6 @@
 #include "app/discovery.h"
 
+#include "brain/lua_outside.h"
 #include "brain/lua_state.h"
 #include "link/exchange.h"
 
@@ -17,31 +18,12 @@
 
 /* ---- the ways of slate.wire.dns; in the child they may wait ---- */
 
-/* (name) -> the variable of the environment, or nil */
-static int environment(lua_State *L) {
-    lua_pushstring(L, getenv(luaL_checkstring(L, 1))); /* NULL becomes nil */
-    return 1;
-}
-
 /* (path, most bytes) -> text; or nil and a message */
 static int read_file(lua_State *L) {
-    luaL_Buffer buffer;
-    size_t room = (size_t)luaL_checkinteger(L, 2), bytes = 0;
-    int fd = open(luaL_checkstring(L, 1), O_RDONLY | O_CLOEXEC);
-    char *to = luaL_buffinitsize(L, &buffer, room);
-    ssize_t got = fd >= 0 ? 1 : -1;
-    while (got > 0 && bytes < room) {
-        got = read(fd, to + bytes, room - bytes);
-        bytes += got > 0 ? (size_t)got : 0;
-    }
-    int problem = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    luaL_pushresultsize(&buffer, bytes);
-    if (got >= 0) {
+    if (lua_outside_push_file(L, luaL_checkstring(L, 1), (size_t)luaL_checkinteger(L, 2), false)) {
         return 1;
     }
+    int problem = errno;
     lua_pushnil(L);
     lua_pushstring(L, strerror(problem));
     return 2;
@@ -95,7 +77,7 @@ static int system_addresses(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg ways[] = {{"environment", environment},
+static const luaL_Reg ways[] = {{"environment", lua_outside_environment},
                                 {"read_file", read_file},
                                 {"udp", by_udp},
                                 {"tcp", by_tcp},

@@ -1,15 +1,13 @@
 #include "brain/own_rules.h"
 
 #include "brain/inside.h"
+#include "brain/lua_outside.h"
 #include "brain/lua_state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <lauxlib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* one more than rules.lua takes, so that it can refuse it */
@@ -24,53 +22,16 @@ static struct {
 
 /* ---- the file ---- */
 
-/* (name of a variable) -> its value or nil */
-static int environment(lua_State *L) {
-    const char *value = getenv(luaL_checkstring(L, 1));
-    if (value != NULL) {
-        lua_pushstring(L, value);
-    } else {
-        lua_pushnil(L);
-    }
-    return 1;
-}
-
-/* A regular file, for which nobody has to wait. -1 and errno. */
-static int open_regular(const char *path) {
-    struct stat facts;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
-        close(fd);
-        errno = EINVAL;
-        fd = -1;
-    }
-    return fd;
-}
-
 /* Pushes the text of the file; or nil and why it cannot be read. */
 static void push_source(lua_State *L, const char *path) {
-    luaL_Buffer buffer;
-    int fd = open_regular(path);
-    size_t bytes = 0;
-    ssize_t got = fd >= 0 ? 1 : -1;
-    char *to = luaL_buffinitsize(L, &buffer, SOURCE_BYTES_MOST);
-    while (got > 0 && bytes < SOURCE_BYTES_MOST) {
-        got = read(fd, to + bytes, SOURCE_BYTES_MOST - bytes);
-        bytes += got > 0 ? (size_t)got : 0;
+    if (lua_outside_push_file(L, path, SOURCE_BYTES_MOST, true)) {
+        lua_pushnil(L);
+        return;
     }
     int problem = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    luaL_pushresultsize(&buffer, bytes);
-    if (got >= 0) {
-        lua_pushnil(L);
-    } else {
-        lua_pop(L, 1);
-        lua_pushnil(L);
-        lua_pushfstring(L, "cannot read %s: %s", path,
-                        problem == EINVAL ? "it is no regular file" : strerror(problem));
-    }
+    lua_pushnil(L);
+    lua_pushfstring(L, "cannot read %s: %s", path,
+                    problem == EINVAL ? "it is no regular file" : strerror(problem));
 }
 
 /* (module, name) -> that function of the module */
@@ -101,7 +62,7 @@ static void take_titles(lua_State *L) {
 static int load(lua_State *L) {
     /* without a file the rest is not loaded before the first paint */
     push_function(L, "slate.facts.rules_file", "path");
-    lua_pushcfunction(L, environment);
+    lua_pushcfunction(L, lua_outside_environment);
     lua_call(L, 1, 1);
     const char *path = lua_tostring(L, -1);
     if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))) {
