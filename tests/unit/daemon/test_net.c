@@ -1,7 +1,7 @@
-/* Listeners, workers and connections over loopback and UNIX sockets, in one process. Run under TSan too. */
+/* Listeners, workers and connections over loopback and UNIX sockets, in one process: requests and replies, the start
+ * and the end. Run under TSan too. */
 #include "tap.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -123,246 +123,6 @@ static void test_large_values(void) {
     host_close(&h);
 }
 
-static void test_client_that_never_reads(void) {
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    cfg.worker_count = 1;
-    host_start(&h, &cfg);
-    int good = connect_tcp(h.port), bad = connect_tcp(h.port);
-    char *value = calloc(1, 100002);
-    memset(value, 'x', 100000);
-    memcpy(value + 100000, "\r\n", 2);
-    say(good, "set big 0 0 100000\r\n", 20);
-    say(good, value, 100002);
-    answers(good, "", "STORED\r\n");
-    free(value);
-    size_t asked = 0;
-    struct timeval soon = {.tv_usec = 300000};
-    setsockopt(bad, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon);
-    while (asked < 64u << 20 && send(bad, "get big\r\nget big\r\nget big\r\n", 27, MSG_NOSIGNAL) == 27) {
-        asked += 27;
-    }
-    ok(asked < 64u << 20, "the server stops reading from a client that reads no replies (%zu bytes asked)", asked);
-    ok(atomic_load(&h.rig.server.conns.buffer_bytes) < 1u << 20, "its memory is bounded");
-    ok(answers(good, "mn\r\n", "MN\r\n"), "another client of the same worker is served");
-    close(bad);
-    ok(settles(&h.rig.server.conns.current, 1), "it may leave with replies unsent");
-    ok(answers(good, "delete big\r\n", "DELETED\r\n"), "and nothing is held up by it");
-    close(good);
-    host_stop(&h, false);
-    host_close(&h);
-}
-
-/* `counter`: its offset in the worker's. */
-static bool counted_yet(const struct host *h, size_t counter) {
-    const char *counters = (const char *)h->rig.server.workers[0];
-    return counter_get((const struct counter *)(const void *)(counters + counter)) == 1;
-}
-
-static bool counted(const struct host *h, size_t counter) {
-    for (int i = 0; i < PATIENCE_MS; i++) {
-        if (counted_yet(h, counter)) {
-            return true;
-        }
-        usleep(1000);
-    }
-    return false;
-}
-
-/* Asks and reads nothing, a question a turn: its reply is then one send. False: nothing is refused, and nothing happens any more. */
-static bool asks_until_refused(struct host *h, int fd, const char *question) {
-    const struct serve_counters *counters = h->rig.server.workers[0];
-    size_t oom = offsetof(struct serve_counters, response_obj_oom);
-    bool goes_on = true;
-    while (goes_on && !counted_yet(h, oom)) {
-        uint64_t sent = counter_get(&counters->bytes_written);
-        goes_on = false;
-        bool said = say(fd, question, strlen(question));
-        for (int i = 0; said && !goes_on && i < PATIENCE_MS * 100; i++) {
-            usleep(10);
-            goes_on = counter_get(&counters->bytes_written) != sent || counted_yet(h, oom);
-        }
-    }
-    return counted(h, oom);
-}
-
-/* Reads all there is. Whether it ends with `last` and the words of one that is refused. */
-static bool hears_behind(int fd, const char *last) {
-    static char all[8 << 20];
-    char   words[64];
-    size_t n = (size_t)snprintf(words, sizeof words, "%sSERVER_ERROR out of memory writing get response\r\n", last),
-           got = hear(fd, all, sizeof all);
-    return got > n && memcmp(all + got - n, words, n) == 0;
-}
-
-static void test_limits_what_connections_hold(void) {
-    enum { HALVES = 3, VALUE_BYTES = 2000 };
-    static const char question[] = "get v v v v v\r\n";
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    cfg.worker_count = 1;
-    cfg.unix_path = h.path; /* of a UNIX socket a send is taken whole or not at all */
-    cfg.held_bytes_most = 1; /* as little as may be: BUFFER_RECEIVE_BYTES a worker */
-    host_start(&h, &cfg);
-    int half[HALVES + 1], good = connect_unix(h.path), bad = connect_unix(h.path);
-    for (int i = 0; i <= HALVES; i++) {
-        half[i] = connect_unix(h.path);
-        say(half[i], "get half of ", 12);
-    }
-    ok(counted(&h, offsetof(struct serve_counters, read_buf_oom)), "of connections that sent half a request one is too many");
-    ok(settles(&h.rig.server.conns.current, HALVES + 2), "and is closed");
-
-    char value[VALUE_BYTES + 64];
-    int  n = snprintf(value, sizeof value, "set v 0 0 %d\r\n%0*d\r\n", VALUE_BYTES, VALUE_BYTES, 0);
-    say(good, value, (size_t)n);
-    ok(answers(good, "", "STORED\r\n"), "one that asks for whole ones is served");
-    for (int i = 0; i <= HALVES; i++) {
-        close(half[i]);
-    }
-    ok(settles(&h.rig.server.conns.current, 2), "what the others held they may hold no longer");
-    int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* more than half of it */
-    say(two[0], "get half of ", 12);
-    say(two[1], "get half of ", 12);
-    /* Turns in which the worker takes them over, and then their halves. */
-    bool held = settles(&h.rig.server.conns.current, 4);
-    for (int i = 0; i < 3; i++) {
-        held = answers(good, "mn\r\n", "MN\r\n") && held;
-    }
-    ok(held, "two others hold more than half of what may be held");
-    ok(asks_until_refused(&h, bad, question), "one that takes no replies is refused");
-    ok(hears_behind(bad, "END\r\n"), "it is told so behind a whole reply, and hung up on");
-    ok(settles(&h.rig.server.conns.reply_count, 0) && atomic_load(&h.rig.server.conns.reply_bytes) == 0,
-       "and nothing of it is held any longer");
-    ok(answers(two[0], "x\r\n", "END\r\n") && answers(two[1], "x\r\n", "END\r\n"), "the others go on");
-    close(two[0]);
-    close(two[1]);
-    close(bad);
-    close(good);
-    host_stop(&h, false);
-    host_close(&h);
-}
-
-/* Its replies alone could be held, and half a request alone, but not both. */
-static void test_refuses_with_words_whose_requests_find_no_room(void) {
-    enum { VALUE_BYTES = 2000 };
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    cfg.worker_count = 1;
-    cfg.unix_path = h.path;
-    cfg.held_bytes_most = 1;
-    host_start(&h, &cfg);
-    char value[VALUE_BYTES + 64];
-    int  n = snprintf(value, sizeof value, "set v 0 0 %d\r\n%0*d\r\n", VALUE_BYTES, VALUE_BYTES, 0);
-    int  deaf = connect_unix(h.path);
-    say(deaf, value, (size_t)n);
-    ok(answers(deaf, "", "STORED\r\n"), "a client stores a value");
-    say(deaf, "get half of ", 12);
-    ok(asks_until_refused(&h, deaf, "it\r\nget v v v v v\r\nget half of "), "asks, and takes no replies, until it is refused");
-    ok(hears_behind(deaf, "END\r\n"), "is told so, though it was its next request that found no room");
-    is(counter_get(&h.rig.server.workers[0]->read_buf_oom), 0, "and counts as one that takes no replies");
-    close(deaf);
-    host_stop(&h, false);
-    host_close(&h);
-}
-
-static void test_limits_connections(void) {
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    atomic_store(&h.rig.server.conns.most, 3);
-    host_start(&h, &cfg);
-    int fds[4];
-    for (int i = 0; i < 3; i++) {
-        fds[i] = connect_tcp(h.port);
-        answers(fds[i], "mn\r\n", "MN\r\n");
-    }
-    fds[3] = connect_tcp(h.port);
-    ok(answers(fds[3], "", "ERROR Too many open connections\r\n") && hung_up(fds[3]), "one too many is told so and closed");
-    is(atomic_load(&h.rig.server.conns.rejected), 1, "and counted");
-    close(fds[0]);
-    close(fds[3]);
-    settles(&h.rig.server.conns.current, 2);
-    fds[3] = connect_tcp(h.port);
-    ok(answers(fds[3], "mn\r\n", "MN\r\n"), "when one leaves, another may come");
-    close(fds[1]), close(fds[2]), close(fds[3]);
-    host_stop(&h, false);
-
-    atomic_store(&h.rig.server.conns.most_fast, false);
-    atomic_store(&h.rig.server.conns.most, 2);
-    host_start(&h, &cfg);
-    for (int i = 0; i < 3; i++) {
-        fds[i] = connect_tcp(h.port);
-    }
-    ok(answers(fds[0], "mn\r\n", "MN\r\n") && answers(fds[1], "mn\r\n", "MN\r\n"), "without maxconns_fast the first are served");
-    ok(settles(&h.rig.server.conns.listen_disabled_num, 1), "accepting stops");
-    ok(!atomic_load(&h.rig.server.conns.accepting), "and says so");
-    say(fds[2], "mn\r\n", 4);
-    close(fds[0]);
-    ok(answers(fds[2], "", "MN\r\n"), "the one that waited is served when another leaves");
-    ok(atomic_load(&h.rig.server.conns.listen_disabled_us) > 0, "the time is counted");
-    close(fds[1]), close(fds[2]);
-    host_stop(&h, false);
-    host_close(&h);
-}
-
-static void test_runs_out_of_descriptors(void) {
-    struct host h;
-    struct rlimit before, tight;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    host_start(&h, &cfg);
-    log_set_level(LOG_LEVEL_ERROR);
-    int first = connect_tcp(h.port);
-    answers(first, "mn\r\n", "MN\r\n");
-    int held[16], held_count = 0; /* what is left under a low limit, but for one: the client's */
-    int next = dup(first);
-    close(next);
-    getrlimit(RLIMIT_NOFILE, &before);
-    tight = before;
-    tight.rlim_cur = (rlim_t)next + 4;
-    setrlimit(RLIMIT_NOFILE, &tight);
-    while (held_count < 16 && (held[held_count] = dup(STDERR_FILENO)) >= 0) {
-        held_count++;
-    }
-    close(held[--held_count]);
-    int second = connect_tcp(h.port);
-    ok(second >= 0 && comes_to(&h.rig.server.conns.listen_disabled_num, 1, UINT64_MAX), "with no descriptor left, accepting stops");
-    ok(answers(first, "mn\r\n", "MN\r\n"), "who is there is served");
-    say(second, "mn\r\n", 4);
-    close(first);
-    ok(answers(second, "", "MN\r\n"), "and when one leaves, the one that waited is too");
-    setrlimit(RLIMIT_NOFILE, &before);
-    log_set_level(LOG_LEVEL_WARN);
-    while (held_count > 0) {
-        close(held[--held_count]);
-    }
-    close(second);
-    host_stop(&h, false);
-    host_close(&h);
-}
-
-static void test_idle_timeout(void) {
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    cfg.worker_count = 1;
-    atomic_store(&h.rig.server.conns.idle_timeout_s, 1);
-    host_start(&h, &cfg);
-    int idle = connect_tcp(h.port);
-    answers(idle, "mn\r\n", "MN\r\n");
-    ok(hung_up(idle), "an idle connection is closed");
-    close(idle);
-    ok(settles(&h.rig.server.conns.current, 0), "and gone");
-    struct serve_values v = {0};
-    server_values(&h.rig.server, &v);
-    is(v.idle_kicks, 1, "and counted");
-    host_stop(&h, false);
-    host_close(&h);
-}
-
 static void test_unix_socket(void) {
     struct host h;
     struct stat st;
@@ -422,38 +182,6 @@ static void test_graceful_stop(void) {
     is(answered, CLIENTS, "a graceful stop answers what was asked before, then hangs up");
     ok(hung_up(idle), "idle connections are closed at once");
     close(idle);
-    host_close(&h);
-}
-
-static void test_many_idle_connections(void) {
-    enum { WANTED = 10000, SPARE = 200 };
-    struct rlimit limit;
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    unsigned n = limit.rlim_cur / 2 > WANTED + SPARE ? WANTED : (unsigned)(limit.rlim_cur / 2 - SPARE);
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    cfg.unix_path = h.path;
-    cfg.port_file = NULL;
-    atomic_store(&h.rig.server.conns.most, WANTED + SPARE);
-    host_start(&h, &cfg);
-    int *fds = calloc(n, sizeof *fds);
-    unsigned connected = 0;
-    for (unsigned i = 0; i < n; i++) {
-        fds[i] = connect_unix(h.path);
-        connected += fds[i] >= 0;
-    }
-    is(connected, n, "%u connections are accepted", n);
-    ok(answers(fds[0], "mn\r\n", "MN\r\n") && answers(fds[n - 1], "mn\r\n", "MN\r\n"), "the first and the last are served");
-    ok(atomic_load(&h.rig.server.conns.buffer_bytes) < 4u << 20, "idle ones have no buffers");
-    for (unsigned i = 0; i < n; i++) {
-        close(fds[i]);
-    }
-    free(fds);
-    ok(settles(&h.rig.server.conns.current, 0), "and all may leave");
-    host_stop(&h, false);
     host_close(&h);
 }
 
@@ -591,16 +319,9 @@ int main(void) {
     test_serves_and_stops();
     test_bytes_in_any_pieces(seed);
     test_large_values();
-    test_client_that_never_reads();
-    test_limits_what_connections_hold();
-    test_refuses_with_words_whose_requests_find_no_room();
-    test_limits_connections();
-    test_runs_out_of_descriptors();
-    test_idle_timeout();
     test_last_words_are_heard();
     test_unix_socket();
     test_graceful_stop();
-    test_many_idle_connections();
     test_early_clients_wait();
     test_early_clients_are_told();
     return tap_done();
