@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and the
+-- best ones waste, and what to type for them.
+local units = require "slate.base.units"
+
+local M = {}
+
+local NO_GAIN <const> = 0.005 -- less than half a point of waste is not worth a change
+
+local function sizes_text(sizes, separator)
+    return table.concat(sizes, separator)
+end
+
+local function current_sizes(client, now)
+    local classes, complete = require("slate.facts.chunks").classes(client, now)
+    local sizes = {}
+    for i, class in ipairs(classes) do
+        sizes[i] = class.chunk_bytes
+    end
+    return sizes, complete
+end
+
+local function row_of(name, what, judged)
+    return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
+end
+
+-- What to type for these sizes. order: that of `slatectl geometry` by which slated makes them.
+local function size_commands(now, sizes, order)
+    local list = "-o slab_sizes=" .. sizes_text(sizes, "-")
+    if not now.slated then
+        return { "memcached " .. list }
+    end
+    local classes = require("slate.facts.chunks").MOST_CLASSES
+    local more = #sizes >= classes and (" --slab-classes=%d"):format(#sizes + 1) or ""
+    return { ("slatectl geometry %s --wait"):format(order), "slated " .. list .. more }
+end
+
+-- The sizes that slated itself would make, with the order for them, and its prediction; nil where it cannot tell.
+local function slated_sizes(client, classes, current)
+    local geometry = require "slate.facts.geometry"
+    local order = "auto" .. (classes and " " .. classes + 1 or "")
+    local prediction, _, code = geometry.order(client, ("slabs geometry %s dry"):format(order))
+    if prediction then
+        local _, sizes = geometry.split_prediction(prediction)
+        return sizes, order, prediction
+    end
+    return code == "no" and current or nil, order -- they are these already
+end
+
+-- Takes the server's own figure in place of what the steps of a histogram let one reckon, in which the place of an item
+-- within its step is not known: what `slatectl geometry` tells of the same sizes.
+local function take_told(judged, histogram, waste_ratio)
+    if waste_ratio and waste_ratio < 1 and histogram.item_bytes then
+        judged.waste_ratio = waste_ratio
+        judged.taken_bytes = math.floor(histogram.item_bytes / (1 - waste_ratio))
+    end
+end
+
+-- What a slated says that the sizes of now, those of its own prediction and those of a factor waste.
+local function ask_waste(client, histogram, prediction, now, best, by_factor, factor)
+    local geometry = require "slate.facts.geometry"
+    local after, before = geometry.predicted_waste(prediction)
+    take_told(now, histogram, before)
+    take_told(best, histogram, after)
+    local of_factor = geometry.order(client, ("slabs geometry factor %.2f dry"):format(factor))
+    take_told(by_factor, histogram, of_factor and geometry.predicted_waste(of_factor))
+end
+
+-- A histogram with what its items need as exactly as the server tells it.
+local function histogram_of(client, now, source)
+    local histogram, message, code = require("slate.facts.sizehist").read(client, source, now)
+    if not histogram then
+        return nil, message, code
+    elseif histogram.items == 0 then
+        return nil, "this server holds no item: chunk sizes cannot be judged", "no"
+    end
+    return histogram
+end
+
+local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
+    local saved = judged.waste_ratio - best.waste_ratio
+    if saved < NO_GAIN then
+        return "leave the chunk sizes as they are: they are as good as the best ones" .. (by_itself and ""
+            or ", which are")
+    elseif by_itself then
+        return ("other sizes would save %s of %s: leave that to the server, which fits its sizes by itself "
+            .. "(slab_geometry_auto) where it holds 2 %% more items, and a page more"):format(
+            units.bytes(judged.taken_bytes - best.taken_bytes), units.bytes(judged.taken_bytes))
+    end
+    local words = ("other sizes would save %s of %s"):format(units.bytes(judged.taken_bytes - best.taken_bytes),
+        units.bytes(judged.taken_bytes))
+    if judged.waste_ratio - factor_judged.waste_ratio >= NO_GAIN then
+        words = words .. (", -f %.2f alone %s"):format(factor,
+            units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
+    end
+    return words .. (now.slated and "; slated changes them while it serves:" or "; memcached takes them at its start:")
+        .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
+end
+
+-- What to say of a server of more classes with items than its limit has pages.
+local function over_limit_text(now, over)
+    return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
+        units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
+end
+
+-- Whether the server fits its sizes by itself, so that nothing need be asked for.
+local function fits_by_itself(client, now)
+    local change = now.slated and require("slate.facts.geometry").read(client)
+    return change and change.auto == "yes"
+end
+
+-- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: its own sizes, or
+-- for stock memcached and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
+local function best_sizes_of(client, now, histogram, current, options)
+    local advise, settings = require "slate.judge.advise", now.settings
+    local sizes, order, prediction
+    if now.slated and not options["from"] then
+        sizes, order, prediction = slated_sizes(client, options.classes, current)
+    end
+    if sizes then
+        sizes = table.move(sizes, 1, #sizes - 1, 1, {})
+    else
+        sizes = advise.sizes(histogram, { classes = options.classes, chunk_max_bytes = settings.slab_chunk_max,
+            room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
+        order = sizes and "sizes " .. sizes_text(sizes, ",")
+    end
+    return sizes, order, prediction
+end
+
+--- f(context, client, options), as slate.judge.advice has one for each subject.
+function M.advise(context, client, options)
+    local ok, now, message, code
+    ok, message, code = require("slate.facts.store").needs_slab(context.who, "chunk sizes")
+    if not ok then
+        return nil, message, code
+    end
+    now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    local settings, advise = now.settings or {}, require "slate.judge.advise"
+    local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
+    if not (math.type(chunk_max) and math.type(room)) then
+        return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
+    end
+    local sizes, complete = current_sizes(client, now)
+    local histogram
+    histogram, message, code = histogram_of(client, now, options["from"])
+    if not histogram then
+        return nil, message, code
+    end
+    local best_sizes, order, prediction = best_sizes_of(client, now, histogram, sizes, options)
+    if not best_sizes then
+        return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
+    end
+    local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
+    local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
+        1 + (options.classes or advise.classes_for(now.general.limit_maxbytes or histogram.bytes))))
+    if prediction then
+        ask_waste(client, histogram, prediction, judged, best, by_factor, factor)
+    end
+    local by_itself = fits_by_itself(client, now)
+    local over = require("slate.judge.held").over(now)
+    local text = not by_itself and over and over.is_much and over.is_by_classes and over_limit_text(now, over)
+        or sizes_text_of(now, histogram, judged, best, factor, by_factor, by_itself)
+    local unseen, unseen_most = advise.unseen(histogram, advise.whole(best_sizes, chunk_max))
+    return {
+        facts = {
+            { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
+                units.bytes(histogram.item_bytes or histogram.bytes)) },
+            { "known from", histogram.source .. ": " .. histogram.why },
+            { "sizes to come", ("for items of other sizes the best ones would waste %s on average, %s at most"):format(
+                units.percent(unseen), units.percent(unseen_most)) },
+        },
+        table = {
+            columns = { { title = "SIZES", left = true }, { title = "CLASSES" }, { title = "WASTE" },
+                { title = "TAKEN" }, { title = "OPTIONS", left = true } },
+            rows = {
+                row_of("now", complete and ("-f %.4g -n %d"):format(settings.growth_factor or 0, room) or "", judged),
+                row_of("best factor", ("-f %.2f -n %d"):format(factor, room), by_factor),
+                row_of("best sizes", "below", best),
+            },
+        },
+        text = text, commands = by_itself and {} or size_commands(now, best_sizes, order),
+        source = histogram.source, items = histogram.items, unseen_waste_ratio = unseen,
+        unseen_waste_most_ratio = unseen_most, waste_ratio = judged.waste_ratio, sizes = best_sizes,
+        sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,
+    }
+end
+
+return M
