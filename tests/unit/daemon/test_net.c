@@ -267,7 +267,7 @@ static bool hears_out(int fd, const char *last) {
 }
 
 static void test_last_words_are_heard(void) {
-    enum { VALUE_BYTES = 100000, GETS = 40, LITTLE = 4096 };
+    enum { VALUE_BYTES = 100000, GETS = 40, LITTLE = 65536 }; /* a window that holds a segment: with less each waits 200 ms */
     static char value[VALUE_BYTES + 2], junk[1 << 16];
     static const char get[27] = "\x80\0\0\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0big",
                       bad[28] = "\x80\0\0\0\4\0\0\0\0\0\0\4", /* a get with extras, and no key */
