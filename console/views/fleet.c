@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { POOL_ROWS = 4, SCREEN_STEP = 15 };
+enum { POOL_ROWS = 4, SAID_ROWS_MOST = 3, SCREEN_STEP = 15 };
 
 /* Drawing sorts a copy: the frame is not ours to change. */
 static unsigned sorted_rows(const struct frame *frame, const struct ui *ui,
@@ -61,10 +61,12 @@ static void draw_pool(const struct frame *frame, const struct fleet_row *rows, u
     cells_text_fit(cells, y, 0, width, up < count ? STYLE_WARN : STYLE_PLAIN, text);
 }
 
-/* What the server under the cursor has to say for itself, and how it differs from the rest. */
-static void draw_selected(const struct fleet_row *row, struct cells *cells, int y, int width) {
+/* What the server under the cursor has to say for itself, and how it differs from the rest; the
+ * rows that it takes. NULL cells: it is only counted. */
+static int draw_selected(const struct fleet_row *row, struct cells *cells, int y, int width) {
     char text[2 * NOTE_BYTES], figure[40];
     bool is_odd = row->is_up && row->value[FLEET_Z] >= OUTLIER_Z;
+    uint8_t style = is_odd || !row->is_up ? STYLE_BAD : STYLE_PLAIN;
     if (is_odd) {
         snprintf(text, sizeof text,
                  "%s is far from the pool: %s %s, %.1f deviations from the median; %s",
@@ -73,29 +75,31 @@ static void draw_selected(const struct fleet_row *row, struct cells *cells, int 
     } else {
         snprintf(text, sizeof text, "%s: %s", model_server(row->model), row->words);
     }
-    cells_text_fit(cells, y, 0, width, is_odd || !row->is_up ? STYLE_BAD : STYLE_PLAIN, text);
+    return cells_paragraph(cells, (struct rect){y, 0, SAID_ROWS_MOST, width}, 0, style, text);
 }
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     static struct fleet_row rows[SERVER_LIMIT]; /* 40 kB: too large for a stack frame */
     unsigned count = sorted_rows(frame, ui, rows);
-    int foot = area.height >= 12 ? POOL_ROWS : 1;
+    bool has_room = area.height >= 12;
     if (count == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_WARN,
                        frame->fleet_note[0] != '\0' ? frame->fleet_note
                                                     : "looking up the list of servers");
         return;
     }
+    const struct fleet_row *selected = &rows[fleet_row_at(rows, count, &ui->fleet)];
+    int foot = has_room ? POOL_ROWS - 1 + draw_selected(selected, NULL, 0, area.width) : 1;
     struct rect table = {area.y, area.x, area.height - foot, area.width};
     fleet_table_draw(rows, count, &ui->fleet, frame->now_ms, cells, table);
     int y = area.y + area.height - foot;
-    if (foot == POOL_ROWS) {
+    if (has_room) {
         cells_rule(cells, y++, area.x, area.width,
                    ui->fleet.has_order ? "pool" : "pool: worst first");
     }
-    draw_pool(frame, rows, count, foot == 1, cells, y++, area.width);
-    if (foot == POOL_ROWS) {
-        draw_selected(&rows[fleet_row_at(rows, count, &ui->fleet)], cells, y++, area.width);
+    draw_pool(frame, rows, count, !has_room, cells, y++, area.width);
+    if (has_room) {
+        y += draw_selected(selected, cells, y, area.width);
         char text[NOTE_BYTES] = "Enter opens the server under the cursor, 7 comes back; m marks it";
         if (marked_count(ui) > 0) {
             snprintf(text, sizeof text,

@@ -89,8 +89,10 @@ static int draw_probes(const struct frame *frame, struct cells *cells, struct re
     if (frame->probes != NULL) {
         summary = latency_of_log(frame->probes);
     }
-    snprintf(title, sizeof title, "round trips of one short command, version: the last %u",
-             summary.count);
+    int n = snprintf(title, sizeof title, "round trips of one short command, version");
+    if (summary.count > 0) {
+        snprintf(title + n, sizeof title - (size_t)n, ": the last %u", summary.count);
+    }
     cells_rule(cells, area.y, area.x, area.width, title);
     if (frame->is_past || frame->is_replay || summary.count == 0) {
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,

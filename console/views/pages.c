@@ -1,7 +1,7 @@
 /* Pages: a cell a page, a row a class. Shows where memory lies unused, and moves it: f marks a
  * class as the source, + and - say how many of its emptiest pages, m on another class opens the
- * review. */
-#include "views/view.h"
+ * review. The map is page_map's. */
+#include "views/page_map.h"
 
 #include "act/forecast.h"
 #include "brain/brain.h"
@@ -9,239 +9,16 @@
 #include "facts/format.h"
 #include "facts/page_summary.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL_WIDTH = 21, PANEL_LEAST = 3, PANEL_MOST = 14 };
-enum { POOL_ROW = CLASS_LIMIT }; /* stands for the pool among class ids */
-
-/* A row of the map: a class, or the pool. */
-struct map_row {
-    unsigned class_id; /* or POOL_ROW */
-    double size;
-};
-struct map {
-    unsigned count;
-    struct map_row rows[CLASS_LIMIT + 1];
-};
-
-static void list_rows(const struct snapshot *now, struct map *map) {
-    map->count = 0;
-    for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
-        if (!(stat_number(now->classes[id].value[CLASS_total_pages]) > 0)) {
-            continue;
-        }
-        struct map_row row = {id, stat_number(now->classes[id].value[CLASS_chunk_size])};
-        unsigned at = map->count++;
-        for (; at > 0 && map->rows[at - 1].size > row.size; at--) {
-            map->rows[at] = map->rows[at - 1];
-        }
-        map->rows[at] = row;
-    }
-    if (now != NULL && now->general[GENERAL_slab_global_page_pool] != STAT_ABSENT) {
-        map->rows[map->count++] = (struct map_row){POOL_ROW, NAN};
-    }
-}
-
-static unsigned row_of(const struct map *map, unsigned class_id) {
-    for (unsigned i = 0; i < map->count; i++) {
-        if (map->rows[i].class_id == class_id) {
-            return i;
-        }
-    }
-    return 0;
-}
+enum { PANEL_LEAST = 3, PANEL_MOST = 14 };
 
 /* The cursor begins where something is wrong. */
-static void place_cursor(const struct frame *frame, struct ui *ui, const struct map *map) {
+static void place_cursor(const struct frame *frame, struct ui *ui, const struct page_map *map) {
     int worst = brain_worst_class(brain_of(frame->model));
     unsigned wanted = ui->pages.cursor == 0 && worst > 0 ? (unsigned)worst : ui->pages.cursor;
-    ui->pages.cursor = map->rows[row_of(map, wanted)].class_id;
-}
-
-static unsigned pages_of_row(const struct snapshot *now, unsigned class_id) {
-    double pages = stat_number(class_id == POOL_ROW
-                                   ? now->general[GENERAL_slab_global_page_pool]
-                                   : now->classes[class_id].value[CLASS_total_pages]);
-    return pages > 0 && pages <= PAGES_KEPT ? (unsigned)pages : 0;
-}
-
-static unsigned lines_of(unsigned pages, unsigned width, unsigned scale) {
-    unsigned cells = (pages + scale - 1) / scale;
-    return cells > width ? (cells + width - 1) / width : 1;
-}
-
-/* The fewest pages a cell with which every row fits; with more rows than lines they scroll. */
-static unsigned scale_for(const struct snapshot *now, const struct map *map, unsigned width,
-                          unsigned height) {
-    for (unsigned scale = 1;; scale *= 2) {
-        unsigned lines = 0, longest = 0;
-        for (unsigned i = 0; i < map->count; i++) {
-            unsigned needs = lines_of(pages_of_row(now, map->rows[i].class_id), width, scale);
-            lines += needs;
-            longest = needs > longest ? needs : longest;
-        }
-        if (lines <= height || longest <= 1) {
-            return scale;
-        }
-    }
-}
-
-static uint32_t fill_glyph(double percent) {
-    return percent >= 99.5 ? 0x2588
-           : percent >= 90 ? 0x2593
-           : percent >= 50 ? 0x2592
-           : percent >= 10 ? 0x2591
-                           : 0x00b7;
-}
-
-enum { MARK_GLYPH = 0x25c6, DRAIN_GLYPH = 0x21af };
-
-/* Hands out the pages of a class one by one, the fullest (or the oldest) first. */
-struct dealer {
-    const unsigned *steps;
-    int at;
-    unsigned left;
-};
-
-static int deal(struct dealer *dealer) {
-    while (dealer->left == 0 && dealer->at > 0) {
-        dealer->left = dealer->steps[--dealer->at];
-    }
-    dealer->left -= dealer->left > 0;
-    return dealer->at;
-}
-
-static struct dealer dealer_for(const struct page_summary *summary, enum page_mode mode) {
-    switch (mode) {
-    case PAGE_MODE_AGE:
-        return (struct dealer){summary->by_age, AGE_KINDS, 0};
-    case PAGE_MODE_USE:
-        return (struct dealer){summary->by_use, AGE_KINDS, 0};
-    case PAGE_MODE_FILL:
-    case PAGE_MODES:
-        break;
-    }
-    return (struct dealer){summary->by_fill, FILL_STEPS, 0};
-}
-
-struct cell_look {
-    uint32_t glyph;
-    uint8_t style;
-};
-
-/* What a cell that stands for `count` pages shows. */
-static struct cell_look look_of(struct dealer *dealer, enum page_mode mode, unsigned count) {
-    static const char letters[AGE_KINDS] = {'s', 'm', 'h', 'd'};
-    double sum = 0;
-    for (unsigned i = 0; i < count; i++) {
-        sum += deal(dealer);
-    }
-    double mean = sum / count;
-    if (mode != PAGE_MODE_FILL) {
-        return (struct cell_look){(uint32_t)letters[(int)lround(mean) % AGE_KINDS], STYLE_GRAPH};
-    }
-    return (struct cell_look){fill_glyph(mean), mean < 10 ? STYLE_GOOD : STYLE_GRAPH};
-}
-
-/* Cells from the fullest to the emptiest; those being emptied and those marked to go come last. */
-static void draw_cells(struct cells *cells, struct rect area, const struct page_summary *summary,
-                       enum page_mode mode, unsigned scale, unsigned marked) {
-    struct dealer dealer = dealer_for(summary, mode);
-    unsigned kept = summary->pages - summary->draining;
-    marked = marked < kept ? marked : kept;
-    unsigned total = (summary->pages + scale - 1) / scale, dealt = 0;
-    for (unsigned i = 0; i < total && (int)i < area.width * area.height; i++) {
-        unsigned count = summary->pages - i * scale < scale ? summary->pages - i * scale : scale;
-        unsigned settled = dealt + count <= kept ? count : kept > dealt ? kept - dealt : 0;
-        struct cell_look look = {DRAIN_GLYPH, STYLE_WARN};
-        if (settled > 0) {
-            look = look_of(&dealer, mode, settled);
-            if (dealt + settled > kept - marked) {
-                look = (struct cell_look){MARK_GLYPH, STYLE_STRONG};
-            }
-        }
-        dealt += count;
-        cells_fill(cells,
-                   (struct rect){area.y + (int)i / area.width, area.x + (int)i % area.width, 1, 1},
-                   look.glyph, look.style);
-    }
-}
-
-static void draw_pool_cells(struct cells *cells, struct rect area, unsigned pages, unsigned scale) {
-    unsigned total = (pages + scale - 1) / scale;
-    for (unsigned i = 0; i < total && (int)i < area.width * area.height; i++) {
-        cells_fill(cells,
-                   (struct rect){area.y + (int)i / area.width, area.x + (int)i % area.width, 1, 1},
-                   'o', STYLE_GOOD);
-    }
-}
-
-static void draw_label(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
-                       unsigned class_id, unsigned pages, bool is_current) {
-    char size[FORMAT_BYTES], count[FORMAT_BYTES];
-    bool is_source = ui->classes.source == (int)class_id;
-    cells_text(cells, y, 0, STYLE_STRONG, is_source ? "◀" : is_current ? ">" : " ");
-    format_count(count, pages);
-    if (class_id == POOL_ROW) {
-        cells_printf(cells, y, 1, STYLE_PLAIN, " pool         %5s", count);
-        return;
-    }
-    enum class_state state = brain_class(brain_of(frame->model), class_id)->state;
-    bool is_bad = state == CLASS_STARVING;
-    double bytes = stat_number(model_now(frame->model)->classes[class_id].value[CLASS_chunk_size]);
-    cells_printf(cells, y, 1, is_bad ? STYLE_BAD : STYLE_PLAIN, "%s%3u %7sB %5s",
-                 is_bad                   ? "!"
-                 : state == CLASS_SPARE ? "+"
-                                        : " ",
-                 class_id, format_bytes(size, bytes), count);
-}
-
-/* The rows from the top one on; returns the line behind the last. The cursor's row is always among
- * them. */
-static void draw_map(const struct frame *frame, struct ui *ui, struct cells *cells,
-                     struct rect area, const struct map *map, unsigned scale) {
-    const struct snapshot *now = model_now(frame->model);
-    unsigned width = (unsigned)(area.width - LABEL_WIDTH), cursor = row_of(map, ui->pages.cursor);
-    ui->pages.top = ui->pages.top < map->count ? ui->pages.top : 0;
-    ui->pages.top = cursor < ui->pages.top ? cursor : ui->pages.top;
-    for (;; ui->pages.top++) { /* scrolls until the cursor's row is whole */
-        unsigned lines = 0;
-        for (unsigned i = ui->pages.top; i <= cursor; i++) {
-            lines += lines_of(pages_of_row(now, map->rows[i].class_id), width, scale);
-        }
-        if ((int)lines <= area.height || ui->pages.top >= cursor) {
-            break;
-        }
-    }
-    int y = area.y, end = area.y + area.height;
-    for (unsigned i = ui->pages.top; i < map->count && y < end; i++) {
-        unsigned id = map->rows[i].class_id, pages = pages_of_row(now, id);
-        int lines = (int)lines_of(pages, width, scale);
-        lines = lines < end - y ? lines : end - y;
-        struct rect row = {y, LABEL_WIDTH, lines, (int)width};
-        draw_label(frame, ui, cells, y, id, pages, i == cursor);
-        cells_hot(cells, (struct rect){y, 0, lines, area.width}, HOT_ROW, id);
-        if (id == POOL_ROW) {
-            draw_pool_cells(cells, row, pages, scale);
-        } else {
-            struct page_summary summary;
-            page_summary_of(frame->model, id, &summary);
-            draw_cells(cells, row, &summary, ui->pages.mode, scale,
-                       ui->classes.source == (int)id ? ui->pages.marked : 0);
-        }
-        for (int line = 0; line < lines && i == cursor; line++) {
-            cells_select(cells, y + line, 0, area.width);
-        }
-        y += lines;
-        if (y >= end && i + 1 < map->count) {
-            cells_text_right(cells, end - 1, area.width, STYLE_STRONG, " more ↓");
-        }
-    }
-    if (ui->pages.top > 0) {
-        cells_text_right(cells, area.y, area.width, STYLE_STRONG, " more ↑");
-    }
+    ui->pages.cursor = map->rows[page_map_row_of(map, wanted)].class_id;
 }
 
 static bool is_exact(const struct frame *frame) {
@@ -353,20 +130,20 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
 }
 
 /* Moves get what the map leaves, and a few rows of a screen of any size. */
-static int panel_rows(const struct snapshot *now, const struct map *map, unsigned width,
+static int panel_rows(const struct snapshot *now, const struct page_map *map, unsigned width,
                       int height) {
     int lines = 0, least = height >= 14 ? PANEL_LEAST : 0;
     for (unsigned i = 0; i < map->count; i++) {
-        lines += (int)lines_of(pages_of_row(now, map->rows[i].class_id), width, 1);
+        lines += (int)page_map_lines(page_map_pages(now, map->rows[i].class_id), width, 1);
     }
     int left = height - lines;
     return left < least ? least : left > PANEL_MOST ? PANEL_MOST : left;
 }
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
-    struct map map;
+    struct page_map map;
     const struct snapshot *now = model_now(frame->model);
-    list_rows(now, &map);
+    page_map_list(now, &map);
     /* pieces of one whole; blocks has pages of blocks */
     if (now != NULL && strcmp(now->store, "heap") == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
@@ -379,13 +156,13 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         return;
     }
     place_cursor(frame, ui, &map);
-    unsigned width = (unsigned)(area.width - LABEL_WIDTH);
+    unsigned width = (unsigned)(area.width - PAGE_MAP_LABEL_WIDTH);
     int selection = area.height >= 14 ? 3 : area.height >= 8 ? 2 : 0;
     int panel = panel_rows(now, &map, width, area.height - 1 - selection);
     int height = area.height - 1 - selection - panel;
-    unsigned scale = scale_for(now, &map, width, (unsigned)height);
+    unsigned scale = page_map_scale(now, &map, width, (unsigned)height);
     draw_head(frame, ui, cells, area.y, area.width, scale);
-    draw_map(frame, ui, cells, (struct rect){area.y + 1, 0, height, area.width}, &map, scale);
+    page_map_draw(frame, ui, cells, (struct rect){area.y + 1, 0, height, area.width}, &map, scale);
     int y = area.y + 1 + height;
     if (selection > 0) {
         draw_selection(frame, ui, cells, (struct rect){y, 0, selection, area.width});
@@ -420,7 +197,7 @@ static struct intent mark_more(const struct frame *frame, struct ui *ui, int ste
     if (ui->classes.source < 0) {
         return say("mark a class with f first");
     }
-    unsigned pages = pages_of_row(model_now(frame->model), (unsigned)ui->classes.source);
+    unsigned pages = page_map_pages(model_now(frame->model), (unsigned)ui->classes.source);
     int wanted = (int)ui->pages.marked + step;
     ui->pages.marked = wanted < 1             ? 1
                        : wanted >= (int)pages ? pages - (pages > 1)
@@ -445,11 +222,11 @@ static struct intent move(const struct frame *frame, struct ui *ui) {
 }
 
 static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
-    struct map map;
-    list_rows(model_now(frame->model), &map);
+    struct page_map map;
+    page_map_list(model_now(frame->model), &map);
     if (map.count > 0) {
         place_cursor(frame, ui, &map);
-        int row = (int)row_of(&map, ui->pages.cursor) + rows;
+        int row = (int)page_map_row_of(&map, ui->pages.cursor) + rows;
         row = row < 0 ? 0 : row >= (int)map.count ? (int)map.count - 1 : row;
         ui->pages.cursor = map.rows[row].class_id;
     }
@@ -523,4 +300,4 @@ const struct view pages_view = {.name = "Pages",
                                 .command = command,
                                 .terms = terms,
                                 .click = click,
-                                 .wants = wants};
+                                .wants = wants};

@@ -225,11 +225,11 @@ void review_command(struct review *review, const struct model *model, enum comma
 void review_type(struct review *review, char typed);
 struct intent review_of(struct action action);
 
-/* The review that the view's "move pages" command should open, for the given destination (or the
- * worst class when -1). */
 /* The classes by who evicts most, with a heading: a part of the overview. */
 void imbalance_draw(const struct frame *frame, struct cells *cells, struct rect area);
 
+/* The review that the view's "move pages" command should open, for the given destination (or the
+ * worst class when -1). */
 struct intent propose_move(const struct frame *frame, int to, int from);
 struct intent propose_automove(const struct frame *frame);
 struct intent say(const char *format, ...) __attribute__((format(printf, 1, 2)));
