@@ -56,16 +56,21 @@ describe("the Lua library", function()
         assert.truthy(page:find("The server that holds a key", 1, true))
     end)
 
-    it("has a rock with all that the library reads", function()
+    it("has a rock with all that the library reads, whose slatectl knows its version and finds slated", function()
         local spec, folder = {}, server.folder()
         finally(function() server.remove_folder(folder) end)
         assert(loadfile("slate-scm-1.rockspec", "t", spec))()
+        assert.is_true(os.execute(spec.build.build_command))
         assert.is_true(os.execute((spec.build.install_command:gsub("%$%(LUADIR%)", folder .. "/rock"))))
         assert.is_true(os.execute(("cp %s %s/slatectl"):format(spec.build.install.bin.slatectl, folder)))
-        for arguments, part in pairs({ ["explain hits"] = "hit", ["policy list"] = "ratio" }) do
-            assert.is_true(os.execute(("cd / && LUA_PATH='%s/rock/?.lua;;' %s/slatectl %s >%s/out"):format(folder,
-                folder, arguments, folder)))
-            assert.truthy(command.read_file(folder .. "/out"):find(part, 1, true), arguments)
+        server.write_file(folder .. "/trace", "a\nb\na\n")
+        for arguments, part in pairs({ ["explain hits"] = "hit", ["policy list"] = "ratio",
+            version = command.read_file("Makefile"):match("\nVERSION := (%S+)"),
+            ["simulate " .. folder .. "/trace --objects 2 --policy lru"] = "0.3333" }) do
+            local line = "PATH=$PWD/build/bin:$PATH; cd / && LUA_PATH='%s/rock/?.lua;;' %s/slatectl %s >%s/out"
+            assert.is_true(os.execute(line:format(folder, folder, arguments, folder)))
+            local said = command.read_file(folder .. "/out")
+            assert.truthy(said:find(part, 1, true), arguments .. ": " .. said)
         end
     end)
 
