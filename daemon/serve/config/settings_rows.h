@@ -143,9 +143,9 @@
       "events that may wait in each thread to be written for those who watch") \
     X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, \
       0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, \
-      "what connections hold of memory, requests that have not come whole and replies that are " \
-      "not taken; each worker has a part of it, and closes a connection that needs more, see " \
-      "Memory of connections; 0: no limit") \
+      "memory that connections may hold, for requests that have not come whole and replies that " \
+      "are not taken; each worker has an equal part of it, and closes a connection that needs " \
+      "more, see Memory of connections; 0: no limit") \
     X(FLAG, track_sizes, "track_sizes", OPT_EXTENDED, "track_sizes", false, 0, 0, "flag", STARTUP, \
       ACCESS, "answer `stats sizes` with a histogram of item sizes") \
     X(ACCEPTED, inline_ascii_resp, "inline_ascii_response", OPT_EXTENDED, "inline_ascii_resp", \
@@ -324,9 +324,8 @@
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", true, 0, 0, "flag", \
       RUNTIME, TUNING, \
       "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page " \
-      "more; it looks as the memory fills, and each minute; off where it is not asked for, but " \
-      "-f, -n, slab_sizes, like_memcached or no_modern is, or that no page moves by itself " \
-      "(slab_automove=off, no_slab_reassign)") \
+      "more; it looks as the memory fills, and each minute; unless it is asked for, off with -f, " \
+      "-n, slab_sizes, like_memcached, no_modern, slab_automove=off or no_slab_reassign") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, \
