@@ -82,7 +82,7 @@ TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
-LONGEST := lua_policies_spec.lua bench_memory_spec.lua test_faults_serving proto_spec.lua demo_spec.lua slatetop_spec.lua \
+LONGEST := slatectl_policy_spec.lua lua_policies_spec.lua bench_memory_spec.lua test_faults_serving proto_spec.lua demo_spec.lua slatetop_spec.lua \
            manual_examples_spec.lua abuse_cost_spec.lua test_geometry test_geometry_predict versions_spec.lua slated_drafts_spec.lua \
            install_spec.lua acting_spec.lua test_isolation slatectl_act_spec.lua slatectl_look_spec.lua run_tests_spec.lua slatectl_alone_spec.lua \
            lua_slatectl_spec.lua bootstrap_spec.lua slatectl_judge_spec.lua

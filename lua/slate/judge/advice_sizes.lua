@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and the
--- best ones waste, and what to type for them.
+--- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and
+-- the best ones waste, and what to type for them.
 local units = require "slate.base.units"
 
 local M = {}
