@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-enum { DRAIN_US = 200 * 1000, DRAIN_BYTES = 64 * 1024 };
+enum { DRAIN_US = 50 * 1000, DRAIN_BYTES = 64 * 1024 };
 
 /* Waits until the peer is ready; false: the time is over, or the server stops. */
 static bool await(const struct http_peer *peer, short events, uint64_t until_us) {
@@ -44,7 +44,7 @@ static size_t receive(const struct http_peer *peer, char *to, size_t room, uint6
     return 0;
 }
 
-static bool is_whole(const char *text) { return strstr(text, "\r\n\r\n") || strstr(text, "\n\n"); }
+bool http_is_whole(const char *text) { return strstr(text, "\r\n\r\n") || strstr(text, "\n\n"); }
 
 /* "GET /metrics?x HTTP/1.1"; the text is cut. Returns the status. */
 static int parse_first(char *line, struct http_request *request) {
@@ -73,7 +73,7 @@ int http_read(const struct http_peer *peer, char *bytes, size_t room,
               struct http_request *request) {
     size_t used = 0;
     bytes[0] = '\0';
-    while (!is_whole(bytes)) {
+    while (!http_is_whole(bytes)) {
         if (used + 1 >= room) {
             return 431;
         }
@@ -124,14 +124,19 @@ static bool send_all(const struct http_peer *peer, const char *bytes, size_t n) 
     return true;
 }
 
-/* What a peer still sends would end the connection before it has read the answer. */
-static void drain(const struct http_peer *peer) {
+/* What a peer has sent and nobody has read would end the connection before it has read the answer.
+ * More than a request may still be coming from one that asked wrongly: for that it waits a bit. */
+static void drain(const struct http_peer *peer, bool waits) {
     char           bin[4096];
-    const uint64_t until_us = clock_mono_us() + DRAIN_US;
-    size_t         got, left = DRAIN_BYTES;
+    const uint64_t until_us = clock_mono_us() + (waits ? DRAIN_US : 0);
+    size_t         left = DRAIN_BYTES;
     shutdown(peer->fd, SHUT_WR);
-    while (left > 0 && (got = receive(peer, bin, sizeof bin, until_us)) > 0) {
-        left -= got < left ? got : left;
+    while (left > 0) {
+        ssize_t got = recv(peer->fd, bin, sizeof bin, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && (errno != EAGAIN || !await(peer, POLLIN, until_us)))) {
+            return;
+        }
+        left -= got > 0 && (size_t)got < left ? (size_t)got : got > 0 ? left : 0;
     }
 }
 
@@ -143,6 +148,6 @@ void http_answer(const struct http_peer *peer, int status, const char *kind, con
                          "Connection: close\r\n\r\n",
                          status, reason_of(status), kind, n);
     if (send_all(peer, text, (size_t)used) && (head || send_all(peer, body, n))) {
-        drain(peer);
+        drain(peer, status != 200);
     }
 }

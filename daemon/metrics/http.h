@@ -16,6 +16,7 @@ struct http_request {
     bool openmetrics;          /* it accepts that kind */
 };
 
+bool http_is_whole(const char *text); /* whether a request's head ends in it */
 /* Reads one into `bytes`, of `room`. Returns 200, or what to answer it with: 400, 408, 414 or 431;
  * 0: it went, or there is no time for it. */
 int http_read(const struct http_peer *, char *bytes, size_t room, struct http_request *);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "metrics/crowd.h"
 #include "metrics/figures.h"
 #include "metrics/http.h"
 #include "metrics/page.h"
@@ -20,7 +21,11 @@
 #include "net/listen.h"
 #include "net/places.h"
 
-enum { SOCKETS_MOST = NET_COMPANION_FDS, BACKLOG = 16 };
+enum {
+    SOCKETS_MOST = NET_COMPANION_FDS,
+    BACKLOG = 128,
+    SEND_BYTES = 512 * 1024, /* a page goes out whole: nobody waits for who reads it slowly */
+};
 
 struct metrics {
     struct server  *server;
@@ -71,13 +76,14 @@ static void answer_plainly(const struct http_peer *peer, int status, const char 
     http_answer(peer, status, "text/plain", text, strlen(text), false);
 }
 
-static void serve_peer(struct metrics *m, int fd) {
+/* Answers one that has asked, or whose time to ask is over. */
+static void serve_peer(struct metrics *m, int fd, uint64_t until_us) {
     char                request_bytes[METRICS_REQUEST_BYTES + 1];
     struct http_request request;
     struct http_peer    peer = {
            .fd = fd,
            .stop_fd = m->stop_fd,
-           .until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000};
+           .until_us = until_us};
     int status = http_read(&peer, request_bytes, sizeof request_bytes, &request);
     peer.until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000;
     if (status != 200) {
@@ -111,33 +117,58 @@ static void serve_peer(struct metrics *m, int fd) {
 
 /* --- the thread --- */
 
-static void *metrics_main(void *arg) {
-    struct metrics *m = arg;
-    struct pollfd   at[SOCKETS_MOST + 1] = {{.fd = m->stop_fd, .events = POLLIN}};
+/* Takes one in who has connected. */
+static void welcome(const struct metrics *m, int listener, struct crowd *crowd) {
+    const int bytes = SEND_BYTES;
+    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+        crowd_add(crowd, fd, clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000);
+    } else if (errno == EMFILE || errno == ENFILE) {
+        struct pollfd stop = {.fd = m->stop_fd, .events = POLLIN};
+        poll(&stop, 1, 100); /* until somebody gives a descriptor back, or it ends */
+    }
+}
+
+static void serve_crowd(struct metrics *m, struct crowd *crowd) {
+    uint64_t until_us;
+    int      fd;
+    while ((fd = crowd_take(crowd, METRICS_REQUEST_BYTES, &until_us)) >= 0) {
+        serve_peer(m, fd, until_us);
+        close(fd);
+    }
+}
+
+/* Until one of them is to be looked at. False: it is to end. */
+static bool await_any(const struct metrics *m, const struct crowd *crowd,
+                      struct pollfd at[1 + SOCKETS_MOST + CROWD_MOST]) {
+    at[0] = (struct pollfd){.fd = m->stop_fd, .events = POLLIN};
     for (unsigned i = 0; i < m->count; i++) {
         at[i + 1] = (struct pollfd){.fd = m->fds[i], .events = POLLIN};
     }
-    for (;;) {
-        int ready = poll(at, m->count + 1, -1);
-        if (at[0].revents != 0 || (ready < 0 && errno != EINTR)) {
-            return NULL;
-        }
+    unsigned asking = crowd_poll(crowd, at + 1 + m->count);
+    int ready = poll(at, 1 + m->count + asking, crowd_wait_ms(crowd));
+    return at[0].revents == 0 && (ready >= 0 || errno == EINTR);
+}
+
+static void *metrics_main(void *arg) {
+    struct metrics *m = arg;
+    struct pollfd   at[1 + SOCKETS_MOST + CROWD_MOST];
+    struct crowd    crowd = {.count = 0};
+    while (await_any(m, &crowd, at)) {
         /* who comes while this rests is the next process's, if there is one */
         pthread_mutex_lock(&m->looks);
         bool ends = m->ends;
         pthread_mutex_unlock(&m->looks);
-        for (unsigned i = 1; ready > 0 && !ends && i <= m->count; i++) {
-            int fd = at[i].revents != 0
-                         ? accept4(at[i].fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
-                         : -1;
-            if (fd >= 0) {
-                serve_peer(m, fd);
-                close(fd);
-            } else if (at[i].revents != 0 && (errno == EMFILE || errno == ENFILE)) {
-                poll(at, 1, 100); /* until somebody gives a descriptor back, or it ends */
+        for (unsigned i = 1; !ends && i <= m->count; i++) {
+            if (at[i].revents != 0) {
+                welcome(m, at[i].fd, &crowd);
             }
         }
+        serve_crowd(m, &crowd);
     }
+    crowd_end(&crowd);
+    return NULL;
 }
 
 /* --- starting --- */

@@ -133,6 +133,13 @@ describe("hostile input", function()
         end)
     end)
 
+    it("as a histogram of sizes beyond all sense ends, and is left out", function()
+        local read = sizehist.of_sizehist(lines_of("STAT 9223372036854775807 1\nSTAT 4611686018427387905 2\n"
+            .. "STAT 64 9223372036854775807\nSTAT 128 5\nSTAT sampled_pages 99999999999999999999\n"))
+        assert.equal(1, #read.sizes)
+        assert.equal(640, read.bytes)
+    end)
+
     it("as a policy is loaded, or refused with a message", function()
         local source = "local n = 0\nreturn { summary = 'x', settings = { ratio = 1 },\n" ..
             "decide = function(before, after, state)\n" ..

@@ -114,6 +114,31 @@ describe("slated -o metrics", function()
         assert.truthy(get(port):find("^# HELP slate_up"))
     end)
 
+    it("lets nobody wait for those who have connected and do not ask, or not all at once", function()
+        local slow, silent = assert(socket.connect("127.0.0.1", port)), {}
+        for i = 1, 30 do -- five seconds each, if they were waited for: longer than a scrape waits here
+            silent[i] = assert(socket.connect("127.0.0.1", port))
+            assert(silent[i]:send(i % 2 == 0 and "GET /metrics HTTP/1.1\r\nHost: h" or ""))
+        end
+        for byte in ("GET /metrics HTTP/1.1\r\n"):gmatch(".") do
+            assert(slow:send(byte))
+        end
+        assert.truthy(get(port):find("^# HELP slate_up"))
+        slow:settimeout(60)
+        assert(slow:send("\r\n"))
+        assert.equal("HTTP/1.1 200 OK", slow:receive("*l"))
+        slow:close()
+        for i = #silent + 1, 100 do -- more than there are places: those that were there longest go
+            silent[i] = assert(socket.connect("127.0.0.1", port))
+        end
+        assert.truthy(get(port):find("^# HELP slate_up"))
+        silent[1]:settimeout(60)
+        assert.is_nil((silent[1]:receive("*l")))
+        for _, peer in ipairs(silent) do
+            peer:close()
+        end
+    end)
+
     it("is nobody's client: connections and commands are counted without it", function()
         local client = one:connect()
         local function figures()

@@ -12,6 +12,9 @@ local M = {}
 M.SOURCES = { "sizehist", "sizes", "metadump" }
 M.MOST_KEYS = 100000
 
+-- No server has more; sums of them are whole numbers.
+local MOST_BYTES <const>, MOST_ITEMS <const> = 1 << 31, 1 << 40
+
 -- width(bytes): how wide the step is that ends at so many bytes.
 local function finish(histogram, width)
     table.sort(histogram.sizes, function(a, b) return a.bytes < b.bytes end)
@@ -32,7 +35,7 @@ function M.parse(lines)
         local name, text = stats.split(line)
         local bytes = name and math.tointeger(tonumber(name))
         local items = math.tointeger(tonumber(text))
-        if bytes and items then
+        if bytes and items and bytes <= MOST_BYTES and items <= MOST_ITEMS then
             sizes[#sizes + 1] = { bytes = bytes, items = items }
         elseif name then
             totals[name] = stats.typed(name, text)
@@ -53,9 +56,9 @@ end
 --- The histogram of the lines of `stats sizehist`. Pure.
 function M.of_sizehist(lines)
     local sizes, totals = M.parse(lines)
-    local exact = totals.item_bytes
-    local histogram = finish({ source = "sizehist", sizes = sizes, why = (totals.sampled_pages or 1) <= 1
-        and "every item" or ("the items of one page in %d"):format(totals.sampled_pages) }, eighth_of_doubling)
+    local exact, pages = totals.item_bytes, tonumber(totals.sampled_pages) or 1
+    local histogram = finish({ source = "sizehist", sizes = sizes, why = pages <= 1
+        and "every item" or ("the items of one page in %.0f"):format(pages) }, eighth_of_doubling)
     histogram.item_bytes, histogram.taken_bytes = exact, totals.taken_bytes
     return histogram
 end
