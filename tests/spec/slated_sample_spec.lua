@@ -80,6 +80,7 @@ describe("slated's sampled keys", function()
     it("say nothing while there are none", function()
         start("-o", "sample_rate=0")
         assert.are.equal("0", stats("whatif").sampling)
+        assert.are.equal("s3fifo", stats("whatif").policy) -- also before anybody has looked at samples
         assert.are.equal("0", stats("whatif").memory_bytes)
         assert.are.same({ "STAT requests 0", "END" }, wire.lines(connection, "stats hotkeys"))
         assert.is_nil(stats("curve").hit_ratio_x2)

@@ -13,7 +13,7 @@ enum { HOT_SHOWN = 20 };
 /* clang-format off */
 #define WHATIF_STATS(X) \
     X(sampling, gauge, flag, U64, f.on, "1: keys are sampled") \
-    X(policy, text, name, TEXT, f.running ? f.running->name : "none", \
+    X(policy, text, name, TEXT, (f.running ? f.running : cache_policy(ctx->server->cache))->name, \
       "today's policy, to which the others are compared") \
     X(auto, gauge, flag, U64, f.follows, "1: the policy is auto, and follows them") \
     X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
