@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, POLICY_WIDTH = 52, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
+enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
+enum { POLICY_WIDTH_LEAST = 52, POLICY_WIDTH_MOST = 63 }; /* with the most nothing is cut */
 
 static const struct curve *shown_curve(const struct details *details, const struct ui *ui) {
     const struct curve *own = &details->class_curves[ui->curves.cursor % CLASS_LIMIT];
@@ -288,10 +289,12 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     int lines = 1 + draw_answers(frame, cells, rest.y + 1, area.width);
     rest.y += lines;
     rest.height -= lines;
-    if (area.width >= POLICY_WIDTH + WORTH_WIDTH) {
-        struct rect right = {rest.y, area.width - POLICY_WIDTH, rest.height, POLICY_WIDTH};
+    int policy_width = area.width - WORTH_WIDTH;
+    policy_width = policy_width < POLICY_WIDTH_MOST ? policy_width : POLICY_WIDTH_MOST;
+    if (policy_width >= POLICY_WIDTH_LEAST) {
+        struct rect right = {rest.y, area.width - policy_width, rest.height, policy_width};
         draw_policies(frame, cells, right);
-        rest.width = area.width - POLICY_WIDTH - 1;
+        rest.width = area.width - policy_width - 1;
     } else {
         int policies = rest.height / 2;
         draw_policies(frame, cells, (struct rect){rest.y, 0, policies, area.width});
