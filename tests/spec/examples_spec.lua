@@ -112,6 +112,8 @@ describe("the example", function()
         it(image .. " installs what its programs are linked with, and runs them as nobody", function()
             local text = text_of(image)
             assert.truthy(text:find("\nUSER nobody\n", 1, true))
+            assert.is_true(image ~= "Dockerfile.slate-tools" or text:find("\nSTOPSIGNAL SIGINT\n", 1, true) ~= nil,
+                "slatectl as process 1 gets no SIGTERM")
             if not (server.read_file("/etc/os-release") or ""):find("VERSION_CODENAME=bookworm", 1, true) then
                 pending("the image is Debian 12's, this is none")
                 return
