@@ -2,8 +2,8 @@
  *
  * It answers one request after the other, once it is whole: at most METRICS_REQUEST_BYTES of it
  * within METRICS_REQUEST_S, and as long for who takes the answer. Who reaches the address reads
- * figures, no keys, without a login. Ownership: borrows the server, which must outlive it. Threading: for
- * the thread that started it. */
+ * figures, no keys, without a login. Ownership: borrows the server, which must outlive it.
+ * Threading: for the thread that started it. */
 #ifndef SLATE_METRICS_METRICS_H
 #define SLATE_METRICS_METRICS_H
 #include <stdbool.h>

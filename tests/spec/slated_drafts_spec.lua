@@ -137,7 +137,8 @@ describe("values that are still coming", function()
     for _, store in ipairs({ "slab", "heap", "blocks" }) do
         it(("take no memory by their headers and a few bytes (--store=%s)"):format(store), function()
             -- a change of the chunk sizes would evict items, too
-            start("-m", "32", "--store=" .. store, table.unpack(store == "slab" and { "-o", "no_slab_geometry_auto" } or {}))
+            start("-m", "32", "--store=" .. store,
+                table.unpack(store == "slab" and { "-o", "no_slab_geometry_auto" } or {}))
             fill()
             local evictions, items = figure("evictions"), figure("curr_items")
             for _, bytes in ipairs({ 0, 1, FIRST - 1 }) do

@@ -7,8 +7,8 @@
  * there is room for twice as many. So its work is bounded, to some 0.5 % of one processor, and so
  * is its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but
  * at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit, and what the rings of
- * many threads take in addition; taken when the rate first becomes more than 0. Threading: whatif_tend from one
- * thread, the tuner's; the others from any, no lock held. */
+ * many threads take in addition; taken when the rate first becomes more than 0. Threading:
+ * whatif_tend from one thread, the tuner's; the others from any, no lock held. */
 #ifndef SLATE_TUNE_WHATIF_WHATIF_H
 #define SLATE_TUNE_WHATIF_WHATIF_H
 #include "cache/cache.h"
