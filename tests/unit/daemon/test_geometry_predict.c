@@ -87,7 +87,8 @@ static void feed(struct rig *r) {
 
 static void rig_open(struct rig *r, unsigned mb, const struct mix *m, uint64_t seed) {
     struct cache_config cfg = fixture_config((size_t)mb << 20);
-    struct tune_config tc = {.automove = "ratio", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100};
+    /* No automove: how often it decides while the cache fills depends on how fast the machine is. */
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100};
     *r = (struct rig){.mix = m, .x = seed, .limit_bytes = cfg.limit_bytes, .keys = keys_for(m, cfg.limit_bytes)};
     r->c = cache_create(&cfg);
     r->ct = cache_thread_create(r->c);
