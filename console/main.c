@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 /* What is packed or read for a moment only goes back to the system: the library would keep more and
- * more of it, between what stays. */
-enum { SCRATCH_BYTES = 128 << 10 };
+ * more of it, between what stays and at the end of it. */
+enum { SCRATCH_BYTES = 128 << 10, SPARE_BYTES = 16 << 10 };
 
 /* Options that print something and end; false when there is more to do. */
 static bool print_and_leave(const struct options *options) {
@@ -31,6 +31,8 @@ static bool print_and_leave(const struct options *options) {
 int main(int argc, char **argv) {
     setlocale(LC_ALL, "");
     mallopt(M_MMAP_THRESHOLD, SCRATCH_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 2 * SPARE_BYTES);
+    mallopt(M_TOP_PAD, SPARE_BYTES);
     static struct options options; /* 70 kB */
     char why[300] = "";
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);

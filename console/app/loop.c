@@ -215,8 +215,7 @@ static bool open_everything(struct app *app) {
     fleet_init(&app->fleet, options->interval_ms, options->server_count,
                &options->access);
     class_table_init(&app->ui.classes);
-    app->nobody = brain_model("");
-    bool has_room = app->nobody != NULL;
+    bool has_room = true;
     if (options->replay != NULL) {
         app->replay = app->open = session_replay(options->replay, why, sizeof why);
         if (app->replay == NULL) {
@@ -230,12 +229,16 @@ static bool open_everything(struct app *app) {
     for (unsigned i = 0; i < options->server_count; i++) {
         has_room = has_room && fleet_add(&app->fleet, &options->servers[i]);
     }
+    app->open = app->fleet.count > 0 ? app->fleet.list[0] : app->open;
+    if (app->open == NULL) {
+        app->nobody = brain_model("");
+        has_room = has_room && app->nobody != NULL;
+    }
     if (!has_room) {
         fprintf(stderr, "slatetop: out of memory, or too many lists of servers\n");
         app->exit_code = EXIT_INTERNAL;
         return false;
     }
-    app->open = app->fleet.count > 0 ? app->fleet.list[0] : app->open;
     if (options->record != NULL && !session_record(app->open, options->record, why, sizeof why)) {
         fprintf(stderr, "slatetop: %s\n", why);
         app->exit_code = EXIT_OUTPUT;

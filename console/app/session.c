@@ -11,6 +11,9 @@
 
 enum { REPLAY_TAPE_BYTES = 256 << 20, REPLAY_TAPE_SAMPLES = 10000000 };
 
+/* Of a recording: 44 kB are too much for a stack frame. */
+static struct snapshot read_last;
+
 static struct session *create(const char *name, unsigned samples, size_t tape_bytes) {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
@@ -49,12 +52,11 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
     if (recording == NULL) {
         return NULL;
     }
-    static struct snapshot first;
     char problem[NOTE_BYTES] = "it is empty";
     int64_t wall_ms;
     unsigned bad_lines = 0;
     enum recording_result result;
-    while ((result = recording_next(recording, &first, &wall_ms, problem, sizeof problem)) ==
+    while ((result = recording_next(recording, &read_last, &wall_ms, problem, sizeof problem)) ==
            RECORDING_BAD_LINE) {
         bad_lines++;
     }
@@ -75,8 +77,8 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
     session->recording = recording;
     session->bad_lines = bad_lines;
     model_set_link(session->model, LINK_UP, "", (time_t)(wall_ms / 1000));
-    model_add(session->model, &first, (time_t)(wall_ms / 1000));
-    tape_add(session->tape, &first, wall_ms);
+    model_add(session->model, &read_last, (time_t)(wall_ms / 1000));
+    tape_add(session->tape, &read_last, wall_ms);
     return session;
 }
 
@@ -206,18 +208,17 @@ static uint64_t clock_now_ms(void) {
 }
 
 static void load_some(struct session *session) {
-    static struct snapshot snapshot;
     uint64_t until_ms = clock_now_ms() + LOAD_MS;
     while (session->recording != NULL && clock_now_ms() < until_ms) {
         char why[NOTE_BYTES];
         int64_t wall_ms;
         time_t wall = 0;
-        switch (recording_next(session->recording, &snapshot, &wall_ms, why, sizeof why)) {
+        switch (recording_next(session->recording, &read_last, &wall_ms, why, sizeof why)) {
         case RECORDING_SAMPLE:
             wall = (time_t)(wall_ms / 1000);
-            model_add(session->model, &snapshot, wall);
-            note_alarms(session, snapshot.at_ms, wall);
-            tape_add(session->tape, &snapshot, wall_ms);
+            model_add(session->model, &read_last, wall);
+            note_alarms(session, read_last.at_ms, wall);
+            tape_add(session->tape, &read_last, wall_ms);
             break;
         case RECORDING_BAD_LINE:
             session->bad_lines++;

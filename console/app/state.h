@@ -18,7 +18,7 @@ enum {
 struct app {
     const struct options *options;
     struct fleet fleet;
-    struct model *nobody; /* shown while there is no server */
+    struct model *nobody; /* shown while there is no server; NULL where one was there at once */
     struct session *replay; /* of a recording; NULL: the fleet is watched */
     struct session *open;   /* the server on the screen; NULL while a list is still looked up */
     struct timeline timeline;

@@ -105,12 +105,12 @@ uint64_t timeline_due_ms(const struct timeline *timeline) {
 }
 
 static bool feed(struct timeline *timeline, struct tape *tape, uint64_t index) {
-    static struct snapshot snapshot; /* 44 kB: too large for a stack frame */
+    const struct snapshot *snapshot;
     int64_t wall_ms;
     if (!tape_read(tape, index, &snapshot, &wall_ms)) {
         return false;
     }
-    model_add(timeline->moment, &snapshot, (time_t)(wall_ms / 1000));
+    model_add(timeline->moment, snapshot, (time_t)(wall_ms / 1000));
     timeline->moment_index = index;
     return true;
 }

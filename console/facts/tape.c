@@ -19,6 +19,9 @@ union frame {
     uint64_t word[WORDS];
 };
 
+/* On its way onto a tape or off it. 44 kB: too large for a stack frame. */
+static union frame passing;
+
 struct block {
     uint64_t first; /* index of its first sample */
     unsigned samples;
@@ -72,15 +75,6 @@ void tape_destroy(struct tape **tape) {
 
 /* ---- one sample: the time, then (words skipped, difference) pairs, then the words skipped at the
  * end ---- */
-
-/* Differences wrap, so small steps down are small numbers too. */
-static uint64_t zigzag(uint64_t difference) {
-    return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
-}
-
-static uint64_t unzigzag(uint64_t code) {
-    return code >> 1 ^ (code & 1 ? UINT64_MAX : 0);
-}
 
 static uint8_t *encode(uint8_t *at, const union frame *before, int64_t wall_before_ms,
                        const union frame *now, int64_t wall_ms) {
@@ -199,15 +193,13 @@ bool tape_add(struct tape *tape, const struct snapshot *snapshot, int64_t wall_m
     if (!make_room(tape, block->raw_bytes)) {
         return false;
     }
-    /* 44 kB: too large for a stack frame, and needed by one caller at a time */
-    static union frame now;
-    now.snapshot = *snapshot;
-    lean(&now.snapshot, 1);
+    passing.snapshot = *snapshot;
+    lean(&passing.snapshot, 1);
     uint8_t *from = tape->open + block->raw_bytes;
-    uint8_t *end = encode(from, &tape->newest, tape->newest_wall_ms, &now, wall_ms);
+    uint8_t *end = encode(from, &tape->newest, tape->newest_wall_ms, &passing, wall_ms);
     block->raw_bytes += (size_t)(end - from);
     block->samples++;
-    tape->newest = now;
+    tape->newest = passing;
     tape->newest_wall_ms = wall_ms;
     return true;
 }
@@ -258,14 +250,15 @@ static const uint8_t *plain_of(struct tape *tape, const struct block *block) {
         tape->plain_bytes = block->raw_bytes;
     }
     if (block->data == NULL ||
-        !tape_block_unpack(block->data, block->bytes, block->samples, WORDS, tape->plain)) {
+        !tape_block_unpack(block->data, block->samples, WORDS, tape->plain)) {
         return NULL;
     }
     tape->plain_first = block->first;
     return tape->plain;
 }
 
-bool tape_read(struct tape *tape, uint64_t index, struct snapshot *snapshot, int64_t *wall_ms) {
+bool tape_read(struct tape *tape, uint64_t index, const struct snapshot **snapshot,
+               int64_t *wall_ms) {
     const struct block *block = block_of(tape, index);
     const uint8_t *plain = block != NULL ? plain_of(tape, block) : NULL;
     if (plain == NULL) {
@@ -285,8 +278,9 @@ bool tape_read(struct tape *tape, uint64_t index, struct snapshot *snapshot, int
         tape->read_index++;
     }
     if (snapshot != NULL) {
-        *snapshot = tape->read.snapshot;
-        lean(snapshot, -1);
+        passing = tape->read;
+        lean(&passing.snapshot, -1);
+        *snapshot = &passing.snapshot;
     }
     *wall_ms = tape->read_wall_ms;
     return true;

@@ -3,7 +3,7 @@
  * A snapshot is plain data, so the tape keeps the words of it that changed since the one before, as
  * varints, and leaves out what follows from other words. TAPE_BLOCK_SAMPLES of them are a block
  * that starts from nothing; all blocks but the last are packed (tape_block.h). Forty classes that
- * all change take about 2.7 MB an hour. Beyond the limits of samples or bytes the oldest block
+ * all change take about 2.3 MB an hour. Beyond the limits of samples or bytes the oldest block
  * goes. Samples have indexes that never change: tape_first(), the oldest kept, up to but without
  * tape_end(). One thread. */
 #ifndef CONSOLE_FACTS_TAPE_H
@@ -26,9 +26,11 @@ bool tape_add(struct tape *tape, const struct snapshot *snapshot, int64_t wall_m
 uint64_t tape_first(const struct tape *tape);
 uint64_t tape_end(const struct tape *tape);
 
-/* Reads one sample, or only its time when snapshot is NULL; false when it isn't kept. Reading on
- * from the one read last costs one sample, anything else at most a block. */
-bool tape_read(struct tape *tape, uint64_t index, struct snapshot *snapshot, int64_t *wall_ms);
+/* Reads one sample, or only its time when snapshot is NULL; false when it isn't kept. The snapshot
+ * is valid until the next call for any tape. Reading on from the one read last costs one sample,
+ * anything else at most a block: about a millisecond. */
+bool tape_read(struct tape *tape, uint64_t index, const struct snapshot **snapshot,
+               int64_t *wall_ms);
 
 /* The last sample at or before a time of day, or the first one. Cost: one block. */
 uint64_t tape_find(struct tape *tape, int64_t wall_ms);

@@ -1,21 +1,45 @@
 #include "facts/tape_block.h"
 
+#include "facts/number_coder.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-/* The words that change within a block, ascending, and their differences: a row of `samples`
- * each. */
+/* The rows as columns: of each word its code in the first sample, and, where it changes after that,
+ * its codes in all others. */
 struct columns {
-    unsigned count;
-    unsigned *word;      /* owned */
-    uint64_t *difference; /* owned; the codes of the rows; 0: none */
+    unsigned words, samples;
+    uint64_t *first;      /* owned; by word; 0: nothing */
+    unsigned *place;      /* owned; by word: its row of `difference`; 0: it does not change */
+    unsigned count;       /* rows of `difference`; the times are row 0 */
+    uint64_t *difference; /* owned; a row of `samples` each; the first of each counts for times */
 };
 
+static bool columns_init(struct columns *columns, unsigned words, unsigned samples) {
+    *columns = (struct columns){.words = words, .samples = samples, .count = 1};
+    columns->first = calloc(words, sizeof *columns->first);
+    columns->place = calloc(words, sizeof *columns->place);
+    return columns->first != NULL && columns->place != NULL;
+}
+
+/* When all that change have their place. */
+static bool make_room(struct columns *columns) {
+    columns->difference =
+        calloc((size_t)columns->count * columns->samples, sizeof *columns->difference);
+    return columns->difference != NULL;
+}
+
 static void columns_fini(struct columns *columns) {
-    free(columns->word);
+    free(columns->first);
+    free(columns->place);
     free(columns->difference);
 }
+
+static uint64_t *row_of(const struct columns *columns, unsigned place) {
+    return columns->difference + (size_t)place * columns->samples;
+}
+
+/* ---- rows to columns ---- */
 
 /* The pair behind *at: false at the end of the sample. *word: the one before, then this one. */
 static bool next_pair(const uint8_t **at, unsigned *word, unsigned words, uint64_t *code) {
@@ -29,185 +53,194 @@ static bool next_pair(const uint8_t **at, unsigned *word, unsigned words, uint64
     return true;
 }
 
-static const uint8_t *skip_sample(const uint8_t *at, unsigned words) {
+static void find_those_that_change(struct columns *columns, const uint8_t *at) {
     uint64_t code;
-    at = get_varint(at, &code);
-    for (unsigned word = 0; next_pair(&at, &word, words, &code); word++) {
-        /* on to the end */
+    for (unsigned i = 0; i < columns->samples; i++) {
+        at = get_varint(at, &code);
+        for (unsigned word = 0; next_pair(&at, &word, columns->words, &code); word++) {
+            if (i == 0) {
+                columns->first[word] = code;
+            } else {
+                columns->place[word] = 1;
+            }
+        }
     }
-    return at;
+    for (unsigned word = 0; word < columns->words; word++) {
+        if (columns->place[word] != 0) {
+            columns->place[word] = columns->count++;
+        }
+    }
 }
 
-/* From the second sample on: the first differs from nothing, and stays a row. */
-static bool columns_read(struct columns *columns, const uint8_t *at, unsigned samples,
-                         unsigned words) {
+static void fill(struct columns *columns, const uint8_t *at) {
     uint64_t code;
-    unsigned *place = calloc(words, sizeof *place); /* of a word among the columns, and one */
-    const uint8_t *begin = at;
-    *columns = (struct columns){0};
-    for (unsigned i = 1; place != NULL && i < samples; i++) {
-        at = get_varint(at, &code);
-        for (unsigned word = 0; next_pair(&at, &word, words, &code); word++) {
-            columns->count += place[word] == 0;
-            place[word] = 1;
+    for (unsigned i = 0; i < columns->samples; i++) {
+        at = get_varint(at, &row_of(columns, 0)[i]);
+        for (unsigned word = 0; next_pair(&at, &word, columns->words, &code); word++) {
+            if (i > 0) {
+                row_of(columns, columns->place[word])[i] = code;
+            }
         }
     }
-    columns->word = malloc((columns->count + 1) * sizeof *columns->word);
-    columns->difference = calloc((size_t)columns->count * samples + 1, sizeof *columns->difference);
-    bool has_room = place != NULL && columns->word != NULL && columns->difference != NULL;
-    for (unsigned word = 0, count = 0; has_room && word < words; word++) {
-        if (place[word] != 0) {
-            columns->word[count] = word;
-            place[word] = ++count;
-        }
-    }
-    at = begin;
-    for (unsigned i = 1; has_room && i < samples; i++) {
-        at = get_varint(at, &code);
-        for (unsigned word = 0; next_pair(&at, &word, words, &code); word++) {
-            columns->difference[(size_t)(place[word] - 1) * samples + i] = code;
-        }
-    }
-    free(place);
-    return has_room;
 }
 
-static unsigned bytes_of(uint64_t value) {
-    unsigned bytes = 1;
-    while (bytes < 8 && value >> (8 * bytes) != 0) {
-        bytes++;
+/* ---- columns to rows ---- */
+
+static void put_rows(const struct columns *columns, uint8_t *at) {
+    for (unsigned i = 0; i < columns->samples; i++) {
+        unsigned next = 0; /* the word behind the last pair */
+        at = put_varint(at, row_of(columns, 0)[i]);
+        for (unsigned word = 0; word < columns->words; word++) {
+            unsigned place = columns->place[word];
+            uint64_t code = i == 0      ? columns->first[word]
+                            : place > 0 ? row_of(columns, place)[i]
+                                        : 0;
+            if (code != 0) {
+                at = put_varint(put_varint(at, word - next), code);
+                next = word + 1;
+            }
+        }
+        at = put_varint(at, columns->words - next);
     }
-    return bytes;
 }
 
-/* The word's distance from the column before, how many bytes a difference takes, then the bytes of
- * all differences, the lightest first. */
-static uint8_t *put_column(uint8_t *at, unsigned distance, const uint64_t *difference,
-                           unsigned samples) {
-    uint64_t all = 0;
+/* ---- columns in bits ---- */
+
+/* What is learned over all columns of a block. */
+struct learned {
+    struct odds_of_any skipped, first, typical, bits;
+    struct odds changes;
+};
+
+static void learned_init(struct learned *learned) {
+    odds_of_any_init(&learned->skipped);
+    odds_of_any_init(&learned->first);
+    odds_of_any_init(&learned->typical);
+    odds_of_any_init(&learned->bits);
+    learned->changes = (struct odds)ODDS_EVEN;
+}
+
+static int by_size(const void *a, const void *b) {
+    const int64_t *one = a, *other = b;
+    return (*one > *other) - (*one < *other);
+}
+
+/* Of the differences from the second on; what is rare does not move it. */
+static uint64_t median(const uint64_t *codes, unsigned samples, uint64_t *scratch) {
     for (unsigned i = 1; i < samples; i++) {
-        all |= difference[i];
+        scratch[i - 1] = unzigzag(codes[i]);
     }
-    at = put_varint(at, distance);
-    *at++ = (uint8_t)bytes_of(all);
-    for (unsigned byte = 0; byte < bytes_of(all); byte++) {
-        for (unsigned i = 1; i < samples; i++) {
-            *at++ = (uint8_t)(difference[i] >> (8 * byte));
-        }
-    }
-    return at;
+    qsort(scratch, samples - 1, sizeof *scratch, by_size);
+    return scratch[(samples - 1) / 2];
 }
 
-/* Deflated, behind the length of what it was. */
-static uint8_t *deflated(const uint8_t *plain, size_t bytes, size_t *packed_bytes) {
-    uLongf packed = compressBound(bytes);
-    uint32_t length = (uint32_t)bytes;
-    uint8_t *data = malloc(sizeof length + packed);
-    if (data == NULL || compress2(data + sizeof length, &packed, plain, bytes, 6) != Z_OK) {
-        free(data);
-        return NULL;
+/* The typical difference, the length of what lies furthest from it, and how far each does. */
+static void put_column(struct number_writer *writer, struct learned *learned,
+                       const uint64_t *codes, unsigned samples, uint64_t *scratch) {
+    uint64_t typical = median(codes, samples, scratch), all = 0;
+    for (unsigned i = 1; i < samples; i++) {
+        scratch[i] = zigzag(unzigzag(codes[i]) - typical);
+        all |= scratch[i];
     }
-    memcpy(data, &length, sizeof length);
-    *packed_bytes = sizeof length + packed;
-    uint8_t *exact = realloc(data, *packed_bytes);
-    return exact != NULL ? exact : data;
+    put_any(writer, &learned->typical, zigzag(typical));
+    put_any(writer, &learned->bits, number_bits(all));
+    if (all != 0) {
+        struct odds_of_few few;
+        odds_of_few_init(&few, number_bits(all));
+        for (unsigned i = 1; i < samples; i++) {
+            put_few(writer, &few, scratch[i]);
+        }
+    }
+}
+
+static void take_column(struct number_reader *reader, struct learned *learned, uint64_t *codes,
+                        unsigned samples) {
+    uint64_t typical = unzigzag(take_any(reader, &learned->typical));
+    unsigned bits = (unsigned)take_any(reader, &learned->bits);
+    struct odds_of_few few;
+    odds_of_few_init(&few, bits);
+    for (unsigned i = 1; i < samples; i++) {
+        uint64_t from_it = bits > 0 ? unzigzag(take_few(reader, &few)) : 0;
+        codes[i] = zigzag(typical + from_it);
+    }
+}
+
+/* How many words change; the times; then each word that has anything, and the end. */
+static void put_columns(struct number_writer *writer, const struct columns *columns,
+                        uint64_t *scratch) {
+    struct learned learned;
+    learned_init(&learned);
+    put_any(writer, &learned.skipped, columns->count);
+    put_any(writer, &learned.first, row_of(columns, 0)[0]);
+    put_column(writer, &learned, row_of(columns, 0), columns->samples, scratch);
+    unsigned next = 0;
+    for (unsigned word = 0; word < columns->words; word++) {
+        unsigned place = columns->place[word];
+        if (place == 0 && columns->first[word] == 0) {
+            continue;
+        }
+        put_any(writer, &learned.skipped, word - next);
+        next = word + 1;
+        put_any(writer, &learned.first, columns->first[word]);
+        put_bit(writer, &learned.changes, place > 0);
+        if (place > 0) {
+            put_column(writer, &learned, row_of(columns, place), columns->samples, scratch);
+        }
+    }
+    put_any(writer, &learned.skipped, columns->words - next);
+}
+
+/* False when out of memory. */
+static bool take_columns(struct number_reader *reader, struct columns *columns) {
+    struct learned learned;
+    learned_init(&learned);
+    columns->count = (unsigned)take_any(reader, &learned.skipped);
+    if (!make_room(columns)) {
+        return false;
+    }
+    row_of(columns, 0)[0] = take_any(reader, &learned.first);
+    take_column(reader, &learned, row_of(columns, 0), columns->samples);
+    unsigned word = 0, place = 1;
+    while ((word += (unsigned)take_any(reader, &learned.skipped)) < columns->words) {
+        columns->first[word] = take_any(reader, &learned.first);
+        if (take_bit(reader, &learned.changes)) {
+            take_column(reader, &learned, row_of(columns, place), columns->samples);
+            columns->place[word] = place++;
+        }
+        word++;
+    }
+    return true;
 }
 
 uint8_t *tape_block_pack(const uint8_t *rows, unsigned samples, unsigned words,
                          size_t *packed_bytes) {
     struct columns columns;
-    const uint8_t *second = skip_sample(rows, words), *at = second;
-    bool is_read = columns_read(&columns, second, samples, words);
-    size_t room = (size_t)(second - rows) + VARINT_MOST * (samples + 2) +
-                  columns.count * (VARINT_MOST + 1 + 8 * (size_t)samples);
-    uint8_t *plain = is_read ? malloc(room) : NULL, *data = NULL;
-    if (plain != NULL) {
-        memcpy(plain, rows, (size_t)(second - rows));
-        uint8_t *end = plain + (second - rows);
-        for (unsigned i = 1; i < samples; i++) {
-            uint64_t time;
-            get_varint(at, &time);
-            end = put_varint(end, time);
-            at = skip_sample(at, words);
+    uint64_t *scratch = calloc(samples, sizeof *scratch);
+    uint8_t *packed = NULL;
+    if (columns_init(&columns, words, samples) && scratch != NULL) {
+        find_those_that_change(&columns, rows);
+        if (make_room(&columns)) {
+            struct number_writer writer;
+            fill(&columns, rows);
+            number_writer_init(&writer);
+            put_columns(&writer, &columns, scratch);
+            packed = number_writer_end(&writer, packed_bytes);
         }
-        end = put_varint(end, columns.count);
-        for (unsigned i = 0; i < columns.count; i++) {
-            end = put_column(end, columns.word[i] - (i > 0 ? columns.word[i - 1] : 0),
-                             columns.difference + (size_t)i * samples, samples);
-        }
-        data = deflated(plain, (size_t)(end - plain), packed_bytes);
     }
-    free(plain);
+    free(scratch);
     columns_fini(&columns);
-    return data;
+    return packed;
 }
 
-/* ---- and back ---- */
-
-/* Where a column's bytes are. */
-struct column {
-    unsigned word, bytes;
-    const uint8_t *at;
-};
-
-static uint64_t difference_at(const struct column *column, unsigned sample, unsigned samples) {
-    uint64_t code = 0;
-    for (unsigned byte = 0; byte < column->bytes; byte++) {
-        code |= (uint64_t)column->at[byte * (samples - 1) + sample - 1] << (8 * byte);
+bool tape_block_unpack(const uint8_t *packed, unsigned samples, unsigned words, uint8_t *rows) {
+    struct columns columns;
+    struct number_reader reader;
+    bool is_whole = columns_init(&columns, words, samples);
+    number_reader_init(&reader, packed);
+    is_whole = is_whole && take_columns(&reader, &columns);
+    if (is_whole) {
+        put_rows(&columns, rows);
     }
-    return code;
-}
-
-static uint8_t *put_row(uint8_t *at, const struct column *columns, unsigned count, unsigned sample,
-                        unsigned samples, unsigned words) {
-    unsigned next = 0; /* the word behind the last pair */
-    for (unsigned i = 0; i < count; i++) {
-        uint64_t code = difference_at(&columns[i], sample, samples);
-        if (code != 0) {
-            at = put_varint(put_varint(at, columns[i].word - next), code);
-            next = columns[i].word + 1;
-        }
-    }
-    return put_varint(at, words - next);
-}
-
-static bool put_rows(const uint8_t *plain, unsigned samples, unsigned words, uint8_t *rows) {
-    const uint8_t *times = skip_sample(plain, words), *at = times;
-    uint64_t count, value;
-    for (unsigned i = 1; i < samples; i++) {
-        at = get_varint(at, &value);
-    }
-    at = get_varint(at, &count);
-    struct column *columns = malloc((count + 1) * sizeof *columns);
-    if (columns == NULL) {
-        return false;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        at = get_varint(at, &value);
-        unsigned before = i > 0 ? columns[i - 1].word : 0;
-        columns[i] = (struct column){(unsigned)value + before, at[0], at + 1};
-        at += 1 + (size_t)columns[i].bytes * (samples - 1);
-    }
-    memcpy(rows, plain, (size_t)(times - plain));
-    rows += times - plain;
-    for (unsigned i = 1; i < samples; i++) {
-        times = get_varint(times, &value);
-        rows = put_row(put_varint(rows, value), columns, (unsigned)count, i, samples, words);
-    }
-    free(columns);
-    return true;
-}
-
-bool tape_block_unpack(const uint8_t *packed, size_t packed_bytes, unsigned samples, unsigned words,
-                       uint8_t *rows) {
-    uint32_t length;
-    memcpy(&length, packed, sizeof length);
-    uLongf bytes = length;
-    uint8_t *plain = malloc(length);
-    bool is_whole = plain != NULL &&
-                    uncompress(plain, &bytes, packed + sizeof length,
-                               packed_bytes - sizeof length) == Z_OK &&
-                    put_rows(plain, samples, words, rows);
-    free(plain);
+    columns_fini(&columns);
     return is_whole;
 }

@@ -1,10 +1,11 @@
 /* A block of the tape, packed: its samples as they are added, row by row, turned into columns and
- * deflated, and back to the very same rows.
+ * coded (number_coder.h), and back to the very same rows.
  *
  * Rows: for each sample its time as a varint, then pairs of (words skipped, difference) as varints,
- * then the words skipped at the end; all relative to the sample before. In columns the differences
- * of one word stand together, their bytes apart by weight: those of a counter at a steady pace are
- * alike, so a busy hour takes a quarter less than its rows do. Pure functions. */
+ * then the words skipped at the end; all relative to the sample before, differences by zigzag. In
+ * columns the differences of one word stand together. Those of a counter at a steady pace lie
+ * around one value, so what is kept of each is its distance from that: a busy hour takes a quarter
+ * less than the same columns did when they were deflated. Pure functions. */
 #ifndef CONSOLE_FACTS_TAPE_BLOCK_H
 #define CONSOLE_FACTS_TAPE_BLOCK_H
 #include <stdbool.h>
@@ -31,11 +32,19 @@ static inline const uint8_t *get_varint(const uint8_t *at, uint64_t *value) {
     return at + 1;
 }
 
+/* Differences wrap, so small steps down are small numbers too. */
+static inline uint64_t zigzag(uint64_t difference) {
+    return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
+}
+
+static inline uint64_t unzigzag(uint64_t code) {
+    return code >> 1 ^ (code & 1 ? UINT64_MAX : 0);
+}
+
 /* Packs so many samples of `words` words each. The caller frees it; NULL when out of memory. */
 uint8_t *tape_block_pack(const uint8_t *rows, unsigned samples, unsigned words,
                          size_t *packed_bytes);
 
 /* Writes the rows as they were, as long as they were. False when out of memory. */
-bool tape_block_unpack(const uint8_t *packed, size_t packed_bytes, unsigned samples, unsigned words,
-                       uint8_t *rows);
+bool tape_block_unpack(const uint8_t *packed, unsigned samples, unsigned words, uint8_t *rows);
 #endif
