@@ -85,6 +85,8 @@ describe("what a policy is shown of an interval", function()
         local seven, three = shown({ missed = 300 })
         local more, less = policy_curve.page_gain(seven, 1), policy_curve.page_gain(seven, -1)
         assert.is_true(more > 0 and less < 0 and more < -less, ("%s %s"):format(more, less))
+        assert.near(575 * 0.1 * math.log(11 / 10), more, 1e-6)
+        assert.equal(125, policy_curve.page_gain(seven, 1000), "no more than its misses")
         assert.equal(0, policy_curve.page_gain(three, 1), "it fills no page that it has")
         assert.near(-seven.hits_per_s, policy_curve.page_gain(seven, -10), 1e-6)
         seven.curve = { { 5 << 20, 0.5 }, { 10 << 20, 0.8 }, { 20 << 20, 0.9 } }

@@ -1,11 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What pages are worth to a class: curves of its misses over the items, or the bytes, that it could hold. Pure.
+--- What pages are worth to a class: curves of its misses over the items, the pages or the bytes that it could hold.
+--- Pure.
 --
 -- It is built into slated with slate.base.policy_core, under whose rule it stands: what it uses is looked up once.
 local ipairs = ipairs
-local abs, exp, log, max = math.abs, math.exp, math.log, math.max
+local abs, exp, log, max, min = math.abs, math.exp, math.log, math.max, math.min
 
 local M = {}
+
+--- Hits grow with the logarithm of the pages: by such a share of a class's reads for each unit of the natural
+-- logarithm. slate.judge.predict says why.
+M.SLOPE = 0.1
 
 local PAGE_BYTES <const> = 1 << 20
 
@@ -59,20 +64,19 @@ local function ratio_at(curve, bytes)
 end
 
 --- How many hits a second a class of `after` would have more with so many pages more; a negative number of pages costs
--- hits. By the class's sampled curve where the host gave one, else by miss_curve, from what the class did between the
--- two snapshots.
+-- hits. By the class's sampled curve where the host gave one, else by the logarithm of the pages.
 function M.page_gain(class, pages)
-    local held, requests = class.total_pages, class.hits_per_s + class.misses_per_s
+    local held, hits, misses = class.total_pages, class.hits_per_s, class.misses_per_s
     pages = max(pages, -held)
-    if class.evicted_per_s == 0 and pages > 0 or requests == 0 then
+    if class.evicted_per_s == 0 and pages > 0 or hits + misses == 0 then
         return 0 -- it does not fill the pages it has
     elseif class.curve and #class.curve > 0 then
-        return requests * (ratio_at(class.curve, (held + pages) * PAGE_BYTES)
+        return (hits + misses) * (ratio_at(class.curve, (held + pages) * PAGE_BYTES)
             - ratio_at(class.curve, held * PAGE_BYTES))
+    elseif held + pages <= 0 then
+        return -hits
     end
-    local items = class.number * (held + pages) / max(held, 1)
-    local misses = M.miss_curve(requests, class.misses_per_s, class.number, class.victim_age_s)
-    return misses(class.number) - misses(items)
+    return max(-hits, min(misses, (hits + misses) * M.SLOPE * log((held + pages) / max(held, 1))))
 end
 
 return M

@@ -12,6 +12,7 @@
 -- predictions against what came on a server, `make bench-moves-reckoned` against what moves alone brought; the
 -- constants are from there.
 local core = require "slate.base.policy_core"
+local policy_curve = require "slate.base.policy_curve"
 local foresight = require "slate.facts.foresight"
 local recent = require "slate.judge.recent"
 local units = require "slate.base.units"
@@ -19,7 +20,7 @@ local units = require "slate.base.units"
 local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
-local SLOPE <const>, SLOPE_ERROR <const> = 0.1, 0.04 -- of classes of many kinds, and its standard error
+local SLOPE <const>, SLOPE_ERROR <const> = policy_curve.SLOPE, 0.04 -- of classes of many kinds, and its standard error
 local WHOLE_WEIGHT <const> = 0.5 -- of the whole cache's slope in what is expected of a class, where it is known
 local APART_RATIO <const>, APART <const> = 0.4, 0.02 -- how far classes are from that: so large a part of it, and more
 local LRU_SHARE <const>, LRU_ERROR <const> = 0.7, 0.06 -- other policies keep other items than a curve's, the LRU
