@@ -4,6 +4,7 @@
 
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require("slate.wire.client")
+local foresight = require("slate.facts.foresight")
 local geometry = require("slate.facts.geometry")
 local json = require("slate.base.json")
 local keydump = require("slate.wire.keydump")
@@ -130,6 +131,29 @@ describe("hostile input", function()
                 assert(math.type(size.bytes) == "integer" and math.type(size.items) == "integer", "a size is no number")
             end
             return sizes
+        end)
+    end)
+
+    it("as what samples tell gives figures that are whole", function()
+        local text = "STAT bytes 1000\nSTAT reads 700\nSTAT hit_ratio_x1 0.5\nSTAT hit_ratio_x2 0.6\n"
+            .. "STAT point:500 0.4\nSTAT point:1000 0.5\nSTAT policy lru\nSTAT windows 4\nSTAT why because\n"
+            .. "STAT lru:hit_ratio 0.5\nSTAT lru:difference +0.0000\nSTAT class:3:sieve:hit_ratio 0.4\n"
+            .. "STAT class:3:sieve:difference 0.1\nSTAT sieve:hit_ratio 0.6\nSTAT sieve:difference 0.1\n"
+            .. "STAT requests 9\nSTAT 1:key a\nSTAT 1:requests 5\nSTAT 1:error 1\n"
+            .. "STAT 99999999999999999999:key b\nSTAT 2:key c\nSTAT 2:requests 5\nSTAT 2:error 1\n"
+        survives("samples", text, function(damaged)
+            local lines = lines_of(damaged)
+            foresight.gain_at(foresight.parse_curve(lines), 2)
+            local totals, policies = foresight.parse_whatif(lines)
+            assert(totals.windows == nil or type(totals.windows) == "number")
+            for _, one in ipairs(policies) do
+                assert(one.hit_ratio + one.difference)
+            end
+            local requests, keys = foresight.parse_hotkeys(lines)
+            for _, one in ipairs(keys) do
+                assert(one.key and one.requests - one.error + requests)
+            end
+            return keys
         end)
     end)
 

@@ -21,6 +21,20 @@ function M.too_few(what)
     return ("too few reads were sampled %s: traffic brings more, unless sample_rate is 0"):format(what)
 end
 
+-- A figure; nil when it is none.
+local function number_of(name, text)
+    local value = stats.typed(name, text)
+    return type(value) == "number" and value or nil
+end
+
+-- What is no point is left out.
+local function add_point(points, at, text)
+    local ratio = number_of("", text)
+    if at and ratio then
+        points[#points + 1] = { at, ratio }
+    end
+end
+
 --- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio }, … } },
 -- both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
 function M.parse_curve(lines)
@@ -29,14 +43,25 @@ function M.parse_curve(lines)
         local name, text = stats.split(line)
         local bytes, factor = (name or ""):match("^point:(%d+)$"), (name or ""):match("^hit_ratio_x([%d.]+)$")
         if bytes then
-            curve.points[#curve.points + 1] = { math.tointeger(tonumber(bytes)), tonumber(text) }
+            add_point(curve.points, math.tointeger(tonumber(bytes)), text)
         elseif factor then
-            curve.sizes[#curve.sizes + 1] = { tonumber(factor), tonumber(text) }
+            add_point(curve.sizes, tonumber(factor), text)
         elseif name then
-            curve[name] = stats.typed(name, text)
+            curve[name] = number_of(name, text)
         end
     end
     return curve
+end
+
+local WORDS <const> = { policy = true, why = true, changed = true }
+
+-- Without those that are not told whole.
+local function whole(list)
+    local kept = {}
+    for _, one in ipairs(list) do
+        kept[#kept + 1] = one.hit_ratio and one.difference and one or nil
+    end
+    return kept
 end
 
 --- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads };
@@ -61,9 +86,9 @@ function M.parse_whatif(lines)
                 at[key] = { policy = policy }
                 list[#list + 1] = at[key]
             end
-            at[key][field] = tonumber(text)
+            at[key][field] = number_of(field, (text:gsub("^%+", "")))
         elseif name then
-            totals[name] = (name == "why" or name == "changed") and text or stats.typed(name, text)
+            totals[name] = WORDS[name] and text or number_of(name, text)
         end
     end
     -- The policy none is last: it hits well because it refuses what is new. Of equals the one that runs is first.
@@ -78,9 +103,11 @@ function M.parse_whatif(lines)
         end
         return a.policy < b.policy
     end
+    policies = whole(policies)
     table.sort(policies, best_first)
-    for _, list in pairs(classes) do
-        table.sort(list, best_first)
+    for id, list in pairs(classes) do
+        classes[id] = whole(list)
+        table.sort(classes[id], best_first)
     end
     return totals, policies, classes
 end
@@ -135,12 +162,25 @@ function M.gain_at(curve, times)
     if #points < 2 then
         points, unit = curve.points, curve.bytes
     end
-    if #points < 2 then
+    if #points < 2 or not unit then
         return nil
     end
     local here = M.between(points, unit)
     local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
     return M.between(points, unit * times) - here, error_at(curve, times) or chance
+end
+
+-- The keys that are told whole, in the server's order.
+local function in_order(keys)
+    local numbers, list = {}, {}
+    for number, one in pairs(keys) do
+        numbers[#numbers + 1] = one.key and one.requests and one.error and number or nil
+    end
+    table.sort(numbers)
+    for i, number in ipairs(numbers) do
+        list[i] = keys[number]
+    end
+    return list
 end
 
 --- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.
@@ -149,15 +189,15 @@ function M.parse_hotkeys(lines)
     for _, line in ipairs(lines) do
         local name, text = stats.split(line)
         local number, field = (name or ""):match("^(%d+):(%l+)$")
-        if number then
-            local i = math.tointeger(tonumber(number))
+        local i = math.tointeger(tonumber(number))
+        if i then
             keys[i] = keys[i] or {}
             keys[i][field] = field == "key" and text or math.tointeger(tonumber(text))
         elseif name == "requests" then
-            requests = math.tointeger(tonumber(text))
+            requests = math.tointeger(tonumber(text)) or 0
         end
     end
-    return requests, keys
+    return requests, in_order(keys)
 end
 
 --- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they
