@@ -134,10 +134,10 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     index_find(&p->index, key, look);
     if (it == NULL) {
         status = CACHE_MISS;
+    } else if (item_large(it) || item_value_bytes(it) == 0) {
+        status = CACHE_NOT_A_NUMBER; /* whatever the CAS: memcached looks in this order */
     } else if (cas_differs(a->compare, a->compare_cas, it)) {
         status = CACHE_EXISTS;
-    } else if (item_large(it)) {
-        status = CACHE_NOT_A_NUMBER;
     } else {
         uint32_t bytes = item_value_bytes(it);
         value_copy_locked(c, it, text);

@@ -30,9 +30,10 @@ static bool refuse(char *why, const char *what, const char *file) {
     return false;
 }
 
-/* A server asks nobody for the password of its key. */
-static int no_password(char *to, int room, int writes, void *arg) {
-    (void)to, (void)room, (void)writes, (void)arg;
+/* A server asks nobody for the password of its key; it notes in *asked that one is wanted. */
+static int no_password(char *to, int room, int writes, void *asked) {
+    (void)to, (void)room, (void)writes;
+    *(bool *)asked = true;
     return 0;
 }
 
@@ -78,7 +79,6 @@ static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct 
     SSL_CTX_set_app_data(ssl, facts);
     SSL_CTX_sess_set_new_cb(ssl, count_session);
     SSL_CTX_set_verify(ssl, verify_flags(config->verify_mode), NULL);
-    SSL_CTX_set_default_passwd_cb(ssl, no_password);
 }
 
 /* The server's own and those that vouch for it. */
@@ -88,11 +88,34 @@ static int chain_count(SSL_CTX *ssl) {
                                                                          : 1;
 }
 
+/* Where OpenSSL's own reason would not tell what to do. */
+static bool refuse_key(char *why, const char *file, const char *reason) {
+    snprintf(why, SERVER_TLS_WHY_BYTES, "Error loading the key : %s: %s", file, reason);
+    ERR_clear_error();
+    return false;
+}
+
+static bool load_key(SSL_CTX *ssl, const struct tls_config *config, char *why) {
+    bool asked = false;
+    bool is_named = config->key_file != NULL;
+    const char *file = is_named ? config->key_file : config->chain_file;
+    int format = is_named && config->key_is_der ? SSL_FILETYPE_ASN1 : SSL_FILETYPE_PEM;
+    SSL_CTX_set_default_passwd_cb(ssl, no_password);
+    SSL_CTX_set_default_passwd_cb_userdata(ssl, &asked);
+    bool loaded = SSL_CTX_use_PrivateKey_file(ssl, file, format) == 1;
+    SSL_CTX_set_default_passwd_cb(ssl, NULL);
+    SSL_CTX_set_default_passwd_cb_userdata(ssl, NULL);
+    if (!loaded && asked) {
+        return refuse_key(why, file, "it has a password, for which nobody can be asked");
+    }
+    if (!loaded && !is_named) {
+        return refuse_key(why, file, "no key in it can be read; -o ssl_key names the key's file");
+    }
+    return loaded || refuse(why, "Error loading the key", file);
+}
+
 /* The files, and whether they fit each other. */
 static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
-    const char *key = config->key_file != NULL ? config->key_file : config->chain_file;
-    int format =
-        config->key_file != NULL && config->key_is_der ? SSL_FILETYPE_ASN1 : SSL_FILETYPE_PEM;
     if (SSL_CTX_set_min_proto_version(ssl, version_number(config->min_version)) != 1) {
         return refuse(why, "Error setting the oldest version", config->min_version);
     }
@@ -108,8 +131,8 @@ static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
                  config->chain_file, chain_count(ssl), TLS_CHAIN_MOST);
         return false;
     }
-    if (SSL_CTX_use_PrivateKey_file(ssl, key, format) != 1) {
-        return refuse(why, "Error loading the key", key);
+    if (!load_key(ssl, config, why)) {
+        return false;
     }
     if (SSL_CTX_check_private_key(ssl) != 1) {
         return refuse(why, "Error validating the certificate", NULL);

@@ -110,6 +110,11 @@ describe("slated's command line", function()
         assert.truthy(one:log():find('"word" belongs to no option; it and the words like it are ignored', 1, true))
     end)
 
+    it("takes an empty list of -o, as memcached does: a script's variable that is empty", function()
+        local one = server.start({ args = { "-o", "", "-t", "2" } })
+        one:stop()
+    end)
+
     it("says what is missing when an option needs what is not there", function()
         for words, missing in pairs({ ["-Z"] = "certificate", ["-S -U 11211"] = "login",
             ["-e /dev/shm/x --store=heap"] = "--store=slab", ["-o ext_path=/x:1g"] = "flash",

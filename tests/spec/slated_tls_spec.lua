@@ -280,6 +280,22 @@ describe("slated with TLS", function()
         assert.truthy(why:find("Error loading the key : ", 1, true), why)
     end)
 
+    it("says of a key what it lacks: that it has a password, or that no file of a key is named", function()
+        assert(os.execute(("cd %s && openssl pkey -in one.key -aes128 -passout pass:secret -out locked.key 2>/dev/null")
+            :format(folder)))
+        for words, reason in pairs({
+            ["ssl_chain_cert=%s/one.pem,ssl_key=%s/locked.key"] =
+                "locked.key: it has a password, for which nobody can be asked",
+            ["ssl_chain_cert=%s/one.pem"] = "one.pem: no key in it can be read; -o ssl_key names the key's file",
+        }) do
+            local ok, why = pcall(server.start, {
+                transport = "tcp", tls = { verify = false }, args = { "-Z", "-o", (words:gsub("%%s", folder)) },
+            })
+            assert.is_false(ok)
+            assert.truthy(why:find(reason, 1, true), why)
+        end
+    end)
+
     it("takes the key out of the certificate's file when none is named, and a key in DER", function()
         assert(os.execute(("cat %s/one.pem %s/one.key >%s/both"):format(folder, folder, folder)))
         assert(os.execute(("cd %s && openssl ec -in one.key -outform DER -out one.der 2>/dev/null"):format(folder)))

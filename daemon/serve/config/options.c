@@ -141,6 +141,9 @@ static bool read_extended(struct settings *s, char *word, char *why) {
 
 static bool read_extended_list(struct settings *s, char *list, char *why) {
     char *word = list;
+    if (*list == '\0') {
+        return true; /* a start script's variable that is empty; memcached takes it, too */
+    }
     for (;;) {
         char *comma = strchr(word, ',');
         if (comma) {
