@@ -52,15 +52,20 @@ describe("every policy", function()
         assert.equal(0, code)
         local list = assert(dkjson.decode(out)).policies
         assert.equal(11, #list)
-        for _, one in ipairs(list) do
+        local names = {}
+        for i, one in ipairs(list) do
             assert.is_string(one.summary)
-            local report
-            code, report = ctl.run("policy test --json " .. one.name)
-            assert.equal(0, code, report)
-            report = dkjson.decode(report)
+            names[i] = one.name
+        end
+        -- Some at a time: each takes more than a second of processor time.
+        local failed, said, err = ctl.shell("printf '%s\\n' " .. table.concat(names, " ")
+            .. " | xargs -P 4 -I{} sh -c 'slatectl policy test --json {} >{}.json'")
+        assert.equal(0, failed, said .. err)
+        for _, name in ipairs(names) do
+            local report = assert(dkjson.decode(command.read_file(("%s/%s.json"):format(ctl.folder, name))), name)
             assert.same({}, report.remarks)
             assert.is_true(report.decisions > 50)
-            assert.is_true(#report.checks >= 4, one.name)
+            assert.is_true(#report.checks >= 4, name)
         end
         ctl.remove()
     end)
