@@ -272,9 +272,9 @@ bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
 bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/foresight $B/bench/flip && tests/bench/predictions $B
-bench-policies: ## what each mode of automove is worth under a dozen loads, in reckoned time (SEEDS, MODES=names, LOADS=names, TRACES=folder)
+bench-policies: ## what each mode of automove is worth under a dozen loads, in reckoned time (SEEDS, MODES=names, LOADS=names, FIT=1, TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
-	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(LOADS)
+	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)
 bench-moves: ## what predictions of page moves are worth, over moves under three loads (MOVES, WINDOW_S, LOADS=names)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/moves/run $B/bin
 bench-moves-reckoned: ## the same in reckoned time, each move beside a twin without it (SEEDS, MOVES, LOADS=names, ROWS=1, SETTLE_S)

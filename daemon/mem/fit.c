@@ -8,8 +8,10 @@ enum {
     ROUNDS = 6,
     STEP_LOOKS = 8192, /* at pairs of sizes, in a step: some 20 us */
 };
-/* pages that one more class must save, times all pages: its last one has free chunks */
-static const double saving_least = 4;
+/* Pages that one more class must save, times all pages: its last one has free chunks. Where sizes
+ * change, a page at most, for it keeps one when its sizes go out of use: with 4 a shift of working
+ * sets in 64 pages lost 2 points of hits by such pages. */
+static const double saving_least = 4, wary_saving_least = 64;
 /* of all pages, that classes may hold which need less than one */
 static const double minimums_most = 1.0 / 4;
 /* items that a class which needs less than its page keeps beyond its share */
@@ -311,7 +313,54 @@ struct fit_search {
     double                       total;   /* pages of the last row that reached the largest chunk */
     double                       chosen;  /* of `sizes`; below 0: none keeps to the limits */
     struct size_list             sizes;
+    bool                         fitted; /* what is left are rungs of the ladder */
 };
+
+/* --- rungs where there are no items --- */
+
+/* Sizes above `above_bytes` and below this have no items. */
+static uint32_t bare_end(const struct size_histogram *h, uint32_t above_bytes,
+                         uint32_t chunk_bytes) {
+    for (unsigned i = step_of(above_bytes); i <= step_of(chunk_bytes); i++) {
+        if (h->steps[i].items > 0 && h->steps[i].bytes_most > above_bytes) {
+            uint32_t least = i > 0 ? step_end(i - 1) + 1 : 1;
+            return least > above_bytes ? least : above_bytes;
+        }
+    }
+    return chunk_bytes;
+}
+
+/* The size in the middle of a hole, if a page holds another number of it; else 0. */
+static uint32_t middle_of(uint32_t from_bytes, uint32_t to_bytes, uint32_t unit_bytes) {
+    uint32_t middle = (uint32_t)sqrt((double)from_bytes * to_bytes) / unit_bytes + 1;
+    unsigned chunks = PAGE_BYTES / (middle * unit_bytes), least = PAGE_BYTES / to_bytes + 1;
+    uint32_t bytes = PAGE_BYTES / (chunks > least ? chunks : least) / unit_bytes * unit_bytes;
+    return bytes > from_bytes && bytes < to_bytes ? bytes : 0;
+}
+
+/* Adds a rung without items, which has no page and costs nothing, where neighbours are furthest
+ * apart. False: nowhere further than the factor, or there may be no more sizes. */
+static bool add_rung(struct fit_search *f) {
+    struct size_list *l = &f->sizes;
+    double widest = 0;
+    unsigned place = 0;
+    uint32_t rung = 0;
+    for (unsigned i = 1; i < l->count && l->count < f->limits.classes_most; i++) {
+        uint32_t from = l->bytes[i - 1], to = bare_end(f->h, from, l->bytes[i]);
+        uint32_t middle = middle_of(from, to, f->rules.unit_bytes);
+        if (middle != 0 && (double)to / from > widest &&
+            !is_rung(from, to, FIT_BARE_FACTOR, f->rules.unit_bytes)) {
+            widest = (double)to / from, place = i, rung = middle;
+        }
+    }
+    if (rung == 0) {
+        return false;
+    }
+    memmove(&l->bytes[place + 1], &l->bytes[place], (l->count - place) * sizeof *l->bytes);
+    l->bytes[place] = rung;
+    l->count++;
+    return true;
+}
 
 static void begin_round(struct fit_search *f) {
     fill_first_row(&f->t);
@@ -329,6 +378,10 @@ static void begin_ladder(struct fit_search *f) {
     begin_round(f);
 }
 
+static double least_saving(const struct fit_limits *l) {
+    return l->wary ? fmin(wary_saving_least / l->pages, 1) : saving_least / l->pages;
+}
+
 /* A row is full. Rows are added until they reach the largest chunk, and while they bring something
  * and keep to the limits. Returns whether another follows. */
 static bool judge_row(struct fit_search *f) {
@@ -338,7 +391,7 @@ static bool judge_row(struct fit_search *f) {
         struct size_list more;
         struct found found = trace(&f->t, f->classes, &more);
         if (found.used > f->limits.used_classes_most ||
-            (f->total - with) * f->limits.pages < saving_least) {
+            f->total - with < least_saving(&f->limits)) {
             return false;
         }
         f->total = with;
@@ -378,13 +431,17 @@ bool fit_step(struct fit_search *f) {
                                  f->column);
         return true;
     }
+    if (f->fitted) {
+        return add_rung(f);
+    }
     if (judge_row(f)) {
         begin_row(&f->t);
         f->classes++;
         f->column = 0;
-        return true;
+    } else {
+        f->fitted = !next_round(f);
     }
-    return next_round(f);
+    return true;
 }
 
 static void free_search(struct fit_search *f) {

@@ -22,7 +22,10 @@
 #include "mem/arena.h"
 #include "mem/geometry.h"
 
-#define FIT_LADDER_FACTOR 1.5 /* between neighbours, unless the limits are too narrow for it */
+/* Between neighbours, unless the limits are too narrow for it: where there are items, and where
+ * there are none yet. */
+#define FIT_LADDER_FACTOR 1.5
+#define FIT_BARE_FACTOR 1.25
 enum {
     FIT_CLASSES_MOST = 40, /* in which there are items, unless more are asked for */
     FIT_FINE_BYTES = 4096,
@@ -67,16 +70,20 @@ struct fit_limits {
     unsigned used_classes_most; /* of those in which there are items */
     /* classes that need less than one page have at most a quarter of them */
     uint32_t pages;
+    bool     wary; /* the items' sizes may change: classes that save little are left out */
 };
 /* The sizes that take the fewest pages when `limits->pages` pages are full of items like these,
- * counted in whole pages. Each size saves at least 4 pages divided by the number of all pages, or
- * belongs to the ladder: from rules->first_bytes or less up to the largest chunk, a size is at most
- * FIT_LADDER_FACTOR times the one before, rounded up to the unit. There is no size between two of
- * which a page holds n and n + 1 chunks.
+ * counted in whole pages. Each size saves at least 4 pages divided by the number of all pages, if
+ * limits->wary 64, or a page, for a class keeps one when its sizes go out of use; or it belongs to
+ * the ladder: from rules->first_bytes or less up to the largest chunk, a size is at most
+ * FIT_LADDER_FACTOR times the one before, rounded up to the unit. Where there are no items it is
+ * FIT_BARE_FACTOR, as far as the limits leave room: items of other sizes, which come when the load
+ * changes, then waste no more than in a table by that factor. There is no size between two of which
+ * a page holds n and n + 1 chunks.
  *
  * If these are more sizes than the limits allow, first those that only save pages are dropped one
  * by one, until only the ladder is left; then every second rung of the ladder, as often as needed.
- * False: out of memory. */
+ * The finer rungs are added last, the widest hole first. False: out of memory. */
 bool fit_sizes(const struct size_histogram *, const struct size_rules *, const struct fit_limits *,
                struct size_list *);
 

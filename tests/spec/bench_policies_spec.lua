@@ -5,6 +5,7 @@
 local GOAL_PAGES <const> = 60 -- of 64, for the class of the moment
 local GOAL_RACE_PCT <const> = 99
 local GOAL_SHIFT_PCT <const> = 65
+local GOAL_WORST_POINTS <const> = 1 -- of hits that a second may lose while chunk sizes change
 
 -- The exit status, the rows by load and mode, and all that was said.
 local function run(words)
@@ -13,10 +14,12 @@ local function run(words)
   local rows, said = {}, {}
   for row in pipe:lines() do
     said[#said + 1] = row
-    local load, mode, figure, _, _, _, _, _, _, refused =
-      row:match("^(%S+)%s+(%S+)" .. ("%s+([%d.]+)"):rep(8) .. "$")
+    local load, mode, figure, _, _, _, _, _, _, refused, last =
+      row:match("^(%S+)%s+(%S+)" .. ("%s+([%d.]+)"):rep(8) .. "(.*)$")
     if load then
-      rows[load .. " " .. mode] = { figure = tonumber(figure), refused = tonumber(refused) }
+      local changes, worst = last:match("^%s+([%d.]+)%s+(%-?[%d.]+)$")
+      rows[load .. " " .. mode] = { figure = tonumber(figure), refused = tonumber(refused),
+        changes = tonumber(changes), worst = tonumber(worst) }
     end
   end
   local _, _, status = pipe:close()
@@ -34,10 +37,13 @@ describe("tests/bench/policies", function()
     end
   end)
 
-  it("follows working sets whose sizes shift", function()
-    local status, rows, said = run("--seeds 1 --modes utility shift")
+  it("follows working sets whose sizes shift, also with chunk sizes that were fitted to the first", function()
+    local status, rows, said = run("--seeds 1 --modes utility --fit yes shift")
     assert.equal(0, status, said)
     assert.is_true(rows["shift utility"].figure >= GOAL_SHIFT_PCT, said)
+    assert.is_true(rows["shift utility+fit"].figure >= rows["shift utility"].figure, said)
+    assert.is_true(rows["shift utility+fit"].changes >= 1, said)
+    assert.is_true(rows["shift utility+fit"].worst >= -GOAL_WORST_POINTS, said)
   end)
 
   it("says the same each time", function()

@@ -324,7 +324,8 @@
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", true, 0, 0, "flag", \
       RUNTIME, TUNING, \
       "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page " \
-      "more; it looks as the memory fills, and each minute; unless it is asked for, off with -f, " \
+      "more, and their sizes are steady; it looks as the memory fills, each minute, and ten " \
+      "seconds after a look that found something; unless it is asked for, off with -f, " \
       "-n, slab_sizes, like_memcached, no_modern, slab_automove=off or no_slab_reassign") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \

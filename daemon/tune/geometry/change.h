@@ -23,6 +23,8 @@ struct geometry_change {
     struct refit           refit;
     struct geometry_plan   plan;
     struct size_list       was;   /* what `revert` goes back to; no sizes: nothing yet */
+    /* what the last look found worth a change; no sizes: nothing */
+    struct size_list       wished;
     struct size_histogram  sizes;
     enum geometry_state    state;
     /* turns from before the last change of the table may be under way */
@@ -62,9 +64,10 @@ struct geometry_outlook { /* what a change would bring */
 /* --- fit.c: which sizes would fit --- */
 /* What is wasted of the memory that items take. */
 double geometry_waste_pct(const struct size_histogram *, double taken_bytes);
-/* The sizes for the items that were measured last; classes_most as of an order. False: out of
- * memory. */
-bool geometry_fit(struct geometry_change *, unsigned classes_most, struct size_list *to);
+/* The sizes for the items that were measured last; classes_most as of an order; wary as of struct
+ * fit_limits. False: out of memory. */
+bool geometry_fit(struct geometry_change *, unsigned classes_most, bool wary,
+                  struct size_list *to);
 /* Whether there are class ids for both lists at once. */
 bool geometry_has_ids(const struct geometry_change *, const struct size_list *from,
                       const struct size_list *to);
@@ -73,7 +76,8 @@ void geometry_look_ahead(const struct geometry_change *, const struct size_list 
 double geometry_gain_pct(const struct geometry_outlook *); /* more items */
 /* Measures the items, notes what sizes fitted to them would gain, and with slab_geometry_auto
  * begins a change to these, if that is what an order would need to gain, and a page's worth of
- * items, and items fill half of the pages in use. For when no change is under way. */
+ * items, and items fill half of the pages in use, and the look before found sizes that are nearly
+ * as good. For when no change is under way. */
 void geometry_look(struct geometry_change *);
 
 /* --- facts.c: what it tells --- */

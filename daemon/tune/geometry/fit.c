@@ -12,7 +12,8 @@ static bool fit_some(void *search) {
     return fit_step(search);
 }
 
-bool geometry_fit(struct geometry_change *g, unsigned classes_most, struct size_list *to) {
+bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool wary,
+                  struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
     slab_rules(slab, &rules);
@@ -20,6 +21,7 @@ bool geometry_fit(struct geometry_change *g, unsigned classes_most, struct size_
         .classes_most = classes_most != 0 ? classes_most : slab->class_most,
         .used_classes_most = classes_most != 0 ? classes_most : FIT_CLASSES_MOST,
         .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
+        .wary = wary,
     };
     struct fit_search *search = fit_begin(&g->sizes, &rules, &limits);
     if (search == NULL) {
@@ -73,26 +75,44 @@ static bool is_evidence(const struct geometry_change *g) {
 
 /* A gain of less than a page is within the rounding of pages: the next look might say the
  * opposite. */
-static bool is_time(const struct geometry_change *g, const struct geometry_outlook *k) {
+static bool is_worth_it(const struct geometry_change *g, const struct geometry_outlook *k) {
     double gain_pct = geometry_gain_pct(k);
-    return atomic_load_explicit(&g->follow, memory_order_relaxed) && is_evidence(g) &&
-           gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
+    return is_evidence(g) && gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
+}
+
+/* What the look before found for its items still brings most of what can be had for those of now.
+ * While the sizes of what comes differ from look to look, a change would soon be out of date. */
+static bool is_steady(const struct geometry_change *g, const struct size_list *wished,
+                      const struct geometry_outlook *k) {
+    return wished->count > 0 &&
+           fit_items(&g->sizes, wished, k->pages) - k->items_before >=
+               (k->items_after - k->items_before) * GEOMETRY_STEADY_PCT / 100;
 }
 
 void geometry_look(struct geometry_change *g) {
     struct geometry_outlook outlook;
-    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, wished = g->wished, to;
+    g->wished.count = 0;
     geometry_measure(g);
     g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
-    if (g->sizes.items == 0 || !geometry_fit(g, 0, &to)) {
+    if (g->sizes.items == 0 || !geometry_fit(g, 0, true, &to)) {
         note_look(g, 0);
         return;
     }
     geometry_look_ahead(g, &from, &to, &outlook);
     note_look(g, geometry_gain_pct(&outlook));
-    if (is_time(g, &outlook) && geometry_has_ids(g, &from, &to)) {
+    if (!is_worth_it(g, &outlook) || !geometry_has_ids(g, &from, &to)) {
+        return;
+    }
+    g->wished = to;
+    if (!atomic_load_explicit(&g->follow, memory_order_relaxed)) {
+        return;
+    }
+    g->fit_look_us = geometry_now_us(g) + GEOMETRY_CONFIRM_US;
+    if (is_steady(g, &wished, &outlook)) {
         log_info("geometry: the items are of other sizes than the classes were fitted to");
         g->was = from;
+        g->wished.count = 0;
         geometry_begin(g, &from, &to, &outlook);
     }
 }

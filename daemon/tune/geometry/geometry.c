@@ -20,8 +20,10 @@ enum {
     /* over pages in use, before the next range is converted and they wait for the end */
     PASSES_IN_USE = 3,
     /* The first look comes when so many pages are in use, or this part of a smaller memory. */
-    FIRST_LOOK_PAGES = 8,
-    FIRST_LOOK_SHARE = 8,
+    FIRST_LOOK_PAGES = 4,
+    FIRST_LOOK_SHARE = 16,
+    /* emptied at least, while the pool has pages: a tenth of a processor */
+    FILLING_PAGES_A_SECOND = 64,
 };
 
 static void current_sizes(const struct geometry_change *g, struct size_list *now) {
@@ -168,8 +170,12 @@ static uint64_t pace_us(const struct geometry_change *g) {
              out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
     /* a page for each of many classes may be far over the limit */
     uint32_t pages = out > limit ? out : limit;
+    bool fills = arena_pages_free(a) > 0;
     double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 *
-                      (g->hasty || arena_pages_free(a) > 0 ? GEOMETRY_HASTE : 1);
+                      (g->hasty || fills ? GEOMETRY_HASTE : 1);
+    if (fills && a_second < FILLING_PAGES_A_SECOND) {
+        a_second = FILLING_PAGES_A_SECOND;
+    }
     return (uint64_t)((double)CLOCK_SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }
 

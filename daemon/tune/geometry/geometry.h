@@ -6,10 +6,12 @@
  *        page, pages of the retired class are emptied one by one -> its id is free
  *
  * Without an order it looks whether sizes fitted to the items of now would hold more; it tells
- * that, and with slab_geometry_auto does it. It looks each minute, when 8 pages are in use, or an
- * eighth of a smaller memory, and whenever that has doubled until the memory is full: the earlier
- * the sizes fit, the fewer pages have to be emptied, and while the pool has pages nothing is
- * evicted for it.
+ * that, and with slab_geometry_auto does it as soon as the items' sizes are steady: what the look
+ * before found still brings GEOMETRY_STEADY_PCT of what can be had. It looks each minute, ten
+ * seconds after a look that found something, when 4 pages are in use, or a sixteenth of a smaller
+ * memory, and whenever that has doubled until the memory is full: the earlier the sizes fit, the
+ * fewer pages have to be emptied, and while the pool has pages nothing is evicted for it. So items
+ * of steady sizes are fitted to at 8 pages, or an eighth.
  *
  * Pages are emptied at a pace: a share of all pages a second. They are emptied GEOMETRY_HASTE times
  * as fast while a new class evicts though old pages are left, for that would cost hits; and while
@@ -28,6 +30,8 @@
 
 enum {
     GEOMETRY_GAIN_LEAST_PCT = 2,   /* more items in all pages; what brings less is refused */
+    /* of the gain that can be had, what sizes found a look before must still bring */
+    GEOMETRY_STEADY_PCT = 75,
     GEOMETRY_RATE_PCT = 2,         /* of all pages a second, unless told otherwise */
     GEOMETRY_HASTE = 8,
     GEOMETRY_ANSWER_BYTES = 384 + 8 * GEOMETRY_SIZES_MAX, /* a prediction with all sizes */
@@ -36,6 +40,8 @@ enum {
 #define GEOMETRY_NEVER UINT64_MAX
 /* Time between two looks whether other sizes would fit better. */
 #define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000)
+/* And to the one that tells whether the sizes are steady. */
+#define GEOMETRY_CONFIRM_US ((uint64_t)10 * 1000 * 1000)
 
 enum geometry_verb {
     GEOMETRY_FACTOR,

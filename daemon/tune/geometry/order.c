@@ -83,7 +83,7 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
         }
         return true;
     case GEOMETRY_AUTO:
-        if (!geometry_fit(g, o->classes_most, to)) {
+        if (!geometry_fit(g, o->classes_most, false, to)) {
             answer(o, "SERVER_ERROR out of memory");
             return false;
         }

@@ -1,15 +1,18 @@
 #include "tune/geometry/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint32_t size_before(const struct size_list *l, unsigned place) {
     return place > 0 ? l->bytes[place - 1] : 0;
 }
 
+/* Ranges without items are first: nothing has to be emptied for them yet. */
 static double saving_of(const struct geometry_plan *p, unsigned place,
                         const struct size_histogram *h) {
     uint32_t above = size_before(&p->from, place), most = p->from.bytes[place];
-    return fit_memory(h, &p->from, above, most) - fit_memory(h, &p->to, above, most);
+    double takes = fit_memory(h, &p->from, above, most);
+    return takes > 0 ? takes - fit_memory(h, &p->to, above, most) : INFINITY;
 }
 
 void geometry_plan_make(struct geometry_plan *p, const struct size_list *from,

@@ -3,13 +3,14 @@
 --
 -- The same search with the same rules as slated's own (daemon/mem/fit.h says them): the sizes that take the fewest
 -- pages when all pages are full of such items, whole pages counted, and a ladder of coarser sizes around them, for
--- items that come later. Some tenths of a second for 60 classes.
+-- items that come later, finer where there are none yet. Some tenths of a second for 60 classes.
 local chunks = require "slate.facts.chunks"
 
 local M = {}
 
---- Neighbours are at most so many times as large, unless the limits are too narrow for it.
-M.LADDER_FACTOR = 1.5
+--- Neighbours are at most so many times as large, unless the limits are too narrow for it: where there are items, and
+-- where there are none yet.
+M.LADDER_FACTOR, M.BARE_FACTOR = 1.5, 1.25
 --- Classes in which there are items, unless more are asked for.
 M.CLASSES_MOST = 40
 
@@ -25,13 +26,13 @@ function M.cost(chunk_bytes)
 end
 
 -- The end of the step that a size is in: steps of 8 bytes up to 4 KiB, then 256 an octave. All sizes of a step are
--- counted as its largest that occurs.
+-- counted as its largest that occurs. Returns the step's width, too.
 local function step_of(bytes)
     local width, most = 8, FINE_BYTES
     while bytes > most do
         width, most = width * 2, most * 2
     end
-    return (bytes + width - 1) // width * width
+    return (bytes + width - 1) // width * width, width
 end
 
 -- Sizes in their steps: { bytes = the largest, items }, ascending.
@@ -190,6 +191,42 @@ local function settle(ends, limits, item_bytes)
     return taken and sizes
 end
 
+-- Sizes above one and below this have no items.
+local function bare_end(steps, above, chunk_bytes)
+    for _, step in ipairs(steps) do
+        if step.items > 0 and step.bytes > above then
+            local last, width = step_of(step.bytes)
+            return math.min(math.max(last - width + 1, above), chunk_bytes)
+        end
+    end
+    return chunk_bytes
+end
+
+-- The size in the middle of a hole below a size of the list, if a page holds another number of it; else nil.
+local function middle_of(from, to, size, rules)
+    local unit = rules.unit_bytes
+    local middle = (math.floor(math.sqrt(from * to)) // unit + 1) * unit
+    local bytes = PAGE_BYTES // math.max(PAGE_BYTES // middle, PAGE_BYTES // to + 1) // unit * unit
+    return bytes >= from + rules.step_bytes and bytes < to and bytes + rules.step_bytes <= size and bytes or nil
+end
+
+-- Adds a rung without items, which costs nothing, where neighbours are furthest apart. False: nowhere further than the
+-- factor.
+local function add_rung(sizes, steps, rules)
+    local widest, place, rung = 0, nil, nil
+    for i = 2, #sizes do
+        local from, to = sizes[i - 1], bare_end(steps, sizes[i - 1], sizes[i])
+        local middle = middle_of(from, to, sizes[i], rules)
+        if middle and to / from > widest and not is_rung(from, to, M.BARE_FACTOR, rules.unit_bytes) then
+            widest, place, rung = to / from, i, middle
+        end
+    end
+    if place then
+        table.insert(sizes, place, rung)
+    end
+    return place ~= nil
+end
+
 --- The sizes, ascending, the largest chunk last.
 -- parts: { bytes, items }, ascending. rules: least_bytes (of a chunk), first_bytes (the ladder begins here at the
 -- latest), most_bytes (the largest chunk), unit_bytes (sizes are multiples of it), step_bytes (the least between two).
@@ -203,6 +240,9 @@ function M.sizes(parts, rules, limits)
         set_ladder(ends, rules, factor)
         local sizes = settle(ends, limits, item_bytes)
         if sizes then
+            local steps = steps_of(parts)
+            while #sizes < limits.classes_most and add_rung(sizes, steps, rules) do
+            end
             return sizes
         elseif factor > rules.most_bytes then
             return { rules.most_bytes }

@@ -49,6 +49,7 @@ struct world {
     int64_t             shown_s;
     uint64_t            moved, looked;          /* by the mover, as of the last look */
     uint64_t            gets, hits, refused;    /* of phases that count; refused of all */
+    struct second       by_second[SECONDS_MAX]; /* of all phases */
     uint64_t            sets[SLAB_CLASSES_MAX]; /* of the phase */
     double              least_pages;
 };
@@ -126,6 +127,11 @@ static void get(struct world *w, const struct key *key, uint32_t value_bytes) {
     }
     w->gets += w->phase->counts;
     w->hits += hit && w->phase->counts;
+    if (w->now_ns / SECOND_NS < SECONDS_MAX) {
+        struct second *s = &w->by_second[w->now_ns / SECOND_NS];
+        s->gets++;
+        s->hits += hit;
+    }
 }
 
 static void serve(struct world *w, const struct key *key, bool stores, uint32_t value_bytes) {
@@ -285,14 +291,35 @@ static void *take(size_t bytes) {
     return memory;
 }
 
-bool world_play(const struct load *load, const char *mode, uint64_t seed, struct outcome *out) {
-    key_hash_seed(seed);
+static void tell(struct world *w, struct outcome *out) {
+    struct cache_facts facts;
+    struct tune_facts tuned;
+    struct geometry_facts sizes;
+    uint64_t seconds = w->now_ns / SECOND_NS;
+    cache_facts(w->side.cache, &facts);
+    tuner_facts(w->side.tuner, &tuned);
+    tuner_geometry(w->side.tuner, &sizes);
+    out->figure = figure(w);
+    out->changes = sizes.generation;
+    out->seconds = seconds < SECONDS_MAX ? (unsigned)seconds : SECONDS_MAX;
+    memcpy(out->by_second, w->by_second, sizeof out->by_second);
+    out->moves = tuned.pages_moved;
+    out->lost = tuned.evictions_by_move;
+    out->stolen = facts.counters.page_steals;
+    out->refused = w->refused;
+}
+
+bool world_play(const struct play *play, struct outcome *out) {
+    const struct load *load = play->load;
+    key_hash_seed(play->seed);
     struct world *w = take(sizeof *w);
-    *w = (struct world){.load = load, .random = rng_from(seed), .least_pages = LOAD_MEBIBYTES};
-    w->side = side_make(LOAD_MEBIBYTES, evict_find("s3fifo"), 0, false, false);
+    w->load = load;
+    w->random = rng_from(play->seed);
+    w->least_pages = LOAD_MEBIBYTES;
+    w->side = side_make(LOAD_MEBIBYTES, evict_find("s3fifo"), 0, false, play->fits_sizes);
     w->value_max = (uint32_t)cache_item_bytes_max(w->side.cache) - 1024;
     w->zeroes = take(w->value_max);
-    tuner_set_automove(w->side.tuner, mode);
+    tuner_set_automove(w->side.tuner, play->mode);
     *out = (struct outcome){0};
     bool played = true;
     for (unsigned round = 0; round == 0 || round < load->rounds; round++) {
@@ -300,15 +327,7 @@ bool world_play(const struct load *load, const char *mode, uint64_t seed, struct
             played = play_phase(w, &load->phases[i], out);
         }
     }
-    struct cache_facts facts;
-    struct tune_facts tuned;
-    cache_facts(w->side.cache, &facts);
-    tuner_facts(w->side.tuner, &tuned);
-    out->figure = figure(w);
-    out->moves = tuned.pages_moved;
-    out->lost = tuned.evictions_by_move;
-    out->stolen = facts.counters.page_steals;
-    out->refused = w->refused;
+    tell(w, out);
     show_time(w, 0);
     side_end(&w->side);
     free(w->zeroes);

@@ -9,8 +9,17 @@
 #include "loads.h"
 #include "side.h"
 
+enum { SECONDS_MAX = 256 };
+
+struct second {
+    uint64_t gets, hits;
+};
+
 struct outcome {
     double   figure;
+    uint64_t changes;    /* of the chunk sizes */
+    unsigned seconds;    /* that are over */
+    struct second by_second[SECONDS_MAX];
     uint64_t moves;      /* pages */
     uint64_t to_and_fro; /* of those: in phases that count, and no change of pages explains them */
     uint64_t lost;       /* live items that moves cost */
@@ -18,10 +27,17 @@ struct outcome {
     uint64_t refused;    /* sets */
 };
 
+struct play {
+    const struct load *load;
+    const char        *mode;      /* of automove */
+    bool               fits_sizes; /* the cache's chunk sizes are fitted by themselves */
+    uint64_t           seed;
+};
+
 /* Plays the load to a cache whose pages `mode` moves. Keys, their order and which of them are
  * sampled follow from the seed. False: a trace cannot be read, and it was said. Ends the program
  * when there is no memory. */
-bool world_play(const struct load *, const char *mode, uint64_t seed, struct outcome *);
+bool world_play(const struct play *, struct outcome *);
 
 /* Whether all traces of the load are there. */
 bool world_has_traces(const struct load *);

@@ -29,6 +29,17 @@ static unsigned holes(const struct size_list *l, const struct size_rules *r) {
     return n;
 }
 
+/* The same of those between which there are no items, and the factor that holds there; a step is 0.4 % wide. */
+static unsigned bare_holes(const struct size_histogram *h, const struct size_list *l, const struct size_rules *r) {
+    unsigned n = 0;
+    for (unsigned i = 1; i < l->count; i++) {
+        double most = ceil(l->bytes[i - 1] * FIT_BARE_FACTOR * 1.01 / r->unit_bytes) * r->unit_bytes;
+        n += !(fit_memory(h, l, l->bytes[i - 1], l->bytes[i]) > 0) && l->bytes[i] > most &&
+             PAGE_BYTES / l->bytes[i - 1] > PAGE_BYTES / l->bytes[i] + 1;
+    }
+    return n;
+}
+
 /* The least memory of all lists that have a ladder and no more sizes than that: each set of 16 chunk sizes is looked at. */
 static double best_of(const struct size_histogram *h, const struct size_rules *r) {
     double least = INFINITY;
@@ -146,7 +157,7 @@ static void fill_lumps(struct size_histogram *h, uint64_t *x) {
 }
 
 static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
-    unsigned gaps = 0, many = 0, dear = 0;
+    unsigned gaps = 0, bare = 0, many = 0, dear = 0;
     for (unsigned round = 0; round < 60; round++) {
         static struct size_histogram h;
         struct size_rules r = rules;
@@ -157,6 +168,7 @@ static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
         round % 5 == 0 ? fill_spread(&h, &x, 20000) : fill_lumps(&h, &x);
         fit(&h, &r, pages, &sizes);
         gaps += holes(&sizes, &r);
+        bare += sizes.count < r.count_most ? bare_holes(&h, &sizes, &r) : 0;
         many += sizes.count > r.count_most;
         for (unsigned i = 0; i < sizes.count; i++) {
             bool is_used = fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
@@ -167,6 +179,7 @@ static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
         dear += fit_items(&h, &sizes, pages) < fit_items(&h, &in_use, pages);
     }
     is(gaps, 0, "of sizes in lumps or spread, no neighbours are further apart than the ladder's factor");
+    is(bare, 0, "where there are no items, and may be more sizes, no further than its finer factor");
     is(many, 0, "and they are no more than there may be");
     is(dear, 0, "rungs without items cost no item");
 }
@@ -196,6 +209,26 @@ static void test_what_gives_way(uint64_t x) {
         used += fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
     }
     ok(used <= 30, "a limit of classes with items is kept to: %u", used);
+}
+
+/* In the search of one who expects other sizes, a class is worth a page at least. */
+static void test_the_wary_make_fewer_classes(void) {
+    static struct size_histogram h;
+    struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 64};
+    struct size_list sizes;
+    unsigned used[2] = {0, 0};
+    size_histogram_init(&h, 1);
+    for (unsigned i = 0; i < 100000; i++) {
+        size_histogram_add(&h, 150 + i % 150, rules.most_bytes);
+    }
+    for (unsigned wary = 0; wary < 2; wary++) {
+        limits.wary = wary;
+        fit_sizes(&h, &rules, &limits, &sizes);
+        for (unsigned i = 0; i < sizes.count; i++) {
+            used[wary] += fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
+        }
+    }
+    ok(used[1] > 1 && used[1] * 2 <= used[0], "sizes of 64 pages that may change have %u classes, not %u", used[1], used[0]);
 }
 
 /* The thread that looks for sizes has others wait for it no longer than a step takes. */
@@ -245,8 +278,11 @@ static void test_an_empty_cache_has_the_ladder_alone(void) {
     static struct size_histogram h;
     struct size_list sizes;
     size_histogram_init(&h, 1);
-    bool fits = fit(&h, &rules, 64, &sizes);
-    ok(fits && sizes.count < 24 && holes(&sizes, &rules) == 0, "without items there is the ladder: %u sizes", sizes.count);
+    struct size_rules few = rules, many = rules;
+    few.count_most = 24;
+    many.count_most = 63;
+    ok(fit(&h, &few, 64, &sizes) && holes(&sizes, &few) == 0, "without items there is the ladder: %u sizes", sizes.count);
+    ok(fit(&h, &many, 64, &sizes) && sizes.count < 50 && bare_holes(&h, &sizes, &many) == 0, "or the finer one: %u sizes", sizes.count);
 }
 
 static void test_what_unseen_sizes_waste(void) {
@@ -302,6 +338,7 @@ int main(void) {
     test_every_list_keeps_the_rules(seed);
     test_a_ladder_stays_around_the_fitted_sizes(seed);
     test_what_gives_way(seed);
+    test_the_wary_make_fewer_classes();
     test_a_search_takes_small_steps(seed);
     test_items_that_stay_alike_soon_want_no_other_sizes(seed);
     test_an_empty_cache_has_the_ladder_alone();

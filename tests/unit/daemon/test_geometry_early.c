@@ -32,9 +32,8 @@ static struct geometry_facts facts_of(struct rig *r) {
     return f;
 }
 
-static void test_the_first_look_comes_at_an_eighth(void) {
+static void test_sizes_are_fitted_when_two_looks_agree(void) {
     struct rig r;
-    struct cache_facts cf;
     unsigned wrong = 0;
     open_by_hand(&r, true);
     tend(&r, 1, 1); /* it looks when it is switched on, too */
@@ -42,15 +41,45 @@ static void test_the_first_look_comes_at_an_eighth(void) {
     tend(&r, 1, 3);
     is(facts_of(&r).generation, 0, "with a page in use nothing is fitted");
     fill(&r, 2 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
-    tend(&r, 20, 100);
+    tend(&r, 2, 3);
+    ok(facts_of(&r).auto_gain_pct > 5 && facts_of(&r).generation == 0,
+       "a look that finds %.1f %% more items changes nothing yet", facts_of(&r).auto_gain_pct);
+    fill(&r, 4 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
+    tend(&r, 3, 1);
     struct geometry_facts f = facts_of(&r);
-    cache_facts(r.c, &cf);
-    is(f.generation, 1, "with an eighth of the memory in use the sizes are fitted");
+    is(f.generation, 1, "the next does, with a quarter of the memory in use, as it finds the same");
+    tend(&r, 4, 100);
+    f = facts_of(&r);
     is(f.state, GEOMETRY_STEADY, "the change ends while the memory fills");
     ok(f.waste_now_pct < f.waste_before_pct - 5, "the waste falls from %.1f to %.1f %%",
        f.waste_before_pct, f.waste_now_pct);
-    is(check_values(&r, 2 * ITEMS_OF_A_PAGE, &wrong), 2 * ITEMS_OF_A_PAGE, "no item is lost");
+    is(check_values(&r, 4 * ITEMS_OF_A_PAGE, &wrong), 4 * ITEMS_OF_A_PAGE, "no item is lost");
     is(wrong, 0, "no value is wrong");
+    rig_close(&r);
+}
+
+static void test_the_second_look_comes_soon(void) {
+    struct rig r;
+    open_by_hand(&r, true);
+    fill(&r, 2 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
+    tend(&r, 2, 95);
+    is(facts_of(&r).generation, 0, "nine seconds after a first look nothing is fitted");
+    tend(&r, 12, 2);
+    is(facts_of(&r).generation, 1, "after ten it is, though the memory has not filled meanwhile");
+    rig_close(&r);
+}
+
+static void test_sizes_that_are_others_at_the_second_look_are_not_fitted(void) {
+    struct rig r;
+    open_by_hand(&r, true);
+    fill(&r, 2 * ITEMS_OF_A_PAGE, 650, 655);
+    tend(&r, 2, 3);
+    fill(&r, 4 * ITEMS_OF_A_PAGE, 770, 775); /* the same keys among them */
+    tend(&r, 3, 90);
+    struct geometry_facts f = facts_of(&r);
+    ok(f.generation == 0, "no change begins, though it would hold %.1f %% more", f.auto_gain_pct);
+    tend(&r, 12, 20);
+    is(facts_of(&r).generation, 1, "it does when two looks in turn find the same");
     rig_close(&r);
 }
 
@@ -68,10 +97,10 @@ static void test_each_doubling_is_a_look(void) {
     struct rig r;
     open_by_hand(&r, true);
     fill(&r, 2 * ITEMS_OF_A_PAGE, VALUE_LEAST, VALUE_MOST);
-    tend(&r, 2, 100);
+    tend(&r, 2, 120);
     is(facts_of(&r).generation, 1, "small items are fitted");
     fill(&r, 2 * ITEMS_OF_A_PAGE, 1220, 1240); /* the same keys, about four pages */
-    tend(&r, 20, 100);
+    tend(&r, 20, 120);
     is(facts_of(&r).generation, 2, "others are, in the same minute, when twice as much is in use");
     rig_close(&r);
 }
@@ -90,7 +119,9 @@ static void test_nothing_changes_where_it_is_off(void) {
 
 int main(void) {
     clock_start();
-    test_the_first_look_comes_at_an_eighth();
+    test_sizes_are_fitted_when_two_looks_agree();
+    test_the_second_look_comes_soon();
+    test_sizes_that_are_others_at_the_second_look_are_not_fitted();
     test_few_items_of_many_classes_tell_nothing();
     test_each_doubling_is_a_look();
     test_nothing_changes_where_it_is_off();
