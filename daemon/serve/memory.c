@@ -151,14 +151,15 @@ static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now
     return now_us - m->raise_us >= RAISE_AFTER_US;
 }
 
-/* Near the limit; and when items have less than was asked for while others have more than they say,
- * which mostly is memory that the allocator keeps. */
+/* Near the limit; when items have less than was asked for while others have more than they say,
+ * which mostly is memory that the allocator keeps; and while samples have given way, for what the
+ * allocator keeps of theirs would keep them from coming back. */
 static void trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
     uint64_t slack = slack_of(p->limit);
     bool near = p->resident + slack / 2 > p->limit,
          kept = memory_items_limit(p) < p->asked &&
                 beyond(p->resident, p->items) > p->counted + slack;
-    if ((near || kept) && now_us >= m->trim_us) {
+    if ((near || kept || m->asked_us != 0) && now_us >= m->trim_us) {
         m->trim_us = now_us + (near ? TRIM_EVERY_US : TRIM_CALM_US);
         add(&m->trims, malloc_trim(0) != 0 ? 1 : 0);
     }
