@@ -14,14 +14,17 @@ struct choices {
     const char *typed; /* what a choice must fit */
 };
 
-/* Adds the line "BEFORE NAME AFTER". */
+/* Adds the line "BEFORE NAME AFTER", unless it is longer than a line may be. */
 static void put(struct choices *choices, enum palette_fit fit, const char *before, const char *name,
                 const char *after, const char *help) {
     if (fit == FIT_NONE || choices->count == PALETTE_CHOICES) {
         return;
     }
     struct palette_choice *choice = &choices->list[choices->count];
-    snprintf(choice->line, sizeof choice->line, "%s%.80s%s", before, name, after);
+    int bytes = snprintf(choice->line, sizeof choice->line, "%s%.80s%s", before, name, after);
+    if (bytes < 0 || (size_t)bytes >= sizeof choice->line) {
+        return;
+    }
     snprintf(choice->help, sizeof choice->help, "%s", help);
     choice->fit = fit;
     choice->place = choices->count++;

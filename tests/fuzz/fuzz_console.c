@@ -56,12 +56,12 @@ static int file_of(const char *text, size_t n, char path[64]) {
 }
 
 static void check_tape(const struct snapshot *snapshot) {
-    static struct snapshot found;
+    const struct snapshot *found;
     int64_t wall_ms;
     struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 20);
     must(tape != NULL && tape_add(tape, snapshot, 5) && tape_add(tape, snapshot, 7), "a snapshot is taped");
     must(tape_read(tape, 1, &found, &wall_ms) && wall_ms == 7, "a sample is there");
-    must(memcmp(&found, snapshot, sizeof found) == 0, "a sample comes back as it went");
+    must(memcmp(found, snapshot, sizeof *found) == 0, "a sample comes back as it went");
     tape_destroy(&tape);
 }
 
