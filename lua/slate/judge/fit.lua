@@ -8,9 +8,10 @@ local chunks = require "slate.facts.chunks"
 
 local M = {}
 
---- Neighbours are at most so many times as large, unless the limits are too narrow for it: where there are items, and
--- where there are none yet.
-M.LADDER_FACTOR, M.BARE_FACTOR = 1.5, 1.25
+--- Neighbours are at most so many times as large, unless the limits are too narrow for it.
+M.LADDER_FACTOR = 1.5
+--- The same where there are no items yet.
+M.BARE_FACTOR = 1.25
 --- Classes in which there are items, unless more are asked for.
 M.CLASSES_MOST = 40
 

@@ -38,7 +38,10 @@ static enum outcome expected(const struct request *r, const struct entry *e, boo
     case OP_INCR:
     case OP_DECR:
     case OP_MA:
-        return !present ? r->vivifies ? STORED : NOT_FOUND : differs ? EXISTS : entry_number(e, &number) ? STORED : NOT_A_NUMBER;
+        if (!present) {
+            return r->vivifies ? STORED : NOT_FOUND;
+        }
+        return !entry_may_count(e) ? NOT_A_NUMBER : differs ? EXISTS : entry_number(e, &number) ? STORED : NOT_A_NUMBER;
     case OP_TOUCH:
     case OP_DELETE:
     case OP_MD: return present ? differs ? EXISTS : STORED : NOT_FOUND;

@@ -18,9 +18,11 @@ static unsigned digits_of(uint64_t n) {
     return digits;
 }
 
+bool entry_may_count(const struct entry *e) { return e->value_bytes > 0 && e->value_bytes <= NUMBER_VALUE_MOST; }
+
 bool entry_number(const struct entry *e, uint64_t *number) {
     const struct segment *first = &e->segments[0];
-    if (e->segment_count == 0 || first->kind != SEGMENT_NUMBER || e->value_bytes > NUMBER_VALUE_MOST) {
+    if (!entry_may_count(e) || first->kind != SEGMENT_NUMBER) {
         return false;
     }
     *number = first->number;

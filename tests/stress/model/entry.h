@@ -40,6 +40,8 @@ struct entry {
 enum { EXPTIME_LONG_S = 100 * 1000, EXPTIME_SHORT_S = 2 };
 struct lifetime lifetime_of(int32_t exptime, double sent_s, double heard_s);
 
+/* Whether a value may be counted in at all: one that is empty or a chain is no number, before its CAS is looked at. */
+bool entry_may_count(const struct entry *);
 /* The number in a value, as incr understands it; false: there is none. */
 bool entry_number(const struct entry *, uint64_t *number);
 bool entry_value_is(const struct entry *, const char *bytes, size_t n);
