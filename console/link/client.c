@@ -254,7 +254,8 @@ static void read_some(struct client *client, uint64_t now_ms) {
         client->has_spoken = true;
         client->in_bytes += (size_t)got;
         client->deadline_ms = now_ms + SILENCE_MS;
-    } else if (got == 0) {
+    } else if (got == 0 || (errno == ECONNRESET && !client->has_spoken)) {
+        /* a server that leaves our request unread resets the connection as it closes it */
         bool is_odd = !client->has_spoken && client->tls == NULL;
         go_down(client, now_ms, "%s closed the connection%s", client->address.text,
                 is_odd ? " before it answered: does it want tls://, or the binary protocol alone?"

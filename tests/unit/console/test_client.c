@@ -119,6 +119,18 @@ static void test_a_server_that_dies_is_noticed_and_found_again(void) {
     hang_up(&client);
 }
 
+static void test_a_server_that_reads_nothing_and_resets_gets_the_same_hint(void) {
+    struct client *client = connect_here();
+    client_send(client, "stats", REPLY_STATS, 1, clock_at);
+    client_flush(client, clock_at);
+    close(peer); /* what we asked is unread, so the connection is reset */
+    client_step(client, clock_at);
+    ok(client_state(client) == CLIENT_DOWN &&
+           strstr(client_note(client), "before it answered: does it want tls://") != NULL,
+       "noticed, and told what it may mean: %s", client_note(client));
+    client_destroy(&client);
+}
+
 static void test_a_silent_server_is_given_up(void) {
     struct client *client = connect_here();
     ok(client_due_ms(client) == UINT64_MAX, "nothing is due while nothing is asked");
@@ -291,6 +303,7 @@ int main(void) {
     test_replies_come_whole_and_in_order();
     test_a_refused_connection_is_tried_again_later_and_later();
     test_a_server_that_dies_is_noticed_and_found_again();
+    test_a_server_that_reads_nothing_and_resets_gets_the_same_hint();
     test_a_silent_server_is_given_up();
     test_garbage_ends_the_connection_with_a_reason();
     test_an_endless_reply_is_cut_off();
