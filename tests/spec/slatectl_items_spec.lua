@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl save and load: the items of a cache in a file, and into another cache, between slated and memcached.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local packets = require "support.binary"
 local command = require "support.command"
 local document = require "support.document"
 local server = require "support.server"
+local wire = require "support.wire"
 
 local VALUE_OF_LINES <const> = "flush_all\r\n# end 1 items 1 bytes\r\nms x 1\r\n"
 local HEAD <const> = '# slate-items 1 {"server":"elsewhere","time_s":1}\r\n'
+local GET <const>, SET <const>, DELETE <const> = "00", "01", "04"
 local FAR_S <const> = 2100000000 -- a moment in 2036
 
 local function store_samples(client)
@@ -66,7 +69,7 @@ describe("slatectl save", function()
             end,
             close = function() end,
         }
-        local spool <close>, count = assert(require("slate.act.save_items").walk(busy, nil, 1))
+        local spool <close>, count = assert(require("slate.act.save_items").walk(busy, nil, 1, true))
         assert.equal(1, count)
         assert.equal("key", spool:read("l"))
     end)
@@ -82,7 +85,7 @@ describe("slatectl save", function()
             end,
             close = function() end,
         }
-        local spool, message, code = require("slate.act.save_items").walk(endless, nil, 10)
+        local spool, message, code = require("slate.act.save_items").walk(endless, nil, 10, true)
         assert.is_nil(spool)
         assert.truthy(message:find("many times what the server holds", 1, true))
         assert.equal("protocol", code)
@@ -294,6 +297,13 @@ for _, kind in ipairs(server.all()) do
             assert.equal(74, code, err)
         end)
 
+        it("tells that it cannot keep the keys, be they ever so few", function()
+            local code, _, err = ctl.shell("{ trap '' XFSZ; ulimit -f 0; slatectl save - --prefix many-19; "
+                .. "echo $? >&2; } 2>&1 >/dev/null | cat >&2")
+            assert.equal(0, code)
+            assert.truthy(err:find("cannot keep the keys: File too large\n74\n", 1, true), err)
+        end)
+
         it("writes whole files when two save into one", function()
             -- A memcached walks for one at a time, and the other may be told so.
             local code, _, err = ctl.shell("slatectl save same.items & slatectl save same.items; "
@@ -317,6 +327,33 @@ for _, kind in ipairs(server.all()) do
                 assert(client:send("delete " .. key .. "\r\n"))
                 assert.equal("DELETED", client:line())
             end
+        end)
+
+        it("saves keys that only packets hold: with ends of lines, and with what ends a dump", function()
+            local keys = { "x\nEN\ny", "x\r\nEN\r\n", "x\r\nEND\r\ny", "x\r\nmg plain\r\ny", "two words", "EN", "END" }
+            local too_long = ("k"):rep(200) .. "\n"
+            local function ask(address, opcode, key, more)
+                local name = key:gsub(".", function(byte) return ("\\x%02x"):format(byte:byte()) end)
+                local one = packets.client(wire.connect(address))
+                local said = one:ask({ ("%s key=%s%s"):format(opcode, name, more or "") })
+                one:close()
+                return said[1]
+            end
+            finally(function()
+                for _, key in ipairs({ too_long, table.unpack(keys) }) do
+                    ask(from.address, DELETE, key)
+                end
+            end)
+            for _, key in ipairs({ too_long, table.unpack(keys) }) do
+                assert.matches("status=00", ask(from.address, SET, key, " extras=0000000000000000 value=v"), key)
+            end
+            local saved = document((ctl.succeed("save odd.items --json")))
+            assert.same({ 2008 + #keys, 0, 1 }, { saved.items, saved.gone, saved.unaskable })
+            ctl.succeed("load odd.items --server " .. to.address)
+            for _, key in ipairs(keys) do
+                assert.matches("status=00.* value=v$", ask(to.address, GET, key), key)
+            end
+            holds_samples(target)
         end)
 
         it("refuses to store for a client that only reads, and a pace that is none", function()

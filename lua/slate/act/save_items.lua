@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Reads all items of a server, slated or memcached, while it serves.
 --
--- The keys come first, from one walk of the crawler (`mgdump`; `metadump` of an older memcached), and wait in a
--- temporary file: so the walk ends soon, and memory does not grow with the cache. Then the values are read in batches,
--- by `mg` with `u`, which leaves an item's place in its queue and its marks as they were. Items come as the server's
--- queues have them, the next victims first: stored again in this order they make the same queues.
+-- The keys come first, from one walk of the crawler, and wait in a temporary file: so the walk ends soon, and memory
+-- does not grow with the cache. Then the values are read in batches, by `mg` with `u`, which leaves an item's place in
+-- its queue and its marks as they were. Items come as the server's queues have them, the next victims first: stored
+-- again in this order they make the same queues.
+--
+-- slated is walked by `mgdump`. memcached's writes keys of the binary protocol as they are, and one may hold a line's
+-- end, or a line that looks like the end of the dump; its `metadump` escapes them.
 --
 -- What changes meanwhile is read as it is when its turn comes. An item that went is counted. A stale one is left out;
 -- when the read won the right to renew it, that is given back: the item is marked stale once more.
@@ -18,7 +21,8 @@ local requests = require "slate.wire.request"
 local M = {}
 
 local BATCH <const> = 64 -- items asked for at once: enough to make the round trip nothing
-local READ_FLAGS <const> = { "u", "k", "f", "t", "c", "v" }
+-- Not the key (`k`): memcached writes one of the binary protocol as it is.
+local READ_FLAGS <const> = { "u", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
 local BUSY_PAUSE_S <const>, BUSY_MOST_S <const> = 0.05, 60
 -- A cache may fill while it is walked.
@@ -62,11 +66,18 @@ local function spool_keys(client, command, key_of, prefix, spool, most)
     if seen > most then
         return nil, ("the walk over the keys did not end after %d keys, many times what the "
             .. "server holds"):format(most), "protocol"
-    elseif problem then
+    end
+    if not problem and ended then -- what was held back until now
+        problem = select(2, spool:flush())
+    end
+    if problem then
         return nil, "cannot keep the keys: " .. problem, "file"
     end
     return ended and count, message, code
 end
+
+local MGDUMP <const> = { command = "lru_crawler mgdump all", key_of = of_mgdump }
+local METADUMP <const> = { command = "lru_crawler metadump all", key_of = of_metadump }
 
 -- A memcached walks for one at a time: for another who saves, or for itself, and is busy meanwhile. Then it has written
 -- nothing. Asks again while that lasts, up to a bound.
@@ -81,30 +92,27 @@ local function when_free(walk)
     end
 end
 
---- Walks the keys of a server into a temporary file, a line each as `mgdump` has them: `KEY` or `BASE64 b`.
+--- Walks the keys of a server into a temporary file, a line each as slated's `mgdump` has them: `KEY` or `BASE64 b`.
 -- @tparam Client client it is closed afterwards
 -- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
 -- @tparam integer items how many the server says it holds: a walk far beyond that is broken off
+-- @tparam boolean is_slated
 -- @treturn[1] file to read from its beginning
 -- @treturn[1] integer how many keys
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
-function M.walk(client, prefix, items)
+function M.walk(client, prefix, items, is_slated)
     local spool <const> = io.tmpfile()
     if not spool then
         client:close()
         return nil, "no temporary file can be made for the keys", "file"
     end
     local most = items * MOST_TIMES + MOST_BESIDE
+    local dump = is_slated and MGDUMP or METADUMP
     local count, message, code = when_free(function()
-        return spool_keys(client, "lru_crawler mgdump all", of_mgdump, prefix, spool, most)
+        return spool_keys(client, dump.command, dump.key_of, prefix, spool, most)
     end)
-    if not count and code == "unsupported" then
-        count, message, code = when_free(function()
-            return spool_keys(client, "lru_crawler metadump all", of_metadump, prefix, spool, most)
-        end)
-    end
     client:close()
     if not count then
         spool:close()
@@ -114,7 +122,7 @@ function M.walk(client, prefix, items)
     return spool, count
 end
 
-local function next_batch(spool)
+local function next_batch(spool, tally)
     local batch, text = {}, {}
     while #batch < BATCH do
         local line = spool:read("l")
@@ -130,6 +138,8 @@ local function next_batch(spool)
         if made then
             batch[#batch + 1] = { key = key, is_binary = binary == " b", request = made }
             text[#text + 1] = requests.text(made)
+        else -- no server takes it in text: in base64 it is too long
+            tally.unaskable = tally.unaskable + 1
         end
     end
     return batch, table.concat(text)
@@ -220,13 +230,14 @@ end
 --- Reads the items of walked keys and hands each to `on_item`, which returns true, or nil, message, code.
 -- @tparam Client client
 -- @tparam file spool from `walk`
--- @tparam table tally `gone` and `stale` are counted up, `read` tells how many keys were asked for
+-- @tparam table tally `gone`, `stale` and `unaskable` (keys that no request can hold) are counted up, `read` tells how
+-- many keys were asked for
 -- @tparam function on_item gets an item as slate.wire.items_file writes it, and takes its value before it returns
 -- @tparam function between is called after each batch
 -- @treturn boolean true, or nil, message, code
 function M.read(client, spool, tally, on_item, between)
     while true do
-        local batch, text = next_batch(spool)
+        local batch, text = next_batch(spool, tally)
         if #batch == 0 then
             return true
         end

@@ -24,6 +24,9 @@ local function summary(writer, tally)
     if tally.stale > 0 then
         left[#left + 1] = units.count(tally.stale) .. " stale left out"
     end
+    if tally.unaskable > 0 then
+        left[#left + 1] = units.count(tally.unaskable) .. " left out whose keys are too long in base64"
+    end
     return ("%s, %s of values%s"):format(units.plural(writer.items, "item"), units.bytes(writer.value_bytes),
         #left > 0 and "; " .. table.concat(left, ", ") or "")
 end
@@ -40,7 +43,8 @@ local function walk(context, parsed)
         return nil, message, code
     end
     local items = require("slate.facts.stats").flat(lines).curr_items
-    return save_items.walk(client, parsed.prefix, math.type(items) == "integer" and items or 0)
+    return save_items.walk(client, parsed.prefix, math.type(items) == "integer" and items or 0,
+        context.who.slated ~= nil)
 end
 
 local function write_all(context, parsed, client, out, tally)
@@ -84,7 +88,7 @@ function M.run(context, parsed)
     if not out then
         return nil, problem, out_code
     end
-    local tally = { gone = 0, stale = 0, read = 0 }
+    local tally = { gone = 0, stale = 0, unaskable = 0, read = 0 }
     local writer
     writer, message, code = write_all(context, parsed, client, out, tally)
     client:close()
@@ -94,7 +98,7 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/save/1", {
             server = context.server.name, file = parsed.file, items = writer.items, value_bytes = writer.value_bytes,
-            gone = tally.gone, stale = tally.stale,
+            gone = tally.gone, stale = tally.stale, unaskable = tally.unaskable,
         })
     else
         context:say(("saved %s"):format(summary(writer, tally)))
