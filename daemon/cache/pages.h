@@ -132,8 +132,8 @@ bool cache_page_emptied(const struct page_take *);
 void cache_page_hand_over(const struct page_take *, unsigned to_class);
 void cache_page_put_back(const struct page_take *);
 
-/* --- sets that help: while a move is under way, stores into the class that receives, which find
- * nothing free there, empty pages of the one that gives, and hand them over --- */
+/* --- sets that help: stores into the class that receives, which find nothing free there, empty
+ * pages of the one that gives, and hand them over --- */
 enum { CACHE_HELP_PAGES = 8 }; /* under way at a time */
 struct cache_helped {
     uint32_t pages; /* that sets emptied */
@@ -141,20 +141,22 @@ struct cache_helped {
     uint64_t rescued, chunks_rescued, evicted, expired;
 };
 /* From now on they may begin up to so many pages, the ones of least value, but not the giver's last
- * one, and none while the giver itself is hungry. One pair of classes at a time; from the mover's
- * thread, as what follows. */
-void     cache_help_begin(struct cache *, unsigned from, unsigned to, uint32_t pages);
+ * one, and none while the giver itself is hungry. They go on until cache_help_end, or until this is
+ * called for another pair of classes. From the mover's thread, as what follows. */
+void     cache_help_begin(struct cache_thread *, unsigned from, unsigned to, uint32_t pages);
 struct cache_help_state {
-    uint32_t pages;     /* that sets emptied since */
+    bool     open;      /* they may begin pages, or go on with some */
+    uint32_t pages;     /* that sets emptied, and nobody has counted yet */
     uint32_t left;      /* that may still be begun */
     uint32_t under_way;
     uint64_t bytes;     /* that sets went over, ever */
 };
 struct cache_help_state cache_help_state(const struct cache *);
-/* They begin none any more. Returns how many pages they had begun and not emptied: those are the
- * caller's to empty and hand over, or to put back. Waits for a set that works on one. */
-unsigned cache_help_end(struct cache_thread *, struct page_take taken[CACHE_HELP_PAGES],
-                        struct cache_helped *);
+/* What sets have done since the last count. */
+struct cache_helped cache_help_count(struct cache *);
+/* They begin none any more, and those that they have not emptied go back. Waits for a set that
+ * works on one. */
+void     cache_help_end(struct cache_thread *);
 
 /* An emptied page changes hands once all turns have ended that were under way when it was found
  * empty. Nobody need wait for that: a page that is left here is handed over by a set of its class

@@ -46,7 +46,6 @@ enum helped_state {
     HELPED_NONE,
     HELPED_EMPTYING,
     HELPED_EMPTIED, /* and turns have to end */
-    HELPED_IN_USE,  /* something in it was in use at each pass */
 };
 
 /* One such page; all but `held` belongs to the thread that set it. */
@@ -62,7 +61,7 @@ struct help {
     _Atomic uint32_t pair; /* whose pages go to whom, by help_pair; 0: sets are to do nothing */
     _Atomic uint32_t left; /* pages that sets may begin yet */
     _Atomic uint32_t waiting; /* emptied pages that wait for turns to end */
-    /* by sets, since cache_help_begin */
+    /* by sets; what the mover has counted is taken out, but for bytes_passed */
     _Atomic uint64_t pages, bytes_passed, rescued, chunks_rescued, evicted, expired;
     _Atomic bool     picking; /* what follows belongs to the thread that set it */
     unsigned         picked_from, pick_at, pick_count;

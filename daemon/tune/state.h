@@ -94,6 +94,7 @@ struct tuner {
     uint64_t           limit_rest_us;
     /* when the window ends, when ages were read, when to look again */
     uint64_t           window_us, ages_us, hunger_rest_us;
+    uint64_t           help_bytes, help_until_us; /* what sets had done at the last look */
 };
 
 /* --- wake.c --- */

@@ -19,7 +19,11 @@
 
 /* shorter than a worker's: what this thread does itself is soon done, and is due when workers
  * are busy */
-enum { SLICE_US = 100, TURNS_LOOK_US = 1000 /* at emptied pages that wait for turns */ };
+enum {
+    SLICE_US = 100,
+    TURNS_LOOK_US = 1000, /* at emptied pages that wait for turns */
+    HELP_IDLE_US = 20 * 1000, /* sets that did nothing for so long need no more pages */
+};
 
 /* --- crawling --- */
 
@@ -129,6 +133,23 @@ bool tuner_rest(struct tuner *t, uint64_t most_us) {
 
 void tuner_go_on(struct tuner *t) { rest_end(&t->rest); }
 
+/* Sets go on with a decision as long as they need pages. Returns when to look again. */
+static uint64_t tend_help(struct tuner *t) {
+    struct cache_help_state h = cache_help_state(t->cache);
+    uint64_t now_us = clock_mono_us();
+    if (!h.open) {
+        return UINT64_MAX;
+    }
+    if (h.bytes != t->help_bytes) {
+        t->help_bytes = h.bytes;
+        t->help_until_us = now_us + HELP_IDLE_US;
+    } else if (now_us >= t->help_until_us) {
+        cache_help_end(t->ct);
+        return UINT64_MAX;
+    }
+    return t->help_until_us;
+}
+
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
     slice_ask(SLICE_US);
@@ -137,6 +158,7 @@ static void *tuner_main(void *arg) {
     }
     for (;;) {
         if (rest_is_asked(&t->rest)) {
+            cache_help_end(t->ct);
             cache_help_settle(t->ct, EMPTY_PATIENCE_US);
             geometry_give_back(t->geometry);
             rest_until_end(&t->rest);
@@ -150,6 +172,7 @@ static void *tuner_main(void *arg) {
         tuner_serve_request(t);
         bool giving = tuner_give_whole(t), shrinking = tuner_shrink(t);
         decide(t);
+        uint64_t help_us = tend_help(t);
         uint64_t geometry_us = geometry_tend(t->geometry), samples_us = whatif_tend(t->whatif);
         bool crawling = tend_crawler(t);
         uint64_t sweep_us = sweeper_tend(&t->sweeper, clock_mono_us());
@@ -169,11 +192,13 @@ static void *tuner_main(void *arg) {
         if (t->hunger_rest_us > now_us) {
             rest_us = earlier(rest_us, t->hunger_rest_us - now_us);
         }
+        rest_us = earlier(rest_us, until(help_us, clock_mono_us()));
         if (cache_help_hand_over(t->ct) > 0) {
             rest_us = earlier(rest_us, TURNS_LOOK_US);
         }
         wait_us(t, rest_us);
     }
+    cache_help_end(t->ct);
     cache_help_settle(t->ct, EMPTY_PATIENCE_US);
     event_thread_end();
     return NULL;

@@ -281,27 +281,15 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
     return n;
 }
 
-/* Empties what sets had begun. Returns how many pages that are. */
-static unsigned take_over(struct mover *m, const struct page_move *move, struct page_take *emptied,
-                          struct move_result *r) {
-    struct page_take taken[CACHE_HELP_PAGES];
-    struct cache_helped helped;
-    unsigned n = 0, count;
-    count = cache_help_end(m->ct, taken, &helped);
-    for (unsigned i = 0; i < count; i++) {
-        if (empty_page(m, &taken[i], move)) {
-            emptied[n++] = taken[i];
-        } else {
-            put_back(m, move, &taken[i], r);
-        }
-    }
+/* What sets have done since the move before. */
+static void count_help(struct mover *m, struct move_result *r) {
+    struct cache_helped helped = cache_help_count(m->cache);
     r->helped = helped.pages;
     r->lost = helped.evicted;
     add(&m->pages_moved, helped.pages);
     add(&m->rescues, helped.rescued);
     add(&m->chunk_rescues, helped.chunks_rescued);
     add(&m->reclaimed, helped.expired);
-    return n;
 }
 
 struct handing {
@@ -351,17 +339,17 @@ static unsigned hand_over_all(struct mover *m, const struct page_move *move,
     return left + n;
 }
 
-/* Sets go on with theirs while this thread waits for turns to end. */
+/* Sets go on with theirs while this thread waits for turns to end, and after that. */
 static unsigned move_from_class(struct mover *m, const struct page_move *move,
                                 struct move_result *r) {
-    struct page_take emptied[MOVE_PAGES_MAX], left[CACHE_HELP_PAGES];
+    struct page_take emptied[MOVE_PAGES_MAX];
     bool may_help = m->pace->started && move->helped > 0;
     cache_help_hand_over(m->ct);
-    cache_help_begin(m->cache, move->from, move->to, may_help ? move->pages + move->helped : 0);
+    cache_help_begin(m->ct, move->from, move->to, may_help ? move->pages + move->helped : 0);
     unsigned n = empty_pages(m, move, emptied, r);
     unsigned moved = hand_over_all(m, move, emptied, n, r);
-    n = take_over(m, move, left, r);
-    return moved + r->helped + hand_over_all(m, move, left, n, r);
+    count_help(m, r);
+    return moved + r->helped;
 }
 
 static uint64_t get(const _Atomic uint64_t *n) {

@@ -1,5 +1,5 @@
 /* While pages are on their way to a class, sets of that class empty them and hand them over; what
- * they leave is the mover's. */
+ * they leave goes back. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -57,16 +57,6 @@ static void set_until_emptied(struct help_rig *h, unsigned pages) {
     }
 }
 
-static unsigned put_back_all(struct help_rig *h) {
-    struct page_take left[CACHE_HELP_PAGES];
-    struct cache_helped told;
-    unsigned n = cache_help_end(h->r.ct, left, &told);
-    for (unsigned i = 0; i < n; i++) {
-        cache_page_put_back(&left[i]);
-    }
-    return n;
-}
-
 static void test_sets_bring_the_pages(void) {
     struct help_rig h;
     unsigned wrong = 0, kept = 0;
@@ -74,18 +64,18 @@ static void test_sets_bring_the_pages(void) {
     uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
     set_some(&h, 300);
     is(pages_of(&h.r, h.to), had_to, "unasked, sets evict what is theirs");
-    cache_help_begin(h.r.cache, h.from, h.to, 3);
+    cache_help_begin(h.r.ct, h.from, h.to, 3);
     set_until_it_has(&h, had_to + 3);
     set_some(&h, 300);
     is(pages_of(&h.r, h.to), had_to + 3, "asked for three pages they bring three");
     is(pages_of(&h.r, h.from), had - 3, "of the class that gives");
     struct cache_help_state now = cache_help_state(h.r.cache);
     ok(now.pages == 3 && now.left == 0 && now.under_way == 0, "and none is left or under way");
-    struct page_take left[CACHE_HELP_PAGES];
-    struct cache_helped told;
-    is(cache_help_end(h.r.ct, left, &told), 0, "so the mover has nothing to take over");
-    is(told.pages, 3, "and is told of three");
+    struct cache_helped told = cache_help_count(h.r.cache);
+    is(told.pages, 3, "the mover is told of three");
     ok(told.evicted > 0, "and of what lived there");
+    is(cache_help_count(h.r.cache).pages, 0, "once");
+    cache_help_end(h.r.ct);
     set_some(&h, 300);
     is(pages_of(&h.r, h.to), had_to + 3, "after the end they bring no more");
     for (uint64_t n = h.next - 100; n < h.next; n++) {
@@ -102,13 +92,13 @@ static void test_others_do_not_help(void) {
     struct help_rig h;
     open_full(&h);
     uint32_t had_to = pages_of(&h.r, h.to);
-    cache_help_begin(h.r.cache, h.from, h.to, 3);
+    cache_help_begin(h.r.ct, h.from, h.to, 3);
     for (unsigned i = 0; i < SMALL_ITEMS; i++) {
         set(&h.r, i, SMALL);
     }
     is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
     is(pages_of(&h.r, h.to), had_to, "and bring none");
-    put_back_all(&h);
+    cache_help_end(h.r.ct);
     rig_close(&h.r);
 }
 
@@ -118,12 +108,13 @@ static void test_a_set_does_a_part(void) {
     struct help_rig h;
     open_full(&h);
     uint32_t chunk = slab_chunk_bytes(h.r.slab, h.to);
-    cache_help_begin(h.r.cache, h.from, h.to, 3);
+    cache_help_begin(h.r.ct, h.from, h.to, 3);
     set_large(&h);
     uint64_t bytes = cache_help_state(h.r.cache).bytes;
     ok(bytes > 0, "a set goes over a part of a page (%" PRIu64 " bytes)", bytes);
     ok(bytes <= 5 * (uint64_t)chunk, "of no more than a few of its chunks");
-    is(put_back_all(&h), 1, "the rest is left to the mover");
+    is(cache_help_state(h.r.cache).under_way, 1, "the rest is left to the next");
+    cache_help_end(h.r.ct);
     rig_close(&h.r);
 }
 
@@ -133,7 +124,7 @@ static void test_a_turn_holds_pages_back(void) {
     struct cache_thread *other = cache_thread_create(h.r.cache);
     uint32_t had_to = pages_of(&h.r, h.to);
     cache_turn_begin(other);
-    cache_help_begin(h.r.cache, h.from, h.to, 2);
+    cache_help_begin(h.r.ct, h.from, h.to, 2);
     set_until_emptied(&h, 2);
     struct cache_help_state now = cache_help_state(h.r.cache);
     is(now.under_way, 2, "two pages are under way");
@@ -141,7 +132,8 @@ static void test_a_turn_holds_pages_back(void) {
     cache_turn_end(other);
     set_until_it_has(&h, had_to + 2);
     is(pages_of(&h.r, h.to), had_to + 2, "after its end both do");
-    is(put_back_all(&h), 0, "and none is left");
+    is(cache_help_state(h.r.cache).under_way, 0, "and none is left");
+    cache_help_end(h.r.ct);
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
@@ -154,35 +146,54 @@ static void test_the_giver_keeps_what_it_needs(void) {
         set(&h.r, i, SMALL);
     }
     uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
-    cache_help_begin(h.r.cache, h.from, h.to, 100);
+    cache_help_begin(h.r.ct, h.from, h.to, 100);
     set_some(&h, 300);
     is(pages_of(&h.r, h.from), had, "a class that is hungry itself gives none");
     cache_take_hunger(h.r.cache);
     set_until_it_has(&h, had_to + had - 1);
     set_some(&h, 300);
     is(pages_of(&h.r, h.from), 1, "one that is not keeps its last page");
-    put_back_all(&h);
+    cache_help_end(h.r.ct);
     rig_close(&h.r);
 }
 
-static void test_the_mover_takes_over(void) {
+static void test_what_they_began_goes_back(void) {
     struct help_rig h;
+    struct slab_class_facts f;
     open_full(&h);
     uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
-    cache_help_begin(h.r.cache, h.from, h.to, 2);
+    cache_help_begin(h.r.ct, h.from, h.to, 2);
     set_some(&h, 3);
-    struct page_take left[CACHE_HELP_PAGES];
-    struct cache_helped told;
-    unsigned n = cache_help_end(h.r.ct, left, &told);
-    is(n, 1, "a page that sets began is the mover's");
-    is(slab_page_draining(h.r.slab, left[0].page), true, "on its way still");
-    cache_page_put_back(&left[0]);
-    is(pages_of(&h.r, h.from), had, "put back, the giver has all");
+    is(cache_help_state(h.r.cache).under_way, 1, "a page is under way");
+    cache_help_begin(h.r.ct, h.from, h.to, 2);
+    is(cache_help_state(h.r.cache).under_way, 1, "and goes on with the next decision");
+    cache_help_begin(h.r.ct, h.to, h.from, 2);
+    slab_facts(h.r.slab, h.from, &f);
+    ok(f.pages == had && f.draining == 0, "but back with one for other classes");
+    cache_help_begin(h.r.ct, h.from, h.to, 2);
+    set_some(&h, 3);
+    cache_help_end(h.r.ct);
+    slab_facts(h.r.slab, h.from, &f);
+    ok(f.pages == had && f.draining == 0, "and back at the end");
     struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .helped = 3};
     unsigned moved = mover_move(&h.r.mover, &m, &last);
     is(moved, 2, "without sets the mover moves what was decided, and no more");
     is(last.helped, 0, "by itself");
     is(pages_of(&h.r, h.to), had_to + 2, "and the receiver has it");
+    rig_close(&h.r);
+}
+
+static void test_sets_go_on_after_the_move(void) {
+    struct help_rig h;
+    open_full(&h);
+    uint32_t had_to = pages_of(&h.r, h.to);
+    struct page_move m = {.from = h.from, .to = h.to, .pages = 1, .helped = 2};
+    is(mover_move(&h.r.mover, &m, &last), 1, "a move of one page");
+    set_until_it_has(&h, had_to + 3);
+    is(pages_of(&h.r, h.to), had_to + 3, "that sets may go beyond, after it has ended");
+    set_some(&h, 300);
+    is(pages_of(&h.r, h.to), had_to + 4, "brings as many as it allows");
+    cache_help_end(h.r.ct);
     rig_close(&h.r);
 }
 
@@ -261,7 +272,7 @@ static void *set_and_get(void *arg) {
     return NULL;
 }
 
-/* Pages go to and fro while threads store into both classes: what sets began, the mover ends. */
+/* Pages go to and fro while threads store into both classes. */
 static void test_threads_and_the_mover(void) {
     struct help_rig h;
     open_full(&h);
@@ -292,6 +303,7 @@ static void test_threads_and_the_mover(void) {
         wrong += setters[i].wrong;
         refused += setters[i].refused;
     }
+    cache_help_end(h.r.ct);
     cache_help_settle(h.r.ct, 1000 * 1000);
     is(wrong, 0, "no value is wrong");
     is(refused, 0, "no set is refused");
@@ -308,7 +320,8 @@ int main(void) {
     test_a_set_does_a_part();
     test_a_turn_holds_pages_back();
     test_the_giver_keeps_what_it_needs();
-    test_the_mover_takes_over();
+    test_what_they_began_goes_back();
+    test_sets_go_on_after_the_move();
     test_a_set_hands_over_what_the_mover_left();
     test_the_owner_settles_what_waits();
     test_threads_and_the_mover();
