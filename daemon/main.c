@@ -442,8 +442,8 @@ static void help(void) {
     printf("slated " SLATE_VERSION ": a cache daemon that speaks memcached's protocol\n\n"
            "Usage: slated [option ...]\n\n");
     settings_help(stdout);
-    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells its "
-           "options.\n");
+    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells\n"
+           "its options.\n");
     printf("\nSub-options of -o may follow each other with commas. slated(8) says more.\n");
 }
 

@@ -123,6 +123,11 @@ static bool fits(const char *text, int width) {
     return cells_width_of(text) <= width;
 }
 
+/* A row that cannot be set has neither a new value nor a source: the reason has their room. */
+static int note_column(const struct tunable *row) {
+    return row->refusal[0] != '\0' && row->source[0] == '\0' ? NEW_X : NOTE_X;
+}
+
 static void draw_row(const struct ui *ui, struct cells *cells, struct rect area, int y,
                      const struct tunable *rows, unsigned index) {
     const struct tunable *row = &rows[index];
@@ -145,11 +150,11 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
     }
     cells_text_fit(cells, y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row->source);
     note_of(row, changed, note, sizeof note - sizeof "…");
-    if (!fits(note, area.width - NOTE_X)) { /* the panel has it whole */
-        cut_to_parts(note, area.width - NOTE_X, " |");
+    int note_x = note_column(row), room = area.width - note_x;
+    if (!fits(note, room)) { /* the panel has it whole */
+        cut_to_parts(note, room, " |");
     }
-    cells_text_fit(cells, y, area.x + NOTE_X, area.width - NOTE_X,
-                   changed ? STYLE_STRONG : STYLE_DIM, note);
+    cells_text_fit(cells, y, area.x + note_x, room, changed ? STYLE_STRONG : STYLE_DIM, note);
 }
 
 /* ---- the panel: what it has no room for ends at a comma or a full stop ---- */
@@ -182,7 +187,7 @@ static void put_whole_row(struct cells *cells, struct rect *left, const struct t
         used = (size_t)snprintf(text, sizeof text, "now %s; ", row->now);
     }
     note_of(row, changed, note, sizeof note);
-    if (is_narrow || !fits(note, left->width - NOTE_X)) {
+    if (is_narrow || !fits(note, left->width - note_column(row))) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s",
                                  strchr(note, '|') != NULL ? "one of " : "");
         for (const char *at = note; *at != '\0' && used + 3 < sizeof text; at++) {

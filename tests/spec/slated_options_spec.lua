@@ -56,6 +56,9 @@ describe("slated's command line", function()
     it("names every option of --describe in --help", function()
         local code, help = run("-h")
         assert.equal(0, code)
+        for line in help:gmatch("[^\n]+") do
+            assert.is_true(#line <= 80, "wider than a terminal: " .. line)
+        end
         local _, rows = run("--describe")
         local count = 0
         for row in rows:gmatch("[^\n]+") do
@@ -71,6 +74,24 @@ describe("slated's command line", function()
             end
         end
         assert.truthy(count > 90, "only " .. count .. " options were looked at")
+    end)
+
+    -- Each text also stands alone: as the HELP of a metric, in slatetop's palette, in `stats describe`.
+    it("explains every option and every statistic without the text of another", function()
+        local count = 0
+        for _, option in ipairs({ "--describe", "--describe-counters" }) do
+            local _, rows = run(option)
+            for row in rows:gmatch("[^\n]+") do
+                local help = row:match("([^\t]+)$")
+                for _, leans in ipairs({ "^of ", "^the same", "^its? ", "^they ", "^such ", "^and ", "^likewise",
+                    "^to expect", "^what it ", "^what they ", "^where it ", "^how long that", "^how far that",
+                    "^how many of them", "^since ", "^from ", "of these", "^of those" }) do
+                    assert.is_nil(help:find(leans), row)
+                end
+                count = count + 1
+            end
+        end
+        assert.truthy(count > 300, "only " .. count .. " texts were looked at")
     end)
 
     it("says its version, memcached's, and its licence", function()

@@ -32,13 +32,14 @@
     X(INT, port, "tcpport", 'p', "port", 11211, -1, 65535, "port", STARTUP, NETWORK, \
       "TCP port; 0: none, -1: any free one") \
     X(INT, udpport, "udpport", 'U', "udp-port", 0, -1, 65535, "port", STARTUP, NETWORK, \
-      "UDP port, of the addresses of -l that name none; 0: no UDP, -1: any free one") \
+      "UDP port of the addresses of -l that name none; 0: no UDP, -1: any free one") \
     X(LIST, inter, "inter", 'l', "listen", "127.0.0.1", 0, 0, "address", STARTUP, NETWORK, \
-      "addresses to bind: HOST, HOST:PORT, [V6]:PORT or *, comma-separated; may be given again") \
+      "addresses to listen on, separated by commas: HOST, HOST:PORT, [V6]:PORT or *; may be " \
+      "given again") \
     X(COUNT, verbosity, "verbosity", 'v', "verbose", 0, 0, 3, "level", RUNTIME, PROCESS, \
       "say more on stderr; -vv and -vvv say still more") \
     X(INT, oldest, "oldest", 0, NULL, 0, 0, 0, "seconds", RUNTIME, ACCESS, \
-      "when flush_all last took effect, after the start") \
+      "when flush_all last took effect, in seconds after the start") \
     X(NEGSWITCH, evict_to_free, "evictions", 'M', "disable-evictions", true, 0, 0, "flag", \
       STARTUP, MEMORY, "refuse stores when full instead of evicting") \
     X(TEXT, socketpath, "domain_socket", 's', "unix-socket", NULL, 0, 0, "path", STARTUP, NETWORK, \
@@ -48,33 +49,33 @@
     X(FLAG, shutdown_command, "shutdown_command", 'A', "enable-shutdown", false, 0, 0, "flag", \
       STARTUP, ACCESS, "allow the shutdown command") \
     X(RATIO, factor, "growth_factor", 'f', "slab-growth-factor", 1.25, 1.01, 100, "ratio", \
-      STARTUP, MEMORY, "chunk sizes grow by this from class to class") \
+      STARTUP, MEMORY, "each chunk size is this many times the one before") \
     X(INT, chunk_size, "chunk_size", 'n', "slab-min-size", 48, 1, 524288, "bytes", STARTUP, \
       MEMORY, "room for key and value in the smallest chunk") \
     X(INT, threads, "num_threads", 't', "threads", 4, 1, 128, "threads", STARTUP, NETWORK, \
       "worker threads") \
     X(INT, num_threads_per_udp, "num_threads_per_udp", 0, NULL, 4, 1, 128, "threads", STARTUP, \
-      NETWORK, "as many as num_threads: each has a socket of its own") \
+      NETWORK, "worker threads that serve UDP: all of them, each with a socket of its own") \
     X(TEXT, prefix_delimiter, "stat_key_prefix", 'D', NULL, ":", 0, 0, "character", STARTUP, \
-      ACCESS, "keys are counted by what stands before this character; turns `stats detail` on") \
+      ACCESS, "turn `stats detail` on, which counts keys by what stands before this character") \
     X(FLAG, detail_enabled, "detail_enabled", 0, NULL, false, 0, 0, "flag", RUNTIME, ACCESS, \
-      "whether operations are counted by key prefix") \
+      "whether `stats detail` counts operations by key prefix") \
     X(INT, reqs_per_event, "reqs_per_event", 'R', "max-reqs-per-event", 20, 1, 1000000, \
       "requests", STARTUP, NETWORK, "requests of one connection before others have their turn") \
     X(NEGATED, cas, "cas_enabled", 'C', "disable-cas", true, 0, 0, "flag", STARTUP, MEMORY, \
-      "no CAS: eight bytes less an item") \
+      "keep no CAS values, which saves 8 bytes an item") \
     X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, 1, 1000000, "connections", \
-      STARTUP, NETWORK, "connections the kernel may keep waiting to be accepted") \
+      STARTUP, NETWORK, "connections that the kernel may keep waiting to be accepted") \
     X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, \
       "auto|ascii|binary", STARTUP, NETWORK, \
-      "protocol of the listeners; auto: a connection's first byte tells") \
+      "protocol that clients speak; auto: the first byte of a connection tells") \
     X(FLAG, sasl, "auth_enabled_sasl", 'S', "enable-sasl", false, 0, 0, "flag", STARTUP, ACCESS, \
-      "clients of the binary protocol log in by SASL, and those of the text protocol not at all " \
-      "but with -Y") \
+      "clients of the binary protocol must log in by SASL; clients of the text protocol are " \
+      "refused unless -Y is given") \
     X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, \
       ACCESS, \
-      "clients log in as one of this file's users, a line user:password or user:password:role " \
-      "each; no: nobody has to") \
+      "clients must log in as a user of this file; each line is user:password or " \
+      "user:password:role; no: nobody has to log in") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, \
       SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
     X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", \
@@ -88,20 +89,22 @@
       "what moves pages by itself: 0 off, 1 ratio of ages, 2 eviction, or another mode by name") \
     X(RATIO, slab_automove_ratio, "slab_automove_ratio", OPT_EXTENDED, "slab_automove_ratio", 0.8, \
       0.01, 1, "ratio", RUNTIME, TUNING, \
-      "mode 1 moves when the youngest class's age is below this share of the oldest's") \
+      "mode 1 moves a page when the age of the youngest class is below this share of the age of " \
+      "the oldest") \
     X(INT, slab_automove_window, "slab_automove_window", OPT_EXTENDED, "slab_automove_window", 10, \
       3, 1800, "seconds", RUNTIME, TUNING, "mode 1 averages ages over this time") \
     X(KILOBYTES, slab_chunk_max, "slab_chunk_max", OPT_EXTENDED, "slab_chunk_max", \
       SETTINGS_MIB / 2, 1024, SETTINGS_MIB, "bytes", STARTUP, MEMORY, \
-      "larger values are chains of chunks, but never values up to 4 KB; divides 1 MiB and the " \
-      "largest item") \
+      "largest chunk: larger values are chains of chunks, but never values up to 4 KB; it must " \
+      "divide 1 MiB and the largest item") \
     X(FLAG, lru_crawler, "lru_crawler", OPT_EXTENDED, "lru_crawler", true, 0, 0, "flag", RUNTIME, \
       TUNING, "free expired items in the background") \
     X(INT, lru_crawler_sleep, "lru_crawler_sleep", OPT_EXTENDED, "lru_crawler_sleep", 100, 0, \
       1000000, "microseconds", RUNTIME, TUNING, \
-      "the crawler rests this long between two items' worth of work") \
+      "time that the crawler rests between two steps") \
     X(INT, lru_crawler_tocrawl, "lru_crawler_tocrawl", OPT_EXTENDED, "lru_crawler_tocrawl", 0, 0, \
-      2147483647, "items", RUNTIME, TUNING, "most items a class and run of the crawler; 0: all") \
+      2147483647, "items", RUNTIME, TUNING, \
+      "most items of a class that the crawler looks at in a run; 0: all") \
     X(INT, tail_repair_time, "tail_repair_time", OPT_EXTENDED, "tail_repair_time", 0, 10, \
       2147483647, "seconds", STARTUP, TUNING, \
       "accepted without effect: items cannot leak references") \
@@ -113,46 +116,51 @@
       "refuse watch") \
     X(CHOICE, hash_algorithm, "hash_algorithm", OPT_EXTENDED, "hash_algorithm", "xxh3", 0, 0, \
       "murmur3|jenkins|xxh3", STARTUP, MEMORY, \
-      "accepted without effect: it is always xxh3; only with like_memcached is it shown as given") \
+      "accepted without effect: the hash is always xxh3; with like_memcached `stats settings` " \
+      "shows the name given") \
     X(FLAG, lru_maintainer, "lru_maintainer_thread", OPT_EXTENDED, "lru_maintainer", true, 0, 0, \
       "flag", STARTUP, TUNING, \
-      "frees expired items within seconds; no_lru_maintainer makes the policy lru") \
+      "free expired items within seconds; no_lru_maintainer makes the policy lru") \
     X(FLAG, lru_segmented, "lru_segmented", 0, NULL, true, 0, 0, "flag", RUNTIME, TUNING, \
       "whether the eviction policy has more than one queue: it is not lru") \
     X(INT, hot_lru_pct, "hot_lru_pct", OPT_EXTENDED, "hot_lru_pct", 20, 1, 80, "percent", RUNTIME, \
       TUNING, "share of a class's items in its hot queue") \
     X(INT, warm_lru_pct, "warm_lru_pct", OPT_EXTENDED, "warm_lru_pct", 40, 1, 80, "percent", \
-      RUNTIME, TUNING, "the same of its warm queue; both together at most 80") \
+      RUNTIME, TUNING, "share of a class's items in its warm queue; with hot_lru_pct at most 80") \
     X(RATIO, hot_max_factor, "hot_max_factor", OPT_EXTENDED, "hot_max_factor", 0.2, 0.01, 1000, \
-      "ratio", RUNTIME, TUNING, "hot items go cold beyond this share of the cold queue's age") \
+      "ratio", RUNTIME, TUNING, \
+      "a hot item goes to the cold queue when its age is over this share of the age of the cold " \
+      "queue") \
     X(RATIO, warm_max_factor, "warm_max_factor", OPT_EXTENDED, "warm_max_factor", 2.0, 0.01, 1000, \
-      "ratio", RUNTIME, TUNING, "the same of warm items") \
+      "ratio", RUNTIME, TUNING, \
+      "a warm item goes to the cold queue when its age is over this many times the age of the " \
+      "cold queue") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, \
-      "whether short-lived items have a queue of their own") \
+      "whether items with a short time to live have a queue of their own (temporary_ttl)") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, \
       "seconds", RUNTIME, TUNING, \
-      "items that live at most this long go to a queue of their own, which is never evicted; " \
-      "off unless given, and by -1") \
+      "items that are to live at most this long go to a queue of their own, from which nothing " \
+      "is evicted; off unless given, or by -1") \
     X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, \
-      "seconds", RUNTIME, NETWORK, "close connections idle for longer; 0: never") \
+      "seconds", RUNTIME, NETWORK, "close a connection that is idle for longer; 0: never") \
     X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", \
       262144, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, \
-      "lines that may wait for a client that watches") \
+      "buffer of lines that wait for a client that watches") \
     X(KILOBYTES, worker_logbuf_size, "worker_logbuf_size", OPT_EXTENDED, "worker_logbuf_size", \
       65536, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, \
-      "events that may wait in each thread to be written for those who watch") \
+      "buffer, one a thread, of events that wait to be written for clients that watch") \
     X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, \
       0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, \
-      "memory that connections may hold, for requests that have not come whole and replies that " \
-      "are not taken; each worker has an equal part of it, and closes a connection that needs " \
-      "more, see Memory of connections; 0: no limit") \
+      "memory that connections may hold for requests that have not come whole and for replies " \
+      "that clients have not taken; each worker has an equal part of it and closes a connection " \
+      "that needs more, see Memory of connections; 0: no limit") \
     X(FLAG, track_sizes, "track_sizes", OPT_EXTENDED, "track_sizes", false, 0, 0, "flag", STARTUP, \
       ACCESS, "answer `stats sizes` with a histogram of item sizes") \
     X(ACCEPTED, inline_ascii_resp, "inline_ascii_response", OPT_EXTENDED, "inline_ascii_resp", \
       "no", 0, 0, "flag", STARTUP, NETWORK, "accepted without effect, as in memcached") \
     X(FLAG, drop_privileges, "drop_privileges", OPT_EXTENDED, "drop_privileges", false, 0, 0, \
       "flag", STARTUP, PROCESS, \
-      "once all is built, keep only the system calls that serving takes") \
+      "keep only the system calls that serving takes, once the server is built") \
     X(ABSENT, ext_item_size, "ext_item_size", OPT_EXTENDED, "ext_item_size", "512", 0, 0, "bytes", \
       STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_item_age, "ext_item_age", OPT_EXTENDED, "ext_item_age", "4294967295", 0, 0, \
@@ -177,31 +185,33 @@
     X(ABSENT, ext_drop_unread, "ext_drop_unread", OPT_EXTENDED, "ext_drop_unread", "no", 0, 0, \
       "flag", STARTUP, MEMORY, "storage on flash is not built") \
     X(FLAG, ssl_enabled, "ssl_enabled", 'Z', "enable-ssl", false, 0, 0, "flag", STARTUP, ACCESS, \
-      "speak TLS on every TCP listener that has not notls: before its address; wants " \
-      "ssl_chain_cert") \
+      "speak TLS on every TCP listener without notls: before its address; needs ssl_chain_cert") \
     X(TEXT, ssl_chain_cert, "ssl_chain_cert", OPT_EXTENDED, "ssl_chain_cert", NULL, 0, 0, "path", \
-      STARTUP, ACCESS, "the server's certificate and those that vouch for it, in PEM") \
+      STARTUP, ACCESS, "file of the server's certificate and of those that vouch for it, in PEM") \
     X(TEXT, ssl_key, "ssl_key", OPT_EXTENDED, "ssl_key", NULL, 0, 0, "path", STARTUP, ACCESS, \
-      "its private key, where ssl_chain_cert does not hold it") \
+      "file of the server's private key, if ssl_chain_cert does not hold it") \
     X(INT, ssl_verify_mode, "ssl_verify_mode", OPT_EXTENDED, "ssl_verify_mode", 0, 0, 3, "mode", \
       STARTUP, ACCESS, \
-      "certificates of clients: 0 none, 1 checked if shown, 2 wanted and checked, 3 the same") \
+      "certificates of clients: 0 not asked for, 1 checked if shown, 2 and 3 required and " \
+      "checked") \
     X(INT, ssl_keyformat, "ssl_keyformat", OPT_EXTENDED, "ssl_keyformat", 1, 1, 2, "format", \
       STARTUP, ACCESS, "format of ssl_key: 1 PEM, 2 DER") \
     X(TEXT, ssl_ciphers, "ssl_ciphers", OPT_EXTENDED, "ssl_ciphers", NULL, 0, 0, "names", STARTUP, \
-      ACCESS, "ciphers up to TLS 1.2, as OpenSSL writes them; those of TLS 1.3 are OpenSSL's") \
+      ACCESS, \
+      "ciphers of TLS 1.2 and older, as OpenSSL writes them; those of TLS 1.3 are OpenSSL's " \
+      "defaults") \
     X(TEXT, ssl_ca_cert, "ssl_ca_cert", OPT_EXTENDED, "ssl_ca_cert", NULL, 0, 0, "path", STARTUP, \
-      ACCESS, "whom certificates of clients must come from, in PEM") \
+      ACCESS, "file of the authorities that certificates of clients must come from, in PEM") \
     X(KILOBYTES, ssl_wbuf_size, "ssl_wbuf_size", OPT_EXTENDED, "ssl_wbuf_size", 16384, 1024, \
       SETTINGS_MIB, "bytes", STARTUP, ACCESS, \
-      "replies are put together in a buffer of this size, one a worker, and encrypted from there") \
+      "size of the buffer, one a worker, in which replies are put together to be encrypted") \
     X(FLAG, ssl_session_cache, "ssl_session_cache", OPT_EXTENDED, "ssl_session_cache", false, 0, \
       0, "flag", STARTUP, ACCESS, "keep sessions of TLS 1.2 that clients may resume") \
     X(FLAG, ssl_kernel_tls, "ssl_kernel_tls", OPT_EXTENDED, "ssl_kernel_tls", false, 0, 0, "flag", \
       STARTUP, ACCESS, "let the kernel encrypt where it can") \
     X(CHOICE, ssl_min_version, "ssl_min_version", OPT_EXTENDED, "ssl_min_version", "tlsv1.2", 0, \
       0, "tlsv1.0|tlsv1.1|tlsv1.2|tlsv1.3|0|1|2|3", STARTUP, ACCESS, \
-      "oldest version of TLS that is spoken; memcached's numbers are taken too") \
+      "oldest version of TLS that is spoken; memcached's numbers 0 to 3 are taken too") \
     X(ABSENT, proxy_config, "proxy_enabled", OPT_EXTENDED, "proxy_config", "no", 0, 0, "path", \
       STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, proxy_uring, "proxy_uring_enabled", OPT_EXTENDED, "proxy_uring", "no", 0, 0, "flag", \
@@ -210,45 +220,45 @@
       "threads by NAPI id are not built") \
     X(TEXT, takeover_socket, NULL, OPT_EXTENDED, "takeover_socket", NULL, 0, 0, \
       "path", STARTUP, PROCESS, \
-      "the next process may take over: it finds this one at a UNIX socket of this path, see " \
-      "UPGRADES WITHOUT A GAP; of --store=slab") \
+      "UNIX socket at which the next process takes over from this one, see UPGRADES WITHOUT A " \
+      "GAP; needs --store=slab") \
     X(FLAG, takeover, NULL, 0, "takeover", false, 0, 0, "flag", STARTUP, PROCESS, \
-      "take over from the server at -o takeover_socket: its items, sockets and connections; " \
-      "where there is none, end") \
+      "take over items, sockets and connections from the server at -o takeover_socket; end if " \
+      "there is none") \
     X(TEXT, memory_file, "memory_file", 'e', "memory-file", NULL, 0, 0, "path", STARTUP, MEMORY, \
-      "keep items in this file, of a file system in memory, so that the next start goes on with " \
-      "them, also after a crash; of --store=slab") \
+      "keep items in this file, on a file system in memory, so that the next start goes on with " \
+      "them, even after a crash; needs --store=slab") \
     X(ACCEPTED, client_flags_size, "client_flags_size", 0, NULL, "4", 0, 0, "bytes", STARTUP, \
       MEMORY, "width of client flags") \
     X(FLAG, daemonize, NULL, 'd', "daemon", false, 0, 0, "flag", STARTUP, PROCESS, \
       "run in the background") \
     X(FLAG, coredumps, NULL, 'r', "enable-coredumps", false, 0, 0, "flag", STARTUP, PROCESS, \
-      "lift the limit of core files") \
+      "lift the limit on the size of core files") \
     X(TEXT, user, NULL, 'u', "user", NULL, 0, 0, "name", STARTUP, PROCESS, \
       "become this user; needed when started as root") \
     X(FLAG, lock_memory, NULL, 'k', "lock-memory", false, 0, 0, "flag", STARTUP, PROCESS, \
-      "keep all memory in RAM; needs the system's leave") \
+      "keep all memory in RAM, which the system must allow") \
     X(TEXT, pidfile, NULL, 'P', "pidfile", NULL, 0, 0, "path", STARTUP, PROCESS, \
-      "write the process id to this file, which is removed at the end; one that cannot be " \
-      "written is warned of") \
+      "write the process id to this file, and remove it at the end; if it cannot be written, the " \
+      "log says so") \
     X(FLAG, largepages, NULL, 'L', "enable-largepages", false, 0, 0, "flag", STARTUP, MEMORY, \
       "accepted without effect: huge pages are asked for anyway") \
     X(TEXT, slab_sizes, NULL, OPT_EXTENDED, "slab_sizes", NULL, 0, 0, "bytes", STARTUP, MEMORY, \
-      "chunk sizes instead of a growth factor: 96-200-1000") \
+      "chunk sizes instead of a growth factor, as in 96-200-1000") \
     X(ACCEPTED, no_hashexpand, NULL, OPT_EXTENDED, "no_hashexpand", NULL, 0, 0, "flag", STARTUP, \
       MEMORY, "accepted without effect: the index grows without a pause") \
     X(FLAG, no_chunked_items, NULL, OPT_EXTENDED, "no_chunked_items", false, 0, 0, "flag", \
-      STARTUP, MEMORY, "no chains: slab_chunk_max is the page") \
+      STARTUP, MEMORY, "make no chains of chunks: slab_chunk_max is then a whole page") \
     X(ACCEPTED, modern, NULL, OPT_EXTENDED, "modern", NULL, 0, 0, "flag", STARTUP, TUNING, \
       "accepted without effect: the defaults are modern") \
     X(FLAG, no_modern, NULL, OPT_EXTENDED, "no_modern", false, 0, 0, "flag", STARTUP, TUNING, \
-      "what memcached 1.4 did: no chains, no page moves, waiting connections, policy lru, no " \
-      "crawler") \
+      "do as memcached 1.4: no chains, no page moves, connections wait at the limit, policy lru, " \
+      "no crawler") \
     X(FLAG, like_memcached, NULL, OPT_EXTENDED, "like_memcached", false, 0, 0, "flag", STARTUP, \
       TUNING, \
-      "memcached's own choices: policy slru, slab_automove=1, chunk sizes that stay, and " \
-      "slab_global_page_pool counts the pages that classes gave back; options behind it may " \
-      "change them again") \
+      "choose as memcached: policy slru, slab_automove=1, chunk sizes that stay, and in " \
+      "slab_global_page_pool only pages that classes gave back; options behind it may change " \
+      "these again") \
     X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, \
       "megabytes", STARTUP, NETWORK, \
       "accepted without effect, as in memcached: read_buf_mem_limit bounds replies too") \
@@ -270,79 +280,83 @@
     X(ABSENT, proxy_memprofile, NULL, OPT_EXTENDED, "proxy_memprofile", NULL, 0, 0, "flag", \
       STARTUP, NETWORK, "there is no proxy") \
     X(CHOICE, store, NULL, 0, "store", "slab", 0, 0, "slab|heap|blocks", STARTUP, MEMORY, \
-      "where items live: slab, chunks of size classes in pages that move; heap, an allocation " \
-      "an item; blocks, chains of small blocks of one size") \
+      "where items live; slab: in chunks of size classes, in pages that move; heap: each in an " \
+      "allocation of its own; blocks: in chains of small blocks of one size") \
     X(BYTES, block_size, NULL, 0, "block-size", 200, 64, 65536, "bytes", STARTUP, MEMORY, \
-      "size of a block of --store=blocks, 16 bytes of which link it") \
+      "size of a block of --store=blocks; 16 bytes of it are its link") \
     X(CHOICE, policy, NULL, 0, "policy", "s3fifo", 0, 0, \
       "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|tinylfu|none|auto", RUNTIME, TUNING, \
-      "eviction policy of the whole cache; auto follows what miniature caches of all of them " \
-      "tell, from s3fifo on") \
+      "eviction policy of the whole cache; auto begins with s3fifo and changes to a policy whose " \
+      "miniature cache misses less") \
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, \
       TUNING, \
-      "share of the keys that curves and miniature caches are made from, at most; memory and " \
-      "traffic lower it; 0: none, at no cost") \
+      "largest share of the keys that curves and miniature caches are made from; little memory " \
+      "and much traffic lower it; 0: none, at no cost") \
     X(TEXT, policy_dir, NULL, 0, "policy-dir", NULL, 0, 0, "path", STARTUP, TUNING, \
-      "folder of policies for slab_automove=lua:NAME; by default those that come with Slate") \
+      "folder of policies for slab_automove=lua:NAME, in place of the policies that come with " \
+      "Slate") \
     X(INT, value_timeout, NULL, 0, "value-timeout", 30, 1, 86400, "seconds", STARTUP, NETWORK, \
-      "refuse a value that holds memory when none of its bytes come for so long; while others " \
-      "wait for that memory, when less than 4 KiB, or an eighth of what it holds, come in a " \
-      "second") \
+      "refuse a value that holds memory when none of its bytes come for this long; or, while " \
+      "others wait for that memory, when less than 4 KiB of it, or an eighth of what it holds, " \
+      "come in a second") \
     X(INT, ssl_handshake_timeout, NULL, OPT_EXTENDED, "ssl_handshake_timeout", 10, 1, 3600, \
       "seconds", STARTUP, ACCESS, \
-      "hang up on a client that has not agreed on a TLS session by then") \
+      "hang up on a client whose TLS handshake takes longer") \
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, \
-      "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl " \
-      "record writes it") \
+      "append to this file the snapshots that policies of slab_automove=lua:NAME see, in the " \
+      "form of slatectl record") \
     X(FLAG, public, NULL, 0, "public", false, 0, 0, "flag", STARTUP, ACCESS, \
-      "listen where other machines reach it although clients need no password and no " \
-      "certificate: that is meant") \
+      "allow addresses that other machines reach although clients need no password and no " \
+      "certificate") \
     X(TEXT, metrics, NULL, OPT_EXTENDED, "metrics", NULL, 0, 0, "address", STARTUP, ACCESS, \
-      "tell Prometheus the server's figures at http://ADDRESS/metrics, HOST or HOST:PORT, port " \
-      "9150 where none is named; without a login, so that it takes --public where other machines " \
-      "reach it") \
+      "serve the server's figures to Prometheus at http://ADDRESS/metrics, where ADDRESS is HOST " \
+      "or HOST:PORT (port 9150 if none is named); there is no login, so an address that other " \
+      "machines reach needs --public") \
     X(INT, udp_reply_factor, NULL, OPT_EXTENDED, "udp_reply_factor", 1, 0, 65536, "times", \
       STARTUP, NETWORK, \
-      "by UDP, clients of other machines get replies at most so many times as long as their " \
-      "request, since its sender may be forged; 0: without a bound") \
+      "largest reply by UDP to another machine, as a multiple of the request, because its sender " \
+      "may be forged; 0: no bound") \
     X(CHOICE, starting, NULL, OPT_EXTENDED, "starting", "wait", 0, 0, "wait|answer", STARTUP, \
       NETWORK, \
-      "what clients find while the items of -e are taken up: wait, nothing until they are; " \
-      "answer, SERVER_ERROR starting") \
+      "what clients find while the server takes up the items of -e; wait: no answer until it " \
+      "has; answer: SERVER_ERROR starting") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo|hopscotch", STARTUP, \
       MEMORY, \
-      "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in " \
-      "memcached; cuckoo, lines of twelve, two for each key; hopscotch, lines of twelve, five " \
-      "for each key") \
+      "how keys find their items; bucket: in cache lines of twelve; chained: in linked lists, as " \
+      "in memcached; cuckoo: in lines of twelve, two for each key; hopscotch: in lines of " \
+      "twelve, five for each key") \
     X(MEGABYTES, process_memory, NULL, OPT_EXTENDED, "process_memory", 0, 0, 4096 * SETTINGS_GIB, \
       "bytes", RUNTIME, MEMORY, \
-      "memory for the whole process, in which items get what the rest leaves, at most -m, or " \
-      "all of it without -m; auto: as much as the control group allows; 0: no limit") \
+      "memory for the whole process; items get what the rest leaves of it, at most -m where that " \
+      "is given; auto: as much as the control group allows; 0: no limit") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, \
-      "parts of the cache with a lock each, a power of two; 0: one for 16 MB, and two for each " \
-      "thread") \
+      "parts of the cache, each with a lock of its own, a power of two; 0: one for each 16 MB, " \
+      "and at least two for each thread") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", true, 0, 0, "flag", \
       RUNTIME, TUNING, \
-      "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page " \
-      "more, and their sizes are steady; it looks as the memory fills, each minute, and ten " \
-      "seconds after a look that found something; unless it is asked for, off with -f, " \
-      "-n, slab_sizes, like_memcached, no_modern, slab_automove=off or no_slab_reassign") \
+      "fit the chunk sizes to the items whenever the memory would then hold 2 % more of them, " \
+      "and more than a page of them, and their sizes are steady; the server looks as the memory " \
+      "fills, each minute, and ten seconds after a look that found something; unless given, it " \
+      "is off with -f, -n, slab_sizes, like_memcached, no_modern, slab_automove=off or " \
+      "no_slab_reassign") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, \
-      "most slab classes that a factor or a list of sizes makes at the start") \
-    X(ACTION, help, NULL, 'h', "help", NULL, 0, 0, "-", STARTUP, PROCESS, "this list") \
-    X(ACTION, license, NULL, 'i', "license", NULL, 0, 0, "-", STARTUP, PROCESS, "the licence") \
-    X(ACTION, version, NULL, 'V', "version", NULL, 0, 0, "-", STARTUP, PROCESS, "the version") \
+      "most slab classes that a growth factor or a list of sizes makes at the start") \
+    X(ACTION, help, NULL, 'h', "help", NULL, 0, 0, "-", STARTUP, PROCESS, "print this list") \
+    X(ACTION, license, NULL, 'i', "license", NULL, 0, 0, "-", STARTUP, PROCESS, \
+      "print the licence") \
+    X(ACTION, version, NULL, 'V', "version", NULL, 0, 0, "-", STARTUP, PROCESS, \
+      "print the version") \
     X(TEXT, config, NULL, 0, "config", NULL, 0, 0, "file", STARTUP, PROCESS, \
-      "take options from this file too, one a line; those of the command line and of " \
-      "SLATED_OPTIONS outdo them") \
+      "take options from this file too, one a line; options of the command line and of " \
+      "SLATED_OPTIONS come before those of the file") \
     X(ACTION, check_config, NULL, 0, "check-config", NULL, 0, 0, "-", STARTUP, PROCESS, \
-      "say whether the server would take these options, of --config and of the command line, " \
-      "and end") \
+      "say whether the server would take the options of --config and of the command line, and " \
+      "end") \
     X(ACTION, describe, NULL, 0, "describe", NULL, 0, 0, "-", STARTUP, PROCESS, \
-      "every option as a line of tab-separated fields") \
+      "print every option as a line of fields separated by tabs") \
     X(ACTION, describe_counters, NULL, 0, "describe-counters", NULL, 0, 0, "-", STARTUP, PROCESS, \
-      "every line of stats, likewise")
+      "print every statistic as a line of fields separated by tabs")
 /* clang-format on */
 #endif

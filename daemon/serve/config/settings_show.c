@@ -111,13 +111,53 @@ static bool default_text(const struct setting *row, char *to, size_t room) {
     return setting_format(&defaults, row, to, room) > 0;
 }
 
+enum { HELP_COLUMNS = 80, HELP_INDENT = 36 };
+
+/* The words of a text from `column` on, in lines that begin at HELP_INDENT. Returns the column
+ * after them; a word that no line holds stands alone on one. */
+static int put_words(FILE *to, int column, const char *text) {
+    while (*text != '\0') {
+        int n = (int)strcspn(text, " ");
+        if (column > HELP_INDENT && column + 1 + n > HELP_COLUMNS) {
+            fprintf(to, "\n%*s", HELP_INDENT, "");
+            column = HELP_INDENT;
+        } else if (column > HELP_INDENT) {
+            fputc(' ', to);
+            column++;
+        }
+        fprintf(to, "%.*s", n, text);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    return column;
+}
+
 static void help_row(FILE *to, const struct setting *row) {
-    enum { FORM_COLUMNS = 34 };
-    char form[128], value[SETTING_LIST_BYTES];
-    int  n = option_form(form, sizeof form, row);
-    fprintf(to, "  %-*s%s%s", FORM_COLUMNS, form, n >= FORM_COLUMNS ? " " : "", row->help);
+    char form[128], value[SETTING_LIST_BYTES], shown[SETTING_LIST_BYTES + 2];
+    int n = option_form(form, sizeof form, row);
+    bool is_long = n + 2 > HELP_COLUMNS; /* its choices are told in the text */
+    if (is_long) {
+        n = snprintf(form, sizeof form, "    --%s=name", row->name);
+    }
+    fprintf(to, "  %-*s", HELP_INDENT - 2, form);
+    if (n + 2 >= HELP_INDENT) {
+        fprintf(to, "\n%*s", HELP_INDENT, "");
+    }
+    int column = put_words(to, HELP_INDENT, row->help);
+    if (is_long) {
+        fputc(';', to);
+        column = put_words(to, column + 1, "one of");
+    }
+    for (const char *at = is_long ? row->unit : ""; *at != '\0'; at += strspn(at, "|")) {
+        int bytes = (int)strcspn(at, "|");
+        snprintf(shown, sizeof shown, "%.*s%s", bytes, at, at[bytes] != '\0' ? "," : "");
+        column = put_words(to, column, shown);
+        at += bytes;
+    }
     if (default_text(row, value, sizeof value)) {
-        fprintf(to, " (%s)", value);
+        snprintf(shown, sizeof shown, "(%s)", value);
+        put_words(to, column, shown);
     }
     fputc('\n', to);
 }

@@ -7,23 +7,25 @@
 #define AUTOMOVE_STATS(X) \
     X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
     X(weighed, gauge, flag, U64, w.known, \
-      "1: it weighs pages, and its first window has ended; the classes follow") \
+      "1: the mode weighs pages and its first window has ended; the lines of the classes follow") \
     X(requests, counter, operations, U64, w.requests, \
-      "hits, misses and stores at the end of its last window")
+      "hits, misses and stores that had been counted when the last window ended")
 
 /* Rows of each class that has pages, shown as CLASS:field. Hits are those that one page brings in
  * 1000 requests. */
 #define WORTH_FIELDS(X) \
-    X(pages, gauge, pages, "%u", w->pages[i], "pages the class has") \
+    X(pages, gauge, pages, "%u", w->pages[i], "pages of the class") \
     X(gain, gauge, hits, "%.3f", c->gain, \
-      "hits that a page more would bring, as misses of evicted keys tell") \
-    X(gain_doubt, gauge, hits, "%.3f", c->gain_doubt, "how far that may be wrong") \
+      "hits in 1000 requests that one more page would bring, by misses of keys that were evicted") \
+    X(gain_doubt, gauge, hits, "%.3f", c->gain_doubt, "how far gain may be wrong") \
     X(gain_pages, gauge, pages, "%u", c->gain_pages, \
-      "how many pages more that is the mean of; 0: none would bring any") \
+      "pages over which gain is the mean; 0: no number of pages would bring hits") \
     X(loss, gauge, hits, "%.3f", c->loss, \
-      "hits that a page less would cost, as hits on its next victims tell") \
-    X(loss_doubt, gauge, hits, "%.3f", c->loss_doubt, "how far that may be wrong") \
-    X(average, gauge, hits, "%.3f", c->average, "hits of the mean page")
+      "hits in 1000 requests that one page less would cost, by hits on the items to be evicted " \
+      "next") \
+    X(loss_doubt, gauge, hits, "%.3f", c->loss_doubt, "how far loss may be wrong") \
+    X(average, gauge, hits, "%.3f", c->average, \
+      "hits in 1000 requests on the mean page of the class")
 /* clang-format on */
 
 #define WORTH_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},

@@ -35,23 +35,28 @@ static uint64_t tail_age_s(const struct class_stats *c) {
 /* clang-format off */
 #define ITEMS_STATS(ALWAYS, SEGMENTED, IF_TEMP) \
     ALWAYS(number, gauge, items, U64, c->facts->items, "items of the class") \
-    SEGMENTED(number_hot, gauge, items, U64, list_items(c, HOT), "of these, in the hot queue") \
-    SEGMENTED(number_warm, gauge, items, U64, list_items(c, WARM), "of these, in the warm queue") \
-    SEGMENTED(number_cold, gauge, items, U64, list_items(c, COLD), "of these, in the cold queue") \
+    SEGMENTED(number_hot, gauge, items, U64, list_items(c, HOT), \
+              "items in the hot queue of the class") \
+    SEGMENTED(number_warm, gauge, items, U64, list_items(c, WARM), \
+              "items in the warm queue of the class") \
+    SEGMENTED(number_cold, gauge, items, U64, list_items(c, COLD), \
+              "items in the cold queue of the class") \
     IF_TEMP(number_temp, gauge, items, U64, list_items(c, TEMP), \
-            "of these, in the temporary queue; shown when that is on") \
+            "items in the temporary queue of the class; shown when that is on") \
     SEGMENTED(age_hot, gauge, seconds, U64, list_age_s(c, HOT), \
-              "time since the hot queue's oldest item was used") \
-    SEGMENTED(age_warm, gauge, seconds, U64, list_age_s(c, WARM), "the same of the warm queue") \
-    ALWAYS(age, gauge, seconds, U64, tail_age_s(c), "the same of the queue that evicts") \
+              "time since the oldest item of the hot queue was used") \
+    SEGMENTED(age_warm, gauge, seconds, U64, list_age_s(c, WARM), \
+              "time since the oldest item of the warm queue was used") \
+    ALWAYS(age, gauge, seconds, U64, tail_age_s(c), \
+           "time since the oldest item of the queue that evicts was used") \
     ALWAYS(mem_requested, gauge, bytes, U64, c->facts->requested_bytes, \
-           "bytes its items asked for") \
+           "header, key and value bytes of the items of the class") \
     ALWAYS(evicted, counter, items, U64, c->facts->counters.evicted, \
            "live items dropped to make room") \
     ALWAYS(evicted_nonzero, counter, items, U64, c->facts->counters.evicted_nonzero, \
-           "of these, items with an expiry time") \
+           "evicted items that had an expiry time") \
     ALWAYS(evicted_time, gauge, seconds, U64, c->facts->evicted_age_s, \
-           "time since its last use, of the item evicted last") \
+           "how long the item that was evicted last had not been used") \
     ALWAYS(outofmemory, counter, operations, U64, c->facts->counters.outofmemory, \
            "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
@@ -68,7 +73,7 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     ALWAYS(crawler_items_checked, counter, items, U64, c->facts->counters.crawler_items_checked, \
            "items the crawler looked at") \
     ALWAYS(lrutail_reflocked, counter, items, U64, 0, \
-           "always 0: an item being sent is passed over") \
+           "always 0: the search for a victim passes over an item that is being sent") \
     SEGMENTED(moves_to_cold, counter, items, U64, c->facts->counters.moves_to_cold, \
               "items moved to the cold queue") \
     SEGMENTED(moves_to_warm, counter, items, U64, c->facts->counters.moves_to_warm, \
@@ -91,11 +96,11 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     X(chunks_per_page, gauge, chunks, U64, c->facts->slab.chunks_per_page, \
       "chunks in a page of 1 MiB") \
     X(total_pages, gauge, pages, U64, c->facts->slab.pages, "pages of the class") \
-    X(total_chunks, gauge, chunks, U64, total_chunks(c), "chunks of these pages") \
+    X(total_chunks, gauge, chunks, U64, total_chunks(c), "chunks in the pages of the class") \
     X(used_chunks, gauge, chunks, U64, total_chunks(c) - free_chunks(c), \
-      "chunks that hold items or parts of them") \
-    X(free_chunks, gauge, chunks, U64, free_chunks(c), "chunks that are free") \
-    X(free_chunks_end, gauge, chunks, U64, 0, "always 0") \
+      "chunks of the class that hold items or parts of them") \
+    X(free_chunks, gauge, chunks, U64, free_chunks(c), "chunks of the class that are free") \
+    X(free_chunks_end, gauge, chunks, U64, 0, "always 0, as in memcached") \
     X(get_hits, counter, operations, U64, c->facts->counters.get_hits, "keys found in the class") \
     X(cmd_set, counter, operations, U64, \
       c->facts->counters.cmd_set + c->facts->counters.cmd_set_refused, \

@@ -8,37 +8,42 @@
 /* clang-format off */
 #define FORECAST_STATS(X) \
     X(enough, text, state, TEXT, t->enough ? "yes" : "no", \
-      "whether the sample has enough for a forecast; without it there is no figure") \
+      "yes: the sample has enough for a forecast; no: there are no figures") \
     X(lacks, text, reason, TEXT, t->lacks[0] ? t->lacks : "nothing", \
-      "of what there is not enough") \
+      "what the sample has not enough of") \
     X(reads, gauge, reads, U64, t->reads, \
-      "sampled ones the forecasts are made from, those of long ago counting less") \
+      "sampled reads that the forecasts are made from; old ones count less") \
     X(made, counter, forecasts, U64, log.made, \
-      "forecasts of a memory limit or a policy that then was set") \
+      "forecasts made of a memory limit or a policy that was set afterwards") \
     X(came, counter, forecasts, U64, log.came, \
-      "of these, those that were held against what then was hit") \
+      "forecasts that were compared with the hit ratio that came") \
     X(within, counter, forecasts, U64, log.within, \
-      "of these, those whose hit ratio lay within the band; four of five are meant to")
+      "forecasts whose hit ratio came true within the band; four of five are meant to")
 
 /* Rows of each size, as x0.5, x1, x2 and x4. */
 #define SIZE_FIELDS(X) \
     X(hit_ratio, gauge, ratio, "%.4f", t->hit_ratio[i], \
-      "to expect with so many times the memory, by miniatures of today's policy") \
+      "hit ratio to expect with so many times the memory, by miniature caches of today's policy") \
     X(low, gauge, ratio, "%.4f", at_least(t->hit_ratio[i] - t->band[i]), \
-      "where its band begins, in which four of five forecasts are meant to come true") \
-    X(high, gauge, ratio, "%.4f", at_most(t->hit_ratio[i] + t->band[i]), "where it ends")
+      "lower end of the band of hit_ratio, in which four of five forecasts are meant to come " \
+      "true") \
+    X(high, gauge, ratio, "%.4f", at_most(t->hit_ratio[i] + t->band[i]), \
+      "upper end of the band of hit_ratio")
 
 /* Rows of one forecast that was kept, as NUMBER:field. */
 #define KEPT_FIELDS(X) \
-    X(time, gauge, seconds, "%" PRIi64, f->unix_s, "of the change, as unix time") \
+    X(time, gauge, seconds, "%" PRIi64, f->unix_s, "when the change was made, as unix time") \
     X(was, text, cache, "%s", was, "memory in bytes, or the policy, before the change") \
-    X(is, text, cache, "%s", is, "and after it") \
+    X(is, text, cache, "%s", is, "memory in bytes, or the policy, after the change") \
     X(before, gauge, ratio, "%.4f", f->before, "hit ratio before the change") \
-    X(expected, gauge, ratio, "%.4f", f->expected, "hit ratio that was forecast") \
-    X(band, gauge, ratio, "%.4f", f->band, "what it was given, or taken") \
-    X(reached, gauge, ratio, "%.4f", f->came, "hit ratio that came, once the cache had settled") \
+    X(expected, gauge, ratio, "%.4f", f->expected, \
+      "hit ratio that was forecast for after the change") \
+    X(band, gauge, ratio, "%.4f", f->band, "half of the band around expected") \
+    X(reached, gauge, ratio, "%.4f", f->came, \
+      "hit ratio that came true, once the cache had settled") \
     X(state, text, state, "%s", states[f->state], \
-      "waits, came, or overtaken by a further change before it could")
+      "waits: the cache has not settled; came: reached is known; overtaken: another change came " \
+      "before")
 /* clang-format on */
 
 #define FIELD_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},

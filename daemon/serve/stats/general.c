@@ -39,7 +39,7 @@ struct general {
     X(version, text, version, TEXT, SLATE_PROTOCOL_VERSION, \
       "the memcached whose protocol this is") \
     X(libevent, text, version, TEXT, g->event_version, "the event library's version") \
-    X(pointer_size, gauge, bits, U64, 8 * sizeof(void *), "width of a pointer") \
+    X(pointer_size, gauge, bits, U64, 8 * sizeof(void *), "size of a pointer") \
     X(rusage_user, counter, seconds, SECONDS, g->usage.ru_utime, \
       "processor time of the server's own code") \
     X(rusage_system, counter, seconds, SECONDS, g->usage.ru_stime, \
@@ -53,17 +53,19 @@ struct general {
          CONNS(rejected) - g->base.conns_rejected, \
          "connections turned away at the limit; shown with maxconns_fast") \
     X(connection_structures, gauge, connections, U64, CONNS(structures), \
-      "connection objects that exist") \
+      "connection objects that exist, in use or kept for the next") \
     X(response_obj_oom, counter, operations, U64, g->serve.response_obj_oom, \
       "connections closed because there was no memory for replies that they did not take " \
       "(read_buf_mem_limit)") \
     X(response_obj_count, gauge, connections, U64, CONNS(reply_count), \
       "connections whose replies wait to be taken") \
-    X(response_obj_bytes, gauge, bytes, U64, CONNS(reply_bytes), "memory of these replies") \
+    X(response_obj_bytes, gauge, bytes, U64, CONNS(reply_bytes), \
+      "memory of replies that wait to be taken") \
     X(read_buf_count, gauge, buffers, U64, CONNS(buffer_count), \
       "read buffers of workers and connections") \
     X(read_buf_bytes, gauge, bytes, U64, CONNS(buffer_bytes), "memory of read buffers") \
-    X(read_buf_bytes_free, gauge, bytes, U64, CONNS(buffer_free_bytes), "of these, unused") \
+    X(read_buf_bytes_free, gauge, bytes, U64, CONNS(buffer_free_bytes), \
+      "memory of read buffers that hold no bytes") \
     X(read_buf_oom, counter, operations, U64, g->serve.read_buf_oom, \
       "connections closed because there was no memory for what they had sent " \
       "(read_buf_mem_limit)") \
@@ -74,15 +76,15 @@ struct general {
       "values stored or refused after their data came") \
     X(cmd_flush, counter, operations, U64, g->serve.cmd_flush, "flush_all commands") \
     X(cmd_touch, counter, operations, U64, g->cache.counters.cmd_touch, \
-      "touches, also those of gat") \
+      "touches, with those of gat") \
     X(cmd_meta, counter, operations, U64, g->serve.cmd_meta, "meta commands") \
     X(get_hits, counter, operations, U64, g->cache.counters.get_hits, "keys that a read found") \
     X(get_misses, counter, operations, U64, g->cache.counters.get_misses, \
       "keys that a read did not find") \
     X(get_expired, counter, operations, U64, g->cache.counters.get_expired, \
-      "looks at a key whose item was there but expired") \
+      "lookups of a key whose item had expired") \
     X(get_flushed, counter, operations, U64, g->cache.counters.get_flushed, \
-      "looks at a key whose item was there but flushed") \
+      "lookups of a key whose item had been flushed") \
     X(delete_misses, counter, operations, U64, g->cache.counters.delete_misses, \
       "deletes that did not find their key") \
     X(delete_hits, counter, operations, U64, g->cache.counters.delete_hits, \
@@ -100,7 +102,7 @@ struct general {
     X(cas_hits, counter, operations, U64, g->cache.counters.cas_hits, \
       "compare-and-swap stores that matched") \
     X(cas_badval, counter, operations, U64, g->cache.counters.cas_badval, \
-      "compare-and-swap stores with another CAS") \
+      "compare-and-swap stores whose CAS did not match") \
     X(touch_hits, counter, operations, U64, g->cache.counters.touch_hits, \
       "touches that found their key") \
     X(touch_misses, counter, operations, U64, g->cache.counters.touch_misses, \
@@ -120,13 +122,13 @@ struct general {
       "1: connections are accepted; 0: the limit is reached") \
     X(listen_disabled_num, counter, operations, U64, \
       CONNS(listen_disabled_num) - g->base.listen_disabled_num, \
-      "times accepting stopped at the limit") \
+      "times that accepting stopped at the limit") \
     X(time_in_listen_disabled_us, counter, microseconds, U64, \
       CONNS(listen_disabled_us) - g->base.listen_disabled_us, \
       "time during which accepting was stopped") \
     X(threads, gauge, threads, U64, g->settings.threads, "worker threads") \
     X(conn_yields, counter, operations, U64, g->serve.conn_yields, \
-      "turns in which a connection left work for the next") \
+      "turns that a connection ended with work left, for others to have theirs") \
     X(hash_power_level, gauge, power, U64, g->hash_power, "the index's buckets, as a power of 2") \
     X(hash_bytes, gauge, bytes, U64, g->cache.index_bytes, "memory of the index") \
     X(hash_is_expanding, gauge, flag, U64, 0, "always 0: the index grows without a pause") \
@@ -137,17 +139,21 @@ struct general {
          "pieces of large values copied out of moving pages; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_inline_reclaim, counter, items, U64, \
          MOVED(inline_reclaim), \
-         "items evicted or expired to make room for rescued ones; shown with slab_reassign") \
+         "items freed, evicted or expired ones, to make room for those that moving pages rescue; " \
+         "shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_busy_items, counter, items, U64, \
          MOVED(busy_items), \
-         "items that had to be tried again, being sent or stored; shown with slab_reassign") \
+         "times that an item of a moving page had to be tried again because it was being sent or " \
+         "stored; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_busy_deletes, counter, items, U64, \
-         MOVED(busy_deletes), "items dropped because they stayed busy; shown with slab_reassign") \
+         MOVED(busy_deletes), \
+         "items dropped from moving pages while they were being sent; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_busy_nomem, counter, items, U64, \
-         MOVED(busy_nomem), "items for whose copy there was no memory; shown with slab_reassign") \
+         MOVED(busy_nomem), \
+         "items of moving pages for whose copy there was no memory; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_last_busy_status, text, reason, TEXT, \
          g->tune.last_busy ? g->tune.last_busy : "none", \
-         "why an item could last not be moved; shown with slab_reassign") \
+         "the latest reason why an item could not be moved; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_running, gauge, flag, U64, g->tune.moving, \
          "1: a page is being moved, or was asked for; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slabs_moved, counter, pages, U64, MOVED(pages_moved), \
@@ -161,33 +167,33 @@ struct general {
          "items moved within and between the eviction queues; shown with lru_maintainer") \
     X(malloc_fails, counter, operations, U64, 0, "always 0") \
     X(log_worker_dropped, counter, events, U64, WATCH(worker_dropped), \
-      "events not told to those who watch, a thread's buffer being full") \
+      "events that watchers miss because a thread's buffer was full (worker_logbuf_size)") \
     X(log_worker_written, counter, events, U64, WATCH(worker_written), \
-      "events told to those who watch") \
+      "events that threads wrote for watchers") \
     X(log_watcher_skipped, counter, lines, U64, WATCH(watcher_skipped), \
-      "lines that a slow watcher lost") \
-    X(log_watcher_sent, counter, lines, U64, WATCH(watcher_sent), "lines given to watchers") \
+      "lines that watchers miss because they did not take them in time (watcher_logbuf_size)") \
+    X(log_watcher_sent, counter, lines, U64, WATCH(watcher_sent), "lines sent to watchers") \
     X(log_watchers, gauge, connections, U64, g->watch.watchers, "connections that watch") \
     WITH(g->settings.ssl_enabled && g->settings.ssl_session_cache, ssl_new_sessions, counter, \
          sessions, U64, TLS(new_sessions) - g->base.new_sessions, \
          "TLS sessions that clients may resume; shown with ssl_session_cache") \
     WITH(g->settings.ssl_enabled, ssl_handshake_errors, counter, connections, U64, \
          TLS(handshake_errors) - g->base.handshake_errors, \
-         "connections that agreed on no TLS session; shown with TLS") \
+         "connections whose TLS handshake failed; shown with TLS") \
     WITH(g->settings.ssl_enabled, ssl_proto_errors, counter, connections, U64, \
          TLS(proto_errors) - g->base.proto_errors, "TLS sessions that broke; shown with TLS") \
     WITH(g->settings.ssl_enabled, time_since_server_cert_refresh, gauge, seconds, U64, \
-         clock_now_s() - TLS(loaded_s), "since the certificates were read; shown with TLS") \
+         clock_now_s() - TLS(loaded_s), "time since the certificates were read; shown with TLS") \
     X(unexpected_napi_ids, counter, operations, U64, 0, \
       "always 0: threads are not chosen by NAPI id") \
     X(round_robin_fallback, counter, operations, U64, 0, \
       "always 0: threads are not chosen by NAPI id") \
     X(bytes, gauge, bytes, U64, g->cache.bytes, "header, key and value bytes of all items") \
-    X(curr_items, gauge, items, U64, g->cache.items, "items now") \
-    X(total_items, counter, items, U64, g->cache.counters.total_items, "items ever linked") \
+    X(curr_items, gauge, items, U64, g->cache.items, "items stored now") \
+    X(total_items, counter, items, U64, g->cache.counters.total_items, "items ever stored") \
     X(slab_global_page_pool, gauge, pages, U64, \
       g->settings.like_memcached ? g->cache.pages_returned : g->cache.pages_free, \
-      "pages that no class has; with like_memcached, of these those that one had") \
+      "pages that no class has; with like_memcached, only those that a class gave back") \
     X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, \
       "expired items never read, found by the sweep, at a queue's end or by the crawler") \
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, \
@@ -201,7 +207,8 @@ struct general {
       "expired and flushed items freed by the crawler") \
     X(crawler_items_checked, counter, items, U64, g->classes.crawler_items_checked, \
       "items the crawler looked at") \
-    X(lrutail_reflocked, counter, items, U64, 0, "always 0: an item being sent is passed over") \
+    X(lrutail_reflocked, counter, items, U64, 0, \
+      "always 0: the search for a victim passes over an item that is being sent") \
     WITH(g->settings.lru_maintainer, moves_to_cold, counter, items, U64, g->classes.moves_to_cold, \
          "items moved to the cold queue; shown with lru_maintainer") \
     WITH(g->settings.lru_maintainer, moves_to_warm, counter, items, U64, g->classes.moves_to_warm, \
@@ -213,7 +220,7 @@ struct general {
          g->classes.direct_reclaims, \
          "evictions made by the store that needed the memory; shown with lru_maintainer") \
     WITH(g->settings.lru_maintainer, lru_bumps_dropped, counter, operations, U64, 0, \
-         "always 0: hits wait in no queue; shown with lru_maintainer")
+         "always 0: a hit is noted at once; shown with lru_maintainer")
 /* clang-format on */
 
 #define INFO_WITH(shown, name, kind, unit, type, value, help) \

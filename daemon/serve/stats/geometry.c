@@ -13,19 +13,21 @@ struct geometry_stats {
 
 /* clang-format off */
 #define GEOMETRY_STATS(X) \
-    X(state, text, name, TEXT, s->state, "steady, draining or paused") \
-    X(why, text, reason, TEXT, s->facts.why, "what it does or waits for") \
+    X(state, text, name, TEXT, s->state, \
+      "steady: no change is under way; draining: one is; paused: it rests") \
+    X(why, text, reason, TEXT, s->facts.why, "what the change does or waits for") \
     X(generation, counter, changes, U64, s->facts.generation, "changes begun since the start") \
     X(classes, gauge, classes, U64, s->classes_new, "classes that take new items") \
-    X(classes_retired, gauge, classes, U64, s->classes_old, "classes that are being emptied") \
+    X(classes_retired, gauge, classes, U64, s->classes_old, \
+      "retired classes, which are being emptied") \
     X(classes_wanted, gauge, classes, U64, s->facts.to.count, \
-      "classes there will be when the change is complete") \
+      "classes that there will be when the change is complete") \
     X(ranges, gauge, ranges, U64, s->facts.ranges, \
       "ranges of sizes that the change converts, one after the other") \
     X(ranges_done, gauge, ranges, U64, s->facts.ranges_done, \
-      "of these, ranges that are converted or under way") \
+      "ranges of sizes that are converted or under way") \
     X(pages_old, gauge, pages, U64, s->pages_old, "pages of retired classes") \
-    X(pages_new, gauge, pages, U64, s->pages_new, "pages of the others") \
+    X(pages_new, gauge, pages, U64, s->pages_new, "pages of classes that take new items") \
     X(pages_held, gauge, pages, U64, s->facts.pages_held, \
       "pages of no class, kept for one that runs out; the pool counts them") \
     X(pages_drained, gauge, pages, U64, s->facts.pages_drained, \
@@ -34,32 +36,35 @@ struct geometry_stats {
       "times that a page was passed over or put back because something in it was in use") \
     X(items_copied, gauge, items, U64, s->facts.items_copied, "items that this change has copied") \
     X(chunks_copied, gauge, chunks, U64, s->facts.chunks_copied, \
-      "pieces of large values that it has copied") \
+      "pieces of large values that this change has copied") \
     X(items_dropped, gauge, items, U64, s->facts.items_dropped, \
-      "live items that it has evicted to make room") \
-    X(items_expired, gauge, items, U64, s->facts.items_expired, "expired items that it has freed") \
+      "live items that this change has evicted to make room") \
+    X(items_expired, gauge, items, U64, s->facts.items_expired, \
+      "expired items that this change has freed") \
     X(waste_before, gauge, percent, RATIO, s->facts.waste_before_pct, \
-      "memory of items that their chunks and pages' ends waste, before the change") \
+      "share of the memory of items that ends of chunks and pages wasted before the change") \
     X(waste_predicted, gauge, percent, RATIO, s->facts.waste_predicted_pct, \
-      "what it was predicted to be for the same items") \
+      "share that the wanted sizes are predicted to waste for the same items") \
     X(waste_now, gauge, percent, RATIO, s->facts.waste_now_pct, \
-      "what it was when last measured: at the latest step, at the end, or in the last minute") \
+      "share that was wasted when last measured: at the latest step, at the end, or in the last " \
+      "minute") \
     X(items_before, gauge, items, U64, s->facts.items_before, \
-      "items of the kind there was that the old sizes hold in all pages") \
+      "items that all pages hold with the old sizes, if they are like those before the change") \
     X(items_predicted, gauge, items, U64, s->facts.items_predicted, \
-      "items of that kind that the wanted sizes are predicted to hold") \
+      "items that all pages are predicted to hold with the wanted sizes, if they are like those " \
+      "before the change") \
     X(auto, text, state, TEXT, s->follows, \
-      "yes: slab_geometry_auto fits the sizes again when the items have become others; or no") \
+      "yes: slab_geometry_auto fits the sizes again when other items come; no: it is off") \
     X(auto_gain, gauge, percent, RATIO, s->facts.auto_gain_pct, \
-      "more items that sizes fitted anew would hold, looked at each minute while no change is " \
-      "under way") \
+      "how many more items sizes fitted anew would hold, looked at each minute while no change " \
+      "is under way") \
     X(seconds, gauge, seconds, RATIO, s->facts.seconds, \
-      "time that the change took so far, without pauses")
+      "time that the change has taken so far, without pauses")
 
 #define GEOMETRY_CLASS_STATS(X) \
     X(chunk_size, gauge, bytes, "%u", f->chunk_bytes, "bytes of a chunk of the class") \
     X(class_state, text, name, "%s", f->retired ? "retired" : "active", \
-      "active, or retired: its size is not wanted any more") \
+      "active: the class takes new items; retired: its size is not wanted any more") \
     X(total_pages, gauge, pages, "%u", f->pages, "pages of the class")
 /* clang-format on */
 

@@ -11,13 +11,13 @@
 /* clang-format off */
 #define SIZEHIST_STATS(X) \
     X(items, gauge, items, U64, h->items * h->every, \
-      "live items, pieces of chained values being items too") \
-    X(item_bytes, gauge, bytes, U64, h->item_bytes * h->every, "what they need") \
+      "live items; each piece of a chained value counts as one") \
+    X(item_bytes, gauge, bytes, U64, h->item_bytes * h->every, "memory that the live items need") \
     X(taken_bytes, gauge, bytes, U64, h->taken_bytes * h->every, \
-      "what they take, with the ends of chunks and pages") \
+      "memory that the live items take, with the ends of chunks and pages") \
     X(sampled_pages, gauge, pages, U64, h->every, \
-      "one page of so many was looked at; BYTES lines give the items of up to so many bytes, and " \
-      "more than the line before")
+      "one page of this many was looked at; BYTES lines give the items of up to so many bytes, " \
+      "and more than the line before")
 /* clang-format on */
 const struct counter_info stats_sizehist_info[] = {
     SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
@@ -166,7 +166,8 @@ void stats_size_steps(struct command_context *ctx) {
       "evicted items last used less than 1048576 s before, but not less than 262144 s") \
     X(older, counter, items, U64, ages->older, \
       "evicted items last used 1048576 s (12 days) before, or longer ago") \
-    X(last_s, gauge, seconds, U64, last_s, "since its last use, of the item evicted last")
+    X(last_s, gauge, seconds, U64, last_s, \
+      "how long the item that was evicted last had not been used")
 /* clang-format on */
 
 const struct counter_info stats_evictions_info[] = {

@@ -10,9 +10,9 @@
     X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
     X(why, text, reason, TEXT, words.why, "what was decided last, or why nothing moves") \
     X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", \
-      "the mode that failed last, and why; the one before serves again, or off") \
+      "the mode that failed last, and why; since then the mode before it is on, or off") \
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", \
-      "what the mode says of itself") \
+      "what the mode tells of its state") \
     X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
     X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, \
       "pages moved between classes") \
@@ -21,18 +21,19 @@
     X(steals, counter, pages, U64, cache.counters.page_steals, \
       "pages that a set with nothing left took at once from another class") \
     X(given_up, counter, pages, U64, t.moves_given_up - b.moves_given_up, \
-      "pages put back, held by a slow reader or for lack of room") \
+      "pages that stayed in their class because a slow reader held an item, or for lack of room") \
     X(rescues, counter, items, U64, t.rescues - b.rescues, "items copied out of moving pages") \
     X(chunk_rescues, counter, chunks, U64, t.chunk_rescues - b.chunk_rescues, \
       "pieces of large values copied out of moving pages") \
     X(evicted, counter, items, U64, t.evictions_by_move - b.evictions_by_move, \
-      "live items dropped because there was no room for their copy") \
+      "live items dropped from moving pages because there was no room for their copy") \
     X(expired, counter, items, U64, t.inline_reclaim - b.inline_reclaim, \
       "expired items found in moving pages") \
     X(busy, counter, items, U64, t.busy_items - b.busy_items, \
-      "items that had to be tried again, being sent or stored") \
+      "times that an item of a moving page had to be tried again because it was being sent or " \
+      "stored") \
     X(last_busy, text, reason, TEXT, t.last_busy ? t.last_busy : "none", \
-      "why an item could last not be moved")
+      "the latest reason why an item could not be moved")
 
 /* Rows of one move, as NUMBER:field. */
 #define MOVE_FIELDS(X) \

@@ -17,74 +17,77 @@ struct own {
 
 /* clang-format off */
 #define SLATED_STATS(X) \
-    X(slated_version, text, version, TEXT, SLATE_VERSION, "this program's own version") \
-    X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
+    X(slated_version, text, version, TEXT, SLATE_VERSION, "version of slated") \
+    X(store, text, name, TEXT, o->store, "where items live: slab, heap or blocks") \
     X(index, text, name, TEXT, o->index, \
-      "how keys find their items: bucket, chained, cuckoo, hopscotch") \
-    X(policy, text, name, TEXT, o->policy, "who is evicted") \
+      "how keys find their items: bucket, chained, cuckoo or hopscotch") \
+    X(policy, text, name, TEXT, o->policy, "eviction policy of the whole cache") \
     X(role, text, name, TEXT, o->role, "what this connection may do: read, write or admin") \
     X(role_refusals, counter, operations, U64, o->serve.role_refusals, \
       "requests and commands that the role of a connection did not allow") \
     X(udp_datagrams, counter, datagrams, U64, o->serve.udp_datagrams, \
-      "requests received by UDP, or what came in their place") \
+      "datagrams received by UDP, with or without a request") \
     X(udp_dropped, counter, datagrams, U64, o->serve.udp_dropped, \
-      "datagrams without a frame, parts of a request, and errors of other servers") \
+      "datagrams dropped: without a frame, part of a longer request, or another server's error") \
     X(udp_refused, counter, operations, U64, o->serve.udp_refused, \
-      "replies too long for a client of another machine by UDP (udp_reply_factor)") \
+      "replies by UDP refused because they were too long for a client of another machine " \
+      "(udp_reply_factor)") \
     X(udp_lost, counter, datagrams, U64, o->serve.udp_lost, \
-      "datagrams of replies that the system did not take") \
+      "datagrams of replies that the system did not send") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, \
       "parts of the cache with a lock each") \
-    X(classes, gauge, classes, U64, o->cache.class_count, "slab classes") \
+    X(classes, gauge, classes, U64, o->cache.class_count, "slab classes that there are") \
     X(header_bytes, gauge, bytes, U64, sizeof(struct item) + (o->cas ? 8 : 0), \
-      "header of an item of a small value without client flags") \
+      "header of an item that has a small value and no client flags") \
     X(index_bytes, gauge, bytes, U64, o->cache.index_bytes, "memory of the index") \
-    X(index_buckets, gauge, buckets, U64, o->cache.index_buckets, "buckets in it") \
+    X(index_buckets, gauge, buckets, U64, o->cache.index_buckets, "buckets of the index") \
     X(index_bytes_per_item, gauge, bytes, RATIO, \
       o->cache.items ? (double)o->cache.index_bytes / (double)o->cache.items : 0, \
-      "the same by the items there are") \
-    X(pages_limit, gauge, pages, U64, o->cache.pages_limit, "pages of 1 MiB there may be") \
-    X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
+      "memory of the index for each item") \
+    X(pages_limit, gauge, pages, U64, o->cache.pages_limit, \
+      "pages of 1 MiB that the memory limit allows") \
+    X(pages_out, gauge, pages, U64, o->cache.pages_out, "pages that classes have") \
     X(adopted_items, gauge, items, U64, o->adopted.items, \
       "items of the memory file with which the server began") \
     X(adopted_expired, gauge, items, U64, o->adopted.expired, \
-      "items in it that had expired or been flushed by then") \
+      "items of the memory file that had expired or been flushed before the server began") \
     X(adopted_torn, gauge, items, U64, o->adopted.torn, \
-      "items in it that were not whole, or being written when its server ended: their chunks " \
-      "were freed") \
+      "items of the memory file that were damaged, or being written when its server ended: their " \
+      "chunks were freed") \
     X(adopted_torn_pages, gauge, pages, U64, o->adopted.torn_pages, \
-      "pages in it of no class: they went to the pool") \
+      "pages of the memory file that belonged to no class: they went to the pool") \
     X(adopted_left_out, gauge, items, U64, o->adopted.left_out, \
-      "items in it for which the index had no room") \
-    X(adopted_us, gauge, microseconds, U64, o->adopted.us, "how long that took") \
+      "items of the memory file for which the index had no room") \
+    X(adopted_us, gauge, microseconds, U64, o->adopted.us, \
+      "time that the server took to take up the memory file") \
     X(page_steals, counter, pages, U64, o->cache.counters.page_steals, \
-      "pages a class with nothing left took at once from another") \
+      "pages that a class with nothing left took at once from another") \
     X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, \
-      "items evicted, or dead and freed, because more keys than the index holds there had " \
-      "hashes alike") \
+      "items evicted, or dead and freed, because the index had no more room for keys with hashes " \
+      "so much alike") \
     X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, \
-      "memory that values take or may take which are still coming") \
+      "memory that values take, or may take, while their bytes are still coming") \
     X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, \
-      "what they may take together: an eighth of the pages; a value counts for no more than " \
-      "half of it") \
+      "most memory that values may take together while their bytes are still coming: an eighth " \
+      "of the pages; one value counts for no more than half of it") \
     X(pinned_bytes, gauge, bytes, U64, o->cache.pinned_bytes, \
-      "of values that were replaced, removed or evicted while they were being sent: taken until " \
-      "their readers are done") \
+      "memory of values that were replaced, removed or evicted while they were being sent; free " \
+      "once they are sent") \
     X(values_waited, counter, operations, U64, o->serve.values_waited, \
-      "such values that had to wait for memory that others held") \
+      "values that had to wait for memory that other values held while their bytes were coming") \
     X(values_waiting, gauge, connections, U64, o->values_waiting, \
-      "connections whose values wait for it now") \
+      "connections whose value waits for memory that other values hold") \
     X(values_late, counter, operations, U64, o->serve.values_late, \
-      "values refused because their bytes did not come") \
+      "values refused because their bytes did not come in time (value-timeout)") \
     X(log_lines_lost, counter, lines, U64, o->log_lost, \
-      "lines of the log that stderr did not take, or not in time") \
+      "lines of the log that were lost because stderr did not take them in time") \
     X(read_retries, counter, operations, U64, o->cache.counters.read_retries, \
       "lock-free reads that had to start again") \
     X(batches, counter, turns, U64, o->serve.batches, "turns of the workers that ran requests") \
-    X(requests, counter, operations, U64, o->serve.requests, "requests run") \
+    X(requests, counter, operations, U64, o->serve.requests, "requests that workers ran") \
     X(requests_per_batch, gauge, operations, RATIO, \
       o->serve.batches ? (double)o->serve.requests / (double)o->serve.batches : 0, \
-      "how many of them a turn")
+      "requests run in a mean turn")
 /* clang-format on */
 
 const struct counter_info stats_slated_info[] = {SLATED_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};

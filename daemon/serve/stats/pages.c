@@ -14,15 +14,15 @@ struct pages {
 
 /* clang-format off */
 #define PAGES_STATS(X) \
-    X(pages_limit, gauge, pages, U64, p->limit, "pages of 1 MiB there may be") \
-    X(pages_out, gauge, pages, U64, p->out, "of these, pages that classes have") \
+    X(pages_limit, gauge, pages, U64, p->limit, "pages of 1 MiB that the memory limit allows") \
+    X(pages_out, gauge, pages, U64, p->out, "pages that classes have") \
     X(next, gauge, page, U64, p->next, "page from which the list goes on; 0: it ends here")
 /* clang-format on */
 
 const struct counter_info stats_pages_info[] = {
     PAGES_STATS(STATS_INFO){"page:NUMBER", "text", "page",
-                            "class, owned or draining, chunks in use, chunks, "
-                            "seconds in its class, seconds unused or -"},
+                            "class, owned or draining, chunks in use, all chunks, seconds in its "
+                            "class, seconds unused or -"},
     {NULL, NULL, NULL, NULL}};
 
 static void put_page(struct text_out *out, uint32_t number, const struct slab_page_facts *f,

@@ -14,19 +14,19 @@ enum { HOT_SHOWN = 20 };
 #define WHATIF_STATS(X) \
     X(sampling, gauge, flag, U64, f.on, "1: keys are sampled") \
     X(policy, text, name, TEXT, (f.running ? f.running : cache_policy(ctx->server->cache))->name, \
-      "today's policy, to which the others are compared") \
-    X(auto, gauge, flag, U64, f.follows, "1: the policy is auto, and follows them") \
+      "the policy that evicts, to which the others are compared") \
+    X(auto, gauge, flag, U64, f.follows, "1: the policy is auto, which follows these figures") \
     X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
     X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
     X(windows, counter, windows, U64, f.windows, \
-      "quarters of a turnover of the cache that were compared") \
-    X(real_hit_ratio, gauge, ratio, RATIO4, f.hit_ratio, "the cache's own, of lately") \
+      "windows that were compared, each a quarter of a turnover of the cache") \
+    X(real_hit_ratio, gauge, ratio, RATIO4, f.hit_ratio, "hit ratio of the cache itself of late") \
     X(records, counter, records, U64, f.records, "events of sampled keys") \
     X(records_dropped, counter, records, U64, f.dropped, \
-      "of these, lost because they came faster than they were taken") \
-    X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "what sampling takes of memory") \
-    X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "what it may take") \
-    X(why, text, reason, TEXT, f.why, "what the comparison came to last") \
+      "events of sampled keys that were lost because they came too fast") \
+    X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "memory that sampling takes") \
+    X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "memory that sampling may take") \
+    X(why, text, reason, TEXT, f.why, "what the latest comparison said") \
     X(changes, counter, changes, U64, f.changes, "changes of the policy by auto") \
     X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
       "why auto changed the policy last")
@@ -34,31 +34,36 @@ enum { HOT_SHOWN = 20 };
 /* Rows of each policy, as NAME:field, and for classes that were read often enough as
  * class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \
-    X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "to expect under this policy") \
-    X(difference, gauge, ratio, "%+.4f", p->difference, "from today's") \
-    X(doubt, gauge, ratio, "%.4f", p->doubt, "by how much chance may make that wrong") \
+    X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "hit ratio to expect under this policy") \
+    X(difference, gauge, ratio, "%+.4f", p->difference, \
+      "hit ratio under this policy less that under today's") \
+    X(doubt, gauge, ratio, "%.4f", p->doubt, "how far chance may make the difference wrong") \
     X(reads, gauge, reads, "%.0f", p->tally.reads, \
-      "sampled ones it is made from, those of long ago counting less")
+      "sampled reads that the hit ratio is made from; old ones count less")
 
 #define CURVE_STATS(X) \
-    X(bytes, gauge, bytes, U64, c.bytes, "of the class's pages, or of those of all classes") \
+    X(bytes, gauge, bytes, U64, c.bytes, "memory of the pages of the class, or of all classes") \
     X(reads, gauge, reads, U64, c.reads, \
-      "sampled ones the curve is made from, those of long ago counting less") \
+      "sampled reads that the curve is made from; old ones count less") \
     X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
-      "under the LRU in these bytes; point:BYTES lines give it for other sizes")
+      "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes")
 
 /* Rows of the whole cache under its own policy, from miniature caches of these sizes, once the
  * sample has enough for them (stats forecast). */
 #define SIZES_STATS(X) \
-    X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], "to expect with half the memory") \
+    X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], \
+      "hit ratio to expect with half the memory") \
     X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, \
-      "of today's, over some five turnovers of the cache, as the others") \
-    X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], "to expect with twice the memory") \
-    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], "to expect with four times the memory") \
+      "hit ratio with today's memory, over some five turnovers of the cache, as the others") \
+    X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], \
+      "hit ratio to expect with twice the memory") \
+    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], \
+      "hit ratio to expect with four times the memory") \
     X(band_x0.5, gauge, ratio, RATIO4, log.told.band[0], \
-      "give or take for half the memory: four of five forecasts are meant to lie within it") \
-    X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "the same, for twice the memory") \
-    X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "the same, for four times the memory")
+      "half of the band around hit_ratio_x0.5: four of five forecasts are meant to come true " \
+      "within it") \
+    X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "half of the band around hit_ratio_x2") \
+    X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "half of the band around hit_ratio_x4")
 /* clang-format on */
 #define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
 #define STATS_PUT_RATIO4(name, value) \

@@ -63,7 +63,7 @@ static int open_file(const char *dir, const char *name, char *why) {
     char path[4096];
     struct stat facts;
     if (dir == NULL || (size_t)snprintf(path, sizeof path, "%s/%s.lua", dir, name) >= sizeof path) {
-        snprintf(why, REASON_BYTES, "there is no policy directory: start with -o policy_dir=PATH");
+        snprintf(why, REASON_BYTES, "there is no policy directory: start with --policy-dir=PATH");
         return -1;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -464,7 +464,7 @@ static void test_trials(void) {
     char why[REASON_BYTES], mode[AUTOMOVE_NAME_BYTES];
     ok(tried(t, "utility", why) && tried(t, "1", why), "a mode of the table would start");
     ok(!tried(t, "lua:any", why), "a policy without a folder would not");
-    is_str(why, "there is no policy directory: start with -o policy_dir=PATH", "and the trial says why");
+    is_str(why, "there is no policy directory: start with --policy-dir=PATH", "and the trial says why");
     tuner_automove(t, mode);
     is_str(mode, "0", "a trial changes nothing");
     struct automove_trial *left = automove_trial_create("utility");
