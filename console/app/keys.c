@@ -3,6 +3,7 @@
 #include "app/changes.h"
 #include "app/past.h"
 #include "app/terminal.h"
+#include "brain/ask.h"
 #include "views/marked.h"
 #include "views/palette.h"
 
@@ -133,6 +134,19 @@ static unsigned view_count(void) {
     return count;
 }
 
+/* A stream is not asked for where it may bring the server down: versions of memcached have such
+ * faults. */
+static bool begin_stream(const struct app *app, struct session *session, enum stream stream) {
+    const struct asked_change watch = {.name = "watch", .value = stream_name(stream)};
+    const struct question question = {
+        .module = "slate.judge.why", .function = "watch", .change = &watch};
+    struct sentence out[SENTENCES_MOST];
+    if (stream != STREAM_NONE && brain_ask(session->model, &question, out) > 0) {
+        return watch_refuse(&session->watch, stream, out[0].text);
+    }
+    return watch_start(&session->watch, &session->address, &app->options->access, stream);
+}
+
 /* Through the streams and back to none; what the last one said goes. */
 static void next_stream(struct app *app, uint64_t now_ms) {
     struct session *session = app->open;
@@ -142,7 +156,7 @@ static void next_stream(struct app *app, uint64_t now_ms) {
     }
     enum stream now = session->watch.log != NULL ? session->watch.log->stream : STREAM_NONE;
     enum stream next = (enum stream)((now + 1) % STREAM_COUNT);
-    if (!watch_start(&session->watch, &session->address, &app->options->access, next)) {
+    if (!begin_stream(app, session, next)) {
         show_message(app, "out of memory: nothing is watched", now_ms);
     } else if (next == STREAM_NONE) {
         show_message(app, "nothing is watched", now_ms);

@@ -28,6 +28,16 @@ bool watch_start(struct watch *watch, const struct address *address, const struc
     return true;
 }
 
+bool watch_refuse(struct watch *watch, enum stream stream, const char *why) {
+    watch_stop(watch);
+    watch->log = calloc(1, sizeof *watch->log);
+    if (watch->log != NULL) {
+        watch->log->stream = stream;
+        snprintf(watch->log->note, sizeof watch->log->note, "%s", why);
+    }
+    return watch->log != NULL;
+}
+
 void watch_stop(struct watch *watch) {
     client_destroy(&watch->client);
     free(watch->log);

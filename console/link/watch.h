@@ -5,6 +5,7 @@
  * here, drops the rest, and says how much that was. No call blocks. One thread. */
 #ifndef CONSOLE_LINK_WATCH_H
 #define CONSOLE_LINK_WATCH_H
+#include "facts/model.h"
 #include "link/client.h"
 
 enum { WATCH_LINES = 256, WATCH_LINE_BYTES = 160, WATCH_PAUSE_MS = 100 };
@@ -19,7 +20,7 @@ struct watch_line {
 
 struct watch_log {
     enum stream stream;
-    char note[120];     /* why nothing comes; "" when it does */
+    char note[NOTE_BYTES]; /* why nothing comes; "" when it does */
     uint64_t shown, lost; /* lines that came, and those that the server says it dropped */
     unsigned kept, newest; /* lines: a ring */
     struct watch_line lines[WATCH_LINES];
@@ -36,6 +37,8 @@ struct watch {
  * memory. */
 bool watch_start(struct watch *watch, const struct address *address, const struct access *access,
                  enum stream stream);
+/* Asks for nothing, and notes why, in the place of the stream before; false when out of memory. */
+bool watch_refuse(struct watch *watch, enum stream stream, const char *why);
 void watch_stop(struct watch *watch);
 /* True when there is something new to draw. */
 bool watch_step(struct watch *watch, uint64_t now_ms);

@@ -40,7 +40,9 @@ static void draw_watch(const struct watch_log *log, struct cells *cells, struct 
              format_count(shown, (double)log->shown), format_percent(lost, watch_lost_share(log)));
     cells_rule(cells, area.y, area.x, area.width, title);
     if (log->note[0] != '\0') {
-        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN, log->note);
+        cells_paragraph(cells,
+                        (struct rect){area.y + 1, area.x, area.height - 1, area.width}, 0,
+                        STYLE_WARN, log->note);
         return;
     }
     if (log->kept == 0) {

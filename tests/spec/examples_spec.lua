@@ -141,10 +141,11 @@ describe("the example", function()
             pending("there is no promtool")
             return
         end
-        assert.truthy(server.capture("promtool check rules " .. FOLDER .. "alerts.yml 2>&1"):find("SUCCESS: 8 rules"))
+        assert.truthy(server.capture("promtool check rules " .. FOLDER .. "alerts.yml 2>&1"):find("SUCCESS: 9 rules"))
     end)
 
-    it("alerts.yml calls when a class starves for ten minutes, and not before", function()
+    it("alerts.yml calls when a class starves for ten minutes, and not before; it names each server of one exporter",
+        function()
         if not has("promtool") then
             pending("there is no promtool")
             return
@@ -158,6 +159,7 @@ tests:
       - {series: 'slate_class_starving{instance="a",class="5"}', values: '1x30'}
       - {series: 'slate_class_starving{instance="a",class="6"}', values: '0x30'}
       - {series: 'slate_up{instance="a"}', values: '1x30'}
+      - {series: 'slate_up{instance="b",server="cache:11211"}', values: '0x30'}
     alert_rule_test:
       - {eval_time: 9m, alertname: CacheClassStarves, exp_alerts: []}
       - eval_time: 11m
@@ -167,7 +169,12 @@ tests:
             exp_annotations:
               summary: "a: class 5 evicts young items while another class has pages to spare"
               description: "slatectl -s SERVER advise pages tells which page to move, and what that will bring."
-      - {eval_time: 20m, alertname: CacheDown, exp_alerts: []}
+      - eval_time: 20m
+        alertname: CacheDown
+        exp_alerts:
+          - exp_labels: {severity: critical, instance: b, server: "cache:11211"}
+            exp_annotations: {summary: "b cache:11211: the cache does not answer"}
+      - {eval_time: 20m, alertname: CacheNotWatched, exp_alerts: []}
 ]]):format(ctl.root, FOLDER))
         local out = server.capture("promtool test rules " .. ctl.folder .. "/test.yml 2>&1")
         assert.truthy(out:find("SUCCESS", 1, true), out)

@@ -137,6 +137,95 @@ describe("what brought a memcached down leaves slated up:", function()
         end
         server.remove_folder(folder)
     end)
+
+    it("logins whose value is said to be huge, and login lines that are none", function()
+        local folder = server.folder()
+        server.write_file(folder .. "/users", "shop:secret\n")
+        os.execute("chmod 600 " .. folder .. "/users")
+        local guarded = server.start({ args = { "-Y", folder .. "/users" } })
+        local lines = { "set", "set ", "set x", "set x 0", "set x 0 0", "set x 0 0 ", "set x 0 0 x",
+            "set x 0 0 1 2 3 4", (" "):rep(2000), "set" .. (" "):rep(2000), "set x 0 0" .. (" 1"):rep(900),
+            "", "\0" }
+        for _, size in ipairs({ "-1", "2147483645", "2147483646", "2147483647", "2147483648", "4294967293",
+            "4294967294", "4294967295", "4294967296", "18446744073709551615", "99999999999999999999999" }) do
+            lines[#lines + 1] = "set x 0 0 " .. size
+        end
+        for _, line in ipairs(lines) do
+            local peer = require("socket.unix").stream()
+            assert(peer:connect(guarded.address))
+            peer:settimeout(60)
+            peer:send(line .. "\r\nshop secret\r\nquit\r\n")
+            local said = peer:receive()
+            assert.truthy(said == nil or said:find("^CLIENT_ERROR") or said == "ERROR",
+                line .. ": " .. tostring(said))
+            peer:close()
+        end
+        local shop = require("socket.unix").stream()
+        assert(shop:connect(guarded.address))
+        shop:settimeout(60)
+        shop:send("set login 0 0 11\r\nshop secret\r\nversion\r\n")
+        assert.equal("STORED", shop:receive())
+        assert.truthy(assert(shop:receive()):find("^VERSION "))
+        shop:close()
+        guarded:stop()
+        server.remove_folder(folder)
+    end)
+
+    -- magic, opcode, key, extras, type, status, body, opaque, CAS
+    local HEAD <const> = ">BBI2BBI2I4I4I8"
+
+    it("packets whose body is said to be of two or four gigabytes: what comes behind is no request", function()
+        for opcode = 0, 0x24 do
+            for _, body_bytes in ipairs({ 0x7fffffff, 0x80000000, 0x80000010, 0xffffffff }) do
+                local peer = require("socket.unix").stream()
+                assert(peer:connect(one.address))
+                peer:settimeout(60)
+                -- As body a packet that stores; whoever reads it as a request has lost count.
+                local body = HEAD:pack(0x80, 0x01, 6, 8, 0, 0, 15, 0, 0) .. ("\0"):rep(8) .. "hidden" .. "x"
+                peer:send(HEAD:pack(0x80, opcode, 1, 8, 0, 0, body_bytes, 0, 0) .. body)
+                peer:shutdown("send")
+                peer:receive("*a")
+                peer:close()
+            end
+        end
+        assert.is_false((client:get("hidden")))
+    end)
+
+    it("stores of the binary protocol that fail while a client watches mutations", function()
+        local watcher = one:connect({ timeout_s = 60 })
+        assert.equal("OK", watcher:command("watch mutations"))
+        local peer = require("socket.unix").stream()
+        assert(peer:connect(one.address))
+        peer:settimeout(60)
+        local function store(opcode, key, extras, value_bytes, cas)
+            peer:send(HEAD:pack(0x80, opcode, #key, #extras, 0, 0, #extras + #key + value_bytes, 0, cas) .. extras
+                .. key .. ("x"):rep(value_bytes))
+            local head = assert(peer:receive(24))
+            local _, _, _, _, _, status, bytes = HEAD:unpack(head)
+            assert(bytes == 0 or peer:receive(bytes))
+            return status
+        end
+        local plain <const> = ("\0"):rep(8)
+        -- set, add, replace, append, prepend: what each says of a key that is not there
+        for opcode, wanted in pairs({ [0x01] = 0, [0x02] = 0, [0x03] = 1, [0x0e] = 5, [0x0f] = 5 }) do
+            local extras = opcode < 0x0e and plain or ""
+            assert.equal(3, store(opcode, "large" .. opcode, extras, 2 << 20, 0), "too large")
+            assert.equal(wanted, store(opcode, "new" .. opcode, extras, 1, 0), "opcode " .. opcode)
+        end
+        assert.equal(2, store(0x02, "new2", plain, 1, 0), "it is there")
+        assert.equal(2, store(0x01, "new1", plain, 1, 0xfffffffffffffff), "another CAS")
+        assert.equal(1, store(0x01, "gone", plain, 1, 7), "a CAS of nothing")
+        local told = {}
+        patience.wait_for("the failures to be told", function()
+            local line = watcher.transport:receive_line(require("slate.base.clock").steady_s() + 1)
+            told[#told + 1] = line
+            return line and line:find("key=gone", 1, true)
+        end)
+        told = table.concat(told, "\n")
+        assert.truthy(told:find("key=large1 status=too_large", 1, true), told)
+        watcher:close()
+        peer:close()
+    end)
 end)
 
 describe("a memcached with a fault", function()
@@ -150,6 +239,26 @@ describe("a memcached with a fault", function()
         assert.is_nil(faults.of_setting({ version = "1.6.40", slated = "0.1.0" }, "slab_automove", "2"))
         assert.is_nil(faults.of_setting({ version = "1.6.40" }, "slab_automove", "1"))
         assert.is_nil(faults.of_setting({ version = "1.6.40" }, "hot_lru_pct", "2"))
+        for version, wanted in pairs({ ["1.6.18"] = true, ["1.6.41"] = true, ["1.6.42"] = false,
+            ["1.4.39"] = false }) do
+            assert.equal(wanted, faults.of_watch({ version = version }, { "evictions", "mutations" }) ~= nil, version)
+        end
+        assert.is_nil(faults.of_watch({ version = "1.6.18" }, { "evictions", "deletions" }))
+        assert.is_nil(faults.of_watch({ version = "1.6.41", slated = "0.1.0" }, { "mutations" }))
+    end)
+
+    it("is not watched for mutations unwarned where that may bring it down", function()
+        local one = observer.new()
+        one:look(require("support.snapshots").make(1000, {}))
+        one.now.version = "1.6.41"
+        local why = require "slate.judge.why"
+        local function speaks_against(stream)
+            return #why.watch(one, { change = { name = "watch", value = stream } })
+        end
+        assert.same({ 1, 0, 0 }, { speaks_against("mutations"), speaks_against("evictions"),
+            speaks_against("fetchers") })
+        one.now.version = "1.6.45"
+        assert.equal(0, speaks_against("mutations"))
     end)
 
     it("is not put into the mode that brings it down without a warning, by any of the programs", function()

@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
+local faults = require "slate.facts.faults"
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
@@ -33,6 +34,14 @@ local function capture(ctl, one, arguments, requests)
     local said = server.read_file(ctl.folder .. "/said")
     os.remove(ctl.folder .. "/code")
     return said, server.read_file(ctl.folder .. "/told")
+end
+
+-- What was said, but for the warning that a memcached with a fault of watching brings, and no other server.
+local function without_caution(said, kind)
+    local rest, count = said:gsub("^slatectl: caution: memcached %S+ crashes when a store [^\n]*\n", "")
+    local version = not kind.is_slated and kind.name:match("(%d+%.%d+%.%d+)") or nil
+    assert.equal(faults.of_watch({ version = version }, { "mutations" }) and 1 or 0, count, said)
+    return rest
 end
 
 -- Every key is stored, read, and every tenth deleted.
@@ -135,7 +144,7 @@ for _, kind in ipairs(server.all()) do
         it("hides keys, and what it writes plays in the simulator", function()
             local said, told = capture(ctl, one, "-o hidden --sample 1/4 --anonymize --json --max-bytes 25k --for 5m",
                 load)
-            assert.equal("", said)
+            assert.equal("", without_caution(said, kind))
             local document = assert(dkjson.decode(told))
             assert.same({ "slate/capture/1", one.address, "hidden", 0.25, true }, { document.schema, document.server,
                 document.file, document.sample_ratio, document.is_anonymous })
@@ -151,7 +160,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("ends after its time, and when it is interrupted, with a whole file", function()
-            local said = capture(ctl, one, "-o short --sample 1/1 --for 300ms", function() end)
+            local said = without_caution(capture(ctl, one, "-o short --sample 1/1 --for 300ms", function() end), kind)
             assert.truthy(said:find("^slatectl: 0 requests of one key in 1 in"), said)
             assert.truthy(server.read_file(ctl.folder .. "/short"):find("\n# end requests=0 seconds=%S+ lost=0\n$"))
             local connection = wire.connect(one.address)

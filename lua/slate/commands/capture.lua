@@ -60,6 +60,10 @@ end
 -- A connection that gets the events, and whether the server samples them; or nil, message, code.
 local function begin(context, server, one_in)
     local answer
+    local fault = require("slate.facts.faults").of_watch(context.who, { "mutations" })
+    if fault then
+        context:say("caution: " .. fault)
+    end
     for _, order in ipairs(orders_of(context.who, one_in)) do
         local client, message, code = context:connect(server) -- anew: a refused watch may have ended the connection
         local line

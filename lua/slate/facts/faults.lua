@@ -14,6 +14,9 @@ local ROWS <const> = {
         remedy = "set it with slatectl, which checks first, or update to 1.6.45 or later" },
     automove_eviction = { from = 34, to = 40, words = "has crashed with automove 2, days later (memcached#1269)",
         remedy = "leave automove at 1, or update to 1.6.41 or later", setting = "slab_automove", mode = "eviction" },
+    watch_mutations = { from = 0, to = 41,
+        words = "crashes when a store of the binary protocol fails while a client watches mutations",
+        remedy = "watch no mutations where clients speak that protocol, or update to 1.6.42 or later" },
 }
 
 local function minor_of(version)
@@ -39,6 +42,19 @@ function M.of_setting(who, name, value)
         if mode and mode.name == row.mode then
             local words, remedy = M.of(who.version, fault)
             return words and ("%s: %s"):format(words, remedy)
+        end
+    end
+end
+
+--- What `watch` of some streams, a list of their names, would bring out on a server, likewise.
+function M.of_watch(who, streams)
+    for _, stream in ipairs(not who.slated and streams or {}) do
+        local words, remedy = nil, nil
+        if stream == "mutations" then
+            words, remedy = M.of(who.version, "watch_mutations")
+        end
+        if words then
+            return ("%s: %s"):format(words, remedy)
         end
     end
 end

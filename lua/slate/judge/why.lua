@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Why automove moves pages, or does not: on slated in its own words, on memcached derived from its documented rule and
---- the figures that it shows. Pure.
+--- the figures that it shows. And why a stream of a server is better not watched. Pure.
 local answers = require "slate.facts.answers"
+local faults = require "slate.facts.faults"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -111,7 +112,7 @@ local function add_weights(add, list)
         add(("a page more would bring class %d most: %.1f ± %.1f hits in 1000 requests"):format(taker.id, taker.gain,
             taker.doubt or 0))
         add(("a page less would cost class %d least: %.1f ± %.1f hits"):format(giver.id, giver.loss, giver.doubt or 0))
-        add("a page moves when the gain less its doubt exceeds the loss with its doubt by a tenth")
+        add("a page moves when the gain less its doubt exceeds twice the loss with its doubt")
     end
 end
 
@@ -167,6 +168,12 @@ function M.automove(one, asked)
         of_memcached(add, one, asked)
     end
     return list
+end
+
+--- What speaks against watching a stream, asked.change.value: a list of one sentence, or of none.
+function M.watch(one, asked)
+    local fault = one.now and faults.of_watch(one.now, { asked.change.value })
+    return { fault and { text = fault, tone = "bad" } }
 end
 
 return M

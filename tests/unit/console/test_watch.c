@@ -46,7 +46,17 @@ static void test_the_ring_keeps_the_newest(void) {
     ok(watch_line(&log_, WATCH_LINES) == NULL, "the rest is gone");
 }
 
+static void test_a_stream_that_is_not_asked_for_says_why(void) {
+    struct watch watch = {0};
+    ok(watch_refuse(&watch, STREAM_MUTATIONS, "it would bring the server down"), "there is memory");
+    is_str(watch.log->note, "it would bring the server down", "the reason stands where lines would");
+    ok(watch.log->stream == STREAM_MUTATIONS && watch.client == NULL, "and nobody is asked");
+    ok(!watch_step(&watch, 1000) && watch_due_ms(&watch) == UINT64_MAX, "nothing is waited for");
+    watch_stop(&watch);
+}
+
 int main(void) {
+    test_a_stream_that_is_not_asked_for_says_why();
     test_lines_are_told_by_time_and_text();
     test_loss_is_counted_not_hidden();
     test_the_ring_keeps_the_newest();
