@@ -189,7 +189,7 @@ static void test_bad_values_are_refused(void) {
     refuses("-o slab_automove=3", "-o slab_automove wants 0, 1, 2 or one of off|ratio|eviction|random|lra|lrc|utility|lua:NAME, not \"3\"");
     refuses("-o hot_lru_pct=50,warm_lru_pct=40", "hot_lru_pct (50) and warm_lru_pct (40) must not exceed 80 together");
     refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\" "
-            "(accepted without effect: it is always xxh3; only with like_memcached is it shown as given)");
+            "(accepted without effect: the hash is always xxh3; with like_memcached `stats settings` shows the name given)");
     refuses("-o like_memcached --store=heap", "like_memcached needs --store=slab, not heap");
     refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
     refuses("-Q", "-Q is not an option");
