@@ -48,16 +48,14 @@ local function ask(...)
     return said
 end
 
--- An answer of text, up to END.
+-- An answer of text, up to END; that of a command which has no other is OK.
 local function text(command)
     local connection, lines = connect(), {}
     assert(connection:send(command .. "\r\n"))
-    for line in function() return connection:receive("*l") end do
-        if line == "END" then
-            break
-        end
-        lines[#lines + 1] = line
-    end
+    repeat
+        local line = assert(connection:receive("*l"))
+        lines[#lines + 1] = line ~= "END" and line or nil
+    until line == "END" or line == "OK"
     connection:close()
     return lines
 end
