@@ -39,6 +39,19 @@ function M.class(fields)
     return all
 end
 
+--- The fields of a class of so many full pages, of a thousand items each, that has evicted so many; more: others.
+function M.full(pages, evicted, more)
+    local fields = {
+        chunk_size = 1000, chunks_per_page = 1000, total_pages = pages, total_chunks = pages * 1000, free_chunks = 0,
+        used_chunks = pages * 1000, number = pages * 1000, age = 100, evicted = evicted or 0, outofmemory = 0,
+        get_hits = 0, cmd_set = 0,
+    }
+    for name, value in pairs(more or {}) do
+        fields[name] = value
+    end
+    return fields
+end
+
 --- What slatetop prints at the end of a recording of these snapshots. environment: of the command, "" unless told.
 function M.in_slatetop(list, environment)
     local path = os.tmpname()
