@@ -138,6 +138,30 @@ describe("scripts/run-tests", function()
     assert.equal("2 passed, 0 failed", last)
   end)
 
+  it("runs no more suites at a time than it is told to, and lists the slowest of many", function()
+    local suites = {}
+    for i = 1, 12 do
+      suites[i] = suite("s" .. i, ("#!/bin/sh\ntouch %s/now.%d; ls %s/now.* | wc -l >>%s/at-a-time; sleep 0.1\n"
+        .. "rm %s/now.%d; echo ok 1; echo 1..1\n"):format(folder, i, folder, folder, folder, i))
+    end
+    local ok, last, text = count(suites, "-j 2")
+    assert.is_true(ok, text)
+    assert.equal("12 passed, 0 failed", last)
+    local most = 0
+    for running in io.lines(folder .. "/at-a-time") do
+      most = math.max(most, tonumber(running))
+    end
+    assert.is_true(most <= 2, most)
+    local list = text:match("\nthe slowest, in seconds, and of processor time:\n(.*)12 passed")
+    local before, rows = math.huge, 0
+    for took, name in list:gmatch(" +([%d.]+) +[%d.]+  (%S+)\n") do
+      assert.truthy(("\n" .. text):find("\n" .. name .. " ", 1, true), name)
+      assert.is_true(tonumber(took) <= before, list)
+      before, rows = tonumber(took), rows + 1
+    end
+    assert.equal(10, rows, list)
+  end)
+
   it("removes what suites leave, terminals too", function()
     local left = suite("left", ([[#!/bin/sh
 file=$(mktemp); mkdir -p "$XDG_STATE_HOME/slate" "$SLATE_LOCK_DIR/lock"
