@@ -86,10 +86,15 @@ TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
-LONGEST := slatectl_policy_spec.lua lua_policies_spec.lua bench_memory_spec.lua test_faults_serving proto_spec.lua demo_spec.lua slatetop_spec.lua \
-           manual_examples_spec.lua abuse_cost_spec.lua test_geometry test_geometry_predict versions_spec.lua slated_drafts_spec.lua \
-           install_spec.lua acting_spec.lua test_isolation slatectl_act_spec.lua slatectl_look_spec.lua run_tests_spec.lua slatectl_alone_spec.lua \
-           lua_slatectl_spec.lua bootstrap_spec.lua slatectl_judge_spec.lua
+LONGEST := manual_examples_spec.lua slatectl_policy_spec.lua questions_spec.lua conformance_spec.lua slatectl_act_spec.lua test_isolation \
+           slated_takeover_still_spec.lua test_faults_start slatectl_items_spec.lua proto_spec.lua acting_spec.lua guide_spec.lua run_tests_spec.lua \
+           slatectl_look_spec.lua greedy_spec.lua slatectl_verdict_spec.lua crash bench_memory_spec.lua test_faults_serving slatetop_spec.lua \
+           slatectl_fleet_spec.lua slated_takeover_broken_spec.lua lua_resolver_spec.lua readme_spec.lua demo_spec.lua lua_slatectl_spec.lua \
+           slatectl_report_spec.lua slatectl_pilot_spec.lua bench_policies_spec.lua clients_spec.lua slated_moves_spec.lua \
+           slated_every_option_spec.lua abuse_cost_spec.lua slated_geometry_spec.lua slatectl_record_spec.lua lua_policies_spec.lua versions_spec.lua \
+           slated_drafts_spec.lua test_memory_file_torn slatectl_autoscale_spec.lua slatectl_judge_spec.lua slated_memory_spec.lua \
+           lua_policy_spec.lua watch_spec.lua lua_fleet_spec.lua test_tune_tuner test_geometry test_geometry_predict test_cache test_session_turns \
+           test_whatif test_session_transcripts test_stress test_heap test_measure
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is
 # ended; with a sanitizer some take seven times as long as without.
@@ -175,11 +180,16 @@ $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c $(DAEMON_O)
 $B/bench/%: tests/bench/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
-# Unit tests keep their asserts and link every object of the program they test.
-$B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O) $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
-$B/stress/%: tests/stress/%.c $(DAEMON_O) $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+# Unit tests keep their asserts and link what they need of the objects of the program they test: with all objects a hundred links
+# took most of the time of a build.
+$B/daemon.a: $(DAEMON_O)
+$B/console.a: $(CONSOLE_O)
+$B/daemon.a $B/console.a:
+	@rm -f $@ && $(AR) qcs $@ $^
+$B/unit/daemon/%: tests/unit/daemon/%.c $B/daemon.a $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $B/daemon.a $(SUITE_LIBS)
+$B/stress/%: tests/stress/%.c $B/daemon.a $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $B/daemon.a $(SUITE_LIBS)
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
                    slab_drain_begin cache_quiesce cache_turn_end
@@ -197,8 +207,8 @@ $B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) -shared -fPIC -o $@ $<
 $B/faults/test_%: tests/faults/test_%.c | $B/faults/shim.so $B/bin/slated
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
-$B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
+$B/unit/console/%: tests/unit/console/%.c $B/console.a
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $B/console.a $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O) $(TRACE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Idaemon -Itests/unit $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $< $(LOAD_O) $(TRACE_O) $(LOAD_LIBS)
 
@@ -245,9 +255,9 @@ $F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
 $F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 # And as suites that replay the inputs that are kept.
-$B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $(CONSOLE_O)
+$B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $B/console.a
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) -Iconsole $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
-$B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $(DAEMON_O) $(JEMALLOC_O)
+$B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $B/daemon.a $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) -o $@ \
 	    $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
