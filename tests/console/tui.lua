@@ -39,14 +39,17 @@ function M.remove_folder(folder)
 end
 
 local PATIENCE_S <const> = 60 -- only a hang takes that long
+local POLL_S <const>, POLL_MOST_S <const> = 0.01, 0.5
+local REST <const> = 3 -- times as long as a check took: the console needs the processor, too
 
 --- Calls check() until it returns something true; fails with describe() in the message.
 function M.wait_until(check, describe)
   local deadline = system.monotime() + PATIENCE_S
   repeat
+    local began_s = system.monotime()
     local result = check()
     if result then return result end
-    system.sleep(0.01)
+    system.sleep(math.min(POLL_MOST_S, math.max(POLL_S, REST * (system.monotime() - began_s))))
   until system.monotime() > deadline
   error("waited in vain\n" .. (describe and describe() or ""), 2)
 end

@@ -10,7 +10,8 @@ local M = {}
 --- Only a hang takes that long.
 M.DEADLINE_S = 60
 
-local POLL_S <const> = 0.01
+local POLL_S <const>, POLL_MOST_S <const> = 0.01, 0.5
+local REST <const> = 3 -- times as long as the condition took: what is waited for needs the processor, too
 
 --- Calls `condition` until it returns a true value, and returns that; an error names `what`.
 -- @tparam string what
@@ -19,12 +20,14 @@ local POLL_S <const> = 0.01
 function M.wait_for(what, condition, deadline_s)
     local deadline = socket.gettime() + (deadline_s or M.DEADLINE_S)
     while true do
+        local began_s = socket.gettime()
         local result = condition()
         if result then
             return result
         end
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(POLL_S)
+        local now_s = socket.gettime()
+        assert(now_s < deadline, "still waiting for " .. what)
+        socket.sleep(math.min(POLL_MOST_S, math.max(POLL_S, REST * (now_s - began_s))))
     end
 end
 
