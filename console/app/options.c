@@ -119,9 +119,33 @@ static bool add_address(struct options *options, const char *text, char *why, si
     return address_parse(text, &options->servers[options->server_count++], why, why_bytes);
 }
 
+static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes);
+
+/* Several with commas between them, as slatectl takes them; a path may hold commas. */
+static bool add_list(struct options *options, const char *text, char *why, size_t why_bytes) {
+    char list[SERVER_NAMES_MOST_BYTES], *rest = list;
+    if ((size_t)snprintf(list, sizeof list, "%s", text) >= sizeof list) {
+        snprintf(why, why_bytes, "the list of servers has more than %zu bytes", sizeof list - 1);
+        return false;
+    }
+    for (char *one; (one = strsep(&rest, ",")) != NULL;) {
+        if (one[0] == '\0') {
+            snprintf(why, why_bytes, "an address is missing in '%.80s'", text);
+            return false;
+        }
+        if (!add_server(options, one, why, why_bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* An address, or the name of one or several. */
 static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
     char addresses[SERVER_NAMES_MOST_BYTES], *rest = addresses;
+    if (strchr(text, ',') != NULL && strchr(text, '/') == NULL) {
+        return add_list(options, text, why, why_bytes);
+    }
     if (!server_names_resolve(text, addresses, why, why_bytes)) {
         return false;
     }

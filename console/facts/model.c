@@ -216,7 +216,7 @@ static void record(struct model *model, uint64_t at_ms) {
     }
 }
 
-/* "4: 120 → 118, 12: 31 → 33" for the classes whose page count changed; empty when none did. */
+/* "class 4: 120 → 118, class 12: 31 → 33" for the classes whose page count changed; empty when none did. */
 static void describe_page_changes(const struct snapshot *before, const struct snapshot *now,
                                   char *out, size_t out_bytes) {
     size_t used = 0;
@@ -244,7 +244,7 @@ static void note_changes(struct model *model, const struct snapshot *before,
     char changes[NOTE_BYTES - 20];
     describe_page_changes(before, now, changes, sizeof changes);
     if (changes[0] != '\0') {
-        model_note(model, EVENT_PAGES, wall, "%s", changes);
+        model_note(model, EVENT_PAGES, wall, "%s pages", changes);
     }
     if (strcmp(before->automove, now->automove) != 0 && before->automove[0] != '\0') {
         model_note(model, EVENT_SETTING, wall, "automove %s → %s", before->automove, now->automove);

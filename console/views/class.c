@@ -52,27 +52,24 @@ static void draw_facts(const struct frame *frame, struct column *column, unsigne
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
     char f[FORMAT_BYTES], text[200];
     const char *policy = policy_of(details, id);
-    int n = snprintf(text, sizeof text,
-                     "%s page%s of %s chunks of %s B, %s free; %s items, the oldest %s",
-                     format_count(a, stat_number(stats->value[CLASS_total_pages])),
-                     stats->value[CLASS_total_pages] == 1 ? "" : "s",
-                     format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
-                     format_exact(c, stats->value[CLASS_chunk_size]),
-                     format_count(d, floor(class_free_pages(stats))),
-                     format_count(e, stat_number(stats->value[CLASS_number])),
-                     format_age(f, stat_number(class_tail_age(stats))));
-    if (policy[0] != '\0' && column->width >= 80) {
-        snprintf(text + n, sizeof text - (size_t)n, "; policy %s", policy);
-    }
+    snprintf(text, sizeof text, "%s page%s of %s chunks of %s B, %s free; %s items, the oldest %s",
+             format_count(a, stat_number(stats->value[CLASS_total_pages])),
+             stats->value[CLASS_total_pages] == 1 ? "" : "s",
+             format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
+             format_exact(c, stats->value[CLASS_chunk_size]),
+             format_count(d, floor(class_free_pages(stats))),
+             format_count(e, stat_number(stats->value[CLASS_number])),
+             format_age(f, stat_number(class_tail_age(stats))));
     put_line(column, STYLE_PLAIN, text);
     if (column->end - column->y < 12) {
         return;
     }
-    snprintf(text, sizeof text, "items by segment: hot %s   warm %s   cold %s   temp %s",
+    snprintf(text, sizeof text, "items by segment: hot %s   warm %s   cold %s   temp %s%s%s",
              format_count(a, stat_number(stats->value[CLASS_number_hot])),
              format_count(b, stat_number(stats->value[CLASS_number_warm])),
              format_count(c, stat_number(stats->value[CLASS_number_cold])),
-             format_count(d, stat_number(stats->value[CLASS_number_temp])));
+             format_count(d, stat_number(stats->value[CLASS_number_temp])),
+             policy[0] != '\0' ? "   policy " : "", policy);
     put_line(column, STYLE_PLAIN, text);
 }
 

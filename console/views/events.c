@@ -4,6 +4,7 @@
 #include "facts/format.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 enum { SCREEN_STEP = 15 };
@@ -33,6 +34,13 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
     }
 }
 
+/* An event without its type where the stream has only one: its end says more. */
+static const char *told_of(const struct watch_log *log, const char *text) {
+    const char *space = strchr(text, ' ');
+    bool is_known = log->stream != STREAM_CONNECTIONS && strncmp(text, "type=", 5) == 0;
+    return is_known && space != NULL ? space + 1 : text;
+}
+
 /* "watch evictions: 5120 lines, 4.1 % lost", and the newest lines. */
 static void draw_watch(const struct watch_log *log, struct cells *cells, struct rect area) {
     char title[120], lost[FORMAT_BYTES], shown[FORMAT_BYTES];
@@ -58,7 +66,8 @@ static void draw_watch(const struct watch_log *log, struct cells *cells, struct 
         time_t whole = (time_t)line->at_s;
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", localtime_r(&whole, &local));
         cells_text(cells, area.y + 1 + i, area.x, STYLE_DIM, clock_text);
-        cells_text_fit(cells, area.y + 1 + i, area.x + 9, area.width - 9, STYLE_PLAIN, line->text);
+        cells_text_fit(cells, area.y + 1 + i, area.x + 9, area.width - 9, STYLE_PLAIN,
+                       told_of(log, line->text));
     }
 }
 

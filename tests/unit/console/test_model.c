@@ -113,7 +113,7 @@ static void test_page_changes_become_events(void) {
     snapshot.classes[4].value[CLASS_total_pages] = 62;
     snapshot.classes[12].value[CLASS_total_pages] = 3;
     model_add(model, &snapshot, 5);
-    is_str(model_event(model, 0)->text, "class 4: 64 → 62, class 12: 1 → 3",
+    is_str(model_event(model, 0)->text, "class 4: 64 → 62, class 12: 1 → 3 pages",
            "the event names both classes");
     ok(model_page_change(model, 12, 60000) == 2, "the change within the minute");
     model_destroy(&model);

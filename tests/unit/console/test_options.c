@@ -32,6 +32,9 @@ static void test_options_are_taken(void) {
     ok(parse("a", "b:5", "dns:pool:6") && options.server_count == 3, "as many servers as one likes");
     is_str(options.servers[1].text, "b:5", "in their order");
     ok(options.servers[2].list == LIST_OF_NAME && options.servers[1].list == NO_LIST, "one of them a list");
+    ok(parse("a,b:5", "[::1]:6,dns:pool:6", NULL) && options.server_count == 4, "also with commas between them");
+    ok(parse("./a,b.sock", NULL, NULL) && options.server_count == 1, "but a path may hold one");
+    ok(!parse("a,,b", NULL, NULL) && !parse(",", NULL, NULL), "an empty one is none");
     ok(parse("-s", "/run/cache.sock", NULL) && options.servers[0].is_path, "-s with a path");
 }
 
