@@ -412,6 +412,8 @@ static void send_replies(struct conn *c) {
 static void go_on(struct conn *c, enum session_need need) {
     if (need == SESSION_NEED_TURN) {
         worker_ready(c->worker, c);
+    } else if (need == SESSION_NEED_COMMAND && session_answers(c->session)) {
+        worker_queue_answer(c->worker, c);
     } else if (need == SESSION_NEED_COMMAND) {
         worker_queue_command(c->worker, c);
     } else {

@@ -49,6 +49,7 @@ void worker_unlist(struct worker *w, struct conn *c) {
     if (c->ready) {
         queue_remove(&w->ready, c);
         queue_remove(&w->commands, c);
+        queue_remove(&w->answers, c);
         queue_remove(&w->asleep, c);
         queue_remove(&w->handshakes, c);
     }
@@ -57,6 +58,8 @@ void worker_unlist(struct worker *w, struct conn *c) {
 void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
 
 void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
+
+void worker_queue_answer(struct worker *w, struct conn *c) { queue_put(&w->answers, c); }
 
 void worker_queue_handshake(struct worker *w, struct conn *c) { queue_put(&w->handshakes, c); }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,6 +20,12 @@
 enum {
     FINISH_TICK_US = 20 * 1000,
     SLICE_US = 300, /* the mover copies some hundred items in that time */
+    /* Answers that go on rest so many times as long as a piece took, while others ask. Two workers
+     * on two cores, mgdump in a loop beside 10,000 gets a second: with no rest and pieces of 200 us
+     * p90 480 us and p99 1,750, with no rest and pieces of 50 us 175 and 1,260; with it 90 and 137.
+     * memcached 44 and 207. */
+    ANSWERS_REST = 3,
+    ASKED_LATELY_US = 2000,
 };
 
 /* Outside a turn: closing a connection may give a half-read value's memory back. */
@@ -146,20 +153,73 @@ static void gather(struct conn *c) {
     }
 }
 
-/* Those whose commands waited, as long as there is time for commands. They leave half of the turn's
- * room to the others. */
+/* --- commands, and answers that go on --- */
+
+static bool answers_rest(const struct worker *w) {
+    return w->answers_due_us > 0 && clock_mono_us() < w->answers_due_us;
+}
+
+/* One of those whose commands waited, or of those whose answer goes on, by turns. */
+static struct conn *take_command(struct worker *w, bool rest, unsigned n) {
+    bool answer = w->answers.first != NULL && !rest, command = w->commands.first != NULL;
+    if (!answer && !command) {
+        return NULL;
+    }
+    return conn_queue_take(answer && (n % 2 == 0 || !command) ? &w->answers : &w->commands);
+}
+
+/* As long as there is time for commands. They leave half of the turn's room to the others. */
 static unsigned gather_commands(struct worker *w, struct conn **conns) {
     unsigned n = 0;
-    while (w->commands.first != NULL && n < WORKER_TURN_CONNS / 2 &&
-           buffers_half_free(&w->buffers) && batch_has_time(w->batch)) {
-        conns[n] = conn_queue_take(&w->commands);
+    bool rest = answers_rest(w);
+    while (n < WORKER_TURN_CONNS / 2 && buffers_half_free(&w->buffers) &&
+           batch_has_time(w->batch) && (conns[n] = take_command(w, rest, n)) != NULL) {
         gather(conns[n++]);
     }
     if (w->commands.first != NULL) {
         batch_defer_commands(w->batch);
     }
+    if (w->answers.first != NULL || rest) {
+        batch_defer_answers(w->batch);
+    }
     return n;
 }
+
+/* Who asks for items would wait for each piece of a long answer. */
+static void note_answers(struct worker *w) {
+    uint32_t took_us = batch_answers_us(w->batch);
+    if (took_us == 0 && w->answers.first == NULL) {
+        return;
+    }
+    uint64_t now_us = clock_mono_us();
+    if (batch_asked_beside(w->batch)) {
+        w->asked_until_us = now_us + ASKED_LATELY_US;
+    }
+    if (took_us > 0) {
+        bool asked = now_us < w->asked_until_us;
+        w->answers_due_us = asked ? now_us + (uint64_t)ANSWERS_REST * took_us : 0;
+    }
+}
+
+static void on_answers_due(evutil_socket_t fd, short what, void *arg) {
+    uint64_t times;
+    (void)what, (void)arg;
+    if (read(fd, &times, sizeof times) < 0 && errno != EAGAIN) {
+        log_warn("worker: cannot read its timer: %s", strerror(errno));
+    }
+}
+
+/* Whether answers that go on may do so; when not, a timer ends the worker's wait. */
+static bool answers_are_due(struct worker *w) {
+    uint64_t now_us = w->answers_due_us > 0 ? clock_mono_us() : 0;
+    if (now_us >= w->answers_due_us) {
+        return true;
+    }
+    struct itimerspec in = {.it_value.tv_nsec = (long)(w->answers_due_us - now_us) * 1000};
+    return timerfd_settime(w->answers_fd, 0, &in, NULL) != 0;
+}
+
+/* --- turns --- */
 
 static void worker_turn(struct worker *w) {
     struct conn *conns[WORKER_TURN_CONNS];
@@ -181,6 +241,7 @@ static void worker_turn(struct worker *w) {
             conn_close(conns[i]);
         }
     }
+    note_answers(w);
     buffers_turn_end(&w->buffers);
     cache_turn_end(w->cache_thread);
     count_turn(w);
@@ -211,9 +272,9 @@ static bool obey(struct worker *w) {
     return w->conns != NULL && clock_mono_us() < w->finish_by_us;
 }
 
-static bool has_work(const struct worker *w) {
+static bool has_work(struct worker *w) {
     return w->ready.first != NULL || w->commands.first != NULL || w->handshakes.first != NULL ||
-           udp_goes_on(w);
+           udp_goes_on(w) || (w->answers.first != NULL && answers_are_due(w));
 }
 
 static void *worker_main(void *arg) {
@@ -252,9 +313,10 @@ static size_t held_most(const struct net_config *config) {
 bool worker_init(struct worker *w, struct server *server, const struct net_config *config,
                  struct tls *tls) {
     *w = (struct worker){
-        .server = server, .wake_fd = -1, .tls = tls};
+        .server = server, .wake_fd = -1, .answers_fd = -1, .tls = tls};
     conn_queue_init(&w->ready);
     conn_queue_init(&w->commands);
+    conn_queue_init(&w->answers);
     conn_queue_init(&w->asleep);
     conn_queue_init(&w->handshakes);
     lock_init(&w->inbox_lock);
@@ -266,10 +328,11 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
         event_config_free(ec);
     }
     w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    w->answers_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     w->counters = aligned_alloc(64, (sizeof *w->counters + 63) / 64 * 64);
     w->cache_thread = cache_thread_create(server->cache);
-    if (w->base == NULL || w->wake_fd < 0 || w->counters == NULL || w->cache_thread == NULL ||
-        !buffers_init(&w->buffers, &server->conns, held_most(config))) {
+    if (w->base == NULL || w->wake_fd < 0 || w->answers_fd < 0 || w->counters == NULL ||
+        w->cache_thread == NULL || !buffers_init(&w->buffers, &server->conns, held_most(config))) {
         return false;
     }
     memset(w->counters, 0, sizeof *w->counters);
@@ -279,11 +342,14 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     values_init(&w->values, w, config->value_timeout_s);
     w->batch = batch_create(server, w->cache_thread, w->counters);
     event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
+    event_assign(&w->answers_event, w->base, w->answers_fd, EV_READ | EV_PERSIST, on_answers_due,
+                 w);
     event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);
     if (w->batch != NULL) {
         batch_on_event(w->batch, worker_wake, w);
     }
-    if (w->batch == NULL || event_add(&w->wake_event, NULL) != 0) {
+    if (w->batch == NULL || event_add(&w->wake_event, NULL) != 0 ||
+        event_add(&w->answers_event, NULL) != 0) {
         return false;
     }
     static const struct timeval every_second = {.tv_sec = 1};
@@ -357,6 +423,9 @@ void worker_fini(struct worker *w) {
     free(w->counters);
     free(w->tls_buffer);
     free(w->udp);
+    if (w->answers_fd >= 0) {
+        close(w->answers_fd);
+    }
     if (w->wake_fd >= 0) {
         close(w->wake_fd);
     }

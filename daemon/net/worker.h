@@ -7,7 +7,8 @@
  * bounded; the others stay ready for the next turn, which follows without waiting. Connections
  * whose next request is a command, or whose answer to one goes on, queue for the turn's time for
  * commands (BATCH_COMMANDS_US), first come, first served; one that comes in a turn with room left
- * is served at once. Ownership: a worker owns the connections given to it. */
+ * is served at once. Answers that go on take a quarter of the time at most while others ask.
+ * Ownership: a worker owns the connections given to it. */
 #ifndef SLATE_NET_WORKER_H
 #define SLATE_NET_WORKER_H
 #include <pthread.h>
@@ -41,13 +42,15 @@ struct worker {
     struct buffers         buffers;
     struct values          values;
     /* asleep: until another thread's answer wakes them */
-    struct conn_queue      ready, commands, asleep, handshakes;
+    struct conn_queue      ready, commands, answers, asleep, handshakes;
     struct tls            *tls;        /* NULL: nobody speaks TLS */
     struct udp_batch      *udp;        /* where datagrams land; NULL without UDP */
     char                  *tls_buffer; /* replies are put together here to be encrypted */
     struct conn           *conns; /* all of them */
-    struct event           idle_timer, wake_event;
-    int                    wake_fd;
+    struct event           idle_timer, wake_event, answers_event;
+    int                    wake_fd, answers_fd;
+    /* when answers may go on, and until when others have asked lately */
+    uint64_t               answers_due_us, asked_until_us;
     pthread_t              thread;
     unsigned               lingering; /* of its connections */
     bool                   started, finishing;
@@ -83,6 +86,7 @@ struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is n
 /* Put a connection on a list, unless it is on one. */
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
+void worker_queue_answer(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
 /* Takes it off the list that it is on, if any: O(those on it). */
 void worker_unlist(struct worker *, struct conn *);

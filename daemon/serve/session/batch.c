@@ -63,7 +63,9 @@ void batch_begin(struct batch *b) {
     b->sv.used = 0;
     b->requests = 0;
     b->commands_us = 0;
+    b->answers_us = 0;
     b->commands_wait = false;
+    b->answers_wait = false;
     b->wary_turns -= b->wary_turns > 0;
     b->slot_count = 0;
     b->slot_current = NO_SLOT;
@@ -79,6 +81,19 @@ bool batch_has_time(const struct batch *b) {
 }
 
 void batch_defer_commands(struct batch *b) { b->commands_wait = true; }
+
+void batch_defer_answers(struct batch *b) { b->answers_wait = true; }
+
+uint32_t batch_answers_us(const struct batch *b) { return b->answers_us; }
+
+bool batch_asked_beside(const struct batch *b) {
+    for (unsigned i = 0; i < b->slot_count; i++) {
+        if (b->slots[i].requests > 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 void batch_run(struct batch *b) {
     batch_run_group(b);
@@ -270,7 +285,7 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
     char *at = bytes, *end = bytes + n;
     s->need = SESSION_NEED_BYTES;
     if (s->more && !s->closing) {
-        if (!batch_has_time(b)) {
+        if (b->answers_wait || !batch_has_time(b)) {
             s->need = SESSION_NEED_COMMAND;
             return 0;
         }

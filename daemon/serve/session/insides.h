@@ -30,7 +30,7 @@ enum {
     SESSION_UNSEEN_LAGGING = 2, /* … and while its client lags */
     SESSION_UNSEEN_WARY = 4,    /* … and for WARY_TURNS after any session's requests copied much */
     WARY_TURNS = 256,
-    COMMAND_PIECE_US = 200, /* a long answer's piece takes so long */
+    COMMAND_PIECE_US = 50, /* a long answer's piece takes so long */
     /* a session's commands of one turn: five sessions fill the turn's time for commands */
     SESSION_COMMANDS_US = BATCH_COMMANDS_US / 5,
     COPIED_MUCH_BYTES = 64 * 1024, /* a group that copied so much was long, too */
@@ -132,7 +132,9 @@ struct batch {
     /* spent on commands in this turn, and on copying values that were joined */
     uint32_t commands_us;
     uint64_t copied_bytes; /* cache_thread_copied, when it was looked at last */
+    uint32_t answers_us; /* of them, pieces of answers that went on */
     bool     commands_wait; /* those that come now: others came before */
+    bool     answers_wait;  /* those that go on */
     void   (*wake)(void *); /* who waits for an event is woken by this */
     void    *wake_arg;
     unsigned wary_turns; /* still */

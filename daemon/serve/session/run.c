@@ -29,11 +29,13 @@ static struct command_context context_of(struct batch *b, struct session *s) {
 }
 
 /* Puts the time since the context was made to what the commands of the turn took, and those of the
- * session. A microsecond at least, so that they are bounded in number too. */
-static void note_time(struct batch *b, struct slot *slot, const struct command_context *context) {
+ * session. A microsecond at least, so that they are bounded in number too. Returns it. */
+static uint32_t note_time(struct batch *b, struct slot *slot,
+                          const struct command_context *context) {
     uint32_t took_us = (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
     b->commands_us += took_us;
     slot->commands_us += took_us;
+    return took_us;
 }
 
 enum { PACKET_LINE_BYTES = KEY_BYTES_MAX + 16 };
@@ -98,7 +100,7 @@ void batch_run_more(struct batch *b, struct session *s) {
     } else {
         batch_reply_text(b, s->slot);
     }
-    note_time(b, &b->slots[s->slot], &context);
+    b->answers_us += note_time(b, &b->slots[s->slot], &context);
 }
 
 /* batch_reply_begin, for the usual case that the request before was the same session's. A lost

@@ -63,4 +63,6 @@ bool session_ends_with_client(const struct session *s) {
     return s->more != NULL && s->more->ends_with_client;
 }
 
+bool session_answers(const struct session *s) { return s->more != NULL; }
+
 bool session_quit(const struct session *s) { return s->quit; }

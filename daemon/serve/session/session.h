@@ -55,7 +55,8 @@ enum session_need {
     SESSION_NEED_MEMORY,
     /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
     SESSION_NEED_TURN,
-    /* the same, and it is a command or an answer that goes on: in a turn in which batch_has_time */
+    /* the same, and it is a command, or an answer that goes on (session_answers): in a turn in which
+     * batch_has_time */
     SESSION_NEED_COMMAND,
     /* its answer waits for another thread: the same, once what batch_on_event was given has been
      * called */
@@ -82,6 +83,12 @@ bool   batch_full(const struct batch *);
 bool   batch_has_time(const struct batch *); /* for another command in this turn */
 /* From now on, in this turn, commands wait: other sessions came before with theirs. */
 void   batch_defer_commands(struct batch *);
+/* In this turn answers that go on wait. */
+void   batch_defer_answers(struct batch *);
+/* Of the turn that ends: how long pieces of answers took, and whether sessions asked for something
+ * else beside them. */
+uint32_t batch_answers_us(const struct batch *);
+bool   batch_asked_beside(const struct batch *);
 /* Parses requests out of n bytes; returns how many bytes they took. The buffer has 64 readable
  * bytes beyond n. */
 size_t batch_add(struct batch *, struct session *, char *bytes, size_t n);
@@ -120,6 +127,7 @@ bool session_get(struct image *, struct session *, struct server *);
 /* After SESSION_NEED_EVENT: whether nobody needs the answer once the client has ended its
  * sending. */
 bool session_ends_with_client(const struct session *);
+bool session_answers(const struct session *); /* an answer goes on */
 /* After SESSION_CLOSE: whether it was the client's wish. */
 bool session_quit(const struct session *);
 

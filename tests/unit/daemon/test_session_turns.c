@@ -220,6 +220,55 @@ static void test_a_turn_has_time_for_some_commands_only(void) {
     rig_close(&rig);
 }
 
+/* --- answers that go on --- */
+
+/* Has a client ask for all keys, which are more than a piece. */
+static void begin_dump(struct rig *rig, struct client *c) {
+    enum { KEYS = 20000 };
+    char key[16];
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof key, "key%d", i);
+        store(rig, c, key, 1);
+    }
+    c->out_bytes = 0;
+    load(c, "lru_crawler mgdump all\r\n", 1);
+    rig_turn(rig, &c, 1);
+}
+
+static void test_an_answer_that_goes_on_can_be_deferred(void) {
+    static struct rig rig;
+    struct client dumper, other, *both[] = {&dumper, &other};
+    rig_open(&rig, NULL);
+    client_open(&dumper);
+    client_open(&other);
+    begin_dump(&rig, &dumper);
+    ok(session_answers(dumper.session) && session_need(dumper.session) == SESSION_NEED_COMMAND,
+       "a dump goes on after its first piece");
+    rig_turn(&rig, both, 1);
+    ok(batch_answers_us(rig.batch) > 0 && !batch_asked_beside(rig.batch), "a turn tells how long its next piece took, and that nobody asked beside it");
+    load(&other, "get k\r\n", 1);
+    rig_turn(&rig, both, 2);
+    ok(batch_asked_beside(rig.batch), "or that somebody did");
+
+    char stats[7 + PARSE_SLACK] = "stats\r\n";
+    cache_turn_begin(rig.ct);
+    batch_begin(rig.batch);
+    batch_defer_answers(rig.batch);
+    batch_add(rig.batch, dumper.session, dumper.in, dumper.in_bytes);
+    is(batch_add(rig.batch, other.session, stats, 7), 7, "while answers wait, a command runs");
+    batch_run(rig.batch);
+    ok(batch_output(rig.batch, dumper.session) == NULL && batch_answers_us(rig.batch) == 0,
+       "and no answer goes on");
+    cache_turn_end(rig.ct);
+    ok(session_need(dumper.session) == SESSION_NEED_COMMAND, "it waits for a turn with time");
+    client_settle(&rig, &dumper);
+    ok(count_of(&dumper, "mg key") == 20000 && count_of(&dumper, "EN\r\n") == 1, "then it ends, and is whole");
+    ok(!session_answers(dumper.session), "and goes on no more");
+    client_close(&rig, &dumper);
+    client_close(&rig, &other);
+    rig_close(&rig);
+}
+
 /* --- replies --- */
 
 /* Has a client send `count` times the line and returns the most bytes of a turn's replies; `turns`: how many that took. */
@@ -342,6 +391,7 @@ int main(void) {
     test_appends_to_large_values_end_their_sessions_turn();
     test_a_session_that_copies_no_more_is_as_any_other();
     test_a_turn_has_time_for_some_commands_only();
+    test_an_answer_that_goes_on_can_be_deferred();
     test_replies_of_a_turn_are_bounded();
     test_a_batch_is_full_of_replies();
     test_a_session_that_waits_for_another_thread_is_woken();
