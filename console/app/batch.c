@@ -141,7 +141,7 @@ static json_t *json_figures(const struct model *model) {
     const struct snapshot *now = model_now(model);
     json_t *list = json_array();
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        if (!now->classes[id].present) {
+        if (!snapshot_class(now, id)->present) {
             continue;
         }
         json_t *one =
@@ -199,7 +199,7 @@ static void print_csv(const struct model *model, int64_t wall_ms) {
         has_heads = true;
     }
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        if (!now->classes[id].present) {
+        if (!snapshot_class(now, id)->present) {
             continue;
         }
         printf("%.3f,", (double)wall_ms / 1000);

@@ -12,7 +12,7 @@ static void mark_moment(struct app *app, uint64_t now_ms) {
     }
     app->mark.is_set = true;
     app->mark.wall = frame.moment;
-    app->mark.snapshot = *now;
+    snapshot_copy(&app->mark.snapshot, now);
     snprintf(app->mark.server, sizeof app->mark.server, "%s", model_server(frame.model));
     show_message(app, "marked: d shows what changes from here on", now_ms);
 }

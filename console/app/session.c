@@ -11,7 +11,7 @@
 
 enum { REPLAY_TAPE_BYTES = 256 << 20, REPLAY_TAPE_SAMPLES = 10000000 };
 
-/* Of a recording: 44 kB are too much for a stack frame. */
+/* Of a recording: up to 44 kB are too much for a stack frame. */
 static struct snapshot read_last;
 
 static struct session *create(const char *name, unsigned samples, size_t tape_bytes) {
@@ -74,6 +74,7 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
         return NULL;
     }
     session->is_replay = true;
+    model_expect_samples(session->model, 1); /* what is shown are moments, by models of their own */
     session->recording = recording;
     session->bad_lines = bad_lines;
     model_set_link(session->model, LINK_UP, "", (time_t)(wall_ms / 1000));

@@ -78,14 +78,15 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_
     lua_newtable(L);
     lua_Integer count = 0;
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        if (!snapshot->classes[id].present) {
+        const struct class_stats *one = snapshot_class(snapshot, id);
+        if (!one->present) {
             continue;
         }
         lua_createtable(L, 0, stats + 1);
         set_stat(L, "id", id);
         for (int i = 0; i < stats; i++) {
             int stat = is_whole ? i : (int)class_read[i];
-            set_stat(L, class_stat_names[stat], snapshot->classes[id].value[stat]);
+            set_stat(L, class_stat_names[stat], one->value[stat]);
         }
         lua_seti(L, -2, ++count);
     }

@@ -52,7 +52,7 @@ static double median_age(const struct model *model) {
     double ages[CLASS_LIMIT];
     size_t count = 0;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        uint64_t age = class_tail_age(&now->classes[id]);
+        uint64_t age = class_tail_age(snapshot_class(now, id));
         if (age != STAT_ABSENT) {
             ages[count++] = (double)age;
         }
@@ -72,7 +72,7 @@ static double segment_share(const struct class_stats *stats, enum class_stat seg
 double class_column_value(const struct model *model, unsigned id, enum class_column column,
                          uint64_t window_ms) {
     const struct snapshot *now = model_now(model);
-    const struct class_stats *stats = &now->classes[id];
+    const struct class_stats *stats = snapshot_class(now, id);
     double used = stat_number(stats->value[CLASS_used_chunks]);
     switch (column) {
     case COLUMN_ID:

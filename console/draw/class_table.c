@@ -128,7 +128,8 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
     unsigned count = 0;
     const struct snapshot *now = model_now(model);
     for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
-        if (!now->classes[id].present || (ui->hides_idle && is_idle(model, id, ui->window_ms)) ||
+        if (!snapshot_class(now, id)->present ||
+            (ui->hides_idle && is_idle(model, id, ui->window_ms)) ||
             !class_filter_passes(ui->filter, model, id, ui->window_ms)) {
             continue;
         }

@@ -31,7 +31,7 @@ const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
 static double youngest_tail(const struct model *model, const struct snapshot *now) {
     double youngest = NAN, evicting = NAN;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double age = stat_number(class_tail_age(&now->classes[id]));
+        double age = stat_number(class_tail_age(snapshot_class(now, id)));
         youngest = fmin(youngest, age);
         if (model_class_mean(model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS) > 0) {
             evicting = fmin(evicting, age);

@@ -231,7 +231,7 @@ void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now) {
     memset(sizes, 0, sizeof *sizes);
     sizes->item_bytes = sizes->taken_bytes = sizes->sampled_pages = NAN;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        const struct class_stats *stats = &now->classes[id];
+        const struct class_stats *stats = snapshot_class(now, id);
         double items = stat_number(stats->value[CLASS_number]);
         double mean = stat_number(stats->value[CLASS_mem_requested]) / items;
         double chunk = stat_number(stats->value[CLASS_chunk_size]);

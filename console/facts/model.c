@@ -147,8 +147,8 @@ static void compute_rates(struct model *model, const struct snapshot *before,
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
             enum class_stat source = class_sources[i];
             if (source != CLASS_COUNT) {
-                double change =
-                    increase(before->classes[id].value[source], now->classes[id].value[source]);
+                double change = increase(snapshot_class(before, id)->value[source],
+                                         snapshot_class(now, id)->value[source]);
                 model->class_metric[id][i] = per_second(change, dt_s);
             }
         }
@@ -170,7 +170,8 @@ static void forget_rates(struct model *model, double value) {
  * once or after a while without any. The past of the one before is not its own. */
 static void forget_other_classes(struct model *model, const struct snapshot *now) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        uint64_t bytes = now->classes[id].value[CLASS_chunk_size], was = model->chunk_bytes[id];
+        uint64_t bytes = snapshot_class(now, id)->value[CLASS_chunk_size];
+        uint64_t was = model->chunk_bytes[id];
         if (bytes == STAT_ABSENT) {
             continue;
         }
@@ -193,7 +194,7 @@ static void read_gauges(struct model *model, const struct snapshot *now) {
     model->metric[METRIC_CONNECTIONS] = stat_number(now->general[GENERAL_curr_connections]);
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         model->class_metric[id][CLASS_METRIC_PAGES] =
-            stat_number(now->classes[id].value[CLASS_total_pages]);
+            stat_number(snapshot_class(now, id)->value[CLASS_total_pages]);
     }
 }
 
@@ -222,8 +223,8 @@ static void describe_page_changes(const struct snapshot *before, const struct sn
     size_t used = 0;
     out[0] = '\0';
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        uint64_t was = before->classes[id].value[CLASS_total_pages],
-                 is = now->classes[id].value[CLASS_total_pages];
+        uint64_t was = snapshot_class(before, id)->value[CLASS_total_pages],
+                 is = snapshot_class(now, id)->value[CLASS_total_pages];
         was = was == STAT_ABSENT ? 0 : was;
         is = is == STAT_ABSENT ? 0 : is;
         if (was == is) {
@@ -303,8 +304,8 @@ void model_destroy(struct model **model) {
 
 void model_add(struct model *model, const struct snapshot *snapshot, time_t wall) {
     bool had = model->has_now;
-    model->before = model->now;
-    model->now = *snapshot;
+    snapshot_copy(&model->before, &model->now);
+    snapshot_copy(&model->now, snapshot);
     model->has_now = true;
     model->has_before = had;
     const struct snapshot *before = &model->before, *now = &model->now;

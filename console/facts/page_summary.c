@@ -62,7 +62,7 @@ void page_summary_of(const struct model *model, unsigned class_id, struct page_s
             }
         }
     } else if (now != NULL) {
-        estimate(summary, &now->classes[class_id]);
+        estimate(summary, snapshot_class(now, class_id));
     }
 }
 

@@ -284,7 +284,7 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
     json_decref(root);
     snapshot->at_ms = (uint64_t)(*wall_ms - recording->first_wall_ms) + 1;
     recording->last_wall_ms = *wall_ms;
-    recording->last = *snapshot;
+    snapshot_copy(&recording->last, snapshot);
     return RECORDING_SAMPLE;
 }
 

@@ -10,6 +10,9 @@ const char *const general_stat_names[GENERAL_COUNT] = {GENERAL_STATS(STAT_AS_NAM
 const char *const class_stat_names[CLASS_COUNT] = {CLASS_STATS(STAT_AS_NAME)};
 static const char *const setting_names[SETTING_COUNT] = {SETTING_STATS(STAT_AS_NAME)};
 
+#define STAT_AS_ABSENT(name) STAT_ABSENT,
+static const struct class_stats absent_class = {false, {CLASS_STATS(STAT_AS_ABSENT)}};
+
 struct span {
     const char *at;
     size_t bytes;
@@ -98,9 +101,10 @@ static void parse_class(struct snapshot *snapshot, struct span name, struct span
         return;
     }
     int i = name_index(class_stat_names, CLASS_COUNT, (struct span){rest.at + 1, rest.bytes - 1});
-    snapshot->classes[id].present = true;
+    struct class_stats *stats = snapshot_add_class(snapshot, (unsigned)id);
+    stats->present = true;
     if (i >= 0) {
-        snapshot->classes[id].value[i] = parse_number(value);
+        stats->value[i] = parse_number(value);
     }
 }
 
@@ -203,7 +207,7 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
 }
 
 void snapshot_init(struct snapshot *snapshot) {
-    memset(snapshot, 0, sizeof *snapshot);
+    memset(snapshot, 0, offsetof(struct snapshot, classes));
     snapshot->reply_ms = NAN;
     for (int i = 0; i < GENERAL_COUNT; i++) {
         snapshot->general[i] = STAT_ABSENT;
@@ -211,11 +215,23 @@ void snapshot_init(struct snapshot *snapshot) {
     for (int i = 0; i < SETTING_COUNT; i++) {
         snapshot->setting[i] = STAT_ABSENT;
     }
-    for (int id = 0; id < CLASS_LIMIT; id++) {
-        for (int i = 0; i < CLASS_COUNT; i++) {
-            snapshot->classes[id].value[i] = STAT_ABSENT;
-        }
+}
+
+void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot) {
+    memcpy(copy, snapshot, offsetof(struct snapshot, classes) +
+                               snapshot->class_end * sizeof *snapshot->classes);
+}
+
+const struct class_stats *snapshot_class(const struct snapshot *snapshot, unsigned id) {
+    return id < snapshot->class_end ? &snapshot->classes[id] : &absent_class;
+}
+
+/* With memcpy, which copies padding, too: the tape compares words. */
+struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id) {
+    for (; snapshot->class_end <= id; snapshot->class_end++) {
+        memcpy(&snapshot->classes[snapshot->class_end], &absent_class, sizeof absent_class);
     }
+    return &snapshot->classes[id];
 }
 
 void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,

@@ -1,10 +1,11 @@
 /* What one refresh of one server said, as numbers: the tables of stats the console knows, and their
  * parser.
  *
- * A snapshot is plain data: copy it with '='. A stat the server did not send, or sent as something
- * that is not a number, is STAT_ABSENT; it is never zero. Names the console does not know are
- * skipped, so servers from 1.4 to 1.6 and slated all fit. Adding a stat is one row in a table
- * below. Functions here do no I/O and may be called from any thread. */
+ * A snapshot is plain data: '=' copies it, and snapshot_copy does without the classes that are not
+ * there: 44 kB for all, 8 kB for forty. A stat the server did not send, or sent as something that
+ * is not a number, is STAT_ABSENT; it is never zero. Names the console does not know are skipped,
+ * so servers from 1.4 to 1.6 and slated all fit. Adding a stat is one row in a table below.
+ * Functions here do no I/O and may be called from any thread. */
 #ifndef CONSOLE_FACTS_STATS_H
 #define CONSOLE_FACTS_STATS_H
 #include <stdbool.h>
@@ -111,11 +112,21 @@ struct snapshot {
     uint64_t general[GENERAL_COUNT];
     uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor,
                                          ext_max_frag) in thousandths */
-    struct class_stats classes[CLASS_LIMIT];
+    uint64_t class_end; /* classes from this id on are absent; what memory holds of them is void */
+    struct class_stats classes[CLASS_LIMIT]; /* of any id: snapshot_class, snapshot_add_class */
 };
 
 /* Everything absent. */
 void snapshot_init(struct snapshot *snapshot);
+
+/* Touches nothing of the copy that is void. */
+void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
+
+/* A class by its id, below CLASS_LIMIT, also one that is not there. */
+const struct class_stats *snapshot_class(const struct snapshot *snapshot, unsigned id);
+
+/* The same to be written to: absent still, where it was. */
+struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id);
 
 /* Reads the STAT lines of one reply; anything else in it is skipped. Cost: O(bytes). */
 void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,

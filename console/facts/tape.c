@@ -7,11 +7,15 @@
 
 enum {
     WORDS = sizeof(struct snapshot) / sizeof(uint64_t),
+    CLASS_WORDS = sizeof(struct class_stats) / sizeof(uint64_t),
+    HEAD_WORDS = WORDS - CLASS_LIMIT * CLASS_WORDS,
     /* a difference and a skip, below 16384, for each word */
     SAMPLE_MOST = (WORDS + 2) * (VARINT_MOST + 2),
     OPEN_LIMIT = 256 * 1024         /* a block that grows beyond it ends early */
 };
-_Static_assert(sizeof(struct snapshot) % sizeof(uint64_t) == 0, "a snapshot is a row of words");
+_Static_assert(sizeof(struct snapshot) % sizeof(uint64_t) == 0 &&
+                   offsetof(struct snapshot, classes) == HEAD_WORDS * sizeof(uint64_t),
+               "a snapshot is a row of words, and its classes are the last of them");
 
 /* One snapshot as words, with its time of day. */
 union frame {
@@ -76,11 +80,25 @@ void tape_destroy(struct tape **tape) {
 /* ---- one sample: the time, then (words skipped, difference) pairs, then the words skipped at the
  * end ---- */
 
+static unsigned words_of(const union frame *frame) {
+    return HEAD_WORDS + (unsigned)frame->snapshot.class_end * CLASS_WORDS;
+}
+
+/* Makes words of memory that is void, up to the class that a word belongs to. */
+static void reach(union frame *frame, unsigned word) {
+    if (word >= words_of(frame)) {
+        snapshot_add_class(&frame->snapshot, (word - HEAD_WORDS) / CLASS_WORDS);
+    }
+}
+
+/* How far the classes go is no difference: both have as many words here, and the one who reads
+ * reaches for those that differ. */
 static uint8_t *encode(uint8_t *at, const union frame *before, int64_t wall_before_ms,
                        const union frame *now, int64_t wall_ms) {
     at = put_varint(at, zigzag((uint64_t)wall_ms - (uint64_t)wall_before_ms));
     uint64_t skipped = 0;
-    for (unsigned i = 0; i < WORDS; i++) {
+    unsigned words = words_of(now);
+    for (unsigned i = 0; i < words; i++) {
         uint64_t difference = now->word[i] - before->word[i];
         if (difference == 0) {
             skipped++;
@@ -89,7 +107,7 @@ static uint8_t *encode(uint8_t *at, const union frame *before, int64_t wall_befo
         at = put_varint(put_varint(at, skipped), zigzag(difference));
         skipped = 0;
     }
-    return put_varint(at, skipped);
+    return put_varint(at, skipped + (WORDS - words));
 }
 
 /* Our own bytes, so they are not checked. */
@@ -104,6 +122,7 @@ static const uint8_t *decode(const uint8_t *at, union frame *frame, int64_t *wal
             return at;
         }
         at = get_varint(at, &code);
+        reach(frame, i);
         frame->word[i] += unzigzag(code);
     }
 }
@@ -112,7 +131,7 @@ static const uint8_t *decode(const uint8_t *at, union frame *frame, int64_t *wal
  * rule nothing, or what stays the same. sign: 1 to keep, -1 to have them back; sums wrap, so it
  * goes for any values. */
 static void lean(struct snapshot *snapshot, int sign) {
-    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+    for (unsigned id = 0; id < snapshot->class_end; id++) {
         uint64_t *value = snapshot->classes[id].value;
         if (snapshot->classes[id].present) {
             uint64_t unused = value[CLASS_free_chunks] - value[CLASS_total_chunks];
@@ -193,13 +212,15 @@ bool tape_add(struct tape *tape, const struct snapshot *snapshot, int64_t wall_m
     if (!make_room(tape, block->raw_bytes)) {
         return false;
     }
-    passing.snapshot = *snapshot;
+    snapshot_copy(&passing.snapshot, snapshot);
     lean(&passing.snapshot, 1);
+    reach(&passing, words_of(&tape->newest) - 1);
+    reach(&tape->newest, words_of(&passing) - 1);
     uint8_t *from = tape->open + block->raw_bytes;
     uint8_t *end = encode(from, &tape->newest, tape->newest_wall_ms, &passing, wall_ms);
     block->raw_bytes += (size_t)(end - from);
     block->samples++;
-    tape->newest = passing;
+    snapshot_copy(&tape->newest.snapshot, &passing.snapshot);
     tape->newest_wall_ms = wall_ms;
     return true;
 }
@@ -278,7 +299,7 @@ bool tape_read(struct tape *tape, uint64_t index, const struct snapshot **snapsh
         tape->read_index++;
     }
     if (snapshot != NULL) {
-        passing = tape->read;
+        snapshot_copy(&passing.snapshot, &tape->read.snapshot);
         lean(&passing.snapshot, -1);
         *snapshot = &passing.snapshot;
     }

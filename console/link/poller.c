@@ -19,7 +19,7 @@ static double fine_clock_ms(void) {
 }
 
 void poller_init(struct poller *poller, uint64_t interval_ms) {
-    memset(poller, 0, sizeof *poller);
+    memset(poller, 0, offsetof(struct poller, draft));
     poller->interval_ms = interval_ms;
     snapshot_init(&poller->draft);
     snapshot_init(&poller->latest);
@@ -42,7 +42,7 @@ static void ask_curves(struct poller *poller, struct client *client, uint64_t no
     }
     for (unsigned looked = 0; looked < CLASS_LIMIT && asked < CURVES_A_REFRESH; looked++) {
         id = (id + 1) % CLASS_LIMIT;
-        uint64_t pages = poller->latest.classes[id].value[CLASS_total_pages];
+        uint64_t pages = snapshot_class(&poller->latest, id)->value[CLASS_total_pages];
         if (pages == STAT_ABSENT || pages == 0) {
             continue;
         }
@@ -220,7 +220,7 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
         return false;
     }
     poller->draft.reply_ms = fine_clock_ms() - poller->asked_ms;
-    poller->latest = poller->draft;
+    snapshot_copy(&poller->latest, &poller->draft);
     poller->has_answered = true;
     return true;
 }

@@ -40,8 +40,6 @@ struct poller {
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;
     bool has_answered;      /* on this connection */
-    struct snapshot draft;  /* being filled */
-    struct snapshot latest; /* complete */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
     unsigned wanted;        /* INQUIRY_BITs of what is on the screen */
     /* of the model, where the answers to these go; NULL: nothing is wanted */
@@ -51,6 +49,8 @@ struct poller {
     uint64_t probe_ms;            /* when the next one is due */
     double probe_asked_ms;
     struct latency_log probes; /* on this connection and those before it */
+    struct snapshot draft;     /* being filled */
+    struct snapshot latest;    /* complete */
 };
 
 void poller_init(struct poller *poller, uint64_t interval_ms);

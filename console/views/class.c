@@ -47,7 +47,7 @@ static const char *policy_of(const struct details *details, unsigned id) {
 }
 
 static void draw_facts(const struct frame *frame, struct column *column, unsigned id) {
-    const struct class_stats *stats = &model_now(frame->model)->classes[id];
+    const struct class_stats *stats = snapshot_class(model_now(frame->model), id);
     const struct details *details = model_details(frame->model);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
     char f[FORMAT_BYTES], text[200];
@@ -205,7 +205,7 @@ static void draw_stat(struct cells *cells, int y, int x, int width, const struct
 static void take_recorded(const struct snapshot *now, unsigned id, struct class_detail *out) {
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < CLASS_COUNT; i++) {
-        uint64_t value = now->classes[id].value[i];
+        uint64_t value = snapshot_class(now, id)->value[i];
         if (value != STAT_ABSENT) {
             struct named_stat *stat = &out->stats[out->count++];
             snprintf(stat->name, sizeof stat->name, "%s", class_stat_names[i]);
@@ -259,7 +259,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     unsigned id = ui->focus;
     struct column column = {cells, area.y, area.y + area.height, area.width};
     char text[NOTE_BYTES];
-    if (now == NULL || !now->classes[id].present) {
+    if (now == NULL || !snapshot_class(now, id)->present) {
         snprintf(text, sizeof text, "class %u: the server does not list it (Esc goes back)", id);
         put_line(&column, STYLE_DIM, text);
         return;

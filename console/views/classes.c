@@ -90,7 +90,7 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
     if (now == NULL || id == 0) {
         return;
     }
-    const struct class_stats *stats = &now->classes[id];
+    const struct class_stats *stats = snapshot_class(now, id);
     char title[60], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
     snprintf(title, sizeof title, "class %u: %s", id,
              class_state_word(brain_class(brain_of(frame->model), id)->state));

@@ -143,7 +143,7 @@ static unsigned changed_classes(const struct snapshot *a, const struct snapshot 
     static const struct class_stats none = {.present = false};
     unsigned count = 0;
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        const struct class_stats *was = &a->classes[id], *is = &b->classes[id];
+        const struct class_stats *was = snapshot_class(a, id), *is = snapshot_class(b, id);
         uint64_t from = was->value[CLASS_chunk_size], to = is->value[CLASS_chunk_size];
         if (from != STAT_ABSENT && to != STAT_ABSENT && from != to) {
             count = add_changed(id, was, &none, out, count);

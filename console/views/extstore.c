@@ -109,14 +109,16 @@ static void draw_lines(const struct frame *frame, struct cells *cells, int y, st
 static unsigned sort_classes(const struct snapshot *now, unsigned order[CLASS_LIMIT]) {
     unsigned count = 0;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        const uint64_t *value = now->classes[id].value;
-        if (!now->classes[id].present || value[CLASS_number] == STAT_ABSENT ||
-            value[CLASS_number] == 0) {
+        const struct class_stats *stats = snapshot_class(now, id);
+        uint64_t items = stats->value[CLASS_number], bytes = stats->value[CLASS_mem_requested];
+        if (!stats->present || items == STAT_ABSENT || items == 0) {
             continue;
         }
         unsigned at = count++;
-        for (; at > 0 && value[CLASS_mem_requested] >
-                             now->classes[order[at - 1]].value[CLASS_mem_requested]; at--) {
+        for (; at > 0; at--) {
+            if (bytes <= snapshot_class(now, order[at - 1])->value[CLASS_mem_requested]) {
+                break;
+            }
             order[at] = order[at - 1];
         }
         order[at] = id;
@@ -132,7 +134,7 @@ static void draw_classes(const struct frame *frame, struct cells *cells, struct 
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text_fit(cells, area.y, area.x, area.width, STYLE_HEADER, " CL CHUNK ITEMS MEMORY FLASH");
     for (unsigned i = 0; i < count && (int)i + 1 < area.height; i++) {
-        const uint64_t *value = now->classes[order[i]].value;
+        const uint64_t *value = snapshot_class(now, order[i])->value;
         bool is_known = least != STAT_ABSENT && value[CLASS_chunk_size] != STAT_ABSENT;
         snprintf(text, sizeof text, "%3u %5s %5s %6s %s", order[i],
                  format_bytes(a, stat_number(value[CLASS_chunk_size])),

@@ -41,7 +41,7 @@ static unsigned gather(const struct model *model, struct share list[CLASS_LIMIT]
     unsigned count = 0;
     *sum = (struct share){0};
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double pages = stat_number(now->classes[id].value[CLASS_total_pages]);
+        double pages = stat_number(snapshot_class(now, id)->value[CLASS_total_pages]);
         double evictions = model_class_mean(model, id, CLASS_METRIC_EVICTIONS, WINDOW_MS);
         if (pages > 0) {
             list[count] = (struct share){id, pages, evictions > 0 ? evictions : 0};
@@ -77,7 +77,7 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
     cells_printf(cells, row.y, row.x, style, "%s %2u", starves ? "!" : " ", one->id);
     cells_text_right(
         cells, row.y, row.x + 11, style,
-        format_bytes(text, stat_number(now->classes[one->id].value[CLASS_chunk_size])));
+        format_bytes(text, stat_number(snapshot_class(now, one->id)->value[CLASS_chunk_size])));
     cells_text_right(cells, row.y, row.x + 17, STYLE_PLAIN, format_count(text, one->pages));
     draw_share(cells, row.y, row.x + BARS_X, half, STYLE_GRAPH, one->pages / sum->pages, most);
     draw_share(cells, row.y, row.x + BARS_X + half, half, starves ? STYLE_BAD : STYLE_WARN,

@@ -191,7 +191,7 @@ static struct memory measure_memory(const struct snapshot *now) {
     struct memory memory = {.limit = stat_number(now->general[GENERAL_limit_maxbytes]),
                             .items = snapshot_item_bytes(now)};
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        const struct class_stats *stats = &now->classes[id];
+        const struct class_stats *stats = snapshot_class(now, id);
         double pages = stat_number(stats->value[CLASS_total_pages]);
         double chunk = stat_number(stats->value[CLASS_chunk_size]);
         double free_chunks = stat_number(class_free_chunks(stats));

@@ -9,10 +9,11 @@
 void page_map_list(const struct snapshot *now, struct page_map *map) {
     map->count = 0;
     for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
-        if (!(stat_number(now->classes[id].value[CLASS_total_pages]) > 0)) {
+        const uint64_t *value = snapshot_class(now, id)->value;
+        if (!(stat_number(value[CLASS_total_pages]) > 0)) {
             continue;
         }
-        struct page_map_row row = {id, stat_number(now->classes[id].value[CLASS_chunk_size])};
+        struct page_map_row row = {id, stat_number(value[CLASS_chunk_size])};
         unsigned at = map->count++;
         for (; at > 0 && map->rows[at - 1].size > row.size; at--) {
             map->rows[at] = map->rows[at - 1];
@@ -36,7 +37,7 @@ unsigned page_map_row_of(const struct page_map *map, unsigned class_id) {
 unsigned page_map_pages(const struct snapshot *now, unsigned class_id) {
     double pages = stat_number(class_id == POOL_ROW
                                    ? now->general[GENERAL_slab_global_page_pool]
-                                   : now->classes[class_id].value[CLASS_total_pages]);
+                                   : snapshot_class(now, class_id)->value[CLASS_total_pages]);
     return pages > 0 && pages <= PAGES_KEPT ? (unsigned)pages : 0;
 }
 
@@ -163,7 +164,8 @@ static void draw_label(const struct frame *frame, const struct ui *ui, struct ce
     }
     enum class_state state = brain_class(brain_of(frame->model), class_id)->state;
     bool is_bad = state == CLASS_STARVING;
-    double bytes = stat_number(model_now(frame->model)->classes[class_id].value[CLASS_chunk_size]);
+    const struct class_stats *stats = snapshot_class(model_now(frame->model), class_id);
+    double bytes = stat_number(stats->value[CLASS_chunk_size]);
     cells_printf(cells, y, 1, is_bad ? STYLE_BAD : STYLE_PLAIN, "%s%3u %7sB %5s",
                  is_bad                   ? "!"
                  : state == CLASS_SPARE ? "+"

@@ -117,7 +117,7 @@ static struct intent classed(const struct frame *frame, struct ui *ui, const cha
     char *end;
     unsigned long id = strtoul(number, &end, 10);
     if (end == number || *end != '\0' || id == 0 || id >= CLASS_LIMIT || now == NULL ||
-        !now->classes[id].present) {
+        !snapshot_class(now, (unsigned)id)->present) {
         return say("there is no class '%.20s'", number);
     }
     class_open(ui, (unsigned)id);

@@ -182,7 +182,7 @@ static void add_classes(struct choices *choices, const struct frame *frame) {
     const struct snapshot *now = model_now(frame->model);
     for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
         char name[12], size[CELL_BYTES], help[NOTE_BYTES];
-        if (now->classes[id].present) {
+        if (snapshot_class(now, id)->present) {
             snprintf(name, sizeof name, "%u", id);
             snprintf(help, sizeof help, "chunks of %s bytes",
                      class_column_text(frame->model, id, COLUMN_SIZE, 1000, size));

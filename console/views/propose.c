@@ -8,7 +8,7 @@ static int largest_class(const struct snapshot *now, unsigned except) {
     int largest = -1;
     double most = 1;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double pages = stat_number(now->classes[id].value[CLASS_total_pages]);
+        double pages = stat_number(snapshot_class(now, id)->value[CLASS_total_pages]);
         if (id != except && pages > most) {
             most = pages;
             largest = (int)id;

@@ -102,7 +102,7 @@ static unsigned step_class(const struct snapshot *now, unsigned id, int step, bo
     for (int next = (int)id + step;
          now != NULL && next >= (may_be_pool ? 0 : 1) && next < CLASS_LIMIT; next += step) {
         bool is_pool = next == POOL_CLASS;
-        if (is_pool || stat_number(now->classes[next].value[CLASS_total_pages]) > 0) {
+        if (is_pool || stat_number(snapshot_class(now, next)->value[CLASS_total_pages]) > 0) {
             return (unsigned)next;
         }
     }
@@ -235,11 +235,11 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
         snprintf(out, out_bytes, "the global pool: free for any class");
         return;
     }
-    if (id >= CLASS_LIMIT || !now->classes[id].present) {
+    if (id >= CLASS_LIMIT || !snapshot_class(now, id)->present) {
         snprintf(out, out_bytes, "no such class");
         return;
     }
-    const struct class_stats *stats = &now->classes[id];
+    const struct class_stats *stats = snapshot_class(now, id);
     char size[FORMAT_BYTES], pages[FORMAT_BYTES], free_pages[FORMAT_BYTES], age[FORMAT_BYTES];
     snprintf(out, out_bytes, "%s B chunks, %s page%s, %s free, oldest item %s",
              format_exact(size, stats->value[CLASS_chunk_size]),

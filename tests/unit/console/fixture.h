@@ -105,12 +105,39 @@ __attribute__((unused)) static void fixture_go_on(struct model *model, int refre
             bool has_grown = next.general[i] != STAT_ABSENT && next.general[i] > before.general[i];
             next.general[i] += has_grown ? next.general[i] - before.general[i] : 0;
         }
-        for (int i = 0; i < CLASS_LIMIT * CLASS_COUNT; i++) {
-            uint64_t was = before.classes[i / CLASS_COUNT].value[i % CLASS_COUNT];
+        for (unsigned i = 0; i < next.class_end * CLASS_COUNT; i++) {
+            uint64_t was = snapshot_class(&before, i / CLASS_COUNT)->value[i % CLASS_COUNT];
             uint64_t *is = &next.classes[i / CLASS_COUNT].value[i % CLASS_COUNT];
             *is += *is != STAT_ABSENT && *is > was ? *is - was : 0;
         }
         model_add(model, &next, 1002);
+    }
+}
+
+/* Forty busy classes: what a second of a large server changes. */
+__attribute__((unused)) static void fixture_busy_second(struct snapshot *one, unsigned *seed) {
+    for (int i = 0; i < GENERAL_COUNT; i++) {
+        one->general[i] += (unsigned)rand_r(seed) % 50000;
+    }
+    one->at_ms += 995 + (unsigned)rand_r(seed) % 10;
+    one->reply_ms = (double)((unsigned)rand_r(seed) % 1000) / 1000;
+    for (int id = 1; id <= 40; id++) {
+        struct class_stats *stats = snapshot_add_class(one, (unsigned)id);
+        stats->value[CLASS_get_hits] += (unsigned)rand_r(seed) % 3000;
+        stats->value[CLASS_cmd_set] += (unsigned)rand_r(seed) % 1000;
+        stats->value[CLASS_evicted] += (unsigned)rand_r(seed) % 500;
+        stats->value[CLASS_evicted_unfetched] += (unsigned)rand_r(seed) % 100;
+        stats->value[CLASS_age] = 600 + (unsigned)rand_r(seed) % 20;
+        stats->value[CLASS_mem_requested] += (unsigned)rand_r(seed) % 9000;
+        stats->value[CLASS_number_hot] += (unsigned)rand_r(seed) % 30;
+        stats->value[CLASS_free_chunks] = (unsigned)rand_r(seed) % 200;
+        if (stats->present) { /* as a server counts: what is not free is used, the rest is cold */
+            stats->value[CLASS_used_chunks] =
+                stats->value[CLASS_total_chunks] - stats->value[CLASS_free_chunks];
+            stats->value[CLASS_number_cold] = stats->value[CLASS_number] -
+                                              stats->value[CLASS_number_hot] -
+                                              stats->value[CLASS_number_warm];
+        }
     }
 }
 

@@ -87,8 +87,9 @@ static void test_a_server_that_reports_nothing_is_judged_nothing(void) {
        "unknown is not bad: %s", brain_failure(brain));
     memset(&snapshot.general, 0xfe, sizeof snapshot.general); /* beyond what Lua's integers hold */
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        snapshot.classes[id].present = true;
-        memset(&snapshot.classes[id].value, (int)id, sizeof snapshot.classes[id].value);
+        struct class_stats *stats = snapshot_add_class(&snapshot, id);
+        stats->present = true;
+        memset(stats->value, (int)id, sizeof stats->value);
     }
     snapshot.at_ms = 9000;
     brain_look(brain, &snapshot);

@@ -116,7 +116,7 @@ static void test_absent_is_a_dash_and_never_zero(void) {
     struct model *model = brain_model("x");
     static struct snapshot snapshot;
     snapshot_init(&snapshot);
-    snapshot.classes[7].present = true;
+    snapshot_add_class(&snapshot, 7)->present = true;
     model_add(model, &snapshot, 0);
     for (int column = COLUMN_SIZE; column < COLUMN_COUNT; column++) {
         char text[16];
@@ -129,7 +129,7 @@ static void test_absent_is_a_dash_and_never_zero(void) {
 static void test_every_text_fits_its_column(void) {
     struct model *model = fixture_model("memcached-1.6.45");
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        for (int column = 0; column < COLUMN_COUNT && model_now(model)->classes[id].present;
+        for (int column = 0; column < COLUMN_COUNT && snapshot_class(model_now(model), id)->present;
              column++) {
             char text[16];
             class_column_text(model, id, (enum class_column)column, 1000, text);

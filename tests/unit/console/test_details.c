@@ -66,8 +66,8 @@ static void test_pages_agree_with_the_classes(void) {
         struct page_summary summary;
         page_summary_of(model, id, &summary);
         sum += summary.pages;
-        double used = stat_number(now->classes[id].value[CLASS_used_chunks]);
-        double chunks = stat_number(now->classes[id].value[CLASS_chunks_per_page]);
+        double used = stat_number(snapshot_class(now, id)->value[CLASS_used_chunks]);
+        double chunks = stat_number(snapshot_class(now, id)->value[CLASS_chunks_per_page]);
         if (summary.pages > 0) {
             double all = page_summary_cost(&summary, summary.pages);
             ok(summary.is_exact && all <= chunks * summary.pages && all >= used * 0.9,
@@ -167,7 +167,7 @@ static void test_other_sizes_are_those_that_lua_names(void) {
     is(plan->count, 0, "a stock server that does not track sizes has none to choose from");
     const struct snapshot *snapshot = model_now(model);
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double chunk = stat_number(snapshot->classes[id].value[CLASS_chunk_size]);
+        double chunk = stat_number(snapshot_class(snapshot, id)->value[CLASS_chunk_size]);
         bool is_there = isnan(chunk);
         for (unsigned i = 0; i < plan->now.count; i++) {
             is_there = is_there || plan->now.bytes[i] == chunk;

@@ -14,8 +14,34 @@ static void test_a_fresh_snapshot_knows_nothing(void) {
     snapshot_init(&snapshot);
     is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT,
        "a stat that was not sent is absent, not zero");
-    is(snapshot.classes[4].value[CLASS_total_pages], STAT_ABSENT, "so is a class stat");
-    ok(!snapshot.classes[4].present, "and a class that was not named is not there");
+    is(snapshot_class(&snapshot, 4)->value[CLASS_total_pages], STAT_ABSENT, "so is a class stat");
+    ok(!snapshot_class(&snapshot, 4)->present, "and a class that was not named is not there");
+}
+
+/* 32 servers have hundreds of snapshots, and of the 256 classes that a server may have most have some forty. */
+static void test_classes_that_are_not_there_take_no_memory(void) {
+    static struct snapshot copy;
+    const unsigned char *bytes = (const unsigned char *)&copy;
+    fixture_load("memcached-1.6.45-first.txt", 1, &snapshot);
+    memset(&copy, 0xaa, sizeof copy);
+    snapshot_copy(&copy, &snapshot);
+    size_t touched = sizeof copy;
+    while (touched > 0 && bytes[touched - 1] == 0xaa) {
+        touched--;
+    }
+    ok(snapshot.class_end < 64 && touched < 12000, "%u classes are copied with %zu bytes of %zu",
+       (unsigned)snapshot.class_end, touched, sizeof copy);
+    bool is_same = true;
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        is_same = is_same && memcmp(snapshot_class(&copy, id), snapshot_class(&snapshot, id), sizeof(struct class_stats)) == 0;
+    }
+    ok(is_same && snapshot_class(&copy, 4)->present, "and all are the same in the copy");
+    is(snapshot_class(&copy, 200)->value[CLASS_age], STAT_ABSENT, "one that is not there is absent, whatever memory holds");
+    snapshot_init(&copy);
+    is(snapshot_class(&copy, 4)->value[CLASS_age], STAT_ABSENT, "as is one that was there before");
+    snapshot_add_class(&copy, 5)->present = true;
+    ok(!snapshot_class(&copy, 4)->present && snapshot_class(&copy, 4)->value[CLASS_age] == STAT_ABSENT,
+       "also below one that is there");
 }
 
 static void test_new_and_old_layouts_are_understood(void) {
@@ -123,6 +149,7 @@ static void test_slated_is_named_by_its_own_version(void) {
 int main(void) {
     test_slated_is_named_by_its_own_version();
     test_a_fresh_snapshot_knows_nothing();
+    test_classes_that_are_not_there_take_no_memory();
     test_new_and_old_layouts_are_understood();
     test_rusage_is_in_microseconds();
     test_nonsense_is_absent_and_harmless();
