@@ -55,8 +55,8 @@ enum session_need {
     SESSION_NEED_MEMORY,
     /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
     SESSION_NEED_TURN,
-    /* the same, and it is a command, or an answer that goes on (session_answers): in a turn in which
-     * batch_has_time */
+    /* the same, and it is a command, or an answer that goes on (session_answers): in a turn in
+     * which batch_has_time */
     SESSION_NEED_COMMAND,
     /* its answer waits for another thread: the same, once what batch_on_event was given has been
      * called */

@@ -16,8 +16,8 @@
  * themselves (cache/help.c). As long as they do the mover only looks on: on a core that workers
  * fill it would get a fifth of the time, and who needs a page is the one who runs. They go on when
  * the move has ended, until the owner calls cache_help_end: the next decision for the same classes
- * finds them at work. Where the owner allows it (`leaves`), it does not wait for turns either: a move is
- * done when its pages are empty.
+ * finds them at work. Where the owner allows it (`leaves`), it does not wait for turns either: a
+ * move is done when its pages are empty.
  *
  * Threading: the owner's thread alone, outside a turn; what takes time is done by its pace, which
  * may do it on another thread, through the same cache_thread. The counters may be read by anyone,
