@@ -217,7 +217,8 @@ static void record(struct model *model, uint64_t at_ms) {
     }
 }
 
-/* "class 4: 120 → 118, class 12: 31 → 33" for the classes whose page count changed; empty when none did. */
+/* "class 4: 120 → 118, class 12: 31 → 33" for the classes whose page count changed; empty when none
+ * did. */
 static void describe_page_changes(const struct snapshot *before, const struct snapshot *now,
                                   char *out, size_t out_bytes) {
     size_t used = 0;
