@@ -75,6 +75,7 @@ struct cache_config {
     uint32_t patience_us;
     const struct evict_policy *policy;
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
+    struct evict_s3fifo_knobs s3fifo;
     /* items living at most this long go to the temporary queue; < 0: off */
     int64_t  temporary_ttl_s;
     /* a file in which items outlive the process, the cache's from now on, also if it cannot be
@@ -422,6 +423,9 @@ size_t cache_limit_most(const struct cache *);
 bool cache_set_limit(struct cache *, size_t limit_bytes);
 void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
                       uint32_t warm_factor_pct);
+/* Holds from the next victim on, and loses no item. */
+void cache_set_s3fifo(struct cache *, const struct evict_s3fifo_knobs *);
+void cache_s3fifo(const struct cache *, struct evict_s3fifo_knobs *);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
 /* Of one class, or of the whole cache and every class in it when that is SLAB_CLASS_NONE. No item
  * is dropped or moved. A lock of each partition, and nothing when they have that policy. */

@@ -10,6 +10,20 @@ void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint
     atomic_store_explicit(&c->tuning.warm_factor_pct, warm_factor_pct, memory_order_relaxed);
 }
 
+void cache_set_s3fifo(struct cache *c, const struct evict_s3fifo_knobs *k) {
+    atomic_store_explicit(&c->tuning.small_pct, k->small_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.ghost_pct, k->ghost_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.promote_hits, k->promote_hits, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.skip_pct, k->skip_pct, memory_order_relaxed);
+}
+
+void cache_s3fifo(const struct cache *c, struct evict_s3fifo_knobs *to) {
+    *to = (struct evict_s3fifo_knobs){.small_pct = evict_knob(&c->tuning.small_pct),
+                                      .ghost_pct = evict_knob(&c->tuning.ghost_pct),
+                                      .promote_hits = evict_knob(&c->tuning.promote_hits),
+                                      .skip_pct = evict_knob(&c->tuning.skip_pct)};
+}
+
 void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
     atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
 }

@@ -104,6 +104,23 @@ struct node *evict_oldest(const struct evict_queue *q) {
     return oldest;
 }
 
+static bool knob_copy(_Atomic uint32_t *to, const _Atomic uint32_t *from) {
+    uint32_t value = evict_knob(from), was = evict_knob(to);
+    atomic_store_explicit(to, value, memory_order_relaxed);
+    return value == was;
+}
+
+bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from) {
+    bool same = knob_copy(&to->hot_pct, &from->hot_pct);
+    same = knob_copy(&to->warm_pct, &from->warm_pct) && same;
+    same = knob_copy(&to->hot_factor_pct, &from->hot_factor_pct) && same;
+    same = knob_copy(&to->warm_factor_pct, &from->warm_factor_pct) && same;
+    same = knob_copy(&to->small_pct, &from->small_pct) && same;
+    same = knob_copy(&to->ghost_pct, &from->ghost_pct) && same;
+    same = knob_copy(&to->promote_hits, &from->promote_hits) && same;
+    return knob_copy(&to->skip_pct, &from->skip_pct) && same;
+}
+
 void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
     if (q->policy != to) {
         uint32_t tail = q->tail.want;

@@ -10,10 +10,10 @@ enum {
     WAYS = 4, /* entries of a word of ghosts */
     EPOCHS = 16,
     EPOCHS_KEPT = 8,
-    GHOST_WORD_TENTHS = 3, /* 1.2 entries a node */
+    GHOSTS_A_WORD = 3, /* of four places, so that few ghosts meet */
     CELLS_A_WORD = 16,
     CELL_MAX = 15,
-    SKETCH_WORD_TENTHS = 2, /* 3.2 cells a node */
+    SKETCH_WORD_PCT = 20, /* 3.2 cells a node */
     ADDS_A_NODE = 10, /* the sketch is halved after so many */
 };
 
@@ -54,15 +54,19 @@ bool evict_memory_get(struct image *from, struct evict_memory **m) {
     return !from->failed && (words == 0 || *m != NULL);
 }
 
-/* The queue's memory with `tenths` tenths of a word a node; NULL: none to be had. */
-static struct evict_memory *memory_for(struct evict_queue *q, unsigned tenths) {
+static uint32_t words_for(uint32_t room, unsigned pct) {
+    return (uint32_t)((uint64_t)room * pct / 100) + 1;
+}
+
+/* The queue's memory with `pct` hundredths of a word a node; NULL: none to be had. */
+static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
     uint32_t nodes = evict_count(q);
     struct evict_memory *m = q->memory;
-    if (m != NULL && nodes <= m->room) {
+    if (m != NULL && nodes <= m->room && m->words >= words_for(nodes, pct)) {
         return m;
     }
     uint32_t room = nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2;
-    uint32_t words = (uint32_t)((uint64_t)room * tenths / 10) + 1;
+    uint32_t words = words_for(room, pct);
     evict_memory_free(&q->memory); /* first, so that there never are two */
     q->memory = calloc(1, sizeof *q->memory + words * sizeof q->memory->word[0]);
     if (q->memory != NULL) {
@@ -138,15 +142,16 @@ static void put_late(struct evict_memory *m) {
 }
 
 void evict_ghosts_add(struct evict_queue *q, const struct node *n) {
-    struct evict_memory *m = memory_for(q, GHOST_WORD_TENTHS);
+    uint32_t share_pct = evict_knob(&q->tuning->ghost_pct);
+    struct evict_memory *m = memory_for(q, share_pct / GHOSTS_A_WORD);
     if (m == NULL) {
         return;
     }
     put_late(m);
     m->late = mixed_hash(q, n);
     __builtin_prefetch(&m->word[word_of(m, m->late)], 1);
-    /* The epochs kept, half of the running one among them, make nine tenths of the nodes. */
-    if (++m->adds >= (uint64_t)evict_count(q) * 9 / 10 * 2 / (2 * EPOCHS_KEPT - 1)) {
+    /* The epochs kept, half of the running one among them, make that share of the nodes. */
+    if (++m->adds >= (uint64_t)evict_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_KEPT - 1)) {
         m->adds = 0;
         m->epoch = (m->epoch + 1) & (EPOCHS - 1);
     }
@@ -193,7 +198,7 @@ static void halve(struct evict_memory *m) {
 }
 
 void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned times) {
-    struct evict_memory *m = memory_for(q, SKETCH_WORD_TENTHS);
+    struct evict_memory *m = memory_for(q, SKETCH_WORD_PCT);
     if (m == NULL) {
         return;
     }

@@ -11,8 +11,9 @@
 #include "evict/queue.h"
 
 /* Ghosts: 16-bit fingerprints in buckets of four, each with the age at which it came; as many as
- * nine tenths of the queue's nodes, the oldest forgotten first. One in some 500 of those never seen
- * is taken for a ghost. 2.4 bytes a node, 3.6 at most. */
+ * the tuning's ghost_pct of the queue's nodes, the oldest forgotten first. One in some 500 of those
+ * never seen is taken for a ghost. With 90 %, 2.4 bytes a node, 3.6 at most; 4 with 100 %. Where
+ * the share grows beyond the room they have, they begin anew. */
 enum { EVICT_GHOST_BYTES_PER_NODE = 4 };
 void evict_ghosts_add(struct evict_queue *, const struct node *);
 /* whether it was there; it is not any more */

@@ -15,7 +15,21 @@ enum { EVICT_LISTS = 4 }; /* what the hungriest policy needs */
 struct evict_tuning {
     _Atomic uint32_t hot_pct, warm_pct;           /* share of the class's items, 0..100 */
     _Atomic uint32_t hot_factor_pct, warm_factor_pct; /* of the age of the cold tail, 100 = 1.0 */
+    /* of s3fifo: shares of the class's items that the small queue and the ghosts have, hits that
+     * take an item from the small queue to the main one, and the first part of its time there after
+     * which one of them has to come */
+    _Atomic uint32_t small_pct, ghost_pct, promote_hits, skip_pct;
 };
+/* Those of s3fifo, as values. */
+struct evict_s3fifo_knobs {
+    uint32_t small_pct, ghost_pct, promote_hits, skip_pct;
+};
+static inline uint32_t evict_knob(const _Atomic uint32_t *k) {
+    return atomic_load_explicit(k, memory_order_relaxed);
+}
+/* Returns whether they were the same before. Each is read by itself, so what changes meanwhile may
+ * be copied in part; the next call then finds the rest. */
+bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from);
 
 struct evict_list {
     uint32_t newest, oldest, count;

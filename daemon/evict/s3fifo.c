@@ -1,18 +1,21 @@
 /* S3-FIFO: a small queue that most new items leave again, a main queue for those that came back,
  * and ghosts of what left the small one unread. Hits count up to three and move nothing.
  *
- * New items go to the small queue (a tenth), ghosts that return to the main one. At the small
- * queue's old end an item hit at least twice goes to the main queue, another is the victim and
- * leaves its ghost; at the main queue's old end one that was hit gets another round with a hit
- * less. Source: Yang and others, "FIFO queues are all you need for cache eviction", SOSP 2023.
- * Differences: shares count the class's items of this partition; a ghost is a 12-bit tag
- * (evict/memory.h). insert O(1) and two cache lines; victim O(1) amortised over hits, at most
- * VICTIM_TRIES nodes at a time. */
+ * New items go to the small queue (small_pct of the items), ghosts that return to the main one. At
+ * the small queue's old end an item hit at least promote_hits times goes to the main queue, unless
+ * its last hit came in the first skip_pct of its time there; another is the victim and leaves its
+ * ghost, of which as many as ghost_pct of the items are kept. At the main queue's old end one that
+ * was hit gets another round with a hit less. Sources: Yang and others, "FIFO queues are all you
+ * need for cache eviction", SOSP 2023; the part that is skipped is the correlation window of
+ * Clock2Q+, VLDB 2026 (arXiv 2511.21958). Differences: shares count the class's items of this
+ * partition; a ghost is a 12-bit tag (evict/memory.h); the window is one of time, told by the mark
+ * of the last hit, so that hits cost nothing for it. insert O(1) and two cache lines; victim O(1)
+ * amortised over hits, at most VICTIM_TRIES nodes at a time. */
 #include "evict/evict.h"
 #include "evict/memory.h"
 
 enum { SMALL = EVICT_NEW, MAIN = EVICT_MAIN, OTHERS = 1 << EVICT_OLD | 1 << EVICT_TEMP };
-enum { SMALL_TENTHS = 1, PROMOTE_HITS = 2, COUNT_MAX = 3, VICTIM_TRIES = 1024 };
+enum { COUNT_MAX = 3, VICTIM_TRIES = 1024 };
 
 static void s3fifo_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
@@ -34,16 +37,29 @@ static struct node *main_victim(struct evict_queue *q, uint32_t now_s, unsigned 
     return n;
 }
 
+/* Whether it was hit often enough, the last time after the first part of its time here, by which a
+ * burst of reads right after the store is over. */
+static bool is_wanted(const struct evict_queue *q, const struct node *n, uint32_t now_s) {
+    if (node_hits(n) < evict_knob(&q->tuning->promote_hits)) {
+        return false;
+    }
+    uint32_t skip_pct = evict_knob(&q->tuning->skip_pct), stayed_s = now_s - node_time_s(n);
+    return skip_pct == 0 || (int32_t)stayed_s <= 0 ||
+           (uint64_t)node_age_s(node_mark(n) >> 3) * 100 >= (uint64_t)stayed_s * skip_pct;
+}
+
 static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
     unsigned tries = VICTIM_TRIES;
+    uint32_t small_pct = evict_knob(&q->tuning->small_pct);
     struct node *small = evict_oldest_in(q, SMALL),
-                *left = evict_leftover(q, OTHERS, small, PROMOTE_HITS, now_s);
+                *left = evict_leftover(q, OTHERS, small, evict_knob(&q->tuning->promote_hits),
+                                       now_s);
     if (left != NULL) {
         return left;
     }
     while (small != NULL &&
-           (uint64_t)q->list[MAIN].count * 10 <= (uint64_t)evict_count(q) * (10 - SMALL_TENTHS)) {
-        bool promoted = node_hits(small) >= PROMOTE_HITS;
+           (uint64_t)q->list[MAIN].count * 100 <= (uint64_t)evict_count(q) * (100 - small_pct)) {
+        bool promoted = is_wanted(q, small, now_s);
         if ((!promoted && !evict_renewed(small)) || tries == 0) {
             return small;
         }

@@ -17,10 +17,6 @@ enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP }
 enum { IDLE_MOST = 1, ACTIVE = 2 };
 enum { PULLS_PER_INSERT = 2, RENEWALS_PER_PULL = 4, VICTIM_TRIES = 8 };
 
-static uint32_t knob(const _Atomic uint32_t *k) {
-    return atomic_load_explicit(k, memory_order_relaxed);
-}
-
 static bool renewed(const struct node *n) { return evict_renewed(n) && node_hits(n) < ACTIVE; }
 
 static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s);
@@ -56,12 +52,12 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
         return true;
     }
     uint32_t total = q->list[HOT].count + q->list[WARM].count + q->list[COLD].count;
-    uint32_t pct = knob(list == HOT ? &q->tuning->hot_pct : &q->tuning->warm_pct);
+    uint32_t pct = evict_knob(list == HOT ? &q->tuning->hot_pct : &q->tuning->warm_pct);
     bool over = (uint64_t)q->list[list].count * 100 > (uint64_t)total * pct;
     if (!over) {
         const struct node *cold = evict_oldest_in(q, COLD);
         uint32_t factor_pct =
-            knob(list == HOT ? &q->tuning->hot_factor_pct : &q->tuning->warm_factor_pct);
+            evict_knob(list == HOT ? &q->tuning->hot_factor_pct : &q->tuning->warm_factor_pct);
         uint64_t cold_age_s =
             cold != NULL && now_s > node_used_s(cold) ? now_s - node_used_s(cold) : 0;
         uint32_t age_s = now_s > node_used_s(n) ? now_s - node_used_s(n) : 0;

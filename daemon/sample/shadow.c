@@ -46,6 +46,8 @@ struct shadow {
     struct mirror  policy[SHADOW_POLICIES_MAX], size[SHADOW_SIZES];
     unsigned       policies, own;
     const struct evict_policy *running;
+    const struct evict_tuning *tuning; /* the caller's, … */
+    struct evict_tuning counted;       /* … and as it was when counting began */
     uint32_t       below, nodes_max;
     uint64_t       windows, reads, fills; /* the latter two of this window */
     struct recent *recent;
@@ -134,6 +136,8 @@ struct shadow *shadow_create(const struct evict_policy *running, const struct ev
     s->nodes_max = nodes_for(memory_bytes, s->classes_max);
     s->running = running;
     s->own = index_of(running);
+    s->tuning = tuning;
+    evict_tuning_copy(&s->counted, tuning);
     s->below = UINT32_MAX;
     s->recent = calloc((size_t)s->nodes_max * RECENT_FACTOR, sizeof *s->recent);
     s->curve = curve_create(curve_keys(s->nodes_max), s->classes_max);
@@ -203,6 +207,23 @@ void shadow_forget_sizes(struct shadow *s) {
     }
 }
 
+/* What was counted was counted against another. */
+static void forget_all(struct shadow *s) {
+    for (unsigned i = 0; i < s->policies; i++) {
+        s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
+    }
+    shadow_forget_sizes(s);
+    memset(s->classes, 0, s->classes_max * sizeof *s->classes);
+}
+
+bool shadow_note_tuning(struct shadow *s) {
+    bool differs = !evict_tuning_copy(&s->counted, s->tuning);
+    if (differs) {
+        forget_all(s);
+    }
+    return differs;
+}
+
 void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes,
                 const struct evict_policy *running, uint32_t below) {
     bool fewer = below < s->below;
@@ -226,16 +247,11 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
             mini_switch(s->size[i].mini, running);
         }
     }
-    if (running == s->running) {
-        return;
+    if (running != s->running) {
+        s->running = running;
+        s->own = index_of(running);
+        forget_all(s);
     }
-    s->running = running;
-    s->own = index_of(running);
-    for (unsigned i = 0; i < s->policies; i++) { /* counted against another */
-        s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
-    }
-    shadow_forget_sizes(s);
-    memset(s->classes, 0, s->classes_max * sizeof *s->classes);
 }
 
 const struct evict_policy *shadow_running(const struct shadow *s) { return s->running; }

@@ -63,6 +63,9 @@ size_t         shadow_memory_least(void);
 void shadow_set(struct shadow *, uint64_t cache_bytes, const struct share_classes *,
                 const struct evict_policy *running, uint32_t below);
 const struct evict_policy *shadow_running(const struct shadow *);
+/* Whether what the policies go by, the caller's tuning, is another than when this was asked last.
+ * Then what was counted is forgotten: it was of caches that went by something else. */
+bool shadow_note_tuning(struct shadow *);
 /* The cache's memory is another, so what was counted of other sizes is of sizes it never was. */
 void shadow_forget_sizes(struct shadow *);
 

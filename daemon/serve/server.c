@@ -89,6 +89,11 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
     prefix_stats_enable(server->prefixes, s->detail_enabled);
     cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct,
                      percent(s->hot_max_factor), percent(s->warm_max_factor));
+    cache_set_s3fifo(server->cache,
+                     &(struct evict_s3fifo_knobs){(uint32_t)s->s3fifo_small_percent,
+                                                  (uint32_t)s->s3fifo_ghost_percent,
+                                                  (uint32_t)s->s3fifo_promote_hits,
+                                                  (uint32_t)s->s3fifo_skip_percent});
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
     tuner_set_sampling(server->tuner, s->sample_rate, evict_find(s->policy) == NULL);
     /* Asked for after the tuner knows whether it may change the policy, and once: a change of its

@@ -36,6 +36,8 @@ void told_cache(const struct settings *s, struct cache_config *config, struct sl
         .warm_pct = (uint32_t)s->warm_lru_pct,
         .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
         .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
+        .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
+                   (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
         .policy_of_file = !evict_find(s->policy), /* auto goes on from where it was */
         .process_bytes = s->process_memory,

@@ -325,7 +325,11 @@ static int play_all(struct simulation *s) {
     unsigned at_once = s->options->by_objects || !can_read_again(s->options) ? all : 1;
     s->tuning = (struct evict_tuning){(uint32_t)first->hot_lru_pct, (uint32_t)first->warm_lru_pct,
                                       (uint32_t)lround(first->hot_max_factor * 100),
-                                      (uint32_t)lround(first->warm_max_factor * 100)};
+                                      (uint32_t)lround(first->warm_max_factor * 100),
+                                      (uint32_t)first->s3fifo_small_percent,
+                                      (uint32_t)first->s3fifo_ghost_percent,
+                                      (uint32_t)first->s3fifo_promote_hits,
+                                      (uint32_t)first->s3fifo_skip_percent};
     log_set_verbosity(first->verbosity);
     int status = learn_keys(s);
     for (unsigned i = 0; i < all && status == EXIT_SUCCESS; i += at_once) {

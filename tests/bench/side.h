@@ -31,7 +31,10 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
         .patience_us = CACHE_PATIENCE_US,
         .policy = policy, .hot_pct = (uint32_t)defaults.hot_lru_pct, .warm_pct = (uint32_t)defaults.warm_lru_pct,
         .hot_factor_pct = (uint32_t)(defaults.hot_max_factor * 100 + 0.5),
-        .warm_factor_pct = (uint32_t)(defaults.warm_max_factor * 100 + 0.5), .temporary_ttl_s = -1,
+        .warm_factor_pct = (uint32_t)(defaults.warm_max_factor * 100 + 0.5),
+        .s3fifo = {(uint32_t)defaults.s3fifo_small_percent, (uint32_t)defaults.s3fifo_ghost_percent,
+                   (uint32_t)defaults.s3fifo_promote_hits, (uint32_t)defaults.s3fifo_skip_percent},
+        .temporary_ttl_s = -1,
     })};
     s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
     s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &(struct tune_config){

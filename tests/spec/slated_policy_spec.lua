@@ -96,6 +96,40 @@ describe("slated's eviction policy", function()
         assert.equal("slru", (active()))
     end)
 
+    it("s3fifo goes by settings of its own, which change while it serves and lose no item", function()
+        start("-m", "64", "-o", "s3fifo_promote_hits=1,s3fifo_small_percent=5,no_slab_geometry_auto")
+        local function told(name)
+            local _, stats = wire.stats(connection, "slated")
+            return stats[name]
+        end
+        assert.equal("1", told("s3fifo_promote_hits"))
+        assert.equal("5", told("s3fifo_small_percent"))
+        assert.equal("90", told("s3fifo_ghost_percent"))
+        assert.equal("0", told("s3fifo_skip_percent"))
+        assert.equal(0, fill(1, 90000))
+        local before = items()
+        for name, limits in pairs({ s3fifo_small_percent = { 1, 90 }, s3fifo_ghost_percent = { 10, 100 },
+            s3fifo_promote_hits = { 1, 3 }, s3fifo_skip_percent = { 0, 90 } }) do
+            local least, most = table.unpack(limits)
+            for _, value in ipairs(limits) do
+                assert.equal("OK", ask(connection, ("config set %s %d"):format(name, value)))
+                assert.equal(tostring(value), told(name))
+                assert.equal(("CONFIG %s %d runtime"):format(name, value),
+                    lines_of(connection, "config get " .. name)[1])
+                assert.equal(before, items())
+            end
+            local wants = ("wants a whole number from %d to %d"):format(least, most)
+            for _, bad in ipairs({ tostring(least - 1), tostring(most + 1), "x", "1.5" }) do
+                local answer = ask(connection, ("config set %s %s"):format(name, bad))
+                assert.truthy(answer:find("^CLIENT_ERROR ") and answer:find(wants, 1, true), answer)
+            end
+            assert.equal(tostring(most), told(name))
+        end
+        assert.equal(0, fill(90001, 180000))
+        assert.truthy(math.abs(items() - before) < before / 50)
+        assert.truthy(ask(connection, "config undo"):find("^OK s3fifo_"))
+    end)
+
     it("can differ in one class, until the whole is changed", function()
         start()
         assert.equal("OK", ask(connection, "evict policy fifo 3"))

@@ -135,6 +135,20 @@
       "ratio", RUNTIME, TUNING, \
       "a warm item goes to the cold queue when its age is over this many times the age of the " \
       "cold queue") \
+    X(INT, s3fifo_small_percent, NULL, OPT_EXTENDED, "s3fifo_small_percent", 10, 1, 90, \
+      "percent", RUNTIME, TUNING, \
+      "share of a class's items that the small queue of the policy s3fifo has") \
+    X(INT, s3fifo_ghost_percent, NULL, OPT_EXTENDED, "s3fifo_ghost_percent", 90, 10, 100, \
+      "percent", RUNTIME, TUNING, \
+      "keys out of its small queue that s3fifo knows again, as a share of a class's items") \
+    X(INT, s3fifo_promote_hits, NULL, OPT_EXTENDED, "s3fifo_promote_hits", 2, 1, 3, "hits", \
+      RUNTIME, TUNING, \
+      "hits with which s3fifo takes an item from the small queue to the main one, rather than " \
+      "evict it") \
+    X(INT, s3fifo_skip_percent, NULL, OPT_EXTENDED, "s3fifo_skip_percent", 0, 0, 90, "percent", \
+      RUNTIME, TUNING, \
+      "first part of an item's time in the small queue of s3fifo: with no hit after it the item " \
+      "is evicted; 0: any hit counts") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, \
       "whether items with a short time to live have a queue of their own (temporary_ttl)") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, \

@@ -12,6 +12,7 @@ struct own {
     unsigned            values_waiting;
     size_t              drafts_most;
     const char         *policy, *store, *index, *role;
+    struct evict_s3fifo_knobs s3fifo;
     bool                cas;
 };
 
@@ -22,6 +23,14 @@ struct own {
     X(index, text, name, TEXT, o->index, \
       "how keys find their items: bucket, chained, cuckoo or hopscotch") \
     X(policy, text, name, TEXT, o->policy, "eviction policy of the whole cache") \
+    X(s3fifo_small_percent, gauge, percent, U64, o->s3fifo.small_pct, \
+      "share of a class's items that the small queue of s3fifo has") \
+    X(s3fifo_ghost_percent, gauge, percent, U64, o->s3fifo.ghost_pct, \
+      "keys out of its small queue that s3fifo knows again, as a share of its items") \
+    X(s3fifo_promote_hits, gauge, hits, U64, o->s3fifo.promote_hits, \
+      "hits with which s3fifo takes an item from its small queue to its main one") \
+    X(s3fifo_skip_percent, gauge, percent, U64, o->s3fifo.skip_pct, \
+      "first part of an item's time in the small queue after which s3fifo wants a hit of it") \
     X(role, text, name, TEXT, o->role, "what this connection may do: read, write or admin") \
     X(role_refusals, counter, operations, U64, o->serve.role_refusals, \
       "requests and commands that the role of a connection did not allow") \
@@ -103,6 +112,7 @@ void stats_slated(struct command_context *ctx) {
     o->log_lost = server_log_lost(ctx->server);
     o->role = role_name(ctx->role);
     o->policy = cache_policy(ctx->server->cache)->name;
+    cache_s3fifo(ctx->server->cache, &o->s3fifo);
     o->store = cache_store_name(cache_store_kind(ctx->server->cache));
     o->index = cache_index_name(ctx->server->cache);
     o->cas = cache_has_cas(ctx->server->cache);

@@ -227,6 +227,9 @@ static void settle_rate(struct whatif *w) {
     classes_bytes(w, &classes);
     lock_take(&w->lock);
     note_change(w, running, cache_bytes(w));
+    if (shadow_note_tuning(w->shadow)) {
+        w->lately = w->longer = (struct reads){0};
+    }
     shadow_set(w->shadow, cache_bytes(w), &classes, running, below > 0 ? below : 1);
     w->below = below > 0 ? below : 1;
     w->running = running;

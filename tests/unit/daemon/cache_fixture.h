@@ -29,6 +29,7 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
         .warm_pct = 40,
         .hot_factor_pct = 20,
         .warm_factor_pct = 200,
+        .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 2},
         .temporary_ttl_s = -1,
     };
 }

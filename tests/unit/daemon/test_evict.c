@@ -9,7 +9,7 @@ static struct node nodes[NODES + 1]; /* reference 0 is none */
 /* A node's key is its number. */
 static uint64_t hash_of(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }
 static struct node_space space = {.base = (char *)nodes, .shift = 4, .first = 1, .hash_of = hash_of};
-static struct evict_tuning tuning = {20, 40, 20, 200};
+static struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 static void fresh(struct evict_queue *q, const struct evict_policy *p) {
     memset(nodes, 0, sizeof nodes);
@@ -328,11 +328,172 @@ static void test_a_ghost_that_returns_goes_to_the_main_queue(void) {
     evict_fini(&q);
 }
 
+/* --- what s3fifo can be told --- */
+
+static unsigned evict_one(struct evict_queue *q, uint32_t now_s) {
+    struct node *v = evict_victim(q, now_s);
+    evict_note_evicted(q, v);
+    evict_remove(q, v);
+    return (unsigned)(v - nodes);
+}
+
+/* Nodes from … to, hit so often that a victim is looked for behind them. */
+static void fill_main(struct evict_queue *q, unsigned from, unsigned to) {
+    for (unsigned n = from; n <= to; n++) {
+        insert(q, n, 1);
+        hit(q, n, 1), hit(q, n, 1), hit(q, n, 1);
+    }
+    evict_victim(q, 1);
+    for (unsigned n = from; n <= to; n++) { /* those that found no room there */
+        node_set_mark(&nodes[n], 0);
+    }
+}
+
+static void test_the_small_queue_has_its_share(void) {
+    static const unsigned shares[] = {1, 10, 25, 40};
+    for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        struct evict_queue q;
+        unsigned first = NODES / 2 + 1;
+        fresh(&q, &evict_s3fifo);
+        tuning.small_pct = 1;
+        fill_main(&q, 1, NODES / 2);
+        for (unsigned n = first; n <= NODES; n++) {
+            insert(&q, n, 1);
+        }
+        tuning.small_pct = shares[i];
+        uint32_t kept = q.list[EVICT_MAIN].count, want = kept * shares[i] / (100 - shares[i]);
+        while (q.list[EVICT_MAIN].count == kept) {
+            evict_one(&q, 1);
+        }
+        uint32_t left = q.list[EVICT_NEW].count;
+        ok(left + 1 >= want && left <= want + 1, "s3fifo: with %u %% for the small queue it gives until %u are left there of %u", shares[i], left, left + kept);
+        evict_fini(&q);
+    }
+    tuning.small_pct = 10;
+}
+
+static void test_so_many_hits_keep_an_item(void) {
+    for (unsigned hits = 1; hits <= 3; hits++) {
+        struct evict_queue q;
+        fresh(&q, &evict_s3fifo);
+        tuning.promote_hits = hits;
+        for (unsigned n = 1; n <= 100; n++) {
+            insert(&q, n, 1);
+        }
+        for (unsigned i = 0; i < hits; i++) {
+            hit(&q, 2, 1);
+            if (i > 0) {
+                hit(&q, 1, 1);
+            }
+        }
+        unsigned one = evict_one(&q, 1), next = evict_one(&q, 1);
+        ok(one == 1 && next == 3 && evict_list_of(&nodes[2]) == EVICT_MAIN, "s3fifo: when it takes %u hits, that many keep an item, and fewer do not", hits);
+        evict_fini(&q);
+    }
+    tuning.promote_hits = 2;
+}
+
+static void test_hits_right_after_the_store_may_not_count(void) {
+    for (unsigned skip = 0; skip <= 50; skip += 50) {
+        struct evict_queue q;
+        fresh(&q, &evict_s3fifo);
+        tuning.skip_pct = skip;
+        for (unsigned n = 1; n <= 100; n++) {
+            insert(&q, n, 100);
+        }
+        hit(&q, 1, 100), hit(&q, 1, 110);
+        hit(&q, 2, 100), hit(&q, 2, 190);
+        unsigned gone = evict_one(&q, 200);
+        is(gone, skip == 0 ? 3 : 1, "s3fifo: %s", skip == 0 ? "hits right after the store keep an item" : "but not when they came in a part of its time that is skipped");
+        evict_one(&q, 200);
+        is(evict_list_of(&nodes[2]), EVICT_MAIN, "s3fifo: a later hit keeps it");
+        evict_fini(&q);
+    }
+    tuning.skip_pct = 0;
+}
+
+/* How many of 300 that left unread, of 900, s3fifo knows again. */
+static unsigned known_again(unsigned ghost_pct) {
+    struct evict_queue q;
+    unsigned known = 0;
+    tuning.ghost_pct = ghost_pct;
+    fresh(&q, &evict_s3fifo);
+    for (unsigned n = 1; n <= 900; n++) {
+        insert(&q, n, 1);
+    }
+    for (unsigned n = 1; n <= 300; n++) {
+        evict_one(&q, 1);
+    }
+    for (unsigned n = 1; n <= 300; n++) {
+        insert(&q, n, 1);
+        known += evict_list_of(&nodes[n]) == EVICT_MAIN;
+        evict_remove(&q, &nodes[n]);
+    }
+    tuning.ghost_pct = 90;
+    evict_fini(&q);
+    return known;
+}
+
+static void test_ghosts_have_their_share(void) {
+    unsigned few = known_again(10), more = known_again(30), all = known_again(90);
+    ok(few >= 40 && few <= 130, "s3fifo: ghosts of 10 %% of 600 to 900 items know %u again", few);
+    ok(more > few + 80 && all >= 280, "of 30 %% %u, of 90 %% %u of 300", more, all);
+}
+
+static void test_other_knobs_lose_no_node(uint64_t x) {
+    static bool held[NODES + 1];
+    struct evict_queue q;
+    unsigned count = 0, wrong = 0;
+    memset(held, 0, sizeof held);
+    fresh(&q, &evict_s3fifo);
+    for (unsigned step = 0; step < 50000; step++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        unsigned n = 1 + (unsigned)(x >> 20) % NODES;
+        if (step % 50 == 0) {
+            tuning.small_pct = 1 + x % 90;
+            tuning.ghost_pct = 10 + (x >> 8) % 91;
+            tuning.promote_hits = 1 + (x >> 16) % 3;
+            tuning.skip_pct = (x >> 24) % 96;
+        }
+        if (held[n]) {
+            hit(&q, n, step / 100);
+        } else {
+            insert(&q, n, step / 100);
+            held[n] = true;
+            count++;
+        }
+        if (count > NODES / 2) {
+            unsigned gone = evict_one(&q, step / 100);
+            wrong += !held[gone];
+            held[gone] = false;
+            count--;
+        }
+    }
+    is(evict_count(&q), count, "s3fifo: a thousand changes of its knobs later every node is there");
+    while (count > 0) {
+        unsigned gone = evict_one(&q, 1000);
+        wrong += !held[gone];
+        held[gone] = false;
+        count--;
+    }
+    ok(wrong == 0 && evict_count(&q) == 0, "and each has gone once");
+    tuning.small_pct = 10;
+    tuning.ghost_pct = 90;
+    tuning.promote_hits = 2;
+    tuning.skip_pct = 0;
+    evict_fini(&q);
+}
+
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     test_none_names_no_victim();
     test_a_scan_does_not_flush_what_is_asked_for_often();
     test_a_ghost_that_returns_goes_to_the_main_queue();
+    test_the_small_queue_has_its_share();
+    test_so_many_hits_keep_an_item();
+    test_hits_right_after_the_store_may_not_count();
+    test_ghosts_have_their_share();
+    test_other_knobs_lose_no_node(seed);
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         if (evict_policies[i]->victim == NULL) {
             continue;

@@ -9,7 +9,7 @@
 /* A round of sieve's hand takes until as many were missed as there are nodes, and some rounds may follow each other slowly: one
  * seed of some hundreds still missed 15 % more from 20 to 45 turnovers, 2 % from 60. */
 enum { NODES = 500, BEFORE = NODES * 5, AFTER = NODES * 125, SETTLED = NODES * 100 };
-static const struct evict_tuning tuning = {20, 40, 20, 200};
+static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 static uint64_t random_next(uint64_t *x) {
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;

@@ -112,7 +112,7 @@ static void test_the_last_ones_are_kept_and_all_are_counted(void) {
 }
 
 static void test_a_sample_that_saw_little_tells_what_it_lacks(void) {
-    static const struct evict_tuning tuning = {20, 40, 20, 200};
+    static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     struct share_classes k = {.page_bytes = 1 << 20};
     struct forecast_told t;

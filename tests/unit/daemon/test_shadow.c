@@ -7,7 +7,7 @@
 #include "sample/shadow.h"
 
 enum { KEYS = 60000, REQUESTS = 600000, CACHE_KEYS = 12000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 11 };
-static const struct evict_tuning tuning = {20, 40, 20, 200};
+static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 /* Which keys are in the sample: another salt, another sample of the same requests. */
 static uint64_t salt;
@@ -297,6 +297,24 @@ static void test_a_class_apart_is_as_it_is(void) {
     shadow_destroy(&s);
 }
 
+static void test_another_tuning_is_counted_anew(void) {
+    struct evict_tuning own = {20, 40, 20, 200, 10, 90, 2, 0};
+    struct shadow *s = shadow_create(&evict_s3fifo, &own, 1 << 20);
+    set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
+    for (unsigned n = 0; n < 600; n++) {
+        tell(s, hash_of(n % 150), false);
+    }
+    shadow_window_end(s, 600);
+    ok(shadow_policy(s, 0).reads > 0 && shadow_size(s, 1).reads > 0, "reads are counted");
+    ok(!shadow_note_tuning(s) && shadow_policy(s, 0).reads > 0, "and kept while the tuning is the same");
+    own.promote_hits = 1;
+    ok(shadow_note_tuning(s), "a change of the tuning is noted");
+    struct shadow_tally policy = shadow_policy(s, 0), rising = shadow_rising(s, 0), size = shadow_size(s, 1);
+    ok(policy.reads <= 0 && rising.reads <= 0 && size.reads <= 0, "what was counted before it is forgotten");
+    ok(!shadow_note_tuning(s), "once");
+    shadow_destroy(&s);
+}
+
 /* A miss, and the set after it, of a key that lives so long; or a hit. */
 static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expires_s, uint32_t now_s) {
     struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), set = RECORD(SAMPLE_STORE, hash);
@@ -389,6 +407,7 @@ int main(void) {
     test_a_deleted_key_misses_everywhere();
     test_windows_count_alike_at_any_rate();
     test_a_class_apart_is_as_it_is();
+    test_another_tuning_is_counted_anew();
     test_more_memory_keeps_nothing_that_expires();
     test_a_read_does_not_shorten_a_life();
     test_the_dead_keep_no_living_out();

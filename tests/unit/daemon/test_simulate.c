@@ -194,7 +194,7 @@ static struct simulate_result play(struct simulate_cell *cell, size_t piece) {
 }
 
 static void a_cell_of_objects_holds_so_many(void) {
-    struct evict_tuning tuning = {20, 40, 20, 200};
+    struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
     make_requests(CELL_KEYS, 0);
     struct simulate_result r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS), 33);
     ok(r.requests == CELL_REQUESTS && r.hits == CELL_REQUESTS - CELL_KEYS, "what fits misses once");
@@ -302,7 +302,7 @@ static void the_clock_is_the_traces(void) {
 /* --- traces that tell of stores, deletes and times --- */
 
 static void stores_and_deletes_are_played(void) {
-    struct evict_tuning tuning = {20, 40, 20, 200};
+    struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
     struct cache_config config = fixture_config(2 << 20);
     simulate_clock_stop();
     make_requests(CELL_KEYS, 100);
