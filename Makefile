@@ -39,7 +39,7 @@ override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=daemon/%/*/*.c)))
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c)))
 # The reader of traces is the simulator's.
-TRACE_O   := $(addprefix $B/daemon/,base/number.o simulate/trace.o simulate/trace_bytes.o simulate/trace_format.o)
+TRACE_O   := $(addprefix $B/daemon/,base/number.o simulate/recall.o simulate/trace.o simulate/trace_bytes.o simulate/trace_format.o)
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 # The static library where the compiler has one. Without it the shared one is linked, and its malloc is then the whole

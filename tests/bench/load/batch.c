@@ -270,6 +270,16 @@ static bool put_fence(struct batch *t, struct batcher *b) {
 
 /* ---------------------------------------------------------------- building */
 
+/* Times of a trace may go back: such a request is due already. */
+static void set_due(struct pace *p, uint64_t time_ms) {
+    if (!p->has_first) {
+        p->has_first = true;
+        p->first_ms = time_ms;
+    }
+    double since_ms = (double)time_ms - (double)p->first_ms;
+    p->next_due_ns = p->start_ns + since_ms * 1e6 / p->speed;
+}
+
 /* Makes b->held the source's next request, unless it holds one; false at the end or on failure. */
 static bool hold_next(struct batcher *b) {
     if (b->has_held) {
@@ -278,6 +288,9 @@ static bool hold_next(struct batcher *b) {
     switch (source_next(b->source, &b->held)) {
     case SOURCE_REQUEST:
         b->has_held = true;
+        if (b->pace.speed > 0) {
+            set_due(&b->pace, b->held.time_ms);
+        }
         return true;
     case SOURCE_END:
         b->ended = true;
@@ -296,16 +309,22 @@ static bool held_fits(struct batcher *b) {
     return b->seen.slots == NULL || keyset_add(&b->seen, b->held.key_hash);
 }
 
-/* Under a rate: when the command that holds `count` requests was due; moves the schedule on. */
-static uint64_t take_due(struct batcher *b, uint64_t count, uint64_t now_ns) {
+static bool held_is_due(const struct batcher *b, uint64_t now_ns) {
+    return b->pace.speed <= 0 || b->pace.next_due_ns <= (double)now_ns;
+}
+
+/* When the command that holds `count` requests was due, `due_ns` being when the first of them was;
+ * moves the schedule of a rate on. */
+static uint64_t take_due(struct batcher *b, double due_ns, uint64_t count, uint64_t now_ns) {
     struct pace *p = &b->pace;
-    if (p->interval_ns <= 0) {
+    if (!pace_is_open(p)) {
         return now_ns;
     }
-    double due = p->next_due_ns;
-    double gap = p->interval_ns * (double)count;
-    p->next_due_ns += b->options->poisson ? -gap * log(rng_unit_open(&b->rng)) : gap;
-    return (uint64_t)due;
+    if (p->interval_ns > 0) {
+        double gap = p->interval_ns * (double)count;
+        p->next_due_ns += b->options->poisson ? -gap * log(rng_unit_open(&b->rng)) : gap;
+    }
+    return (uint64_t)due_ns;
 }
 
 /* One get command of up to --mget keys; the first is held. False on failure. */
@@ -314,6 +333,7 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
     const struct options *o = b->options;
     uint64_t count_max = budget < o->mget ? budget : o->mget;
     bool meta_mget = o->meta && o->mget > 1;
+    double due_ns = b->pace.next_due_ns;
     struct group *g = new_group(t,
                                 meta_mget ? GROUP_META_MGET
                                 : o->meta ? GROUP_META_GET
@@ -342,6 +362,7 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
             return out_of_memory(b);
         }
         op->is_filled = b->held.is_filled;
+        op->ttl_s = (uint32_t)b->held.ttl_s;
         if (meta_mget) {
             PUT(out, " k v q\r\n");
         } else if (o->meta) {
@@ -350,13 +371,14 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
         *value_bytes += b->held.value_bytes;
         b->has_held = false;
         g->count++;
-    } while (g->count < count_max && hold_next(b) && b->held.verb == VERB_GET && held_fits(b));
+    } while (g->count < count_max && hold_next(b) && b->held.verb == VERB_GET &&
+             held_is_due(b, now_ns) && held_fits(b));
     if (meta_mget) {
         PUT(out, "mn\r\n");
     } else if (!o->meta) {
         PUT(out, "\r\n");
     }
-    g->due_ns = take_due(b, g->count, now_ns);
+    g->due_ns = take_due(b, due_ns, g->count, now_ns);
     b->tally->gets += g->count;
     b->tally->phases[t->phase].gets += g->count;
     return b->failure[0] == '\0';
@@ -381,7 +403,8 @@ static struct group *group_for(struct batch *t, struct batcher *b, enum verb ver
 
 static bool add_write(struct batch *t, struct batcher *b, uint64_t now_ns) {
     const struct request *r = &b->held;
-    struct group *g = group_for(t, b, r->verb, take_due(b, 1, now_ns));
+    struct group *g =
+        group_for(t, b, r->verb, take_due(b, b->pace.next_due_ns, 1, now_ns));
     bool stores = verb_stores(r->verb);
     if (g == NULL) {
         return out_of_memory(b);
@@ -416,7 +439,7 @@ uint64_t batch_build(struct batch *t, struct batcher *b, uint64_t budget, uint64
         if (b->pace.interval_ns > 0 && b->pace.next_due_ns > (double)now_ns) {
             break;
         }
-        if (!hold_next(b) || !held_fits(b)) {
+        if (!hold_next(b) || !held_is_due(b, now_ns) || !held_fits(b)) {
             break;
         }
         bool good;
@@ -461,7 +484,7 @@ bool batch_build_fills(struct batch *t, struct batcher *b, uint64_t now_ns) {
         }
         g->count++;
         if (!put_store(t, b, VERB_SET, asked.bytes + op.key_at, op.key_bytes, op.key_hash,
-                       op.value_bytes, b->options->ttl_s)) {
+                       op.value_bytes, op.ttl_s)) {
             return false;
         }
     }

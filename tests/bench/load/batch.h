@@ -24,7 +24,7 @@
 struct op {
     uint64_t key_hash;
     uint32_t key_at; /* offset in `out` */
-    uint32_t value_bytes;
+    uint32_t value_bytes, ttl_s; /* of the set that fills a miss */
     uint8_t key_bytes;
     bool missed, is_filled;
 };
@@ -63,11 +63,18 @@ struct keyset {
     uint32_t mask;
 };
 
-/* Open loop: commands become due at `next_due_ns` and then every `interval_ns` a request. */
+/* Open loop: commands become due at `next_due_ns` and then every `interval_ns` a request, or, with
+ * a speed, when the trace has them. */
 struct pace {
-    double interval_ns; /* 0: closed loop */
+    double interval_ns, speed; /* both 0: closed loop */
     double next_due_ns;
+    double start_ns;           /* with a speed: when the first request is due, … */
+    uint64_t first_ms;         /* … and its time in the trace */
+    bool has_first;
 };
+static inline bool pace_is_open(const struct pace *p) {
+    return p->interval_ns > 0 || p->speed > 0;
+}
 
 struct batcher {
     const struct options *options;

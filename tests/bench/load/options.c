@@ -140,6 +140,8 @@ static const struct row rows[] = {
     COUNT("twins", "N", "0", 0, 65536, twins,
           "keys that each key of the trace is played as (0: 64 for a trace of one key in 64)"),
     REAL("scale", "X", "1", 0, 1e6, scale, "multiply the sizes of the trace"),
+    REAL("speed", "X", "0", 0, 1e9, speed,
+         "send the requests of the trace at its times, X times as fast (0: as the server answers)"),
     COUNT("limit", "N", "0", 0, 1e15, limit, "replay no more than this many lines (0: all)"),
     COUNT("key-pad", "BYTES", "0", 0, 250, key_pad, "pad shorter keys of the trace to this length"),
 
@@ -299,6 +301,10 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
         problem = "--reconnect needs --calls";
     } else if (o->rate > 0 && o->call_rate > 0) {
         problem = "--rate and --call-rate exclude each other";
+    } else if (o->speed > 0 && o->replay == NULL) {
+        problem = "--speed needs --replay";
+    } else if (o->speed > 0 && (o->rate > 0 || o->call_rate > 0)) {
+        problem = "--speed excludes --rate and --call-rate";
     } else if (keys_are_too_long(&o->key_bytes)) {
         snprintf(why, why_bytes, "--key-bytes takes at most %d, the longest key there is, not '%s'",
                  KEY_MAX_BYTES, o->key_bytes.text);

@@ -74,7 +74,7 @@ struct options {
     struct every shift_every;
     /* replay */
     const char *replay;
-    double scale;
+    double scale, speed; /* speed 0: the trace's times do not count */
     uint64_t limit, key_pad, twins;
     enum trace_format trace_format;
     /* calcify */

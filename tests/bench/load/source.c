@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulate/recall.h"
 #include "simulate/trace.h"
 #include "value.h"
 
@@ -23,6 +24,7 @@ struct source {
     struct trace_request line; /* of the trace, */
     uint64_t line_left;        /* which is yielded so often still, */
     uint64_t twins, twin;      /* by so many keys each time */
+    struct simulate_recall *recall; /* what the trace stored; NULL: it stores nothing by itself */
     char failure[TRACE_WHY_BYTES];
 };
 
@@ -60,6 +62,11 @@ struct source *source_create(enum source_kind kind, const struct options *o, uns
         }
         trace_set_format(s->trace, o->trace_format);
         s->twins = o->twins > 0 ? o->twins : (uint64_t)(1 / trace_sample(s->trace) + 0.5);
+        if (o->speed > 0 && !trace_format_has_times(trace_format(s->trace))) {
+            snprintf(why, why_bytes, "%s tells no times, and --speed needs them", o->replay);
+            source_destroy(&s);
+            return NULL;
+        }
     }
     return s;
 }
@@ -212,6 +219,25 @@ static enum source_step next_line(struct source *s) {
     return s->line_left > 0 ? SOURCE_REQUEST : SOURCE_END;
 }
 
+/* What the trace stored of a key is what a miss of it is filled with, for a read tells no time to
+ * live and may tell no size. False: there is no memory for it. */
+static bool recall_value(struct source *s, struct request *out) {
+    struct simulate_value value = {(uint32_t)out->value_bytes, (uint32_t)out->ttl_s};
+    if (out->verb == VERB_SET) {
+        if (s->recall == NULL) {
+            s->recall = simulate_recall_create();
+        }
+        return s->recall != NULL && simulate_recall_put(s->recall, out->key_hash, value);
+    }
+    if (out->verb == VERB_GET && s->recall != NULL &&
+        simulate_recall_get(s->recall, out->key_hash, &value)) {
+        out->value_bytes = s->line.has_size ? out->value_bytes : value.value_bytes;
+        out->ttl_s = value.ttl_s;
+        out->is_filled = true;
+    }
+    return true;
+}
+
 static void set_value(struct source *s, struct request *out) {
     const struct options *o = s->options;
     const struct trace_request *line = &s->line;
@@ -248,7 +274,12 @@ static enum source_step trace_step(struct source *s, struct request *out) {
     }
     pad_key(out, (unsigned)o->key_pad);
     out->key_hash = value_key_hash(out->key, out->key_bytes);
+    out->time_ms = s->line.time_ms;
     set_value(s, out);
+    if (!recall_value(s, out)) {
+        snprintf(s->failure, sizeof(s->failure), "out of memory for the keys of the trace");
+        return SOURCE_FAILED;
+    }
     s->yielded++;
     return SOURCE_REQUEST;
 }
@@ -280,6 +311,7 @@ const char *source_error(const struct source *s) {
 void source_destroy(struct source **s) {
     if (*s != NULL) {
         trace_close(&(*s)->trace);
+        simulate_recall_destroy(&(*s)->recall);
         free(*s);
         *s = NULL;
     }

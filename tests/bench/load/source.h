@@ -14,8 +14,9 @@ struct request {
     unsigned key_bytes;
     uint64_t key_hash;
     uint64_t value_bytes; /* to be written, now or after a miss */
-    uint64_t ttl_s;       /* of what is written now */
-    bool     is_filled;   /* after a miss; not where a trace with stores of its own tells no size */
+    uint64_t ttl_s;       /* of what is written, now or after a miss */
+    uint64_t time_ms;     /* of a trace that tells times, since whatever */
+    bool     is_filled;   /* after a miss; not where a trace with stores of its own told no size */
     char key[KEY_MAX_BYTES + 1];
 };
 

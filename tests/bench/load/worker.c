@@ -41,7 +41,7 @@ static void open_due_conns(struct worker *w, uint64_t now_ns) {
 /* Sleeps are cut short by the timer when a request or a connection falls due earlier. */
 static void arm_timer(struct worker *w, uint64_t now_ns) {
     double due = (double)now_ns + (double)TURN_NS;
-    if (w->batcher.pace.interval_ns > 0 && w->idle_first != NULL && worker_may_build(w)) {
+    if (pace_is_open(&w->batcher.pace) && w->idle_first != NULL && worker_may_build(w)) {
         due = fmin(due, w->batcher.pace.next_due_ns);
     }
     if (w->open_gap_ns > 0 && w->opened < w->conn_count) {
@@ -57,7 +57,7 @@ static void arm_timer(struct worker *w, uint64_t now_ns) {
 }
 
 static bool needs_timer(const struct worker *w) {
-    return w->batcher.pace.interval_ns > 0 || w->open_gap_ns > 0;
+    return pace_is_open(&w->batcher.pace) || w->open_gap_ns > 0;
 }
 
 static void publish(struct worker *w) {
@@ -173,6 +173,8 @@ static bool set_up(struct worker *w) {
         w->batcher.pace.next_due_ns =
             start + w->batcher.pace.interval_ns * config->thread / (double)o->threads;
     }
+    w->batcher.pace.speed = o->speed;
+    w->batcher.pace.start_ns = start;
     if (o->call_rate > 0) {
         w->batcher.pace.interval_ns = 1e9 / o->call_rate; /* until connections are open */
         w->batcher.pace.next_due_ns = start;

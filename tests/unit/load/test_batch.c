@@ -120,6 +120,48 @@ static void replay_options(void) {
     stop();
 }
 
+static void times_to_live(void) {
+    write_trace("# slate trace 1\n0 set a 12 60 1\n0 get a - - 1\n0 set b 12 - 1\n0 get b - - 1\n"
+                "0 get c - - 1\n");
+    START("--replay", trace_path, "--pipeline", "10", "--ttl", "7");
+    is(batch_build(&batch, &batcher, UINT64_MAX, 0), 1, "a set, and then its key repeats");
+    ok(strncmp(sent(), "set a 0 60 12\r\n", 15) == 0, "a store has the trace's time to live");
+    feed("STORED\r\n");
+    batch_build(&batch, &batcher, UINT64_MAX, 0);
+    feed("END\r\nSTORED\r\n");
+    ok(batch_build_fills(&batch, &batcher, 0), "what was stored is filled after a miss");
+    ok(strncmp(sent(), "set a 0 60 12\r\n", 15) == 0, "with what it was stored with");
+    feed("STORED\r\n");
+    batch_build(&batch, &batcher, UINT64_MAX, 0);
+    feed("END\r\nEND\r\n");
+    ok(batch_build_fills(&batch, &batcher, 0) && batch.op_count == 1 &&
+           strncmp(sent(), "set b 0 7 12\r\n", 14) == 0,
+       "--ttl is for those that tell none; what was never stored has no size and is not filled");
+    stop();
+}
+
+static void times_of_a_trace(void) {
+    write_trace("# slate trace 1\n5000 get a 20 - 1\n5010 get b 20 - 1\n5010 get c 20 - 1\n"
+                "5400 get d 20 - 1\n5300 get e 20 - 1\n");
+    START("--replay", trace_path, "--pipeline", "10", "--mget", "2", "--speed", "10");
+    batcher.pace.speed = options.speed;
+    batcher.pace.start_ns = 1e9;
+    is(batch_build(&batch, &batcher, UINT64_MAX, 999999999), 0, "nothing before the start");
+    is(batch_build(&batch, &batcher, UINT64_MAX, 1000000000), 1, "the first is due at the start");
+    is(batch_build(&batch, &batcher, UINT64_MAX, 1000999999), 0, "the next ten times as fast as it was");
+    is((uint64_t)batcher.pace.next_due_ns, 1001000000, "in a millisecond");
+    is(batch_build(&batch, &batcher, UINT64_MAX, 1039999999), 2, "what is due together goes together");
+    is(batch.groups[0].due_ns, 1001000000, "and waits from when it was due");
+    is(batch_build(&batch, &batcher, UINT64_MAX, 1040000000), 2, "a time that goes back is due at once");
+    is(batch_build(&batch, &batcher, UINT64_MAX, UINT64_MAX), 0, "then the trace has ended");
+    ok(batcher.ended && batcher.failure[0] == '\0', "well");
+    stop();
+    char why[300] = "";
+    write_trace("a 20\n");
+    source = source_create(SOURCE_TRACE, &options, 0, &keys_made, why, sizeof why);
+    ok(source == NULL && strstr(why, "tells no times") != NULL, "a trace without times: %s", why);
+}
+
 static void stable_sizes(void) {
     uint32_t first[3], second[3];
     write_trace("a\nb\nc\n");
@@ -348,6 +390,8 @@ int main(void) {
     value_init();
     replay_batches();
     replay_options();
+    times_to_live();
+    times_of_a_trace();
     stable_sizes();
     wrong_values();
     verify_levels();

@@ -130,6 +130,8 @@ static void refused(void) {
         {"--tls --tls-key f", "--tls-key needs --tls-cert"},
         {"--tls --tls-resume", "--tls-resume needs --reconnect"},
         {"--rate 1 --call-rate 1", "exclude each other"},
+        {"--speed 2", "--speed needs --replay"},
+        {"--replay x --speed 2 --rate 5", "--speed excludes"},
         {"--method append --reads 50", "--verify none"},
         {"--insert --shift 1,2", "exclude each other"},
     };
