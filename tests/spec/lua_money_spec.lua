@@ -21,9 +21,10 @@ describe("slate.judge.money", function()
     it("finds the size of the closed form", function()
         -- cost(b) = P b + M Q (c / b)^a is least where P = a M Q c^a b^-(a + 1).
         local c, a, price, reads_per_s, miss = 64 * MIB, 0.7, 5, 2000, 1e-8
-        local points = assert(money.points(power_curve(c, a, 1e9)))
+        local curve = power_curve(c, a, 1e9)
+        local points = assert(money.points(curve))
         local load = { reads_per_s = reads_per_s, price_per_gb = price, price_per_miss = miss }
-        local best = money.cheapest(points, load, 1e9)
+        local best = money.cheapest(points, load, curve)
         local exact = (a * reads_per_s * MONTH_S * miss * c ^ a / (price / GIB)) ^ (1 / (1 + a))
         assert.is_true(exact > 2 * c and exact < 64 * c, "the test's minimum lies within its curve")
         assert.is_true(math.abs(best.bytes / exact - 1) < 0.1, ("%d against %.0f"):format(best.bytes, exact))
@@ -41,35 +42,61 @@ describe("slate.judge.money", function()
         local load = { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }
         local width, error = 0, 0
         for _, reads in ipairs({ 1000000, 10000, 600 }) do
-            local best = money.cheapest(assert(money.points(power_curve(64 * MIB, 0.7, reads))), load, reads)
+            local curve = power_curve(64 * MIB, 0.7, reads)
+            local best = money.cheapest(assert(money.points(curve)), load, curve)
             assert.is_true(best.most_bytes - best.least_bytes >= width and best.cost_error > error)
             width, error = best.most_bytes - best.least_bytes, best.cost_error
         end
         assert.is_true(width > 0)
     end)
 
+    it("takes the server's bands for its error where there are some, whatever was sampled", function()
+        local load, errors = { reads_per_s = 2000, price_per_gb = 1, price_per_miss = 1e-7 }, {}
+        for i, band in ipairs({ 0.001, 0.01, 0.05 }) do
+            local curve = power_curve(64 * MIB, 0.7, 1000)
+            curve.sizes = {}
+            for _, times in ipairs({ 0.5, 1, 2, 4 }) do
+                curve.sizes[#curve.sizes + 1] = { times, 1 - (1 / 16 / times) ^ 0.7 }
+                curve[("band_x%g"):format(times)] = band
+            end
+            local best = money.cheapest(assert(money.points(curve)), load, curve)
+            curve.reads = 1e9
+            local same = money.cheapest(assert(money.points(curve)), load, curve)
+            assert.same({ best.least_bytes, best.most_bytes, best.cost_error },
+                { same.least_bytes, same.most_bytes, same.cost_error })
+            errors[i] = best.cost_error
+            assert.is_true(best.bytes > 4 * curve.bytes, "the cheapest size is beyond today's")
+            local price = 2000 * MONTH_S * 1e-7
+            local times = best.bytes / curve.bytes
+            assert.near(2 * price * require("slate.facts.foresight").error_at(curve, times), best.cost_error, 1e-9)
+        end
+        assert.is_true(errors[1] < errors[2] and errors[2] < errors[3])
+    end)
+
     it("goes to the ends where a price is nothing", function()
-        local points = assert(money.points(power_curve(64 * MIB, 0.7, 1e6)))
-        local best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 0, price_per_miss = 1 }, 1e6)
+        local curve = power_curve(64 * MIB, 0.7, 1e6)
+        local points = assert(money.points(curve))
+        local best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 0, price_per_miss = 1 }, curve)
         assert.equal(math.floor(points[#points][1]), best.bytes)
         assert.is_true(best.at_end)
-        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, 1e6)
+        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, curve)
         assert.equal(64 * MIB, best.bytes)
-        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, 1e6, 100 * MIB,
+        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, curve, 100 * MIB,
             200 * MIB)
         assert.equal(100 * MIB, best.bytes)
     end)
 
     it("puts flash behind memory where that is cheaper, with as much memory as its heads need", function()
-        local points = assert(money.points(power_curve(64 * MIB, 0.7, 1e6)))
+        local curve = power_curve(64 * MIB, 0.7, 1e6)
+        local points = assert(money.points(curve))
         local load = { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }
-        local plain = money.cheapest(points, load, 1e6)
+        local plain = money.cheapest(points, load, curve)
         load.flash_price_per_gb = 0.2
-        local with = money.cheapest(points, load, 1e6)
+        local with = money.cheapest(points, load, curve)
         assert.is_true(with.cost < plain.cost and with.flash_bytes > 0)
         assert.is_true(with.bytes * 40 >= with.flash_bytes - 41)
         load.flash_price_per_gb = 6
-        assert.equal(0, money.cheapest(points, load, 1e6).flash_bytes)
+        assert.equal(0, money.cheapest(points, load, curve).flash_bytes)
     end)
 
     it("shifts the LRU's curve to what miniatures of the policy tell, and never falls", function()
@@ -120,8 +147,9 @@ describe("slate.judge.autoscale", function()
 
     it("goes to the cheapest size a step at a time, with a cool-down, and stays there", function()
         local scale, limit, time_s, steps = autoscale.new(options), 2 * GIB, 0, 0
-        local best = money.cheapest(assert(money.points(power_curve(64 * MIB, 0.7, 1e6))),
-            { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }, 1e6)
+        local curve = power_curve(64 * MIB, 0.7, 1e6)
+        local best = money.cheapest(assert(money.points(curve)),
+            { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }, curve)
         for _ = 1, 100 do
             local decision = scale:decide(seen(time_s, limit))
             if decision.action == "step" then

@@ -140,9 +140,9 @@ end
 -- Half a band holds four of five of a normal distribution, so many standard errors.
 local BAND_DEVIATIONS <const> = 1.2816
 
--- The standard error of what the miniatures tell of so many times the memory, by the server's bands; nil where it
--- tells none.
-local function error_at(curve, times)
+--- The standard error of what the miniatures tell of so many times the memory, by the server's bands; nil where it
+-- tells none. Beyond the last band it grows as if each further doubling added as much variance as those before.
+function M.error_at(curve, times)
     local bands = {}
     for _, size in ipairs(curve.sizes) do
         local band = size[1] == 1 and 0 or curve[("band_x%g"):format(size[1])]
@@ -151,7 +151,12 @@ local function error_at(curve, times)
         end
         bands[#bands + 1] = { size[1], band }
     end
-    return #bands >= 2 and M.between(bands, times) / BAND_DEVIATIONS or nil
+    if #bands < 2 then
+        return nil
+    end
+    local most = bands[#bands]
+    local beyond = times > most[1] and most[1] > 1 and math.sqrt(math.log(times) / math.log(most[1])) or 1
+    return M.between(bands, times) * beyond / BAND_DEVIATIONS
 end
 
 --- How much the hit ratio would rise with so many times the memory, by a curve: by the miniatures of the policy that
@@ -167,7 +172,7 @@ function M.gain_at(curve, times)
     end
     local here = M.between(points, unit)
     local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
-    return M.between(points, unit * times) - here, error_at(curve, times) or chance
+    return M.between(points, unit * times) - here, M.error_at(curve, times) or chance
 end
 
 -- The keys that are told whole, in the server's order.

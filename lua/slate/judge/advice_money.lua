@@ -52,11 +52,11 @@ function M.advise(context, client, options, curve)
     end
     local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
         price_per_miss = options.price_per_miss }
-    local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve.reads)
+    local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
     local rows, flash = { row_of("now", now), row_of("cheapest", best) }, nil
     if options.flash_price_per_gb then
         load.flash_price_per_gb, load.memory_least_bytes = options.flash_price_per_gb, 0
-        flash = money.cheapest(points, load, curve.reads)
+        flash = money.cheapest(points, load, curve)
         rows[3] = row_of("with flash", flash)
     end
     local is_worth_it = reads_per_s > 0 and (now.bytes < best.least_bytes or now.bytes > best.most_bytes)

@@ -64,7 +64,7 @@ local function target_of(self, seen, points)
     if self.shy and seen.time_s < self.shy.until_s then
         least = math.min(math.max(least, self.shy.bytes), options.most_bytes)
     end
-    local best = money.cheapest(points, load, seen.curve.reads, least, options.most_bytes)
+    local best = money.cheapest(points, load, seen.curve, least, options.most_bytes)
     local cost = money.cost(points, load, now)
     local is_within = now >= best.least_bytes and now <= best.most_bytes
     return math.min(math.max(best.bytes, least), options.most_bytes), best, cost, is_within

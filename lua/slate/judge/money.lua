@@ -72,11 +72,27 @@ function M.points(curve)
     return finer(shifted(curve))
 end
 
--- How far the difference between two hit ratios may be off, a standard error: of the sampled reads those count that hit
--- at the one size and miss at the other.
-local function doubt(a, b, reads)
-    local share = math.abs(a - b)
-    return math.sqrt(math.max(share * (1 - share), 1 / reads) / reads)
+-- How far the difference between the hit ratios of two sizes may be off, a standard error. By the server's bands, each
+-- of which is the error against today's size: on the one side of it the smaller size's error is part of the larger's,
+-- on both sides they are apart. Where it tells none, of the sampled reads those count that hit at the one size and miss
+-- at the other.
+local function doubt(curve, a, b)
+    local a_bytes, b_bytes = a.bytes + a.flash_bytes, b.bytes + b.flash_bytes
+    local a_error = foresight.error_at(curve, a_bytes / curve.bytes)
+    local b_error = foresight.error_at(curve, b_bytes / curve.bytes)
+    if a_error and b_error then
+        local is_one_side = (a_bytes - curve.bytes) * (b_bytes - curve.bytes) > 0
+        return math.sqrt(is_one_side and math.abs(a_error ^ 2 - b_error ^ 2) or a_error ^ 2 + b_error ^ 2)
+    end
+    local share = math.abs(a.hit_ratio - b.hit_ratio)
+    return math.sqrt(math.max(share * (1 - share), 1 / curve.reads) / curve.reads)
+end
+
+-- Likewise of one hit ratio. Today's, where there are bands, was counted.
+local function doubt_of(curve, one)
+    local ratio = one.hit_ratio
+    return foresight.error_at(curve, (one.bytes + one.flash_bytes) / curve.bytes)
+        or math.sqrt(math.max(ratio * (1 - ratio), 1 / curve.reads) / curve.reads)
 end
 
 local function misses_cost(load, ratio)
@@ -106,8 +122,9 @@ end
 
 --- The size that costs least between two bounds (bytes of memory and flash together; nil: as far as the curve
 -- reaches), as of `cost`, with the sizes that cost no more beyond chance as least_bytes and most_bytes (in all), its
--- cost_error, and at_end when it is where the curve ends, so that more might cost less still. reads: sampled ones.
-function M.cheapest(points, load, reads, least, most)
+-- cost_error, and at_end when it is where the curve ends, so that more might cost less still. curve: that of the
+-- points, for its bands or else its sampled reads.
+function M.cheapest(points, load, curve, least, most)
     local from, to = math.max(least or 0, points[1][1]), math.min(most or math.huge, points[#points][1])
     from = math.min(from, to)
     local sizes, best = { from }, nil
@@ -126,14 +143,13 @@ function M.cheapest(points, load, reads, least, most)
     end
     local price = load.reads_per_s * MONTH_S * load.price_per_miss
     for i, one in ipairs(costs) do
-        local error = ERRORS_APART * price * doubt(one.hit_ratio, best.hit_ratio, reads)
+        local error = ERRORS_APART * price * doubt(curve, one, best)
         if one.cost - best.cost <= error then
             best.least_bytes = best.least_bytes or math.floor(sizes[i])
             best.most_bytes = math.floor(sizes[i])
         end
     end
-    local ratio = best.hit_ratio
-    best.cost_error = ERRORS_APART * price * math.sqrt(math.max(ratio * (1 - ratio), 1 / reads) / reads)
+    best.cost_error = ERRORS_APART * price * doubt_of(curve, best)
     best.at_end = best.bytes + best.flash_bytes >= math.floor(points[#points][1]) and not most
     return best
 end
