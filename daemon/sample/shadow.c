@@ -56,6 +56,7 @@ struct shadow {
     unsigned       classes_max;
     /* share_apart; the miniatures do not have their keys, nor the memory */
     bool           apart[CURVE_CLASSES];
+    struct tally   real_now, real_past; /* of the cache itself against own */
 };
 
 /* --- memory --- */
@@ -192,6 +193,8 @@ static void scale_tallies(struct shadow *s, double by) {
         tally_scale(&s->policy[i].past, by);
         tally_scale(&s->policy[i].rising, by);
     }
+    tally_scale(&s->real_now, by);
+    tally_scale(&s->real_past, by);
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         tally_scale(&s->size[i].now, by);
         tally_scale(&s->size[i].past, by);
@@ -202,6 +205,7 @@ static void scale_tallies(struct shadow *s, double by) {
 }
 
 void shadow_forget_sizes(struct shadow *s) {
+    s->real_now = s->real_past = (struct tally){0};
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         s->size[i].now = s->size[i].past = (struct tally){0};
     }
@@ -293,6 +297,7 @@ static void read_key(struct shadow *s, struct mini_item item, unsigned class_id,
     struct class_tally *k = class_tally(s, class_id);
     s->reads++;
     s->fills += !own;
+    tally_count(&s->real_now, hash, own, hit);
     if (k != NULL) {
         k->reads += 1;
         k->own_misses += !own;
@@ -493,6 +498,8 @@ void shadow_window_end(struct shadow *s, double reads) {
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         settle(&s->size[i], SHADOW_SIZES_KEEP);
     }
+    tally_add(&s->real_past, &s->real_now, SHADOW_SIZES_KEEP);
+    s->real_now = (struct tally){0};
     s->windows++;
     s->reads = s->fills = 0;
     for (unsigned i = 0; i < s->classes_max; i++) {
@@ -516,6 +523,7 @@ struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
     return tally_told(&s->size[size].past);
 }
+struct shadow_tally shadow_real(const struct shadow *s) { return tally_told(&s->real_past); }
 
 struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id,
                                         unsigned policy) {

@@ -93,6 +93,9 @@ uint64_t shadow_windows(const struct shadow *); /* that have ended */
 /* By index in evict_policies, and by index in shadow_factor; as of the last window's end. */
 struct shadow_tally shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_tally shadow_size(const struct shadow *, unsigned size);
+/* Likewise, of the cache itself: by how much own, which knows no classes, is not what it stands
+ * for. */
+struct shadow_tally shadow_real(const struct shadow *);
 /* The same, of a policy, since it was last no better than own: what it was before that does not
  * count against it. A workload that changes shows here first. Source: the cumulative sum of E. S.
  * Page, "Continuous Inspection Schemes", Biometrika 1954, here fading. */

@@ -9,18 +9,22 @@ enum { POINT_NOW = 1 };
 
 /* Four of five of a normal distribution lie within so many deviations. */
 #define BAND_DEVIATIONS 1.2816
-/* How far miniatures are off beside what the sample makes, for they know no classes: a standard
- * error for each doubling of the memory, and for a policy; and a share of the difference that is
- * forecast. Of the traces cpio, web12 and cdn of tests/bench/predictions. */
-#define MODEL_ERROR 0.01
-#define MODEL_SHARE 0.3
 
 /* --- what is told --- */
 
-double forecast_band(double deviation, double difference, double doublings) {
-    double of_model = MODEL_ERROR * sqrt(doublings), of_difference = MODEL_SHARE * difference;
-    return BAND_DEVIATIONS *
-           sqrt(deviation * deviation + of_model * of_model + of_difference * of_difference);
+/* Half the width of the band, by two standard errors: that of the sample, and how far miniatures
+ * are off beside it. */
+static double band_of(double deviation, double model_error) {
+    return BAND_DEVIATIONS * sqrt(deviation * deviation + model_error * model_error);
+}
+
+/* A miniature knows no classes, no partitions and no page moves. By how much that makes it wrong of
+ * today's cache is seen, for the cache's own hits are sampled; of another cache it may be wrong by
+ * as much. */
+static double model_error(const struct shadow *s, double hit_ratio) {
+    struct shadow_tally t = shadow_real(s);
+    double off = shadow_hit_ratio(&t, hit_ratio) - hit_ratio, chance = shadow_error(&t, hit_ratio);
+    return sqrt(off * off + chance * chance);
 }
 
 static void say_lack(struct forecast_told *t, double reads, uint32_t keys, uint64_t windows) {
@@ -37,11 +41,11 @@ static void say_lack(struct forecast_told *t, double reads, uint32_t keys, uint6
 }
 
 static void tell_policies(const struct shadow *s, double lately, struct forecast_told *t) {
+    double off = model_error(s, lately);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_tally k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
-        t->policy_band[i] =
-            forecast_band(shadow_error(&k, lately), t->policy_hit_ratio[i] - lately, 1);
+        t->policy_band[i] = band_of(shadow_error(&k, lately), off);
     }
 }
 
@@ -50,13 +54,13 @@ void forecast_tell(const struct shadow *s, double lately, double longer,
     *t = (struct forecast_told){.reads = shadow_size(s, 0).reads};
     say_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
     t->enough = t->lacks[0] == '\0';
+    double off = model_error(s, longer);
     for (unsigned i = 0, size = 0; i < FORECAST_POINTS; i++) {
         t->hit_ratio[i] = longer;
         if (i != POINT_NOW) {
             struct shadow_tally k = shadow_size(s, size++);
             t->hit_ratio[i] = shadow_hit_ratio(&k, longer);
-            t->band[i] = forecast_band(shadow_error(&k, longer), t->hit_ratio[i] - longer,
-                                       fabs(log2(forecast_factor[i])));
+            t->band[i] = band_of(shadow_error(&k, longer), off);
         }
     }
     tell_policies(s, lately, t);

@@ -2,7 +2,7 @@
  *
  * A forecast is the shadow's (sample/shadow.h), told once the sample has enough. Its band is where
  * it is meant to come true four times of five: as wide as another sample of the keys would differ,
- * and as miniatures were off on traces. When the memory limit or the policy
+ * and as the miniature of today's cache is off from that. When the memory limit or the policy
  * changes, what was told of that is kept; the hits that the cache then really has, once it has
  * settled, are what came true. A further change meanwhile overtakes it. Threading: one owner.
  * Memory: some 2 KiB. */
@@ -33,9 +33,6 @@ struct forecast_told {
 };
 /* lately, longer: the real hit ratio of the windows that policies, and sizes, are counted over. */
 void forecast_tell(const struct shadow *, double lately, double longer, struct forecast_told *);
-/* Half the width of the band: by the sample's standard error, and by how far miniatures are off
- * beside it. */
-double forecast_band(double deviation, double difference, double doublings);
 
 enum forecast_state { FORECAST_WAITS, FORECAST_CAME, FORECAST_OVERTAKEN };
 struct forecast {

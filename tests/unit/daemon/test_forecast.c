@@ -145,11 +145,44 @@ static void test_a_sample_that_saw_little_tells_what_it_lacks(void) {
     shadow_destroy(&s);
 }
 
+/* The half band of twice the memory. The miniature hits all but the first read of each key; the cache does as well, or misses every
+ * other read. */
+static double band_told(bool cache_misses_more) {
+    static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct share_classes k = {.page_bytes = 1 << 20};
+    struct forecast_told t;
+    k.bytes[3] = 64 << 20;
+    shadow_set(s, 64 << 20, &k, &evict_lru, UINT32_MAX);
+    for (uint64_t i = 0; i < 5000; i++) {
+        struct sample_record r = {.hash = key_hash((const char *)&(uint64_t){i % 100}, 8), .bytes = 500, .class_id = 3, .verb = SAMPLE_HIT};
+        if (i < 100 || (cache_misses_more && i % 2 == 0)) {
+            shadow_record(s, &(struct sample_record){.hash = r.hash, .verb = SAMPLE_MISS}, 0);
+            r.verb = SAMPLE_STORE;
+        }
+        shadow_record(s, &r, 0);
+    }
+    for (unsigned i = 0; i < FORECAST_WINDOWS_MIN; i++) {
+        shadow_window_end(s, 5000);
+    }
+    forecast_tell(s, 0.9, 0.9, &t);
+    ok(t.enough, "the sample has enough%s", t.lacks);
+    shadow_destroy(&s);
+    return t.band[2];
+}
+
+static void test_the_band_is_as_wide_as_the_miniature_is_off_today(void) {
+    double as_good = band_told(false), worse = band_told(true);
+    ok(as_good > 0 && as_good < 0.01, "where a miniature does as the cache, the band is that of the sample: %.4f", as_good);
+    ok(worse > 0.2, "where it does not, the band says so: %.4f", worse);
+}
+
 int main(void) {
     test_what_was_told_of_a_size_is_kept_and_held_against_what_came();
     test_a_size_between_two_lies_between_them_and_one_beyond_is_not_told();
     test_a_policy_is_kept_but_not_with_a_size_nor_without_enough();
     test_the_last_ones_are_kept_and_all_are_counted();
     test_a_sample_that_saw_little_tells_what_it_lacks();
+    test_the_band_is_as_wide_as_the_miniature_is_off_today();
     return tap_done();
 }
