@@ -42,8 +42,14 @@ describe("stats", function()
     end)
 
     it("keeps of figures what is a number or a known text", function()
-        assert.same({ version = "1.6", get_hits = 3 }, stats.figures({
-            version = "1.6", get_hits = 3, get_misses = "nan", cmd_get = "inf", bytes = true, uptime = "" }))
+        assert.same({ version = "1.6", get_hits = 3 }, stats.figures(lines("STAT version 1.6\nSTAT get_hits 3\n"
+            .. "STAT get_misses nan\nSTAT cmd_get inf\nSTAT bytes yes\nSTAT uptime ")))
+    end)
+
+    it("takes settings that should be numbers and are none for absent", function()
+        assert.same({ slab_automove = "off", growth_factor = 1.25, inter = "x", slab_reassign = true }, stats.settings(
+            lines("STAT growth_factor 1.25\nSTAT slab_automove off\nSTAT inter x\nSTAT slab_reassign yes\n"
+            .. "STAT chunk_size yes\nSTAT maxbytes abc\nSTAT slab_automove_window ")))
     end)
 
     it("reads lines with an empty value and skips what is no STAT line", function()

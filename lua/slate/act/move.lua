@@ -247,7 +247,8 @@ end
 -- slated counts what its moves evict; nil when it did not say, or when counters began anew.
 local function evicted_by_moves(lines_before, lines_after)
     local stats = require "slate.facts.stats"
-    local before, after = { general = stats.flat(lines_before or {}) }, { general = stats.flat(lines_after or {}) }
+    local before = { general = stats.figures(lines_before or {}) }
+    local after = { general = stats.figures(lines_after or {}) }
     local evicted = growth(before, after, "evicted")
     return evicted and evicted >= 0 and evicted or nil
 end
@@ -330,7 +331,7 @@ local function await(client, plan, target, result, options)
         if not lines then
             return nil, message, code
         end
-        local now = { general = stats.flat(lines) }
+        local now = { general = stats.figures(lines) }
         local moved = growth(plan.before, now, "slabs_moved")
         if not moved then
             return nil, "this server does not count page moves (slabs_moved): the outcome cannot be seen", "unsupported"

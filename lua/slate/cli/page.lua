@@ -39,7 +39,7 @@ function M.text(format, time_s, answers)
     local totals, policies = foresight.parse_whatif(groups.whatif or {})
     local into = families.new()
     prometheus.add(into, now, { rows = seen.rows, descriptions = prometheus.descriptions(groups.describe),
-        moves = moves.parse(groups.moves or {}), process = stats.flat(groups.memory or {}), policy = totals.policy,
+        moves = moves.parse(groups.moves or {}), process = stats.figures(groups.memory or {}), policy = totals.policy,
         policies = policies, curve = foresight.parse_curve(groups.curve or {}) })
     return into:text(format)
 end

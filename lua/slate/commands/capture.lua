@@ -43,7 +43,7 @@ end
 -- What the log has dropped so far; nil when the server does not count it.
 local function dropped(client)
     local lines = client:stats("")
-    local count = lines and require("slate.facts.stats").flat(lines).log_worker_dropped
+    local count = lines and require("slate.facts.stats").figures(lines).log_worker_dropped
     return math.type(count) == "integer" and count or nil
 end
 

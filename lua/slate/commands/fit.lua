@@ -87,7 +87,11 @@ function M.run(context, parsed)
     if not now then
         return nil, before, rates
     end
-    local classes, complete = chunks.classes(client, now)
+    local classes, complete
+    classes, complete, code = chunks.classes(client, now)
+    if not classes then
+        return nil, complete, code
+    end
     client:close()
     local rows = by_id(view.classes(now, before, rates, judge))
     local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES

@@ -100,7 +100,7 @@ local function out_text(context, change, classes)
         head[#head + 1] = { "time", ("%.1f s"):format(change.seconds) }
     end
     if #classes > 0 then
-        head[#head + 1] = { "classes", ("%d, and %d that are being emptied"):format(change.classes,
+        head[#head + 1] = { "classes", ("%.0f, and %.0f that are being emptied"):format(change.classes,
             change.classes_retired) }
     end
     local advice = geometry.advice(change)

@@ -118,7 +118,7 @@ function M.run(context, parsed)
     if not lines then
         return nil, message, code
     end
-    local now_s = require("slate.facts.stats").flat(lines).time or math.floor(clock.time_s())
+    local now_s = require("slate.facts.stats").figures(lines).time or math.floor(clock.time_s())
     local is_wanted, prefixes, chosen = filter(parsed, now_s), {}, 0
     local read
     message, code, read = keydump.each(client, { limit = parsed.limit or DEFAULT_LIMIT, class = parsed.class },

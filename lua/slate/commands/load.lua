@@ -20,7 +20,7 @@ local function evictions(client)
     if not lines then
         return nil, message, code
     end
-    return require("slate.facts.stats").flat(lines).evictions or 0
+    return require("slate.facts.stats").figures(lines).evictions or 0
 end
 
 local function summary(tally, value_bytes)
@@ -72,7 +72,7 @@ end
 -- What the server takes of a value at most; nil where it does not say.
 local function most_bytes_of(client)
     local lines = client:stats("settings")
-    local most = lines and require("slate.facts.stats").flat(lines).item_size_max
+    local most = lines and require("slate.facts.stats").settings(lines).item_size_max
     return math.type(most) == "integer" and most or nil
 end
 

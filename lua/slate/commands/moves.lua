@@ -22,7 +22,7 @@ local function as_rows(moves, wide)
     local rows = {}
     for i, move in ipairs(moves) do
         local reason = move.outcome == "moved" and move.reason or move.outcome .. ": " .. move.reason
-        local pages = move.pages == move.wanted and move.pages or ("%d of %d"):format(move.pages, move.wanted)
+        local pages = move.pages == move.wanted and move.pages or ("%.0f of %.0f"):format(move.pages, move.wanted)
         local time = os.date(wide and "%Y-%m-%d %H:%M:%S" or "%H:%M:%S", math.floor(move.time_s))
         rows[i] = { time, move.mode, place(move.from), place(move.to), pages }
         if wide then
@@ -50,15 +50,16 @@ end
 
 local function out_text(context, totals, moves, wide)
     local head = { { "mode", totals.mode }, { "now", totals.why } }
-    if totals.failed and totals.failed ~= "none" then
-        head[#head + 1] = { "failed", totals.failed }
+    local failed = require("slate.facts.moves").failed(totals)
+    if failed then
+        head[#head + 1] = { "failed", failed }
     end
     if (totals.over_limit or 0) > 0 then
         local pages = require("slate.base.units").plural(totals.over_limit, "page")
         head[#head + 1] = { "limit", pages .. " still to be given back" }
     end
-    head[#head + 1] = { "so far", ("%s moved, %d at once for a class with nothing left; %d items rescued, %d lost; "
-        .. "%d put back"):format(
+    head[#head + 1] = { "so far", ("%s moved, %.0f at once for a class with nothing left; %.0f items rescued, %.0f "
+        .. "lost; %.0f put back"):format(
         require("slate.base.units").plural(totals.pages_moved, "page"), totals.steals or 0,
         (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
     context:out(context:pairs(head))

@@ -42,7 +42,7 @@ local function walk(context, parsed)
     if not lines then
         return nil, message, code
     end
-    local items = require("slate.facts.stats").flat(lines).curr_items
+    local items = require("slate.facts.stats").figures(lines).curr_items
     return save_items.walk(client, parsed.prefix, math.type(items) == "integer" and items or 0,
         context.who.slated ~= nil)
 end

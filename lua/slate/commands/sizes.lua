@@ -39,7 +39,7 @@ end
 local function by_class(classes, sizes)
     local rows, at, lower = {}, {}, 0
     for _, class in ipairs(classes) do
-        at[class.id] = { class.id, ("%d to %d"):format(lower + 1, class.chunk_bytes), items = 0 }
+        at[class.id] = { class.id, ("%.0f to %.0f"):format(lower + 1, class.chunk_bytes), items = 0 }
         rows[#rows + 1] = at[class.id]
         lower = class.chunk_bytes
     end
@@ -92,7 +92,10 @@ function M.run(context, parsed)
     end
     local classes, complete = {}, true
     if has_classes then
-        classes, complete = chunks.classes(client, now)
+        classes, complete, code = chunks.classes(client, now)
+        if not classes then
+            return nil, complete, code
+        end
     end
     local histogram
     histogram, message, code = require("slate.facts.sizehist").read(client, parsed["from"])

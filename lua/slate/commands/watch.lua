@@ -96,7 +96,7 @@ end
 -- What the server says it has told and lost so far, to all who watch; nil when it does not count.
 local function told(client)
     local lines = client:stats("")
-    local general = lines and require("slate.facts.stats").flat(lines) or {}
+    local general = lines and require("slate.facts.stats").figures(lines) or {}
     return general.log_worker_dropped and {
         dropped = general.log_worker_dropped, skipped = general.log_watcher_skipped or 0,
     }
@@ -145,8 +145,9 @@ local function summary(sofar, before, after, seconds)
         return text .. "; this server does not count what is lost"
     end
     local lost = sofar.skipped + dropped
-    return ("%s; %s (the server's log dropped %d, this end was too slow for %d)"):format(text, lost == 0 and "none lost"
-        or ("%d lost, %s"):format(lost, units.percent(lost / (lost + sofar.events), 1)), dropped, sofar.skipped)
+    return ("%s; %s (the server's log dropped %.0f, this end was too slow for %d)"):format(text,
+        lost == 0 and "none lost" or ("%.0f lost, %s"):format(lost, units.percent(lost / (lost + sofar.events), 1)),
+        dropped, sofar.skipped)
 end
 
 function M.run(context, parsed)

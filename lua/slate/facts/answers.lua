@@ -12,7 +12,7 @@ end
 
 --- `stats settings`: values by their names.
 function M.settings(text)
-    return text and require("slate.facts.stats").flat(lines_of(text))
+    return text and require("slate.facts.stats").settings(lines_of(text))
 end
 
 --- `stats moves`: totals and moves, as of slate.facts.moves.
@@ -43,7 +43,7 @@ end
 
 --- `stats memory`: bytes by their names, as of slate.facts.memory.
 function M.memory(text)
-    return text and require("slate.facts.stats").flat(lines_of(text))
+    return text and require("slate.facts.stats").figures(lines_of(text))
 end
 
 --- `stats curve`: of slate.facts.foresight.parse_curve.

@@ -45,12 +45,14 @@ local function computed(now)
     return list
 end
 
---- The classes of a server: list of { id, chunk_bytes }, smallest chunks first, and whether it is complete.
--- client: an open one, asked for `stats geometry` when the snapshot `now` (with settings) is a slated's.
+--- The classes of a server: list of { id, chunk_bytes }, smallest chunks first, and whether it is complete; or nil,
+-- message, code. client: an open one, asked for `stats geometry` when the snapshot `now` (with settings) is a slated's.
 function M.classes(client, now)
     if now.slated then
-        local change, classes = require("slate.facts.geometry").read(client)
-        if change then
+        local change, classes, code = require("slate.facts.geometry").read(client)
+        if not change and code ~= "unsupported" then
+            return nil, classes, code
+        elseif change then
             local list = {}
             for _, class in ipairs(classes) do
                 if class.class_state ~= "retired" then

@@ -3,6 +3,9 @@
 local M = {}
 
 local TEXT <const> = { state = true, why = true, class_state = true, auto = true }
+local NEEDED <const> = { "state", "why", "generation", "classes", "classes_retired", "ranges", "ranges_done",
+    "pages_drained", "items_copied", "chunks_copied", "items_dropped", "waste_before", "waste_predicted", "waste_now",
+    "seconds" }
 
 -- Words with which slated refuses an order, and what kind of refusal each is.
 local REFUSALS <const> = {
@@ -11,11 +14,11 @@ local REFUSALS <const> = {
 }
 
 --- Parses the lines of `stats geometry`.
--- Returns the change's figures by name, and the classes, smallest chunks first:
+-- Returns the change's figures by name, and the classes whose chunks are told, smallest first:
 -- { id, chunk_size, class_state, total_pages }.
 function M.parse(lines)
-    local change, classes = require("slate.facts.stats").numbered(lines, "id", TEXT)
-    table.sort(classes, function(a, b) return (tonumber(a.chunk_size) or 0) < (tonumber(b.chunk_size) or 0) end)
+    local change, classes = require("slate.facts.stats").numbered(lines, "id", TEXT, { "chunk_size" })
+    table.sort(classes, function(a, b) return a.chunk_size < b.chunk_size end)
     return change, classes
 end
 
@@ -40,7 +43,18 @@ function M.read(client)
         end
         return nil, message, code
     end
-    return M.parse(lines)
+    local change, classes = M.parse(lines)
+    local missing
+    for _, name in ipairs(NEEDED) do
+        missing = change[name] == nil and name or missing
+    end
+    for _, class in ipairs(classes) do
+        missing = not class.class_state and "class_state" or not class.total_pages and "total_pages" or missing
+    end
+    if missing then
+        return nil, ("the server's chunk sizes cannot be read: %s is missing, or no number"):format(missing), "protocol"
+    end
+    return change, classes
 end
 
 -- A prediction for another client takes a while, of which the server is busy: how long to try again for.

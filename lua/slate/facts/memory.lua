@@ -9,7 +9,7 @@ function M.read(client)
     if not lines then
         return nil, message, code
     end
-    return require("slate.facts.stats").flat(lines)
+    return require("slate.facts.stats").figures(lines)
 end
 
 return M

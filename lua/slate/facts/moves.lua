@@ -2,15 +2,21 @@
 --- `stats moves` of slated as tables: how pages move, and the last moves one by one.
 local M = {}
 
-local TEXT <const> = { mode = true, failed = true, why = true, reason = true, outcome = true }
+local TEXT <const> = { mode = true, failed = true, why = true, reason = true, outcome = true, state = true,
+    last_busy = true }
+local NEEDED <const> = { "time", "mode", "from", "to", "pages", "wanted", "rescued", "lost", "expired", "duration_us",
+    "outcome", "reason" }
+local NO_TIME_S <const> = 1e11 -- thousands of years from now
 
 --- Parses the lines of `stats moves`.
--- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first:
--- { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
+-- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first, those that are told
+-- whole: { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
 function M.parse(lines)
-    local totals, moves = require("slate.facts.stats").numbered(lines, "number", TEXT)
-    for _, move in ipairs(moves) do
+    local totals, rows = require("slate.facts.stats").numbered(lines, "number", TEXT, NEEDED)
+    local moves = {}
+    for _, move in ipairs(rows) do
         move.time_s, move.time = move.time, nil
+        moves[#moves + 1] = move.time_s >= 0 and move.time_s < NO_TIME_S and move or nil
     end
     return totals, moves
 end
@@ -31,12 +37,7 @@ function M.read(client)
         return nil, message, code
     end
     local totals, moves = M.parse(lines)
-    for _, move in ipairs(moves) do
-        if not (math.type(move.from) == "integer" and math.type(move.to) == "integer") then
-            totals.mode = nil
-        end
-    end
-    if not totals.mode then
+    if not totals.mode or not totals.pages_moved then
         return nil, "the server's record of moves cannot be read", "protocol"
     end
     return totals, moves

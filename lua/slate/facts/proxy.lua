@@ -24,10 +24,10 @@ end
 --- Parses the lines of `stats proxy` and `stats proxybe`; either may be nil. Returns { gets, sets, bad = a list of
 -- { name, links }, by name }; what is not told is absent. Pure.
 function M.parse(lines, backend_lines)
-    local asked, counts = {}, lines and stats.flat(lines) or {}
+    local asked, counts = {}, lines and stats.figures(lines) or {}
     for field, names in pairs({ gets = GETS, sets = SETS }) do
         for _, name in ipairs(names) do
-            asked[field] = math.type(counts[name]) and (asked[field] or 0) + counts[name] or asked[field]
+            asked[field] = counts[name] and (asked[field] or 0) + counts[name] or asked[field]
         end
     end
     asked.bad = backend_lines and {}

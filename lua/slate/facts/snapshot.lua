@@ -33,7 +33,7 @@ local KEY_ORDER <const> = {
 -- about: time_s, server, slated. Pure.
 function M.build(groups, about)
     local classes, totals = stats.classes(groups.slabs, groups.items)
-    local general = stats.figures(stats.flat(groups[""] or {}))
+    local general = stats.figures(groups[""] or {})
     local one = {
         schema = M.SCHEMA,
         time_s = about.time_s,
@@ -41,7 +41,7 @@ function M.build(groups, about)
         version = general.version or about.version,
         slated = about.slated,
         general = general,
-        settings = groups.settings and stats.flat(groups.settings) or nil,
+        settings = groups.settings and stats.settings(groups.settings) or nil,
         classes = classes,
         totals = totals,
     }

@@ -63,25 +63,44 @@ function M.split(line)
     return line:match("^STAT (%S+) ?(.*)$")
 end
 
+local function number_of(name, text)
+    local value = M.typed(name, text)
+    return math.type(value) and value or nil
+end
+
+local function has_all(row, fields)
+    for _, field in ipairs(fields) do
+        if row[field] == nil then
+            return false
+        end
+    end
+    return true
+end
+
 --- Groups with rows of their own, "STAT 7:state moved" beside "STAT mode off": a table from name to value, and a list
 -- of rows in the server's order, each with its number under `key`. is_text: names whose values are text, whatever they
--- look like.
-function M.numbered(lines, key, is_text)
+-- look like; of all others what is no number is absent. needed: fields without which a row is left out.
+function M.numbered(lines, key, is_text, needed)
     local values, rows, at = {}, {}, {}
     for _, line in ipairs(lines) do
         local name, text = M.split(line)
         local number, field = (name or ""):match("^(%d+):(.+)$")
-        if number then
-            if not at[number] then
-                at[number] = { [key] = math.tointeger(tonumber(number)) }
-                rows[#rows + 1] = at[number]
+        local id = math.tointeger(tonumber(number))
+        if id then
+            if not at[id] then
+                at[id] = { [key] = id }
+                rows[#rows + 1] = at[id]
             end
-            at[number][field] = is_text[field] and text or M.typed(field, text)
+            at[id][field] = is_text[field] and text or number_of(field, text)
         elseif name then
-            values[name] = is_text[name] and text or M.typed(name, text)
+            values[name] = is_text[name] and text or number_of(name, text)
         end
     end
-    return values, rows
+    local whole = {}
+    for _, row in ipairs(rows) do
+        whole[#whole + 1] = has_all(row, needed) and row or nil
+    end
+    return values, whole
 end
 
 --- Plain groups (general, settings, slated): a table from name to typed value.
@@ -96,14 +115,32 @@ function M.flat(lines)
     return values
 end
 
---- Of a plain group whose values are numbers, or texts of known names: what is neither is absent, as if the server had
--- not told it. A new table.
-function M.figures(values)
+--- Plain groups of which all values are numbers, or texts of known names: what is neither is absent, as if the server
+-- had not told it.
+function M.figures(lines)
     local kept = {}
-    for name, value in pairs(values) do
+    for name, value in pairs(M.flat(lines)) do
         kept[name] = (math.type(value) or TEXT[name] and type(value) == "string") and value or nil
     end
     return kept
+end
+
+-- Settings that something is reckoned from.
+local SETTING_NUMBERS <const> = {}
+for name in ([[
+    maxbytes maxconns item_size_max growth_factor chunk_size slab_chunk_max slab_automove_ratio slab_automove_window
+    slab_automove_freeratio ext_item_size ext_max_frag ext_compact_under
+]]):gmatch("%S+") do
+    SETTING_NUMBERS[name] = true
+end
+
+--- `stats settings`: what should be a number and is none is absent.
+function M.settings(lines)
+    local values = M.flat(lines)
+    for name in pairs(SETTING_NUMBERS) do
+        values[name] = math.type(values[name]) and values[name] or nil
+    end
+    return values
 end
 
 local function add_class_value(classes, id, name, text)
@@ -116,8 +153,8 @@ local function add_class_value(classes, id, name, text)
         class = { id = id }
         classes[id] = class
     end
-    local value = M.typed(name, text)
-    class[name] = math.type(value) and value or nil -- all that is told of classes are numbers
+    -- All that is told of classes are whole numbers; one beyond 63 bits is a counter that went below zero.
+    class[name] = math.tointeger(number_of(name, text))
 end
 
 --- Merges `stats slabs` and `stats items` into one record for each class.
@@ -132,8 +169,7 @@ function M.classes(slab_lines, item_lines)
         if id then
             add_class_value(classes, id, field, text)
         elseif name then
-            local value = M.typed(name, text)
-            totals[name] = math.type(value) and value or nil
+            totals[name] = number_of(name, text)
         end
     end
     for _, line in ipairs(item_lines or {}) do

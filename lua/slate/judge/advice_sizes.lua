@@ -11,8 +11,12 @@ local function sizes_text(sizes, separator)
     return table.concat(sizes, separator)
 end
 
+-- The sizes, and whether these are all; or nil, message, code.
 local function current_sizes(client, now)
-    local classes, complete = require("slate.facts.chunks").classes(client, now)
+    local classes, complete, code = require("slate.facts.chunks").classes(client, now)
+    if not classes then
+        return nil, complete, code
+    end
     local sizes = {}
     for i, class in ipairs(classes) do
         sizes[i] = class.chunk_bytes
@@ -140,10 +144,14 @@ function M.advise(context, client, options)
     end
     local settings, advise = now.settings or {}, require "slate.judge.advise"
     local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
-    if not (math.type(chunk_max) and math.type(room)) then
+    if not (chunk_max and room) then
         return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
     end
-    local sizes, complete = current_sizes(client, now)
+    local sizes, complete
+    sizes, complete, code = current_sizes(client, now)
+    if not sizes then
+        return nil, complete, code
+    end
     local histogram
     histogram, message, code = histogram_of(client, now, options["from"])
     if not histogram then

@@ -145,13 +145,15 @@ function M.items_held(histogram, sizes, pages)
 end
 
 --- The growth factor of those from 1.02 to 2 that wastes least with a smallest room (option -n) of room_bytes and no
--- more classes than that: the factor and its judgement.
+-- more classes than that, or the one of fewest classes where all make more: the factor and its judgement.
 function M.factor(histogram, room_bytes, chunk_max_bytes, most_classes)
     local best, best_factor
     for hundredths = 102, 200 do
         local judged = M.judge(histogram, chunks.by_factor(hundredths / 100, room_bytes, chunk_max_bytes),
             chunk_max_bytes)
-        if judged.classes <= most_classes and not (best and best.taken_bytes <= judged.taken_bytes) then
+        local is_better = not best or best.classes > most_classes and judged.classes < best.classes
+            or judged.classes <= most_classes and judged.taken_bytes < best.taken_bytes
+        if is_better then
             best, best_factor = judged, hundredths / 100
         end
     end

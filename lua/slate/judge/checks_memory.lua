@@ -141,7 +141,7 @@ local function against_ping_pong(about)
     if mode == "off" then
         return "automove is off: a person or a program moves them; slatectl audit tells which; " .. why
     elseif mode == "ratio" and math.type(window_s) and window_s < WINDOW_MOST_S then
-        return ("a longer window: slatectl set slab_automove_window %d; %s"):format(
+        return ("a longer window: slatectl set slab_automove_window %.0f; %s"):format(
             math.min(WINDOW_MOST_S, math.max(WINDOW_LONG_S, 2 * window_s // 1)), why)
     elseif mode ~= "utility" and about.now.slated then
         return "a mode that weighs what a move costs: slatectl automove utility; " .. why

@@ -73,7 +73,7 @@ end
 local function against_evicted_pages(about, seen)
     local settings, holes = about.settings, seen.fragmented_ratio or 0
     if is_behind(about, seen) and settings.ext_compact_under then
-        return ("compaction is behind: let it begin earlier, slatectl set ext_compact_under %d (now %d)"):format(
+        return ("compaction is behind: let it begin earlier, slatectl set ext_compact_under %.0f (now %.0f)"):format(
             math.max(2 * settings.ext_compact_under, 2), settings.ext_compact_under)
     elseif settings.ext_drop_unread == false then
         return "drop what nobody reads in place of whole pages: slatectl set ext_drop_unread yes; or a larger ext_path"
@@ -117,8 +117,8 @@ function CHECKS.storage_holes(about, add)
         local waits = under and seen.pages_free >= under
         add("note", ("%s of the storage on flash in use is holes: %s of deleted and replaced values"):format(
             units.percent(seen.fragmented_ratio), units.bytes(seen.fragmented_bytes)), waits
-            and ("compaction begins below %s, and %d are free: slatectl set ext_compact_under %d begins now"):format(
-                units.plural(under, "free page"), seen.pages_free, seen.pages_free + 1)
+            and ("compaction begins below %s, and %.0f are free: slatectl set ext_compact_under %.0f begins now")
+                :format(units.plural(under, "free page"), seen.pages_free, seen.pages_free + 1)
             or "compaction is at it; when holes grow all the same, start it with more -o ext_threads",
             "extstore.fragmented")
     end
@@ -142,7 +142,7 @@ function CHECKS.storage_idle(about, add)
     local is_small = small > large
     add("note", ("the server evicts %s items a second from memory while %s of flash are free"):format(
         units.rate(about.per_s.evictions), units.plural(seen.pages_free, "page")), is_small
-        and ("most are smaller than ext_item_size (%d): write smaller ones, or give memory more room"):format(least)
+        and ("most are smaller than ext_item_size (%.0f): write smaller ones, or give memory more room"):format(least)
         or "writing does not keep up: keep more memory free, slatectl set slab_automove_freeratio; or start it with "
             .. "more -o ext_threads", "extstore.written")
 end
