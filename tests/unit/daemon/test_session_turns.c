@@ -27,11 +27,15 @@ static void store(struct rig *rig, struct client *c, const char *key, size_t byt
     free(value);
 }
 
+/* Not by memmem: the thread sanitizer takes all that lies behind a match for read, and looks at it each time. */
 static int count_of(const struct client *c, const char *text) {
     int count = 0;
-    size_t n = strlen(text);
-    for (const char *at = c->out; at && (at = memmem(at, c->out_bytes - (size_t)(at - c->out), text, n)) != NULL; at += n) {
-        count++;
+    size_t n = strlen(text), step;
+    const char *at = c->out, *end = at + c->out_bytes;
+    for (; at && (size_t)(end - at) >= n && (at = memchr(at, text[0], (size_t)(end - at) - n + 1)) != NULL; at += step) {
+        bool found = memcmp(at, text, n) == 0;
+        count += found;
+        step = found ? n : 1;
     }
     return count;
 }
