@@ -93,6 +93,23 @@ describe("slatectl save", function()
     end)
 end)
 
+describe("the pace of save and load", function()
+    it("rests as long as the work took, but not for a time in which the process was stopped", function()
+        local clock, pace = require "slate.base.clock", require "slate.act.pace"
+        local now_s, slept_s, steady_s, sleep = 100, 0, clock.steady_s, clock.sleep
+        finally(function() clock.steady_s, clock.sleep = steady_s, sleep end)
+        clock.steady_s = function() return now_s end
+        clock.sleep = function(seconds) now_s, slept_s = now_s + seconds, slept_s + seconds end
+        local work = pace.new(0.5)
+        now_s = now_s + 0.25
+        work:rest()
+        assert.equal(0.25, slept_s)
+        now_s = now_s + 600
+        work:rest()
+        assert.equal(1.25, slept_s)
+    end)
+end)
+
 for _, kind in ipairs(server.all()) do
     describe("slatectl save and load on " .. kind.name, function()
         local from, to, client, target, ctl
@@ -142,12 +159,24 @@ for _, kind in ipairs(server.all()) do
             holds_samples(target)
         end)
 
+        it("says of packed items in a pipe that they need to be unpacked", function()
+            ctl.succeed("save packed.items.gz --prefix many-19")
+            local code, _, err = ctl.shell("slatectl load - --server " .. to.address .. " <packed.items.gz")
+            assert.equal(74, code)
+            assert.truthy(err:find("is it packed? Then it needs zcat or zstdcat before", 1, true), err)
+            ctl.shell("zcat packed.items.gz | slatectl load - --server " .. to.address)
+            assert.equal(("19"):rep(20), target:get("many-19").value)
+        end)
+
         it("leaves what the server has already, and replaces it when told to", function()
             assert(target:set("plain", "newer"))
             ctl.succeed("save one.items")
             local into = " --server " .. to.address
-            assert.equal(1, document((ctl.succeed("load one.items --json" .. into))).kept)
+            local code, _, err = ctl.run("load one.items" .. into)
+            assert.equal(0, code)
+            assert.matches("stored 2,?007 of 2,?008 that were read, with .* of values; 1 were there already", err)
             assert.equal("newer", target:get("plain").value)
+            assert.equal(2008, document((ctl.succeed("load one.items --json" .. into))).kept)
             assert.equal(0, document((ctl.succeed("load one.items --overwrite --json" .. into))).kept)
             assert.equal("value", target:get("plain").value)
         end)

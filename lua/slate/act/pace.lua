@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Work in pieces that leaves a share of the time to others: a piece that took t is followed by a rest of
--- t (1 - share) / share.
+-- t (1 - share) / share. A piece that took very long was not work: this process was stopped, or the machine.
 -- @module slate.act.pace
 local clock = require "slate.base.clock"
 
 local M = {}
 
+local LONGEST_PIECE_S <const> = 1
 local LEAST_REST_S <const> = 0.002 -- shorter ones are saved up: the system's timers are no finer than that
 
 --- The share of the time that `slatectl save` and `load` work, unless told otherwise.
@@ -23,7 +24,7 @@ end
 
 --- Rests, between two pieces of the work.
 function Pace:rest()
-    local worked_s = clock.steady_s() - self.since_s
+    local worked_s = math.min(clock.steady_s() - self.since_s, LONGEST_PIECE_S)
     self.due_s = self.due_s + worked_s * (1 - self.share) / self.share
     if self.due_s >= LEAST_REST_S then
         local before_s = clock.steady_s()

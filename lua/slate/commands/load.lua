@@ -23,9 +23,10 @@ local function evictions(client)
     return require("slate.facts.stats").figures(lines).evictions or 0
 end
 
-local function summary(tally, value_bytes)
-    local words = { ("stored %s with %s of values"):format(units.plural(tally.stored, "item"),
-        units.bytes(value_bytes)) }
+local function summary(tally, items, value_bytes)
+    local of = ("%s of values"):format(units.bytes(value_bytes))
+    local words = { tally.stored == items and ("stored %s with %s"):format(units.plural(items, "item"), of)
+        or ("stored %s of %s that were read, with %s"):format(units.count(tally.stored), units.count(items), of) }
     local function add(count, text)
         if count > 0 then
             words[#words + 1] = units.count(count) .. " " .. text
@@ -65,7 +66,7 @@ local function report(context, parsed, reader, tally)
             evicted = tally.evicted,
         })
     else
-        context:say(summary(tally, reader.value_bytes))
+        context:say(summary(tally, reader.items, reader.value_bytes))
     end
 end
 
@@ -89,7 +90,8 @@ function M.run(context, parsed)
     reader, message, code = items_file.reader(handle, parsed.file == "-" and "standard input" or parsed.file,
         most_bytes_of(client))
     if not reader then
-        return nil, message, code
+        local hint = parsed.file == "-" and "; is it packed? Then it needs zcat or zstdcat before" or ""
+        return nil, message .. hint, code
     end
     local tally = { stored = 0, kept = 0, expired = 0, refused = 0, evicted = 0 }
     local ok
