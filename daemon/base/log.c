@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 enum { SYNC_WAIT_S = 1 };
 
@@ -171,12 +172,8 @@ static void *writer_main(void *arg) {
 }
 
 bool log_start(void) {
-    sigset_t all, before;
-    sigfillset(&all);
     pthread_mutex_lock(&queue.mutex);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int error = pthread_create(&queue.thread, NULL, writer_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&queue.thread, writer_main, NULL);
     if (error == 0) {
         queue.writer = WRITER_RUNS;
         pthread_setname_np(queue.thread, "slated-log");

@@ -27,11 +27,12 @@ static int open_in(const char *folder, const char *name) {
  * own, and no limit is a number that no machine reaches. */
 struct group_version {
     const char *root;  /* below the folder of groups */
-    const char *limit, *current, *droppable_word;
+    const char *limits[2]; /* beyond the first a group is killed, beyond the second slowed */
+    const char *current, *droppable_word;
 };
 static const struct group_version versions[] = {
-    {"", "memory.max", "memory.current", "inactive_file"},
-    {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+    {"", {"memory.max", "memory.high"}, "memory.current", "inactive_file"},
+    {"/memory", {"memory.limit_in_bytes", NULL}, "memory.usage_in_bytes", "total_inactive_file"},
 };
 enum { GROUP_LIMIT_BITS = 62 }; /* beyond that it is none */
 
@@ -46,12 +47,14 @@ static uint64_t limit_in(const char *folder, const char *name) {
     return bytes >> GROUP_LIMIT_BITS == 0 ? bytes : 0;
 }
 
-/* The least of a group's limit and those of all above it. Cuts `folder` down to `root`. */
-static uint64_t least_limit(char *folder, size_t root_bytes, const char *name) {
+/* The least of a group's limits and those of all above it. Cuts `folder` down to `root`. */
+static uint64_t least_limit(char *folder, size_t root_bytes, const char *const names[2]) {
     uint64_t least = 0;
     for (;;) {
-        uint64_t bytes = limit_in(folder, name);
-        least = bytes > 0 && (least == 0 || bytes < least) ? bytes : least;
+        for (unsigned i = 0; i < 2 && names[i] != NULL; i++) {
+            uint64_t bytes = limit_in(folder, names[i]);
+            least = bytes > 0 && (least == 0 || bytes < least) ? bytes : least;
+        }
         char *slash = strrchr(folder, '/');
         if (slash == NULL || slash < folder + root_bytes) {
             return least;
@@ -127,7 +130,7 @@ void resident_open(struct resident *r, const char *proc_self, const char *groups
     r->current_fd = open_in(folder, v->current);
     r->stat_fd = open_in(folder, "memory.stat");
     r->pressure_fd = open_in(folder, "memory.pressure");
-    r->group_limit_bytes = least_limit(folder, strlen(groups) + strlen(v->root), v->limit);
+    r->group_limit_bytes = least_limit(folder, strlen(groups) + strlen(v->root), v->limits);
 }
 
 static void close_one(int *fd) {

@@ -19,6 +19,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "mem/item.h"
+#include "mem/lost.h"
 #include "mem/page.h"
 
 /* ASCII, in the byte order of the machine; before the head is whole, and after. */
@@ -290,12 +291,18 @@ struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMO
 }
 
 struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]) {
+    struct stat st;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
         refuse(why, path, "cannot open it: %s", strerror(errno));
         return NULL;
     }
-    return memory_file_of(fd, path, why);
+    struct memory_file *f = memory_file_of(fd, path, why);
+    if (f != NULL && fstat(fd, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        log_warn("%s: other users may write to it, and so change the cache or end the server",
+                 path);
+    }
+    return f;
 }
 
 struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]) {
@@ -373,6 +380,7 @@ bool memory_file_map(struct memory_file *f, char *at) {
         return false;
     }
     f->head = (struct memory_head *)map;
+    lost_watch(f->path, map, f->shape.file_bytes);
     if (f->is_new) {
         init_head(f);
         crash_point("head_made");

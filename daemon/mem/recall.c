@@ -88,6 +88,11 @@ static bool is_whole(const struct slab *s, const struct page *p) {
            slab_chunk_bytes(s, p->class_id) == p->chunk_bytes;
 }
 
+/* A copy of a file may have holes where there were zeroes. */
+static bool is_backed(const struct arena *a, uint32_t page) {
+    return memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
+}
+
 static const struct page *sorted_table; /* for qsort, which passes no context: one recall at once */
 
 static int by_birth(const void *a, const void *b) {
@@ -139,7 +144,7 @@ bool recall_pages(struct slab *s, struct recall *r) {
     }
     for (uint32_t page = 0; page < a->page_max; page++) {
         struct page *p = slab_page(s, page);
-        bool owned = is_owned(p), whole = owned && is_whole(s, p);
+        bool owned = is_owned(p), whole = owned && is_whole(s, p) && is_backed(a, page);
         if (whole) {
             r->list[r->pages++] = page;
         } else {

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "metrics/crowd.h"
 #include "metrics/figures.h"
 #include "metrics/http.h"
@@ -247,11 +247,7 @@ static bool open_sockets(struct metrics *m, const struct metrics_config *config)
 }
 
 static bool start_thread(struct metrics *m) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int failed = pthread_create(&m->thread, NULL, metrics_main, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = thread_start(&m->thread, metrics_main, m);
     if (failed) {
         log_error("cannot start the thread that tells metrics: %s", strerror(failed));
         return false;

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "base/thread.h"
 #include "net/tls_conn.h"
 #include "net/udp.h"
 #include "watch/event.h"
@@ -357,11 +357,7 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
 }
 
 bool worker_start(struct worker *w) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int error = pthread_create(&w->thread, NULL, worker_main, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&w->thread, worker_main, w);
     w->started = error == 0;
     if (w->started) {
         pthread_setname_np(w->thread, "slated-worker");

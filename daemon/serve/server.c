@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -198,8 +199,22 @@ bool server_memory_begin(struct server *server, char *why) {
     return begun;
 }
 
+/* Told once: somebody has removed the memory file, or put another in its place. */
+static void look_at_file(struct server *server) {
+    const char *path = server->settings->memory_file;
+    struct stat st;
+    if (path != NULL && !server->file_gone && fstat(cache_file(server->cache), &st) == 0 &&
+        st.st_nlink == 0) {
+        server->file_gone = true;
+        log_warn("%s is in use and was removed: the next start has none of its items, unless "
+                 "slatectl save and load carry them over",
+                 path);
+    }
+}
+
 void server_memory_look(struct server *server) {
     struct settings now;
+    look_at_file(server);
     server_settings(server, &now);
     const struct memory_wishes wishes = wishes_of(&now);
     memory_look(&server->memory, &wishes, clock_mono_us());

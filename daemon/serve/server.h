@@ -132,6 +132,7 @@ struct server {
     struct undo            undo;  /* likewise */
     struct users           users; /* likewise */
     struct memory          memory; /* the limit of the process; main's thread tends it */
+    bool                   file_gone; /* the memory file was removed; likewise */
     struct logins         *logins; /* by SASL; NULL: not there. Set before the first session */
     struct shared_answer   shared[SERVER_SHARED]; /* likewise */
 };

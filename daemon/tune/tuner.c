@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "base/thread.h"
 #include "tune/pages/empty.h"
 #include "watch/event.h"
 
@@ -219,11 +219,7 @@ static void note_steal(void *arg, const struct cache_steal *steal) {
 }
 
 static bool start_thread(struct tuner *t) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int error = pthread_create(&t->thread, NULL, tuner_main, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&t->thread, tuner_main, t);
     if (error != 0) {
         errno = error;
         return false;

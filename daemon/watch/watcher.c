@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "base/counter.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "watch/event.h"
 #include "watch/line.h"
 
@@ -233,7 +233,6 @@ static void *logger_main(void *arg) {
 
 /* Under the lock. The thread before, if any, has said its last word and only has to be joined. */
 static bool start_logger(void) {
-    sigset_t all, before;
     if (watch.running) {
         return true;
     }
@@ -247,10 +246,7 @@ static bool start_logger(void) {
         pthread_join(watch.thread, NULL);
         watch.to_join = false;
     }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int error = pthread_create(&watch.thread, NULL, logger_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&watch.thread, logger_main, NULL);
     watch.running = watch.to_join = error == 0;
     if (error == 0) {
         pthread_setname_np(watch.thread, "slated-logger");

@@ -4,11 +4,13 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
+local socket = require "socket"
 local takeover = require "support.takeover"
 local wire = require "support.wire"
 
 local BINARY <const> = os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
 local PATIENCE_S <const> = 120 -- half a minute is the longest wait of these servers
+local STOPS <const>, STOP_LATEST_MS <const> = 12, 60
 
 local function is_still(pid)
     return (server.read_file(("/proc/%d/stat"):format(pid)) or ""):find("%) T ") ~= nil
@@ -144,6 +146,37 @@ describe("a takeover in which one stands still", function()
         go_on(never_built.next)
         wait_for_end(never_built, "next")
         assert_serves(never_built, "first")
+    end)
+
+    -- In no build need it be told where to stand still: by the signal itself, anywhere.
+    it("the first stands still at some moment: in the end one of the two goes on, with all items", function()
+        local seed = os.time()
+        print(("seed %d"):format(seed))
+        math.randomseed(seed)
+        local list = {}
+        for i = 1, STOPS do
+            local place = takeover.place { words = "-m 64" }
+            places[#places + 1] = place
+            local p = { place = place, point = "stop " .. i, first = place:start() }
+            p.client = place:connect()
+            assert.equal("STORED", wire.ask(p.client, "set item 0 0 4\r\nkept"))
+            p.next = place:run("--takeover")
+            socket.sleep(math.random(0, STOP_LATEST_MS) / 1000)
+            os.execute(("kill -STOP %d 2>/dev/null"):format(p.first)) -- it may have left
+            list[i] = p
+        end
+        for _, p in ipairs(list) do
+            patience.wait_for(p.point .. ": the next one to serve or to end", function()
+                return p.place:serving() == p.next or not server.is_running(p.next)
+            end, PATIENCE_S)
+            os.execute(("kill -CONT %d 2>/dev/null"):format(p.first))
+            if server.is_running(p.next) then
+                wait_for_end(p, "first")
+                assert_serves(p, "next")
+            else
+                assert_serves(p, "first")
+            end
+        end
     end)
 
     in_debug("one that has dropped its privileges kills the next one, too, or waits where the kernel is old", function()

@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/thread.h"
 
 struct lane {
     struct login_step *first, **end;
@@ -149,21 +150,16 @@ static void *logins_main(void *arg) {
     return NULL;
 }
 
-/* Signals are for the main thread. */
 static bool start_threads(struct logins *l) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = 0;
     while (l->running < LOGINS_THREADS && error == 0) {
         lock_take(&l->lock);
-        error = pthread_create(&l->thread[l->running], NULL, logins_main, l);
+        error = thread_start(&l->thread[l->running], logins_main, l);
         if (error == 0) {
             pthread_setname_np(l->thread[l->running++], "slated-login");
         }
         lock_release(&l->lock);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0;
 }
 

@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "base/thread.h"
 #include "cache/cache.h"
 #include "watch/event.h"
 
@@ -133,13 +133,9 @@ void pace_run(struct pace *p, struct pace_job *j) {
 }
 
 bool pace_start(struct pace *p) {
-    sigset_t all, before;
     sem_init(&p->asked, 0, 0);
     sem_init(&p->done, 0, 0);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
-    int error = pthread_create(&p->thread, NULL, pace_main, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&p->thread, pace_main, p);
     if (error != 0) {
         sem_destroy(&p->asked);
         sem_destroy(&p->done);

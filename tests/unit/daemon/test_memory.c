@@ -102,6 +102,12 @@ static void test_group(void) {
     ok(now.pressure_pct == 1.5, "the pressure is that of somebody, of ten seconds");
     resident_close(&r);
 
+    put("groups/a/memory.high", "4500000\n");
+    put("groups/a/b/memory.high", "max\n");
+    resident_open(&r, folder, groups);
+    ok(r.group_limit_bytes == 4500000, "… and where a group would be slowed down before");
+    resident_close(&r);
+
     make("groups/memory");
     make("groups/memory/old");
     put("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -146,7 +152,7 @@ static void remove_all(void) {
         "groups/memory/old/memory.limit_in_bytes", "groups/memory/old/memory.usage_in_bytes",
         "groups/memory/old/memory.stat", "groups/memory/memory.limit_in_bytes",
         "groups/memory/old", "groups/memory",
-        "groups/a/b/memory.pressure", "groups/a/memory.max", "groups/memory.max", "statm",
+        "groups/a/b/memory.pressure", "groups/a/b/memory.high", "groups/a/memory.high", "groups/a/memory.max", "groups/memory.max", "statm",
         "cgroup", "groups/a/b", "groups/a", "groups", ""};
     char path[256];
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

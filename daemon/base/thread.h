@@ -1,0 +1,19 @@
+/* Threads that no signal interrupts: signals are for the main thread. SIGBUS stays, for it may be
+ * the thread's own (mem/lost.h), and the system ends a process at once, without a word, that cannot
+ * take it. */
+#ifndef SLATE_BASE_THREAD_H
+#define SLATE_BASE_THREAD_H
+#include <pthread.h>
+#include <signal.h>
+
+/* As pthread_create. */
+static inline int thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+    sigset_t held, before;
+    sigfillset(&held);
+    sigdelset(&held, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &held, &before);
+    int error = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+#endif

@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- process_memory=auto in a control group of version 2, whose files a mount namespace shows to the server alone.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local flat = require("slate.facts.stats").flat
+local patience = require "support.patience"
+local server = require "support.server"
+
+local MIB <const> = 1 << 20
+local LIMIT_MIB <const> = 256
+
+describe("a control group of version 2", function()
+    local folder, group, shell
+
+    local function say(name, text)
+        server.write_file(group .. "/" .. name, text .. "\n")
+    end
+
+    -- Runs a command that sees the group's files as those of the system.
+    local function within(command)
+        server.write_file(folder .. "/script", ("mount --bind %s/groups /sys/fs/cgroup && "
+            .. "mount --bind %s/cgroup /proc/$$/cgroup && exec %s\n"):format(folder, folder, command))
+        return ("unshare -rm sh %s/script"):format(folder)
+    end
+
+    before_each(function()
+        folder = server.folder()
+        group = folder .. "/groups/slate"
+        assert(os.execute("mkdir -p " .. group))
+        server.write_file(folder .. "/cgroup", "0::/slate\n")
+        say("memory.max", "max")
+        say("memory.high", tostring(LIMIT_MIB * MIB))
+        say("memory.current", tostring(40 * MIB))
+        say("memory.stat", "anon 1\nfile 2\ninactive_file " .. 10 * MIB)
+        say("memory.pressure", "some avg10=2.50 avg60=0.00 avg300=0.00 total=1")
+    end)
+    after_each(function()
+        if shell and server.is_running(shell) then
+            os.execute("kill -9 " .. shell)
+            patience.wait_for("it to end", function() return not server.is_running(shell) end)
+        end
+        server.remove_folder(folder)
+    end)
+
+    it("limits the process, and items get less as soon as others in it take more", function()
+        if server.capture(within("cat /proc/self/cgroup") .. " 2>/dev/null") ~= "0::/slate" then
+            pending("needs a mount namespace, and leave to mount over files of /proc")
+            return
+        end
+        local slated = ("%s -v -m 1024 -o process_memory=auto -s %s/s -u root"):format(server.quoted(server.slated()),
+            folder)
+        shell = math.tointeger(tonumber(server.capture(("exec %s </dev/null >>%s/log 2>&1 & echo $!"):format(
+            within(slated), folder))))
+        local client = patience.wait_for("slated to serve", function()
+            return require("slate.wire.client").connect(folder .. "/s")
+        end)
+        local function memory()
+            return flat(assert(client:stats("memory")))
+        end
+        local at_first = memory()
+        assert.equal(LIMIT_MIB * MIB, at_first.process_limit)
+        assert.equal(LIMIT_MIB * MIB, at_first.group_limit)
+        assert.equal(30 * MIB, at_first.group)
+        assert.equal(2.5, at_first.group_pressure)
+        assert.is_true(at_first.items_limit > 100 * MIB and at_first.items_limit < (LIMIT_MIB - 30) * MIB,
+            at_first.items_limit)
+        say("memory.current", tostring(140 * MIB))
+        patience.wait_for("less for items", function()
+            local now = memory()
+            return now.limit_lowered >= 1 and now.items_limit < at_first.items_limit - 90 * MIB
+        end)
+        say("memory.current", tostring(40 * MIB))
+        patience.wait_for("as much as before", function()
+            local now = memory()
+            return now.limit_raised >= 1 and now.items_limit >= at_first.items_limit - 4 * MIB
+        end)
+        client:close()
+    end)
+end)
