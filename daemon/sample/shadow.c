@@ -448,12 +448,20 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
 static bool crowded(const struct mini *m) { return mini_nodes(m) == mini_nodes_max(m); }
 static bool roomy(const struct mini *m) { return mini_nodes(m) < mini_nodes_max(m) / 5 * 2; }
 
+/* Whether one more item of their mean size would make it nine tenths full: so it is known how many
+ * fit. Of large items few fit, and leave more than a tenth free; one that is too small for any is
+ * empty. */
+static bool filled(const struct mini *m) {
+    uint64_t bytes = mini_bytes(m), nodes = mini_nodes(m);
+    return nodes == 0 || bytes + bytes / nodes > mini_bytes_max(m) / 10 * 9;
+}
+
 struct shadow_fill shadow_fill(const struct shadow *s) {
     const struct mini *own = s->policy[s->own].mini;
     struct shadow_fill f = {.nodes = mini_nodes(own),
                             .nodes_max = s->nodes_max,
                             .bytes = mini_bytes(own),
-                            .roomy = mini_bytes(own) > mini_bytes_max(own) / 10 * 9};
+                            .roomy = filled(own)};
     for (unsigned i = 0; i < s->policies; i++) {
         if (evict_policies[i]->victim == NULL) {
             /* what it holds is what came first, for ever: that tells nothing of how many fit

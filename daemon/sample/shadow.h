@@ -79,7 +79,7 @@ struct shadow_fill {
     uint32_t nodes, nodes_max; /* of own */
     uint64_t bytes;
     bool     crowded; /* one of them has no node left: the sample is too large */
-    bool     roomy;   /* own is full of bytes, and twice the keys would have room in all */
+    bool     roomy;   /* own is filled, and twice the keys would have room in all */
 };
 struct shadow_fill shadow_fill(const struct shadow *);
 

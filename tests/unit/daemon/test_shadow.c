@@ -209,6 +209,26 @@ static void test_memory_and_rate(void) {
     shadow_destroy(&s);
 }
 
+/* Else a rate that had become so low would stay for ever. */
+static void test_few_that_fit_leave_room(void) {
+    struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
+    set(s, ITEM_BYTES * 7 / 2, 0, &evict_s3fifo, UINT32_MAX);
+    for (uint64_t n = 0; n < 100; n++) {
+        tell(s, hash_of(n), false);
+    }
+    is(shadow_fill(s).nodes, 3, "three items fit a sample that has room for three and a half");
+    ok(shadow_fill(s).roomy, "which could hold more keys at a higher rate");
+    shadow_destroy(&s);
+    s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
+    set(s, ITEM_BYTES / 2, 0, &evict_s3fifo, UINT32_MAX);
+    for (uint64_t n = 0; n < 100; n++) {
+        tell(s, hash_of(n), false);
+    }
+    is(shadow_fill(s).nodes, 0, "none fits a sample that has room for half of one");
+    ok(shadow_fill(s).roomy, "which could hold some at a higher rate");
+    shadow_destroy(&s);
+}
+
 static void test_first_keys_small_then_large(void) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
     set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
@@ -402,6 +422,7 @@ int main(void) {
     test_doubt_counts_keys_not_reads();
     test_what_was_worse_before_does_not_count_against_what_rises();
     test_memory_and_rate();
+    test_few_that_fit_leave_room();
     test_first_keys_small_then_large();
     test_idle_memory_holds_nothing();
     test_a_deleted_key_misses_everywhere();
