@@ -95,6 +95,10 @@ struct tuner {
     /* when the window ends, when ages were read, when to look again */
     uint64_t           window_us, ages_us, hunger_rest_us;
     uint64_t           help_bytes, help_until_us; /* what sets had done at the last look */
+    /* the last move that sets may go on with, who wanted it, and when it ended */
+    struct page_move   helped;
+    char               helped_by[2 * AUTOMOVE_NAME_BYTES];
+    uint64_t           helped_us;
 };
 
 /* --- wake.c --- */
@@ -108,6 +112,8 @@ bool     tuner_is_asked(void *tuner);
 /* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many
  * pages moved. */
 unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
+/* Keeps a record of what sets have done with a move after it had ended. */
+void     tuner_count_help(struct tuner *);
 
 /* --- requests.c --- */
 void tuner_serve_request(struct tuner *); /* moves a few pages of it */

@@ -145,6 +145,7 @@ static uint64_t tend_help(struct tuner *t) {
         t->help_until_us = now_us + HELP_IDLE_US;
     } else if (now_us >= t->help_until_us) {
         cache_help_end(t->ct);
+        tuner_count_help(t);
         return UINT64_MAX;
     }
     return t->help_until_us;
@@ -159,6 +160,7 @@ static void *tuner_main(void *arg) {
     for (;;) {
         if (rest_is_asked(&t->rest)) {
             cache_help_end(t->ct);
+            tuner_count_help(t);
             cache_help_settle(t->ct, EMPTY_PATIENCE_US);
             geometry_give_back(t->geometry);
             rest_until_end(&t->rest);

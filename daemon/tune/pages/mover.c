@@ -281,15 +281,26 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
     return n;
 }
 
-/* What sets have done since the move before. */
+/* What sets have done since it was counted before. */
 static void count_help(struct mover *m, struct move_result *r) {
     struct cache_helped helped = cache_help_count(m->cache);
     r->helped = helped.pages;
     r->lost = helped.evicted;
+    r->rescued = helped.rescued;
+    r->chunks_rescued = helped.chunks_rescued;
+    r->expired = helped.expired;
     add(&m->pages_moved, helped.pages);
     add(&m->rescues, helped.rescued);
     add(&m->chunk_rescues, helped.chunks_rescued);
     add(&m->reclaimed, helped.expired);
+}
+
+unsigned mover_count_help(struct mover *m, struct move_result *result) {
+    *result = (struct move_result){.pages = 0};
+    count_help(m, result);
+    add(&m->evictions, result->lost);
+    result->pages = result->helped;
+    return result->pages;
 }
 
 struct handing {

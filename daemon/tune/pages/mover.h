@@ -75,4 +75,6 @@ void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pa
  * the pool is SLAB_CLASS_NONE. Returns how many moved. A class keeps its last page unless the move
  * says otherwise, and a class that is retired gets no page. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
+/* What sets have done with a move since it ended, but for its duration. Returns how many pages. */
+unsigned mover_count_help(struct mover *, struct move_result *);
 #endif

@@ -193,6 +193,10 @@ static void test_sets_go_on_after_the_move(void) {
     is(pages_of(&h.r, h.to), had_to + 3, "that sets may go beyond, after it has ended");
     set_some(&h, 300);
     is(pages_of(&h.r, h.to), had_to + 4, "brings as many as it allows");
+    is(mover_count_help(&h.r.mover, &last), 3, "the mover counts those that sets moved after it");
+    is(atomic_load(&h.r.mover.pages_moved), 4, "so that it tells of all");
+    ok(last.lost > 0, "and of what lived there");
+    is(mover_count_help(&h.r.mover, &last), 0, "once");
     cache_help_end(h.r.ct);
     rig_close(&h.r);
 }
