@@ -14,8 +14,8 @@
  * to end, because its thread waits for the core.
  *
  * What it reaches: calcify with the server on one core and the client on the other, nothing else
- * running. In utility all four phases ended with 61 pages of 64 or more in 12 runs of 12, in
- * eviction in 19 of 23 (the others had a phase of 34, 56, 58 and 59). While the mover ended what
+ * running. In utility all four phases ended with 61 pages of 64 or more in 17 runs of 17, in
+ * eviction in 22 of 28 (the others had a phase of 21, 34, or 56 to 59). While the mover ended what
  * sets had begun, and sets evicted for those 25 to 80 ms of the 150 to 400 that a phase takes, that
  * was 0 of 13 and 3 of 8, with phases of 1 to 7 pages. */
 #include "cache/help.h"

@@ -22,8 +22,8 @@ enum {
     SLICE_US = 300, /* the mover copies some hundred items in that time */
     /* Answers that go on rest so many times as long as a piece took, while others ask. Two workers
      * on two cores, mgdump in a loop beside 10,000 gets a second: with no rest and pieces of 200 us
-     * p90 480 us and p99 1,750, with no rest and pieces of 50 us 175 and 1,260; with it 90 and 137.
-     * memcached 44 and 207. */
+     * p90 480 us and p99 1,750, with no rest and pieces of 50 us 175 and 1,260; with it 110 and
+     * 175. memcached 58 and 180. */
     ANSWERS_REST = 3,
     ASKED_LATELY_US = 2000,
 };
