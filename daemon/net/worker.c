@@ -155,8 +155,12 @@ static void gather(struct conn *c) {
 
 /* --- commands, and answers that go on --- */
 
-static bool answers_rest(const struct worker *w) {
-    return w->answers_due_us > 0 && clock_mono_us() < w->answers_due_us;
+/* Turns after the end of a rest need not look at the clock. */
+static bool answers_rest(struct worker *w) {
+    if (w->answers_due_us > 0 && clock_mono_us() >= w->answers_due_us) {
+        w->answers_due_us = 0;
+    }
+    return w->answers_due_us > 0;
 }
 
 /* One of those whose commands waited, or of those whose answer goes on, by turns. */
@@ -211,11 +215,12 @@ static void on_answers_due(evutil_socket_t fd, short what, void *arg) {
 
 /* Whether answers that go on may do so; when not, a timer ends the worker's wait. */
 static bool answers_are_due(struct worker *w) {
-    uint64_t now_us = w->answers_due_us > 0 ? clock_mono_us() : 0;
-    if (now_us >= w->answers_due_us) {
+    if (!answers_rest(w)) {
         return true;
     }
-    struct itimerspec in = {.it_value.tv_nsec = (long)(w->answers_due_us - now_us) * 1000};
+    uint64_t now_us = clock_mono_us();
+    uint64_t rest_us = w->answers_due_us > now_us ? w->answers_due_us - now_us : 1;
+    struct itimerspec in = {.it_value.tv_nsec = (long)rest_us * 1000};
     return timerfd_settime(w->answers_fd, 0, &in, NULL) != 0;
 }
 
