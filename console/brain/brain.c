@@ -29,6 +29,7 @@ static void forget(struct brain *brain) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         brain->classes[id] = (struct class_verdict){CLASS_EMPTY, NAN, NAN};
     }
+    brain->worst = -1;
     brain->held = (struct held){0};
     brain->automove[0] = '\0';
 }
@@ -81,6 +82,7 @@ static void read_rows(struct brain *brain) {
             brain->classes[(unsigned)id] =
                 (struct class_verdict){state_of(L), number_of(L, "life_s"),
                                        number_of(L, "mean_evicted_per_s")};
+            brain->worst = is_true(L, "is_worst") ? (int)id : brain->worst;
         }
         lua_pop(L, 1);
     }
@@ -262,15 +264,7 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 }
 
 int brain_worst_class(const struct brain *brain) {
-    int worst = -1;
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        const struct class_verdict *one = &brain->classes[id];
-        if (one->state == CLASS_STARVING &&
-            (worst < 0 || one->evicted_per_s > brain->classes[worst].evicted_per_s)) {
-            worst = (int)id;
-        }
-    }
-    return worst;
+    return brain->worst;
 }
 
 struct giver brain_giver(const struct brain *brain, unsigned class_id) {

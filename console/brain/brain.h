@@ -74,7 +74,7 @@ const struct brain *brain_of(const struct model *model);
 /* What the last look made of a class; all unknown before the first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
 
-/* The starving class that evicts most; -1 when none starves. */
+/* The starving class that is told first (slate.judge.starving.worst); -1 when none starves. */
 int brain_worst_class(const struct brain *brain);
 
 /* The best giver for a class, starving or not. */

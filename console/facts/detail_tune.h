@@ -25,7 +25,7 @@ struct move_list {
     struct page_move moves[MOVES_LIMIT]; /* the oldest first, as they come */
 };
 void move_list_parse(struct move_list *list, const char *text, size_t text_bytes);
-/* An automove mode failed and was turned off. */
+/* An automove mode failed, and the one before took its place. */
 bool move_list_has_failed(const struct move_list *list);
 
 /* Hits a page and 1000 requests. */

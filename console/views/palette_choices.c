@@ -45,17 +45,27 @@ static void add_begun(struct choices *choices, const char *before, const char *n
 
 /* ---- what can be typed first ---- */
 
+/* "undo the last change: opens the review first (F8 u)" */
+static void tell_key(const struct key_row *row, const char *words, char help[NOTE_BYTES]) {
+    char keys[40];
+    snprintf(help, NOTE_BYTES, "%s (%s)", words, key_row_names(row, keys, sizeof keys));
+}
+
 static void add_views(struct choices *choices, const struct ui *ui) {
     for (unsigned i = 0; view_list[i] != NULL; i++) {
         const struct key_row *row = palette_key_row(ui, view_list[i]->open);
-        char name[40], key[KEY_NAME_BYTES], help[NOTE_BYTES];
+        char name[40], help[NOTE_BYTES];
         size_t n = 0;
         for (const char *from = view_list[i]->name; *from != '\0' && n + 1 < sizeof name; from++) {
             name[n++] = (char)tolower((unsigned char)*from);
         }
         name[n] = '\0';
-        snprintf(help, sizeof help, "the view %s%s%s", view_list[i]->name,
-                 row != NULL ? ", key " : "", row != NULL ? key_label(row->keys[0], key) : "");
+        if (row != NULL) { /* what is in it, so that its words find it, without its name */
+            const char *behind = strstr(row->help, ": ");
+            tell_key(row, behind != NULL ? behind + 2 : row->help, help);
+        } else {
+            snprintf(help, sizeof help, "the view %s", view_list[i]->name);
+        }
         add(choices, "", name, "", help);
     }
 }
@@ -64,12 +74,11 @@ static void add_words(struct choices *choices, const struct ui *ui) {
     for (unsigned i = 0; i < palette_word_count; i++) {
         const struct palette_word *word = &palette_words[i];
         const struct key_row *row = palette_key_row(ui, word->command);
-        char help[NOTE_BYTES], keys[40];
+        char help[NOTE_BYTES];
         if (word->argument != NO_ARGUMENT) {
             add(choices, "", word->word, " ", word->help);
         } else if (row != NULL) {
-            snprintf(help, sizeof help, "%s (%s)", row->help,
-                     key_row_names(row, keys, sizeof keys));
+            tell_key(row, row->help, help);
             add(choices, "", word->word, "", help);
         }
     }

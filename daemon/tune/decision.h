@@ -41,6 +41,6 @@ __attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct dec
                                                                       const char *reason, ...);
 /* Nothing moves, and why. Returns false, as a decision without moves does. */
 __attribute__((format(printf, 2, 3))) bool decision_none(struct decision *, const char *why, ...);
-/* The mode is broken and must be turned off. Returns false. */
+/* The mode is broken: the one before takes its place. Returns false. */
 __attribute__((format(printf, 2, 3))) bool mode_failed(struct decision *, const char *why, ...);
 #endif

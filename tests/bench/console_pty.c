@@ -2,7 +2,8 @@
  * a second it writes; and feeds it random keys and sizes.
  *
  *   console_pty paint RUNS WIDTH HEIGHT COMMAND ...    ms from the start to the first 200 bytes, median and worst
- *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to what it changes, median and worst
+ *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to what it changes, median and worst; and what
+ *                                                      of the worst the console ran, and waited for a processor
  *   console_pty bytes SECONDS WIDTH HEIGHT COMMAND ... bytes a second of the class table, and the most within a tenth of one
  *   console_pty resize RUNS WIDTH HEIGHT COMMAND ...   random sizes; fails when the console ends
  *
@@ -40,6 +41,32 @@ static void start(char **command, unsigned short width, unsigned short height) {
         execvp(command[0], command);
         _exit(127);
     }
+}
+
+/* What the console has run, and how long it stood ready to run while others had the processors: time that is no fault
+ * of its own. */
+struct spent {
+    double ran_ms, waited_ms;
+};
+
+static struct spent spent_so_far(void) {
+    struct spent spent = {0, 0};
+    struct timespec ran;
+    clockid_t its_clock;
+    char path[64];
+    if (clock_getcpuclockid(console, &its_clock) == 0 && clock_gettime(its_clock, &ran) == 0) {
+        spent.ran_ms = (double)ran.tv_sec * 1e3 + (double)ran.tv_nsec / 1e6;
+    }
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)console);
+    FILE *file = fopen(path, "r");
+    unsigned long long waited_ns;
+    if (file != NULL && fscanf(file, "%*u %llu", &waited_ns) == 1) {
+        spent.waited_ms = (double)waited_ns / 1e6;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return spent;
 }
 
 /* Bytes that came within a time; 0: none. is_over at the first. */
@@ -103,21 +130,33 @@ static void paint(int count, char **command, unsigned short width, unsigned shor
 /* Between refreshes, so that what comes is the answer to the key. */
 static void key(int count, char **command, unsigned short width, unsigned short height) {
     static double runs[RUNS_MOST];
+    double worst_ms = 0, ran_most_ms = 0;
+    struct spent of_worst = {0, 0};
     start(command, width, height);
     take(SETTLE_MS, 0);
     for (int i = 0; i < count; i++) {
         while (take(QUIET_MS, 0) > 0) {
             /* until it is quiet */
         }
+        struct spent before = spent_so_far();
         double begun_ms = now_ms();
         if (write(terminal, i % 2 == 0 ? "2" : "1", 1) != 1) {
             break;
         }
         take(5000, 1);
         runs[i] = now_ms() - begun_ms;
+        struct spent after = spent_so_far();
+        double ran_ms = after.ran_ms - before.ran_ms;
+        ran_most_ms = ran_ms > ran_most_ms ? ran_ms : ran_most_ms;
+        if (runs[i] > worst_ms) {
+            worst_ms = runs[i];
+            of_worst = (struct spent){ran_ms, after.waited_ms - before.waited_ms};
+        }
     }
     stop();
     report(runs, count);
+    printf("    of the worst it ran %.1f ms and waited %.1f ms for a processor; it ran %.1f ms at most for a key\n",
+           of_worst.ran_ms, of_worst.waited_ms, ran_most_ms);
 }
 
 static void bytes(int seconds, char **command, unsigned short width, unsigned short height) {

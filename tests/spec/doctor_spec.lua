@@ -71,6 +71,15 @@ describe("the doctor on memory", function()
         assert.is_nil(found("memory", doctor.findings(evicting({ evictions = 900 }, { curve = curve }))))
     end)
 
+    it("names for a class that refuses stores the move to it, not that to another", function()
+        local before = make(1000, { [3] = class({}), [5] = class({}), [7] = class({}) }, { evictions = 0 })
+        local now = make(1001, { [3] = class({ age = 6000 }), [5] = class({ evicted = 400 }),
+            [7] = class({ outofmemory = 9, age = 1 }) }, { evictions = 400 })
+        local findings = doctor.findings({ now = now, before = before })
+        assert.truthy(found("out_of_memory", findings).todo:find("^try slatectl move 3 7 1 "))
+        assert.truthy(found("starving", findings).todo:find("^try slatectl move 3 5 1 "))
+    end)
+
     it("tells of waste before anything is evicted", function()
         local now = make(1, { [5] = class({ total_pages = 40, used_chunks = 40000, mem_requested = 30000000 }) },
             { limit_maxbytes = 64 << 20 })
@@ -368,7 +377,7 @@ describe("a mode of automove that fails", function()
         local code
         code, out = ctl.run("check --interval 20ms")
         assert.equal(1, code, out)
-        assert.truthy(out:find("failed=1", 1, true), out)
+        assert.truthy(out:find("failed=1 (lua:mine: no idea)", 1, true), out)
         code, out = ctl.run("doctor --interval 20ms")
         assert.equal(1, code, out)
         assert.truthy(out:find("warning: automove failed: lua:mine: no idea", 1, true), out)

@@ -173,3 +173,47 @@ describe("slatetop's health line, its Curves view and slatectl doctor", function
         end)
     end
 end)
+
+describe("advise memory on a server without a curve", function()
+    local advice, snapshot = require "slate.judge.advice", require "slate.facts.snapshot"
+
+    local function advised(list, has_rates)
+        local one = observer.new()
+        for _, now in ipairs(list) do
+            one:look(now)
+        end
+        local now, before = list[#list], list[#list - 1]
+        local context = { pair = function()
+            if has_rates == false then
+                return now
+            end
+            return now, before, snapshot.rates(before, now), one.judge, one.course, one
+        end }
+        return advice.memory(context, { stats = function() return nil, "no such statistics", "unsupported" end }, {})
+    end
+
+    -- A full memcached of one class that evicts so many items a second, of which so many were never read.
+    local function full(evicted_per_s, unread_per_s, evicted_before)
+        local list = {}
+        for i = 0, 4 do
+            local evicted = evicted_before + i * evicted_per_s
+            list[i + 1] = snapshots.make(1000 + i, { [5] = snapshots.full(9, evicted) }, { evictions = evicted,
+                evicted_unfetched = evicted_before + i * unread_per_s, bytes = 9 << 20, limit_maxbytes = 9 << 20 })
+        end
+        return list
+    end
+
+    it("names the class that starves, as doctor does, and advises no memory", function()
+        local told = advised(require("support.recordings").load("calcified"))
+        assert.truthy(told.text:find("^class 14 starves: give it pages of other classes before memory is bought:$"))
+        assert.same({ "slatectl advise pages" }, told.commands)
+    end)
+
+    it("judges what is evicted now, not since the start", function()
+        local told = advised(full(200, 50, 1000000))
+        assert.truthy(told.text:find("^the memory is full%. 25%% of what it evicts now was never read%. "), told.text)
+        assert.truthy(advised(full(0, 0, 1000000)).text:find("^nothing is evicted now, so more memory would bring no"))
+        assert.truthy(advised(full(0, 0, 0)).text:find("^nothing was evicted yet: the memory is enough"))
+        assert.truthy(advised(full(200, 50, 1000000), false).text:find("^the memory is full%. How many hits more"))
+    end)
+end)

@@ -167,6 +167,65 @@ describe("starving", function()
         assert.equal(2, pages(40, 10, 5, 1, 4.9))
     end)
 
+    -- Class 5 starves beside classes 3 and 4, of 40 pages each. ages(i): of these two in sample i. Returns what is
+    -- advised after each sample from the fourth on, as "giver: pages".
+    local function advised(samples, ages, own)
+        local one, list = observer.new(), {}
+        for i = 0, samples do
+            local a, b = ages(i)
+            one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = a }),
+                [4] = snapshots.full(40, 0, { age = b }), [5] = class(own and own(i) or { evicted = 400 * i }) }))
+            local giver, _, _, pages = one:giver_for(5)
+            list[#list + 1] = i >= 3 and ("%d: %d"):format(giver, pages) or nil
+        end
+        return list
+    end
+
+    it("names the same move while lives go up and down a little", function()
+        local list = advised(9, function(i) return i % 2 == 0 and 60 or 90, i % 2 == 0 and 90 or 60 end)
+        assert.same({ "3: 10", "3: 10", "3: 10", "3: 10", "3: 10", "3: 10", "3: 10" }, list)
+    end)
+
+    it("names another giver once that keeps its items twice as long, or has free pages", function()
+        assert.same({ "3: 10", "3: 10" }, advised(4, function(i) return 90, i < 4 and 60 or 180 end))
+        assert.same({ "3: 10", "4: 10" }, advised(4, function(i) return 90, i < 4 and 60 or 181 end))
+        local one, givers = observer.new(), {}
+        for i = 0, 5 do
+            local free = i == 5 and { age = 60, free_chunks = 2000, used_chunks = 38000 } or { age = 60 }
+            one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 90 }), [4] = snapshots.full(40, 0, free),
+                [5] = class({ evicted = 400 * i }) }))
+            givers[i] = one:giver_for(5)
+        end
+        assert.same({ 3, 4 }, { givers[4], givers[5] })
+    end)
+
+    it("names another number of pages once that is twice as good, and judges anew when the class got pages", function()
+        local function life(i) -- 10 s, then 25, then 40
+            return { evicted = ({ 0, 400, 800, 1200, 1360, 1520, 1680, 1780, 1880, 1980 })[i + 1] }
+        end
+        local list = advised(9, function() return 60, 50 end, life)
+        assert.same({ "3: 10", "3: 10" }, { list[1], list[2] })
+        assert.equal("3: 1", list[#list], "of nearly as long a life no more than a page")
+        local got = advised(8, function() return 60, 50 end, function(i)
+            return { evicted = 400 * i, total_pages = i < 6 and 4 or 12, number = i < 6 and 4000 or 12000 }
+        end)
+        assert.equal("3: 10", got[3])
+        assert.not_equal("3: 10", got[#got])
+    end)
+
+    it("tells the same class first until another evicts twice as much", function()
+        local one, first = observer.new(), {}
+        local five, seven = 0, 0
+        for i = 0, 9 do
+            one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 900 }), [5] = class({ evicted = five }),
+                [7] = class({ evicted = seven }) }))
+            local worst = starving.worst(one.rows)
+            first[#first + 1] = i >= 3 and worst.id or nil
+            five, seven = five + 400, seven + (i < 3 and 390 or i < 6 and 750 or 1500)
+        end
+        assert.same({ 5, 5, 5, 5, 7, 7, 7 }, first)
+    end)
+
     it("names the giver with most whole free pages, else the one that would keep its items longest", function()
         local rows = { { id = 1, pages = 9, free_pages = 2.5, age_s = 5, items = 9 },
             { id = 2, pages = 9, free_pages = 3.1, age_s = 1, items = 9 },

@@ -35,7 +35,7 @@ M.COMMANDS = {
     { name = "get", summary = "the value of one key" },
     { name = "me", summary = "what the server knows of one item, without using it" },
     { name = "delete", summary = "remove one item", no_rows = true },
-    { name = "advise", summary = "what to change: chunk sizes, memory, automove, eviction policy", each = true,
+    { name = "advise", summary = "what to change: pages, chunk sizes, memory, automove, eviction policy", each = true,
         no_rows = true },
     { name = "autoscale", summary = "a limit that follows the size of which memory and misses cost least",
         no_rows = true },

@@ -57,13 +57,14 @@ local function performance(server, figures)
     return table.concat(parts, " ")
 end
 
--- What is wrong with a figure, in words: "starving=2 (classes 14, 7)".
+-- What is wrong with a figure, in words: "starving=2 (classes 14, 7)", "failed=1 (lua:mine: line 3)".
 local function words_of(figure)
     if figure.state == "unknown" then
         return figure.name .. " is unknown"
     end
     local ids = figure.classes or {}
-    return ("%s=%s%s%s"):format(figure.name, number(figure.value), figure.unit, #ids == 0 and ""
+    return ("%s=%s%s%s"):format(figure.name, number(figure.value), figure.unit, figure.why and (" (%s)"):format(
+        figure.why) or #ids == 0 and ""
         or (#ids == 1 and " (class %s)" or " (classes %s)"):format(table.concat(ids, ", ")))
 end
 

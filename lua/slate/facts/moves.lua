@@ -27,6 +27,13 @@ function M.failed(totals)
     return type(failed) == "string" and failed ~= "none" and failed ~= "" and failed or nil
 end
 
+--- That a mode failed, why, and which one took its place, as a sentence; nil where none did since a mode was set.
+-- mode: the one that is on now.
+function M.failure(totals, mode)
+    local failed = M.failed(totals)
+    return failed and ("automove failed: %s; now it is %s"):format(failed, mode or "off")
+end
+
 --- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
     local lines, message, code = client:stats("moves")

@@ -3,6 +3,7 @@
 -- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
 -- figures of its own for JSON }, or nil, message, code.
 local foresight = require "slate.facts.foresight"
+local outlook = require "slate.judge.outlook"
 local units = require "slate.base.units"
 
 local M = {}
@@ -30,30 +31,40 @@ local function bytes_for(points, ratio)
     return nil
 end
 
--- On a server without a curve: whether it evicts at all is all that can be said.
+-- What can be said on a server without a curve: whether it evicts, whether a class starves, and a text for the rest.
+local function text_without_curve(general, rates, about)
+    local by_curve = "is told by a miss-ratio curve (needs slated) or by a trace:"
+    local evicted, per_s = general.evictions or 0, rates and rates.general or {}
+    if about.starves then
+        return outlook.while_starving(about) .. ":"
+    elseif evicted == 0 then
+        return "nothing was evicted yet: the memory is enough. How much less would do " .. by_curve
+    elseif per_s.evictions == 0 then
+        return "nothing is evicted now, so more memory would bring nothing now. What it would bring at other times "
+            .. by_curve
+    end
+    local unread = per_s.evictions and per_s.evicted_unfetched and ("%s of what it evicts now was never read. "):format(
+        units.percent(per_s.evicted_unfetched / per_s.evictions)) or ""
+    return ("the memory is full. %sHow many hits more of it would bring %s"):format(unread, by_curve)
+end
+
+-- On a server without a curve: whether it evicts at all, and whether a class starves, is all that can be said.
 local function memory_without_curve(context, client, options)
-    local now, before, rates = context:pair(client, options.interval or 1)
+    local now, before, rates, _, _, one = context:pair(client, options.interval or 1)
     if not now then
         return nil, before, rates
     end
-    local general = now.general
+    local general, about = now.general, outlook.about(one or { now = now })
     local evicted = general.evictions or 0
     local advice = {
         facts = {
             { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
             { "evictions", ("%s since the start, %s/s now"):format(units.count(evicted),
-                units.rate(rates.general.evictions)) },
+                units.rate(rates and rates.general.evictions)) },
         },
-        commands = { "slatectl simulate TRACE --memory 32m,64m,128m" }, evictions = evicted,
+        text = text_without_curve(general, rates, about), evictions = evicted,
+        commands = { about.starves and "slatectl advise pages" or "slatectl simulate TRACE --memory 32m,64m,128m" },
     }
-    if evicted == 0 then
-        advice.text = "nothing was evicted yet: the memory is enough. How much less would do is told by a miss-ratio "
-            .. "curve (needs slated) or by a trace:"
-    else
-        advice.text = ("%s of the evicted items had never been read. How many hits more memory would bring is told by "
-            .. "a miss-ratio curve (needs slated) or by a trace:"):format(
-            units.percent((general.evicted_unfetched or 0) / evicted))
-    end
     return advice
 end
 
@@ -65,7 +76,7 @@ local function outlook_about(context, client, options)
     elseif not one then
         return { evicts = (now.general.evictions or 0) > 0 }
     end
-    return require("slate.judge.outlook").about(one)
+    return outlook.about(one)
 end
 
 local function gain_in_words(curve, times)
@@ -94,7 +105,6 @@ function M.memory(context, client, options)
     elseif options.price_per_gb then
         return require("slate.judge.advice_money").advise(context, client, options, curve)
     end
-    local outlook = require "slate.judge.outlook"
     local points, source = outlook.points(curve)
     if not points then
         return nil, foresight.too_few("for a curve"), "no"
@@ -306,7 +316,6 @@ function M.policy(context, client, options)
     if not about then
         return nil, message, code
     end
-    local outlook = require "slate.judge.outlook"
     local judged = outlook.policy({ totals = totals, policies = policies }, about)
     if judged.too_few then
         return { facts = { { "policy", now }, { "sampled", units.plural(best.reads // 1, "read") } },

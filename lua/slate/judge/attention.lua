@@ -38,26 +38,15 @@ local function add_automove(list, one, starves)
     end
 end
 
--- How many items a second the class of a finding evicts: what starves more stands above what starves less.
-local function evictions_of(one, finding)
-    for _, row in ipairs(one.rows) do
-        if row.id == finding.class then
-            return row.mean_evicted_per_s or 0
-        end
-    end
-    return 0
-end
-
--- Of several classes that starve the one that evicts most is told in full; the others are named, for a screen has few
--- lines.
-local function gather_starving(one, findings)
+-- Of several classes that starve the first, which is the worst, is told in full; the others are named, for a screen has
+-- few lines.
+local function gather_starving(findings)
     local list, starving = {}, {}
     for _, finding in ipairs(findings) do
         if finding.name == "starving" then
             starving[#starving + 1] = finding
         end
     end
-    table.sort(starving, function(a, b) return evictions_of(one, a) > evictions_of(one, b) end)
     local ids = {}
     for i = 2, #starving do
         ids[i - 1] = ("%d"):format(starving[i].class)
@@ -135,7 +124,7 @@ function M.findings(one, asked)
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
     known.process = answers.memory(asked.memory)
-    for _, finding in ipairs(gather_starving(one, with_own(doctor.findings(known), asked.rules, known))) do
+    for _, finding in ipairs(gather_starving(with_own(doctor.findings(known), asked.rules, known))) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,

@@ -24,7 +24,7 @@ function CHECKS.out_of_memory(about, add)
         if (row.out_of_memory_per_s or 0) > 0 then
             add("critical", ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
                 units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page")),
-                view.advice(about.rows)[1] or "give it pages: slatectl move SRC " .. row.id, "out_of_memory", row.id)
+                view.remedy(row, about.rows), "out_of_memory", row.id)
         end
     end
     if about.settings.evictions == "off" then
@@ -99,15 +99,8 @@ function CHECKS.process(about, add)
 end
 
 function CHECKS.starving(about, add)
-    local advice = {}
-    for _, sentence in ipairs(view.advice(about.rows)) do
-        advice[sentence:match("^class (%d+)")] = sentence:match(": (.*)$")
-    end
     local rows = table.move(about.rows, 1, #about.rows, 1, {})
-    table.sort(rows, function(a, b) -- who suffers most first: its is the move that every screen advises
-        local x, y = a.mean_evicted_per_s or 0, b.mean_evicted_per_s or 0
-        return x > y or x == y and a.id < b.id
-    end)
+    table.sort(rows, starving.goes_before) -- its is the move that every screen advises
     for _, row in ipairs(rows) do
         if table.concat(row.flags, " "):find("starving", 1, true) then
             local giver, free, kept_s = starving.giver_for(row, about.rows)
@@ -115,7 +108,7 @@ function CHECKS.starving(about, add)
                 row.id, units.rate(row.mean_evicted_per_s), units.age(row.life_s), giver.id,
                 starving.has_spare(free) and "has " .. units.plural(free, "free page")
                     or "keeps its items " .. units.age(kept_s)),
-                advice[tostring(row.id)] or "slatectl advise automove", "starving", row.id)
+                view.remedy(row, about.rows), "starving", row.id)
         end
     end
 end

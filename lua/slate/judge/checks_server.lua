@@ -13,9 +13,9 @@ local CHECKS <const> = {}
 
 -- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
 function CHECKS.automove_failed(about, add)
-    local failed = moves.failed(about.automove)
-    if failed then
-        add("warning", ("automove failed: %s; now it is %s"):format(failed, view.automove_mode(about.now) or "off"),
+    local failure = moves.failure(about.automove, view.automove_mode(about.now))
+    if failure then
+        add("warning", failure,
             "mend the policy (slatectl policy test), then set the mode again: slatectl automove MODE")
     end
 end

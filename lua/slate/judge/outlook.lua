@@ -57,6 +57,11 @@ local function least_worth(curve)
     end
 end
 
+--- What is to be said of memory while a class starves.
+function M.while_starving(about)
+    return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
+end
+
 --- Whether the server is short of memory: { is_short, times, bytes_more, gain (these three when it is), text }; nil
 -- before enough was sampled.
 function M.memory(curve, about)
@@ -64,8 +69,7 @@ function M.memory(curve, about)
     if not twice then
         return nil
     elseif about.starves then
-        return { text = ("class %d starves: give it pages of other classes before memory is bought"):format(
-            about.starves) }
+        return { text = M.while_starving(about) }
     elseif not about.evicts then
         return { text = "nothing is evicted: more memory would bring nothing" }
     end

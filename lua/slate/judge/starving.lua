@@ -18,6 +18,8 @@ local BEGINS_AT_RATIO <const>, APART_S <const> = 4, 1 -- another keeps its own s
 local ENDS_BELOW_RATIO <const>, ENDS_AFTER_S <const>, ENDS_AT_ONCE_RATIO <const> = 2, 10, 1
 local LATELY_S <const> = 10 -- as the table of classes shows rates
 local EVICTIONS_LEAST_RATIO <const> = 0.05 -- of all evictions: what evicts less is not what the server suffers from
+-- What is advised stays until something else is so many times as good: advice that changes with each sample is none.
+local CLEARLY_RATIO <const> = 2
 
 local Judge = {}
 Judge.__index = Judge
@@ -79,12 +81,16 @@ local function is_better(one, other)
     return not other or one.free > other.free or one.free == other.free and one.keeps_s > other.keeps_s
 end
 
+local function as_giver(row)
+    return { row = row, free = whole_free_pages(row), keeps_s = keeps_s(row) }
+end
+
 -- The two best givers of all, each as { row, free, keeps_s }: nobody gives to itself.
 local function best_givers(rows)
     local best, second
     for _, row in ipairs(rows) do
         if may_give(row) then
-            local one = { row = row, free = whole_free_pages(row), keeps_s = keeps_s(row) }
+            local one = as_giver(row)
             if is_better(one, best) then
                 best, second = one, best
             elseif is_better(one, second) then
@@ -95,11 +101,29 @@ local function best_givers(rows)
     return { best, second }
 end
 
+-- The best giver for a class, of the two best of all; nil without one.
 local function giver_of(to, givers)
     local giver = givers[1] and givers[1].row.id == to.id and givers[2] or givers[1]
-    if giver and giver.row.id ~= to.id then
-        return giver.row, giver.free, giver.keeps_s
+    return giver and giver.row.id ~= to.id and giver or nil
+end
+
+-- Is a giver so much better than the one that was advised that the advice was wrong?
+local function is_clearly_better(best, advised)
+    if M.has_spare(best.free) and best.free >= CLEARLY_RATIO * advised.free then
+        return true
     end
+    return best.free >= advised.free and best.keeps_s > CLEARLY_RATIO * advised.keeps_s
+end
+
+-- The giver that a judge advised before, where that still holds; else the best of now.
+local function steady_giver(to, rows, best)
+    for _, row in ipairs(best and to.advised and rows or {}) do
+        if row.id == to.advised.from and may_give(row) then
+            local advised = as_giver(row)
+            return is_clearly_better(best, advised) and best or advised
+        end
+    end
+    return best
 end
 
 -- So many pages that both classes keep their items equally long afterwards: for how long is in proportion to the pages.
@@ -115,13 +139,25 @@ local function pages_to_move(to, giver, free, kept_s)
     return math.max(1, math.min(even, giver.pages / 4) // 1)
 end
 
+-- The pages that were advised before of the same giver, where about as many are right now. Never more free pages than
+-- there are.
+local function steady_pages(to, giver, free, pages)
+    local was = to.advised and to.advised.from == giver.id and to.advised.pages
+    if not was or free >= 1 and was > pages or was > CLEARLY_RATIO * pages or pages > CLEARLY_RATIO * was then
+        return pages
+    end
+    return math.max(1, math.min(was, giver.pages - 1))
+end
+
 --- The best giver for a class: whole free pages first, then the class that keeps its items longest. Never one that has
--- just got pages. Returns its row, the whole pages it can give for nothing, for how long it would keep its items
--- without a page of others, in seconds, and how many pages to move; or nil.
+-- just got pages. What a judge advised before, in the field advised, stays until another giver, or another number of
+-- pages, is twice as good. Returns the giver's row, the whole pages it can give for nothing, for how long it would keep
+-- its items without a page of others, in seconds, and how many pages to move; or nil.
 function M.giver_for(to, rows)
-    local giver, free, kept_s = giver_of(to, best_givers(rows))
+    local giver = steady_giver(to, rows, giver_of(to, best_givers(rows)))
     if giver then
-        return giver, free, kept_s, math.tointeger(pages_to_move(to, giver, free, kept_s))
+        local pages = math.tointeger(pages_to_move(to, giver.row, giver.free, giver.keeps_s))
+        return giver.row, giver.free, giver.keeps_s, math.tointeger(steady_pages(to, giver.row, giver.free, pages))
     end
 end
 
@@ -134,7 +170,8 @@ local function remember(judge, rows, about)
             was = nil -- the id has gone to another class
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
-            evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s }
+            evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s,
+            advised = was and was.advised }
         -- What a class evicted while it gave pages away was in these pages: that sample tells of no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
@@ -159,38 +196,65 @@ end
 
 -- Does the best giver keep its items at least so many times as long as this class, and so much longer? A giver of free
 -- pages loses nothing, unless it is younger: then it is about to fill them itself.
-local function is_better_off(row, giver, free, kept_s, times, apart_s)
-    local age_s, own_s = M.tail_age_s(giver), M.lived_s(row)
-    if M.has_spare(free) and not (age_s and age_s < own_s) then
+local function is_better_off(row, giver, by_hits, times, apart_s)
+    local age_s, own_s, kept_s = M.tail_age_s(giver.row), M.lived_s(row), giver.keeps_s
+    if M.has_spare(giver.free) and not (age_s and age_s < own_s) then
         return true
     end
-    return kept_s and kept_s >= times * row.life_s and kept_s >= row.life_s + apart_s
+    return not by_hits and kept_s >= times * row.life_s and kept_s >= row.life_s + apart_s
 end
 
 local function judge_class(kept, row, givers, about, all_per_s)
-    local giver, free, kept_s = giver_of(row, givers)
+    local giver = giver_of(row, givers)
     if not giver or not row.life_s or (row.free_pages or 0) >= 1 then
         kept.starves, kept.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
         return
     end
-    kept_s = not about.by_hits and kept_s or nil
+    local by_hits = about.by_hits
     if kept.starves then
-        local is_well = not is_better_off(row, giver, free, kept_s, ENDS_BELOW_RATIO, 0)
+        local is_well = not is_better_off(row, giver, by_hits, ENDS_BELOW_RATIO, 0)
         kept.well_s = is_well and kept.well_s + about.interval_s or 0
-        kept.starves = kept.well_s < ENDS_AFTER_S and is_better_off(row, giver, free, kept_s, ENDS_AT_ONCE_RATIO, 0)
+        kept.starves = kept.well_s < ENDS_AFTER_S and is_better_off(row, giver, by_hits, ENDS_AT_ONCE_RATIO, 0)
     elseif kept.is_steady and row.mean_evicted_per_s >= EVICTIONS_LEAST_RATIO * all_per_s then
-        kept.starves, kept.well_s = is_better_off(row, giver, free, kept_s, BEGINS_AT_RATIO, APART_S), 0
+        kept.starves, kept.well_s = is_better_off(row, giver, by_hits, BEGINS_AT_RATIO, APART_S), 0
     end
 end
 
-local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves" }
+-- The move that a class is advised: the same as before while that holds; none where it does not starve, and a new one
+-- after it got pages.
+local function advise(kept, row, rows)
+    row.advised = (row.pages_delta or 0) <= 0 and kept.advised or nil
+    if row.starves then
+        local giver, _, _, pages = M.giver_for(row, rows)
+        row.advised = giver and { from = giver.id, pages = pages }
+    else
+        row.advised = nil
+    end
+    kept.advised = row.advised
+end
+
+-- The class whose need is told first: the one that evicts most, and then that one until another evicts twice as much.
+local function worst_of(rows, was_id)
+    local worst, was
+    for _, row in ipairs(rows) do
+        if row.starves then
+            worst = (not worst or row.mean_evicted_per_s > worst.mean_evicted_per_s) and row or worst
+            was = row.id == was_id and row or was
+        end
+    end
+    return was and worst.mean_evicted_per_s < CLEARLY_RATIO * was.mean_evicted_per_s and was or worst
+end
+
+local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves", "is_worst",
+    "advised" }
 
 --- Takes the next sample of a server in, and writes into its rows what the judge makes of them: mean_evicted_per_s over
 -- the judge's samples, life_s (how long what the class evicts has lived; nil where it evicts nothing), evicts_lately
--- (anything within ten seconds, also while it gave pages away), is_growing, and starves (true or false). about: time_s
--- of the sample and its interval_s; by_hits: pages go to where they bring most hits (automove utility), where lives are
--- not meant to be alike and only free pages count. Rows of a sample that the judge has seen get the same again. Cost:
--- O(classes).
+-- (anything within ten seconds, also while it gave pages away), is_growing, starves (true or false), is_worst (of the
+-- one that starves and is told first; else absent) and advised (the move for one that starves: { from, pages }; absent
+-- where nobody can give). about: time_s of the sample and its interval_s; by_hits: pages go to where they bring most
+-- hits (automove utility), where lives are not meant to be alike and only free pages count. Rows of a sample that the
+-- judge has seen get the same again. Cost: O(classes), for each that starves.
 function Judge:look(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -216,19 +280,33 @@ function Judge:look(rows, about)
         local kept = self.classes[row.id]
         judge_class(kept, row, givers, about, all_per_s)
         row.starves = kept.starves and (row.pages or 0) > 0 or false
+        advise(kept, row, rows)
         kept.told = row
+    end
+    local worst = worst_of(rows, self.worst_id)
+    self.worst_id = worst and worst.id
+    if worst then
+        worst.is_worst = true
     end
 end
 
---- The class that starves and evicts most, of rows that a judge has seen; nil when none starves.
+--- The class that starves and is told first, of rows that a judge has seen; nil when none starves. It evicts most, but
+-- for one that was told before and still evicts more than half as much.
 function M.worst(rows)
-    local worst
     for _, row in ipairs(rows) do
-        if row.starves and (not worst or row.mean_evicted_per_s > worst.mean_evicted_per_s) then
-            worst = row
+        if row.is_worst then
+            return row
         end
     end
-    return worst
+end
+
+--- Whether what the first row is about is told before the second: the worst first, then by evictions.
+function M.goes_before(a, b)
+    if a.is_worst ~= b.is_worst then
+        return a.is_worst == true
+    end
+    local x, y = a.mean_evicted_per_s or 0, b.mean_evicted_per_s or 0
+    return x > y or x == y and a.id < b.id
 end
 
 return M

@@ -7,16 +7,13 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- The ids of the classes with a flag (of slate.judge.view), of those that evict most first.
+-- The ids of the classes with a flag (of slate.judge.view), in the order in which they are told everywhere.
 local function classes_with(about, flag)
     local rows, ids = {}, {}
     for _, row in ipairs(about.rows) do
         rows[#rows + 1] = (" " .. table.concat(row.flags, " ") .. " "):find(" " .. flag .. " ", 1, true) and row or nil
     end
-    table.sort(rows, function(a, b)
-        local x, y = a.mean_evicted_per_s or 0, b.mean_evicted_per_s or 0
-        return x > y or x == y and a.id < b.id
-    end)
+    table.sort(rows, starving.goes_before)
     for i, row in ipairs(rows) do
         ids[i] = row.id
     end
@@ -25,8 +22,8 @@ end
 
 --- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general,
 -- settings, per_s }, whether a low value is the bad one, its unit in performance data, the ids of the classes that it
--- is about, and the thresholds when none are given, which hold unless is_expected(the same) says that such a value is
--- meant to be.
+-- is about, why it is so, and the thresholds when none are given, which hold unless is_expected(the same) says that
+-- such a value is meant to be.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
@@ -61,7 +58,7 @@ M.FIGURES = {
         get = function(a) return a.overview.evictions_per_s and #classes_with(a, "starving") end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
-    end },
+    end, why = function(a) return moves.failed(a.automove) end },
     { name = "uptime", what = "seconds since the server's start", is_low_bad = true, unit = "s",
         get = function(a) return a.general.uptime end },
 }
@@ -98,8 +95,8 @@ end
 
 --- The figures of one member (slate.fleet.members) against thresholds by name.
 -- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
--- crit, unit, classes (ids, of some figures), state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a
--- figure that was asked for.
+-- crit, unit, classes (ids, of some), why (words, of some), state = "ok" | "warning" | "critical" | "unknown" },
+-- unknown only for a figure that was asked for.
 function M.judge(member, given)
     local about = {
         now = member.now, automove = member.automove, over = held.over(member.now, member.before),
@@ -119,6 +116,7 @@ function M.judge(member, given)
         list[i] = {
             name = figure.name, what = figure.what, value = value, warn = warn, crit = crit, unit = figure.unit or "",
             classes = figure.classes and value and figure.classes(about) or nil,
+            why = figure.why and value and figure.why(about) or nil,
             state = value == nil and (asked and "unknown" or "ok") or crosses(figure, value, crit) and "critical"
                 or crosses(figure, value, warn) and "warning" or "ok",
         }

@@ -164,7 +164,8 @@ function M.note(row)
     return table.concat(words, ", ")
 end
 
-local function remedy(row, rows)
+--- What helps a class that starves or is out of memory, with the command to type.
+function M.remedy(row, rows)
     local giver, free, kept_s, pages = starving.giver_for(row, rows)
     if not giver then
         return "no other class has a page to spare"
@@ -174,14 +175,16 @@ local function remedy(row, rows)
         giver.id, free > 0 and units.plural(free, "free page") .. ", " or "", units.age(kept_s))
 end
 
---- What to do about it, as sentences with the command to type. Empty when nothing stands out.
+--- What to do about it, as sentences with the command to type, in the order in which classes that starve are told
+-- everywhere. Empty when nothing stands out.
 function M.advice(rows)
-    local sentences = {}
-    for _, row in ipairs(rows) do
+    local sentences, sorted = {}, table.move(rows, 1, #rows, 1, {})
+    table.sort(sorted, starving.goes_before)
+    for _, row in ipairs(sorted) do
         local flags = table.concat(row.flags, " ")
         if flags:find("starving") or flags:find("out_of_memory") then
             sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id,
-                flags:find("out_of_memory") and "is out of memory" or "starves", remedy(row, rows))
+                flags:find("out_of_memory") and "is out of memory" or "starves", M.remedy(row, rows))
         end
     end
     return sentences

@@ -3,6 +3,7 @@
 --- the figures that it shows. And why a stream of a server is better not watched. Pure.
 local answers = require "slate.facts.answers"
 local faults = require "slate.facts.faults"
+local moves = require "slate.facts.moves"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -129,8 +130,9 @@ local function of_slated(add, one, asked)
     else
         add(("%s. It says: %s."):format(mode, said))
     end
-    if totals.failed and totals.failed ~= "none" then
-        add("FAILED and turned off: " .. totals.failed, "bad")
+    local failure = moves.failure(totals, totals.mode)
+    if failure then
+        add(failure, "bad")
         add("mend it, try it with slatectl policy test, and set the mode again: t")
     end
     if totals.state and totals.state ~= "none" then

@@ -86,6 +86,9 @@ static void test_any_word_of_a_name_or_its_help_finds_it(const struct frame *fra
     count = choices_of(frame, "set class");
     ok(!offers(count, "class "), "behind a word stand its arguments only");
     is_first(frame, "12", "class 12");
+    is_first(frame, "other memory", "curves");
+    is_first(frame, "round trips", "latency");
+    ok(offers(choices_of(frame, "memory"), "overview"), "what is in a view finds it");
     reset_ui(0);
     palette_open(&ui);
     struct intent intent = type(frame, "eviction pol\n");

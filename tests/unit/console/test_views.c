@@ -134,9 +134,11 @@ static void test_a_policy_that_failed_is_shown(void) {
        "in the overview, with the key");
     ((struct snapshot *)model_now(model))->is_slated = true;
     brain_look((struct brain *)brain_of(model), model_now(model));
+    reset_ui(1);
     ui.why.is_open = true;
     draw(&frame, 80, 24, false);
-    ok(shows("FAILED and turned off: lua:mine: line 3: nil"), "and in the reasons");
+    ok(shows("automove failed: lua:mine: line 3: nil; now it is off") && !shows("off: press x"),
+       "and in the reasons");
     model_destroy(&model);
 }
 
