@@ -8,7 +8,9 @@
 
 const struct evict_policy *const evict_policies[] = {
     &evict_slru,   &evict_lru,   &evict_bag,    &evict_fifo,    &evict_clock, &evict_clock2,
-    &evict_clock3, &evict_sieve, &evict_s3fifo, &evict_tinylfu, &evict_none,  NULL,
+    &evict_clock3, &evict_sieve, &evict_s3fifo, &evict_tinylfu, &evict_none,
+    /* by number in images of other builds (evict_put): new ones come last */
+    &evict_s3skip, &evict_s3wide, NULL,
 };
 
 const struct evict_policy *evict_find(const char *name) {
@@ -18,6 +20,10 @@ const struct evict_policy *evict_find(const char *name) {
         }
     }
     return NULL;
+}
+
+bool evict_alike(const struct evict_policy *a, const struct evict_policy *b) {
+    return a == b || (a->insert == b->insert && a->victim == b->victim);
 }
 
 void evict_init(struct evict_queue *q, const struct evict_policy *policy,
@@ -64,7 +70,7 @@ void evict_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t
 
 void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_policy *from,
                  uint32_t now_s) {
-    if (q->policy != from) {
+    if (!evict_alike(q->policy, from)) {
         q->policy->insert(q, n, false, now_s);
         return;
     }
@@ -85,7 +91,7 @@ void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_polic
 void evict_restore(struct evict_queue *q, struct node *n, const struct evict_policy *from,
                    uint32_t now_s) {
     unsigned where = node_where(n);
-    if (q->policy != from) {
+    if (from == NULL || !evict_alike(q->policy, from)) {
         q->policy->insert(q, n, false, now_s);
         return;
     }
@@ -125,8 +131,10 @@ void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
     if (q->policy != to) {
         uint32_t tail = q->tail.want;
         evict_watch_tail(q, 0);
-        evict_memory_free(&q->memory);
-        q->hand = 0;
+        if (!evict_alike(q->policy, to)) {
+            evict_memory_free(&q->memory);
+            q->hand = 0;
+        }
         q->policy = to;
         evict_watch_tail(q, tail);
     }

@@ -12,9 +12,12 @@
 #include "evict/tail.h"
 
 extern const struct evict_policy evict_lru, evict_slru, evict_bag, evict_fifo, evict_clock,
-    evict_clock2, evict_clock3, evict_sieve, evict_s3fifo, evict_tinylfu, evict_none;
+    evict_clock2, evict_clock3, evict_sieve, evict_s3fifo, evict_s3skip, evict_s3wide,
+    evict_tinylfu, evict_none;
 extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
+/* Whether they are of one structure: each goes on with the lists, ghosts and hand of the other. */
+bool evict_alike(const struct evict_policy *, const struct evict_policy *);
 
 struct image;
 /* A queue as a part of an image for the next process (base/image.h), whose nodes lie where this
@@ -48,17 +51,17 @@ static inline struct node *evict_victim(struct evict_queue *q, uint32_t now_s) {
 
 /* Takes in a node that came from another queue, with its history: to the list it was in there, at
  * the end that its last use is nearer to. It must have left the other queue, whose policy was
- * `from`; of another policy it counts as inserted now. */
+ * `from`; of another structure it counts as inserted now. */
 void evict_adopt(struct evict_queue *, struct node *, const struct evict_policy *from,
                  uint32_t now_s);
 /* Takes in a node that a queue had before its process ended, under a policy `from`, or NULL: to the
- * newest end of the list it was in there; of another policy it counts as inserted now. To be called
- * with the oldest first. */
+ * newest end of the list it was in there; of another structure it counts as inserted now. To be
+ * called with the oldest first. */
 void evict_restore(struct evict_queue *, struct node *, const struct evict_policy *from,
                    uint32_t now_s);
 /* Changes the policy. No node moves now: what lies in lists that the new policy does not use is
  * taken from there, by age, before its own. So the order survives as far as the new policy can
- * express it. O(1). */
+ * express it; one that is alike keeps the ghosts, too. O(1). */
 void evict_switch(struct evict_queue *, const struct evict_policy *);
 /* The node that would go first by plain age; NULL: the queue is empty. Does not reorder. */
 struct node *evict_oldest(const struct evict_queue *);

@@ -141,8 +141,7 @@ static void put_late(struct evict_memory *m) {
     }
 }
 
-void evict_ghosts_add(struct evict_queue *q, const struct node *n) {
-    uint32_t share_pct = evict_knob(&q->tuning->ghost_pct);
+void evict_ghosts_add(struct evict_queue *q, const struct node *n, uint32_t share_pct) {
     struct evict_memory *m = memory_for(q, share_pct / GHOSTS_A_WORD);
     if (m == NULL) {
         return;

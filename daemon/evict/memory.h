@@ -11,11 +11,11 @@
 #include "evict/queue.h"
 
 /* Ghosts: 16-bit fingerprints in buckets of four, each with the age at which it came; as many as
- * the tuning's ghost_pct of the queue's nodes, the oldest forgotten first. One in some 500 of those
+ * `share_pct` hundredths of the queue's nodes, the oldest forgotten first. One in some 500 of those
  * never seen is taken for a ghost. With 90 %, 2.4 bytes a node, 3.6 at most; 4 with 100 %. Where
  * the share grows beyond the room they have, they begin anew. */
 enum { EVICT_GHOST_BYTES_PER_NODE = 4 };
-void evict_ghosts_add(struct evict_queue *, const struct node *);
+void evict_ghosts_add(struct evict_queue *, const struct node *, uint32_t share_pct);
 /* whether it was there; it is not any more */
 bool evict_ghosts_take(struct evict_queue *, const struct node *);
 

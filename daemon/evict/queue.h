@@ -67,6 +67,8 @@ struct evict_queue {
     struct evict_memory *memory;
 };
 
+/* A policy is a structure, which is its functions, and the numbers that it goes by. Some policies
+ * are records of numbers of one structure (evict_alike). */
 struct evict_policy {
     const char *name;
     const char *source;   /* where it comes from, for `stats policies` */
@@ -75,6 +77,9 @@ struct evict_policy {
     const char *cost;     /* of a hit, an insert and a victim, in words */
     unsigned    hit_max;  /* hits are counted up to this */
     unsigned    bytes_per_item; /* beyond the node, at most */
+    /* of s3fifo's structure: the numbers that it goes by, whatever the tuning says; NULL: the
+     * tuning's */
+    const struct evict_s3fifo_knobs *record;
     void (*insert)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
     void (*remove)(struct evict_queue *, struct node *);
     /* may reorder, does not remove; NULL: nothing ever goes */

@@ -60,7 +60,7 @@ static void play_one(struct bench *b, uint64_t n) {
     char text[32];
     struct key key = key_make(text, (size_t)snprintf(text, sizeof text, "key:%016" PRIx64, n));
     for (unsigned i = 0; i <= b->fixed; i++) {
-        side_play(&b->sides[i], &key, b->value, b->value_bytes);
+        side_play(&b->sides[i], &key, b->value, b->value_bytes, 0);
     }
     if (b->requests++ % TURN_REQUESTS == 0) {
         for (unsigned i = 0; i <= b->fixed; i++) {

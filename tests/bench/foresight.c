@@ -3,9 +3,10 @@
  * How near the predicted hit ratios come to real ones: a cache with its samples, and beside it real caches of 1/2, 2 and 4 times the
  * memory, all played the same trace.
  *
- *     build/bench/foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE
+ *     build/bench/foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE [TTLS]
  *
- * VALUES is as for `slated --simulate --value-bytes`. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
+ * VALUES is as for `slated --simulate --value-bytes`, and so is TTLS, in seconds of which each has 10,000 requests: a key is
+ * always stored with the same time to live. Without it nothing expires. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
  * window of the samples ends, once the cache has evicted, what it predicts is held against what the real caches had, their
  * windows weighted as the samples' are. Prints, as JSON, the mean over windows of
  * both ratios, of the absolute error and of the band at each size, and how many of the windows in which a forecast was told had the real
@@ -42,6 +43,7 @@ struct bench {
     struct sample samples[SAMPLES_MAX];
     unsigned      sample_count;
     struct error  errors[SHADOW_SIZES];
+    const struct simulate_sizes *ttls; /* NULL: nothing expires */
     char         *zeroes;
     int64_t       shown_s;
 };
@@ -107,6 +109,15 @@ static void tick(struct bench *b, uint64_t requests) {
     }
 }
 
+static uint32_t expires_s(const struct bench *b, uint64_t hash) {
+    enum { OTHER_THAN_SIZES = 0x5bd1e995 };
+    if (b->ttls == NULL) {
+        return 0;
+    }
+    uint32_t ttl_s = simulate_sizes_of(b->ttls, hash ^ OTHER_THAN_SIZES, -1);
+    return clock_now_s() + (ttl_s > 0 ? ttl_s : 1);
+}
+
 static uint64_t replay(struct bench *b, const char *path, const struct simulate_sizes *sizes) {
     char why[TRACE_WHY_BYTES], text[SAMPLES_MAX][SALT_BYTES + KEY_BYTES_MAX];
     struct trace *t = trace_open(path, why);
@@ -118,16 +129,17 @@ static uint64_t replay(struct bench *b, const char *path, const struct simulate_
     }
     for (; trace_next(t, &q) == TRACE_REQUEST; requests++) {
         uint8_t bytes = q.key_bytes < KEY_BYTES_MAX - SALT_BYTES ? q.key_bytes : KEY_BYTES_MAX - SALT_BYTES;
-        uint32_t value_bytes = simulate_sizes_of(sizes, key_make(q.key, bytes).hash, q.has_size ? (int64_t)q.value_bytes : -1);
+        uint64_t hash = key_make(q.key, bytes).hash;
+        uint32_t value_bytes = simulate_sizes_of(sizes, hash, q.has_size ? (int64_t)q.value_bytes : -1), dies_s = expires_s(b, hash);
         struct key key[SAMPLES_MAX];
         for (unsigned i = 0; i < b->sample_count; i++) {
             memcpy(text[i], (const char[SALT_BYTES]){(char)('a' + i), ':'}, SALT_BYTES);
             memcpy(text[i] + SALT_BYTES, q.key, bytes);
             key[i] = key_make(text[i], bytes + SALT_BYTES);
-            side_play(&b->samples[i].side, &key[i], b->zeroes, value_bytes);
+            side_play(&b->samples[i].side, &key[i], b->zeroes, value_bytes, dies_s);
         }
         for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-            side_play(&b->sizes[i], &key[0], b->zeroes, value_bytes);
+            side_play(&b->sizes[i], &key[0], b->zeroes, value_bytes, dies_s);
         }
         if (requests % TURN_REQUESTS == 0) {
             tick(b, requests);
@@ -157,14 +169,17 @@ static void report(const struct bench *b) {
 
 int main(int argc, char **argv) {
     static struct bench b;
-    struct simulate_sizes sizes;
-    if (argc != 8 || !simulate_sizes_parse(argv[3], &sizes) || evict_find(argv[5]) == NULL) {
-        fprintf(stderr, "usage: foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE\n");
+    struct simulate_sizes sizes, ttls;
+    if ((argc != 8 && argc != 9) || !simulate_sizes_parse(argv[3], &sizes) || evict_find(argv[5]) == NULL ||
+        (argc == 9 && !simulate_sizes_parse(argv[8], &ttls))) {
+        fprintf(stderr, "usage: foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE [TTLS]\n");
         return 64;
     }
     double mebibytes = atof(argv[2]);
     sizes.scale = atof(argv[4]);
-    sizes.seed = 1;
+    sizes.seed = ttls.seed = 1;
+    ttls.scale = 1;
+    b.ttls = argc == 9 ? &ttls : NULL;
     b.sample_count = (unsigned)atoi(argv[6]) < SAMPLES_MAX ? (unsigned)atoi(argv[6]) : SAMPLES_MAX;
     clock_start();
     clock_pause();

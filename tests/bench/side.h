@@ -56,13 +56,13 @@ static inline void side_end(struct side *s) {
     cache_destroy(&s->cache);
 }
 
-/* A get and, on a miss, a set. Returns whether it hit. */
-static inline bool side_play(struct side *s, const struct key *key, const char *value, uint32_t value_bytes) {
+/* A get and, on a miss, a set of what expires then (0: never). Returns whether it hit. */
+static inline bool side_play(struct side *s, const struct key *key, const char *value, uint32_t value_bytes, uint32_t expires_s) {
     struct cache_view view;
     cache_turn_begin(s->ct);
     bool hit = cache_fetch(s->ct, key, &(struct cache_fetch){.want_value = false}, NULL, &view) == CACHE_OK;
     if (!hit) {
-        cache_store(s->ct, key, &(struct cache_store){.mode = CACHE_SET, .value = value, .value_bytes = value_bytes}, NULL);
+        cache_store(s->ct, key, &(struct cache_store){.mode = CACHE_SET, .value = value, .value_bytes = value_bytes, .exptime_s = expires_s}, NULL);
     }
     cache_turn_end(s->ct);
     s->reads++;

@@ -7,7 +7,8 @@ local wire = require "support.wire"
 local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
 
 local NAMES <const> = {
-    "slru", "lru", "bag", "fifo", "clock", "clock2", "clock3", "sieve", "s3fifo", "tinylfu", "none",
+    "slru", "lru", "bag", "fifo", "clock", "clock2", "clock3", "sieve", "s3fifo", "s3skip", "s3wide", "tinylfu",
+    "none",
 }
 local VALUE <const> = ("v"):rep(900)
 

@@ -31,6 +31,11 @@ enum { HOT_SHOWN = 20 };
     X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
       "why auto changed the policy last")
 
+/* Of each policy of s3fifo's structure, as NAME:record. */
+#define RECORD_FIELD(X) \
+    X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u", \
+      record, "what a policy of s3fifo's structure goes by: s3fifo its settings, others their own")
+
 /* Rows of each policy, as NAME:field, and for classes that were read often enough as
  * class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \
@@ -72,13 +77,28 @@ enum { HOT_SHOWN = 20 };
 #define POLICY_PUT(field, kind, unit, format, value, help) \
     text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);
 
+#define RECORD_PUT(field, kind, unit, format, value, help)                                   \
+    text_out_printf(out, "STAT %s:" #field " " format "\r\n", p->name, k.small_pct, k.ghost_pct, \
+                    k.promote_hits, k.skip_pct);
+
 const struct counter_info stats_whatif_info[] = {
-    WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO){NULL, NULL, NULL, NULL}};
+    WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO)
+    RECORD_FIELD(POLICY_INFO){NULL, NULL, NULL, NULL}};
 const struct counter_info stats_curve_info[] = {
     CURVE_STATS(STATS_INFO) SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) {
     POLICY_FIELDS(POLICY_PUT)
+}
+
+static void put_record(struct text_out *out, const struct cache *cache,
+                       const struct evict_policy *p) {
+    struct evict_s3fifo_knobs k;
+    if (evict_alike(p, &evict_s3fifo)) {
+        cache_s3fifo(cache, &k);
+        k = p->record != NULL ? *p->record : k;
+        RECORD_FIELD(RECORD_PUT)
+    }
 }
 
 static bool write_policies(struct command_context *ctx, uint32_t *next, void *state) {
@@ -93,6 +113,9 @@ static bool write_policies(struct command_context *ctx, uint32_t *next, void *st
         }
         for (unsigned i = 0; i < n; i++) {
             put_policy(ctx->out, prefix, &policies[i]);
+            if (id == SLAB_CLASS_NONE) {
+                put_record(ctx->out, ctx->server->cache, policies[i].policy);
+            }
         }
         if (command_piece_full(ctx)) {
             return true;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Of ten policies, looked at window after window and each since it was last behind, one is two
+/* Of a dozen policies, looked at window after window and each since it was last behind, one is two
  * deviations ahead by chance every few windows. Of 48 traces and sizes auto came to leave the best
  * policy for a worse one on twelve with three deviations, by up to 6.8 % more misses; on three with
  * three and a half, by up to 2.5 %; on none with four, which follow later. */
@@ -15,39 +15,62 @@ const struct evict_policy *auto_policy(const char *name, const struct evict_poli
 }
 
 static double fewer_misses(const struct shadow_tally *t) { return t->better - t->worse; }
+static double fewer_pct(const struct shadow_tally *t) {
+    return t->own_misses > 0 ? 100 * fewer_misses(t) / t->own_misses : 0;
+}
 
-/* The policy with the fewest misses of those that can be chosen; NULL: none misses less than
- * today's. */
-static const struct evict_policy *best_policy(const struct shadow *s, struct shadow_tally *best) {
-    const struct evict_policy *policy = NULL;
-    *best = (struct shadow_tally){0};
+struct choice {
+    const struct evict_policy *policy; /* NULL: none misses less than today's */
+    struct shadow_tally tally;
+    double margin_pct; /* by which it has to miss less */
+    bool   sure;
+};
+
+static struct choice choice_of(const struct shadow *s, unsigned policy) {
+    struct choice c = {.policy = evict_policies[policy], .tally = shadow_rising(s, policy)};
+    const struct shadow_tally *t = &c.tally;
+    c.margin_pct = evict_alike(c.policy, shadow_running(s)) ? AUTO_ALIKE_PCT : AUTO_MARGIN_PCT;
+    c.sure = t->reads >= AUTO_READS_MIN && fewer_pct(t) >= c.margin_pct &&
+             fewer_misses(t) > AUTO_DEVIATIONS * t->deviation;
+    return c;
+}
+
+/* What is sure before what is not, and then the policy with the fewest misses. */
+static bool is_better(const struct choice *c, const struct choice *best) {
+    return c->sure != best->sure ? c->sure : fewer_misses(&c->tally) > fewer_misses(&best->tally);
+}
+
+static struct choice best_choice(const struct shadow *s) {
+    struct choice best = {.policy = NULL};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
-        struct shadow_tally t = shadow_rising(s, i);
-        if (evict_policies[i]->victim != NULL && fewer_misses(&t) > fewer_misses(best)) {
-            policy = evict_policies[i];
-            *best = t;
+        struct choice c = choice_of(s, i);
+        if (c.policy->victim != NULL && is_better(&c, &best)) {
+            best = c;
         }
     }
-    return policy;
+    return best;
 }
 
 const struct evict_policy *auto_choose(const struct shadow *s, uint64_t since,
                                        char why[AUTO_WHY_BYTES]) {
-    struct shadow_tally t;
     const char *now = shadow_running(s)->name;
-    const struct evict_policy *best = best_policy(s, &t);
-    if (best == NULL) {
+    struct choice best = best_choice(s);
+    if (best.policy == NULL) {
         snprintf(why, AUTO_WHY_BYTES, "no policy would miss less than %s", now);
         return NULL;
     }
-    double fewer = fewer_misses(&t), doubt = AUTO_DEVIATIONS * t.deviation;
-    double share_pct = t.own_misses > 0 ? 100 * fewer / t.own_misses : 0,
-           doubt_pct = t.own_misses > 0 ? 100 * doubt / t.own_misses : 0;
-    bool sure = t.reads >= AUTO_READS_MIN && share_pct >= AUTO_MARGIN_PCT && fewer > doubt;
-    const char *but = since < AUTO_HOLD_WINDOWS ? ", but the last change is too short ago"
-                      : sure                    ? ""
-                                                : ", which is not sure enough";
+    double own = best.tally.own_misses,
+           doubt_pct = own > 0 ? 100 * AUTO_DEVIATIONS * best.tally.deviation / own : 0;
+    char but[64] = "";
+    if (since < AUTO_HOLD_WINDOWS) {
+        snprintf(but, sizeof but, ", but the last change is too short ago");
+    } else if (!best.sure && fewer_pct(&best.tally) < best.margin_pct) {
+        snprintf(but, sizeof but, ", which is less than the %g %% that a change asks for",
+                 best.margin_pct);
+    } else if (!best.sure) {
+        snprintf(but, sizeof but, ", which is not sure enough");
+    }
     snprintf(why, AUTO_WHY_BYTES, "%s would miss %.1f %% less than %s, give or take %.1f%s",
-             best->name, share_pct, now, doubt_pct, but);
-    return sure && since >= AUTO_HOLD_WINDOWS ? best : NULL;
+             best.policy->name, fewer_pct(&best.tally), now, doubt_pct, but);
+    return best.sure && since >= AUTO_HOLD_WINDOWS ? best.policy : NULL;
 }

@@ -40,6 +40,13 @@ local function out_text(context, totals, policies, classes)
         return
     end
     context:out("\n", context:table(COLUMNS, as_rows(policies, totals.policy)))
+    local records = {}
+    for _, one in ipairs(policies) do
+        records[#records + 1] = one.record and { one.policy, (one.record:gsub(",", ", ")) }
+    end
+    if #records > 0 then
+        context:out("\nwhat these go by\n", context:pairs(records))
+    end
     local ids = {}
     for id in pairs(classes) do
         ids[#ids + 1] = id

@@ -64,7 +64,8 @@ local function whole(list)
     return kept
 end
 
---- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads };
+--- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads, record
+-- (what one of s3fifo's structure goes by, as text) };
 -- then the same by class: { [id] = { … } }.
 function M.parse_whatif(lines)
     local totals, policies, classes, at = {}, {}, {}, {}
@@ -86,7 +87,7 @@ function M.parse_whatif(lines)
                 at[key] = { policy = policy }
                 list[#list + 1] = at[key]
             end
-            at[key][field] = number_of(field, (text:gsub("^%+", "")))
+            at[key][field] = field == "record" and text or number_of(field, (text:gsub("^%+", "")))
         elseif name then
             totals[name] = WORDS[name] and text or number_of(name, text)
         end

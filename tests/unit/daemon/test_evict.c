@@ -440,6 +440,70 @@ static void test_ghosts_have_their_share(void) {
     ok(more > few + 80 && all >= 280, "of 30 %% %u, of 90 %% %u of 300", more, all);
 }
 
+/* --- records of one structure --- */
+
+static void test_a_record_goes_by_its_own_numbers(void) {
+    struct evict_queue q;
+    tuning.promote_hits = 3;
+    fresh(&q, &evict_s3wide);
+    for (unsigned n = 1; n <= 100; n++) {
+        insert(&q, n, 1);
+    }
+    hit(&q, 1, 1);
+    is(evict_one(&q, 1), 2, "s3wide: one hit keeps an item, though s3fifo is told to want three");
+    evict_fini(&q);
+    fresh(&q, &evict_s3fifo);
+    for (unsigned n = 1; n <= 100; n++) {
+        insert(&q, n, 1);
+    }
+    hit(&q, 1, 1);
+    is(evict_one(&q, 1), 1, "which does");
+    evict_fini(&q);
+    tuning.promote_hits = 2;
+    fresh(&q, &evict_s3skip);
+    for (unsigned n = 1; n <= 100; n++) {
+        insert(&q, n, 100);
+    }
+    hit(&q, 1, 100), hit(&q, 1, 110);
+    hit(&q, 2, 190);
+    is(evict_one(&q, 200), 1, "s3skip: hits right after the store keep no item");
+    is(evict_one(&q, 200), 3, "a later one does");
+    evict_fini(&q);
+}
+
+/* Whether a key that left before the queue changed to another policy and back is still known. */
+static bool known_after(const struct evict_policy *other) {
+    struct evict_queue q;
+    fresh(&q, &evict_s3fifo);
+    for (unsigned n = 1; n <= 100; n++) {
+        insert(&q, n, 1);
+    }
+    unsigned gone = evict_one(&q, 1);
+    evict_switch(&q, other);
+    evict_switch(&q, &evict_s3fifo);
+    insert(&q, gone, 2);
+    bool known = evict_list_of(&nodes[gone]) == EVICT_MAIN;
+    evict_fini(&q);
+    return known;
+}
+
+static void test_records_of_one_structure_share_what_they_know(void) {
+    ok(evict_alike(&evict_s3fifo, &evict_s3skip) && evict_alike(&evict_clock, &evict_clock3), "records of one structure are alike");
+    ok(!evict_alike(&evict_s3fifo, &evict_clock) && !evict_alike(&evict_fifo, &evict_clock), "others are not");
+    ok(known_after(&evict_s3skip), "a change to one that is alike forgets no ghost");
+    ok(!known_after(&evict_sieve), "a change to another does");
+    struct evict_queue from, to;
+    fresh(&from, &evict_s3fifo);
+    evict_init(&to, &evict_s3wide, &tuning, &space);
+    insert(&from, 1, 1);
+    evict_list_move(&from, &nodes[1], EVICT_MAIN);
+    evict_remove(&from, &nodes[1]);
+    evict_adopt(&to, &nodes[1], from.policy, 2);
+    is(evict_list_of(&nodes[1]), EVICT_MAIN, "a node keeps its list in a queue whose policy is alike");
+    evict_fini(&from);
+    evict_fini(&to);
+}
+
 static void test_other_knobs_lose_no_node(uint64_t x) {
     static bool held[NODES + 1];
     struct evict_queue q;
@@ -493,6 +557,8 @@ int main(void) {
     test_so_many_hits_keep_an_item();
     test_hits_right_after_the_store_may_not_count();
     test_ghosts_have_their_share();
+    test_a_record_goes_by_its_own_numbers();
+    test_records_of_one_structure_share_what_they_know();
     test_other_knobs_lose_no_node(seed);
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         if (evict_policies[i]->victim == NULL) {

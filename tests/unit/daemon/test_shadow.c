@@ -6,7 +6,7 @@
 #include "base/key.h"
 #include "sample/shadow.h"
 
-enum { KEYS = 60000, REQUESTS = 600000, CACHE_KEYS = 12000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 11 };
+enum { KEYS = 60000, REQUESTS = 600000, CACHE_KEYS = 12000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 13 };
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 /* Which keys are in the sample: another salt, another sample of the same requests. */

@@ -454,6 +454,29 @@ static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     end(&s);
 }
 
+/* Each second so many keys that come four times at once and never again, and as many reads of keys that come again after a while: who
+ * takes hits right after the store for interest keeps the former. */
+static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed) {
+    enum { A_SECOND = 140, READS = 4, SECONDS = 400 };
+    struct setup s = fresh(&evict_s3fifo, 1, true);
+    struct whatif_facts f;
+    uint64_t x = seed, requests = 0;
+    for (uint64_t i = 0; i < (uint64_t)A_SECOND * SECONDS; i++) {
+        clock_shift(i % A_SECOND == 0);
+        for (unsigned j = 0; j <= READS; j++) {
+            ask(&s, j < READS ? ((uint64_t)1 << 40) + i : fixture_random(&x) % (s.items * 85 / 100));
+            if (++requests % 64 == 0) {
+                whatif_tend_at(s.whatif, now_us += 64 * REQUEST_US);
+            }
+        }
+    }
+    clock_shift(-SECONDS);
+    whatif_facts(s.whatif, &f);
+    is_str(cache_policy(s.cache)->name, "s3skip", "where keys come four times at once auto goes to the record that skips those hits: %s", f.changed);
+    ok(strncmp(f.changed, "s3skip would miss ", 18) == 0, "and says why");
+    end(&s);
+}
+
 int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     clock_start();
@@ -468,5 +491,6 @@ int main(void) {
     test_memory_is_what_is_told_and_bounded((size_t)8 * MIB, MANY_THREADS);
     test_a_small_cache_has_a_sample_too();
     test_auto_follows_a_workload_that_flips(seed);
+    test_auto_takes_a_record_of_the_structure_it_has(seed);
     return tap_done();
 }
