@@ -22,7 +22,7 @@ static void set_tails_state(const struct cache *c, struct item *it, enum chunk_s
     }
 }
 
-/* Writes n bytes at an offset of a draft's value; `place` as of cache_value_iov. */
+/* Writes n bytes at an offset of a draft's value. `place` is as in cache_value_iov. */
 static void draft_write(struct cache_thread *ct, struct item *it, size_t at,
                         struct cache_place *place, const char *from, size_t n) {
     struct iovec iov[8];
@@ -38,8 +38,8 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at,
     }
 }
 
-/* Copies the whole value of one item into another's at an offset. Values of any size; `from` is
- * borrowed or a draft, so that nobody writes there. */
+/* Copies the whole value of `from`, of any size, into another item's value at an offset. `from` is
+ * borrowed or a draft, so nobody writes to it. */
 static void draft_copy(struct cache_thread *ct, struct item *to, size_t at,
                        const struct item *from) {
     struct iovec iov[8];
@@ -55,8 +55,9 @@ static void draft_copy(struct cache_thread *ct, struct item *to, size_t at,
     ct->copied_bytes += bytes;
 }
 
-/* Joins a draft and the item it is appended or prepended to into a new draft; the old item is held
- * by a count or, when small, by its bytes. NULL: no memory or too large (*status says which). */
+/* Joins a draft with the item that it is appended or prepended to, into a new draft. A count keeps
+ * the old item if it is large; if it is small its bytes are copied. NULL: *status says whether
+ * memory was wanting or the result is too large. */
 static struct item *join(struct cache_thread *ct, const struct key *key,
                          const struct cache_store *s, struct item *added, const struct item *old,
                          const char *old_bytes, const struct cache_view *was,
@@ -84,100 +85,123 @@ static struct item *join(struct cache_thread *ct, const struct key *key,
     return whole;
 }
 
-/* One try at publishing. Returns false when the old item changed while the two were joined: try
- * again. */
-static bool try_publish(struct cache_thread *ct, const struct key *key, struct item *draft,
-                        const struct cache_store *s, const struct index_look *unchanged,
-                        struct cache_view *view, enum cache_status *status, unsigned *class_id) {
-    struct cache *c = ct->cache;
-    struct partition *p = partition_of(c, key->hash);
-    bool joins = false;
-    struct item *whole = draft, *borrowed = NULL;
+/* A draft on its way to be published. */
+struct publishing {
+    struct cache_thread      *ct;
+    struct partition         *p;
+    const struct key         *key;
+    const struct cache_store *store;
+    const struct index_look  *unchanged; /* as `look` of store_large */
+    struct cache_view        *view;
+    struct item              *draft;
+    struct item              *whole;    /* the draft, or a new one joined of it and the old item */
+    struct item              *borrowed; /* the old item while its value is copied, or NULL */
+    enum cache_status         status;
+    unsigned                  class_id; /* of what is stored, or of the item that refused it */
+};
+
+/* Finds the old item and asks whether the store's condition holds. */
+static struct item *find_old_locked(struct publishing *pub) {
+    struct cache_thread *ct = pub->ct;
+    struct item *old = find_live_locked(ct, pub->p, pub->key);
+    bool changed = pub->unchanged != NULL && !index_unchanged(pub->unchanged);
+    pub->status = changed ? CACHE_EXISTS : store_condition(pub->store, old);
+    pub->class_id = old != NULL ? cache_item_class(ct->cache, old) : SLAB_CLASS_NONE;
+    if (old != NULL && pub->status == CACHE_NOT_STORED && pub->store->mode == CACHE_ADD) {
+        mark_wanted_locked(ct, pub->p, old);
+    }
+    return old;
+}
+
+/* Joins the draft with the old item. The partition is not locked while the values are copied.
+ * False: the old item changed meanwhile. */
+static bool join_with_locked(struct publishing *pub, struct item *old) {
+    struct cache_thread *ct = pub->ct;
+    struct partition *p = pub->p;
     struct cache_view was = {0};
     struct index_look look = {0};
     char old_bytes[ITEM_COPY_MAX + 8];
-
-    lock_take(&p->lock);
-    struct item *old = find_live_locked(ct, p, key);
-    bool changed = unchanged != NULL && !index_unchanged(unchanged);
-    *status = changed ? CACHE_EXISTS : store_condition(s, old);
-    *class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
-    if (old != NULL && *status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
-        mark_wanted_locked(ct, p, old);
-    }
-    joins =
-        *status == CACHE_OK && old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
-    if (joins) {
-        cache_view_item(c, old, &was);
-        index_find(&p->index, key, &look);
-        if (item_large(old)) {
-            atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
-            borrowed = old;
-        } else {
-            value_copy_locked(c, old, old_bytes);
-        }
-        lock_release(&p->lock);
-        chunks_settle(ct);
-        whole = join(ct, key, s, draft, borrowed, old_bytes, &was, status);
-        if (whole == NULL) {
-            if (borrowed != NULL) {
-                cache_return(ct, borrowed);
-            }
-            item_release(ct, draft);
-            return true;
-        }
-        lock_take(&p->lock);
-        struct item *now = find_live_locked(ct, p, key);
-        bool same = now != NULL && (borrowed != NULL ? now == borrowed : index_unchanged(&look));
-        *status = same ? store_condition(s, now) : CACHE_OK;
-        if (same) { /* it may have been touched while its value was copied */
-            item_store32(&whole->exptime_s, item_exptime_s(now));
-        }
-        old = now;
-        if (!same) {
-            lock_release(&p->lock);
-            chunks_settle(ct);
-            item_release(ct, whole);
-            if (borrowed != NULL) {
-                cache_return(ct, borrowed);
-            }
-            return false;
-        }
-    }
-    if (*status == CACHE_OK) {
-        if (store_is_late(s, old)) {
-            item_store32(&whole->exptime_s, item_exptime_s(old));
-        }
-        item_set_flags(whole, item_flags(whole) | store_marks(s, old));
-        /* it is stored now, not when its first byte came */
-        node_set_time_s(&whole->node, cache_stamp_s(ct));
-        set_tails_state(c, whole, CHUNK_LINKED);
-        crash_point("pieces_linked");
-        if (link_locked(ct, p, key, whole, old, s->cas)) {
-            *class_id = cache_item_class(c, whole);
-            if (unchanged == NULL && sampled(ct, key->hash)) {
-                sample_note(ct, SAMPLE_STORE, key->hash, *class_id, item_value_bytes(whole),
-                            item_exptime_s(whole));
-            }
-            if (view != NULL) {
-                cache_view_item(c, whole, view);
-            }
-        } else {
-            *status = CACHE_NO_MEMORY;
-        }
+    cache_view_item(ct->cache, old, &was);
+    index_find(&p->index, pub->key, &look);
+    if (item_large(old)) {
+        atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
+        pub->borrowed = old;
+    } else {
+        value_copy_locked(ct->cache, old, old_bytes);
     }
     lock_release(&p->lock);
     chunks_settle(ct);
-    if (borrowed != NULL) { /* held until here, so that its chunk could become no other item's */
-        cache_return(ct, borrowed);
+    pub->whole = join(ct, pub->key, pub->store, pub->draft, pub->borrowed, old_bytes, &was,
+                      &pub->status);
+    lock_take(&p->lock);
+    if (pub->whole == NULL) {
+        return true; /* the status says why */
     }
-    if (*status != CACHE_OK || whole != draft) {
-        if (whole != draft && *status != CACHE_OK) {
-            item_release(ct, whole);
-        }
-        item_release(ct, draft);
+    struct item *now = find_live_locked(ct, p, pub->key);
+    if (now != old || (pub->borrowed == NULL && !index_unchanged(&look))) {
+        return false;
     }
+    pub->status = store_condition(pub->store, now);
+    /* the item may have been touched while its value was copied */
+    item_store32(&pub->whole->exptime_s, item_exptime_s(now));
     return true;
+}
+
+static void link_whole_locked(struct publishing *pub, struct item *old) {
+    struct cache_thread *ct = pub->ct;
+    struct cache *c = ct->cache;
+    struct item *whole = pub->whole;
+    if (store_is_late(pub->store, old)) {
+        item_store32(&whole->exptime_s, item_exptime_s(old));
+    }
+    item_set_flags(whole, item_flags(whole) | store_marks(pub->store, old));
+    /* the item's time is that of the publishing, not of its first byte */
+    node_set_time_s(&whole->node, cache_stamp_s(ct));
+    set_tails_state(c, whole, CHUNK_LINKED);
+    crash_point("pieces_linked");
+    if (!link_locked(ct, pub->p, pub->key, whole, old, pub->store->cas)) {
+        pub->status = CACHE_NO_MEMORY;
+        return;
+    }
+    pub->class_id = cache_item_class(c, whole);
+    if (pub->unchanged == NULL && sampled(ct, pub->key->hash)) {
+        sample_note(ct, SAMPLE_STORE, pub->key->hash, pub->class_id, item_value_bytes(whole),
+                    item_exptime_s(whole));
+    }
+    if (pub->view != NULL) {
+        cache_view_item(c, whole, pub->view);
+    }
+}
+
+/* Tries to publish once. False: the old item changed while the two were joined; try again. */
+static bool try_publish(struct publishing *pub) {
+    struct cache_thread *ct = pub->ct;
+    enum cache_mode mode = pub->store->mode;
+    bool unchanged = true;
+    pub->whole = pub->draft;
+    pub->borrowed = NULL;
+    lock_take(&pub->p->lock);
+    struct item *old = find_old_locked(pub);
+    if (pub->status == CACHE_OK && old != NULL &&
+        (mode == CACHE_APPEND || mode == CACHE_PREPEND)) {
+        unchanged = join_with_locked(pub, old);
+    }
+    if (unchanged && pub->status == CACHE_OK) {
+        link_whole_locked(pub, old);
+    }
+    lock_release(&pub->p->lock);
+    chunks_settle(ct);
+    if (pub->borrowed != NULL) { /* held until here, so that its chunk became no other item's */
+        cache_return(ct, pub->borrowed);
+    }
+    bool joined = pub->whole != pub->draft, stored = unchanged && pub->status == CACHE_OK;
+    if (joined && pub->whole != NULL && !stored) {
+        item_release(ct, pub->whole);
+    }
+    if (unchanged && (joined || !stored)) {
+        item_release(ct, pub->draft);
+    }
+    return unchanged;
 }
 
 enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key *key,
@@ -185,8 +209,8 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     if (!c->config.evict) {
-        /* its memory costs nobody an item; and when there is none, that is what memcached
-         * answers */
+        /* without evictions the value takes no other item's memory; memcached, too, answers only
+         * once memory is wanting */
         return CACHE_OK;
     }
     lock_take(&p->lock);
@@ -215,17 +239,22 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
 static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,
                                  const struct cache_store *s, const struct index_look *unchanged,
                                  struct cache_view *view) {
-    enum cache_status status = CACHE_OK;
-    unsigned class_id = SLAB_CLASS_NONE;
-    while (!try_publish(ct, key, taken, s, unchanged, view, &status, &class_id)) {
+    struct publishing pub = {.ct = ct,
+                             .p = partition_of(ct->cache, key->hash),
+                             .key = key,
+                             .store = s,
+                             .unchanged = unchanged,
+                             .view = view,
+                             .draft = taken};
+    while (!try_publish(&pub)) {
     }
-    if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {
-        return store_refused(ct, key, s, status);
+    if (pub.status == CACHE_NO_MEMORY || pub.status == CACHE_TOO_LARGE) {
+        return store_refused(ct, key, s, pub.status);
     }
     if (unchanged == NULL) {
-        store_counted(ct, key, s, status, class_id);
+        store_counted(ct, key, s, pub.status, pub.class_id);
     }
-    return status;
+    return pub.status;
 }
 
 enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *taken,

@@ -1,6 +1,6 @@
-/* A chunk for slabs and blocks by any means: of the class's free lists or the pool, by eviction,
- * and as the last resort by a page of another class. Memory is taken before a partition is locked
- * and given back after, so one lock is held at a time. */
+/* Obtains a chunk for the slab store and the block store by any means: from the class's free lists
+ * or the pool, by eviction and, as the last resort, by a page of another class. Memory is taken
+ * before a partition is locked and given back after, so a thread holds one lock at a time. */
 #include "cache/obtain.h"
 
 #include "cache/help.h"
@@ -10,10 +10,12 @@
 #include "cache/stock.h"
 #include "cache/victim.h"
 
-enum { EVICT_TRIES = 64 }; /* evicted items may still be on their way to slow clients */
+/* Tries that may fail one after the other: the memory of an evicted item is not free while it is
+ * still being sent, and other threads take what becomes free. */
+enum { EVICT_TRIES = 64 };
 
-/* Takes a chunk and, while the class lock is warm, fills the partition's stock, which is for small
- * values. */
+/* Takes a chunk of the class. While the class's lock is warm it also fills the partition's stock,
+ * unless the chunk is for a large value. */
 static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
                           bool large) {
     struct cache *c = ct->cache;
@@ -38,78 +40,109 @@ static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned
     return refs[0];
 }
 
-/* What a class frees in pages that are leaving it is not its own any more. */
+/* Whether all of the class's pages are on the move: a chunk that it frees there is not its own any
+ * more. */
 static bool all_draining(const struct cache *c, unsigned class_id) {
     return slab_pages_beyond(c->slab, class_id, 0) == 0;
 }
 
-/* The class to take a chunk of: while we rested outside the turn the geometry may have changed, and
- * the id be another's. */
+/* The class to take a chunk of. While the thread rested outside its turn the geometry may have
+ * changed, and the id may be another class's now. */
 static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t chunk_bytes) {
     bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE &&
                   slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
+/* What an attempt to free a chunk came to. */
+enum attempt {
+    ATTEMPT_FREED,   /* there may be a free chunk now, or `ref` is one */
+    ATTEMPT_LEAVING, /* the victim's page is on its way to another class */
+    ATTEMPT_RESTED,  /* nothing was free: the thread has rested */
+    ATTEMPT_VAIN,    /* there is no other way */
+};
+
+/* A chunk that a store looks for. */
+struct search {
+    struct cache_thread *ct;
+    unsigned             class_id;
+    bool                 large;
+    bool                 helped;     /* it has worked on pages that the mover wants */
+    uint64_t             give_up_us; /* as rest_for_memory has it */
+    uint32_t             ref;        /* a chunk that an eviction freed; 0: none */
+};
+
+/* Nothing of the class can be evicted: takes a page of another class or rests, so that drafts and
+ * pages on the move may become free. While slow readers hold much memory no page is taken. */
+static enum attempt page_or_rest(struct search *s) {
+    struct cache *c = s->ct->cache;
+    if (pinned_are_much(c)) {
+        return slab_grow_first(c->slab, s->class_id) ? ATTEMPT_FREED : ATTEMPT_VAIN;
+    }
+    note_hunger(c, s->class_id);
+    if (!c->config.steal_pages) {
+        return ATTEMPT_VAIN;
+    }
+    if (steal_page_for(s->ct, s->class_id)) {
+        return ATTEMPT_FREED;
+    }
+    return rest_for_memory(s->ct, &s->give_up_us) ? ATTEMPT_RESTED : ATTEMPT_VAIN;
+}
+
+static enum attempt free_a_chunk(struct search *s) {
+    struct cache *c = s->ct->cache;
+    if (!may_evict(c, s->class_id)) {
+        return slab_grow_first(c->slab, s->class_id) ? ATTEMPT_FREED : ATTEMPT_VAIN;
+    }
+    if (s->large && c->store->one_class && pinned_are_much(c)) {
+        return ATTEMPT_VAIN;
+    }
+    if (!s->helped && help_is_wanted(c, s->class_id)) {
+        s->helped = true;
+        help_with_pages(s->ct, s->class_id);
+        return ATTEMPT_FREED;
+    }
+    bool leaving;
+    if (all_draining(c, s->class_id) ||
+        !evict_somewhere(s->ct, s->class_id, &s->ref, &leaving)) {
+        return page_or_rest(s);
+    }
+    if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
+        note_hunger(c, s->class_id);
+    }
+    return leaving ? ATTEMPT_LEAVING : ATTEMPT_FREED;
+}
+
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
                       size_t total_bytes, bool large) {
-    struct cache *c = ct->cache;
+    const struct cache *c = ct->cache;
     (void)total_bytes;
-    uint64_t give_up_us = 0;
-    bool helped = false;
+    struct search s = {.ct = ct, .class_id = class_id, .large = large};
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
-    for (int tries = 0; tries < EVICT_TRIES; tries++) {
-        class_id = still_serving(c, class_id, chunk_bytes);
-        uint32_t ref = take_free(ct, p, class_id, large);
-        if (ref != 0) {
-            return ref;
+    int tries = 0;
+    while (tries < EVICT_TRIES) {
+        s.class_id = still_serving(c, s.class_id, chunk_bytes);
+        s.ref = take_free(ct, p, s.class_id, large);
+        if (s.ref != 0) {
+            return s.ref;
         }
-        if (still_serving(c, class_id, chunk_bytes) != class_id) {
-            continue; /* the class was retired this moment: that is no want of memory */
+        tries++;
+        if (still_serving(c, s.class_id, chunk_bytes) != s.class_id) {
+            continue; /* the class was retired this moment: memory is not short */
         }
-        if (!may_evict(c, class_id)) {
-            if (slab_grow_first(c->slab, class_id)) {
-                continue;
-            }
+        enum attempt attempt = free_a_chunk(&s);
+        if (s.ref != 0) {
+            return s.ref;
+        }
+        if (attempt == ATTEMPT_VAIN) {
             break;
         }
-        if (large && c->store->one_class && pinned_are_much(c)) {
-            break;
-        }
-        if (!helped && help_is_wanted(c, class_id)) {
-            helped = true;
-            help_with_pages(ct, class_id);
-            continue;
-        }
-        bool leaving;
-        if (!all_draining(c, class_id) && evict_somewhere(ct, class_id, &ref, &leaving)) {
-            /* the oldest items may all live in the page that moves: that ends by itself */
-            tries -= leaving;
-            if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
-                note_hunger(c, class_id);
-            }
-            if (ref != 0) {
-                return ref;
-            }
-        } else if (pinned_are_much(c)) {
-            if (slab_grow_first(c->slab, class_id)) {
-                continue;
-            }
-            break;
-        } else {
-            note_hunger(c, class_id);
-            if (!c->config.steal_pages) {
-                break;
-            }
-            if (!steal_page_for(ct, class_id)) {
-                /* what is in the way is in use for a moment: a draft, a page on the move */
-                if (!rest_for_memory(ct, &give_up_us)) {
-                    break;
-                }
-                tries = 0;
-            }
+        if (attempt == ATTEMPT_LEAVING) {
+            tries--; /* such pages come to an end by themselves */
+        } else if (attempt == ATTEMPT_RESTED) {
+            tries = 0;
         }
     }
-    COUNT_CLASS(ct, class_id, outofmemory);
+    COUNT_CLASS(ct, s.class_id, outofmemory);
     return 0;
 }

@@ -113,6 +113,18 @@ static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *en
     return PARSED;
 }
 
+/* The line ends behind the last n keys. A line without any key is answered here. */
+static inline void end_line(struct parser *ps, struct request *out, unsigned n) {
+    if (n > 0) {
+        out[n - 1].flags = REQUEST_END;
+    } else if (ps->any_key) {
+        REPLY(&out[0], "END\r\n");
+    } else {
+        REPLY(&out[0], bad_line);
+    }
+    ps->in_get_line = ps->any_key = false;
+}
+
 enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room,
                        unsigned *count, char **next) {
     unsigned n = 0;
@@ -142,14 +154,7 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
         }
         p = stop;
         if (*stop == '\n') {
-            if (n > 0) {
-                out[n - 1].flags = REQUEST_END;
-            } else if (ps->any_key) {
-                REPLY(&out[0], "END\r\n");
-            } else {
-                REPLY(&out[0], bad_line);
-            }
-            ps->in_get_line = ps->any_key = false;
+            end_line(ps, out, n);
             *count = n > 0 ? n : 1;
             *next = at + (stop + 1 - at);
             return PARSED;

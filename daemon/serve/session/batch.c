@@ -104,7 +104,8 @@ void batch_run(struct batch *b) {
 
 /* --- taking bytes --- */
 
-/* The session's slot of this turn; NULL when its replies could not follow those it has already. */
+/* The session's slot of this turn; NULL: its replies could not lie behind those that it has
+ * already. */
 static struct slot *slot_of(struct batch *b, struct session *s) {
     if (s->turn == b->turn) {
         return s->slot == b->slot_count - 1 ? &b->slots[s->slot] : NULL;
@@ -119,7 +120,7 @@ static struct slot *slot_of(struct batch *b, struct session *s) {
     return slot;
 }
 
-/* Takes `count` parsed requests at the group's end into it. */
+/* Takes the `count` requests that were parsed at the group's end into the group. */
 static inline void enlist(struct batch *b, struct slot *slot, const struct session *s,
                           unsigned count) {
     struct request *r = &b->group[b->grouped];
@@ -135,7 +136,7 @@ static inline void enlist(struct batch *b, struct slot *slot, const struct sessi
     slot->requests += count;
 }
 
-/* What a request needs before the session's next one may be parsed. */
+/* Does what a request needs before the session's next one may be parsed. */
 static void follow_up(struct batch *b, struct session *s) {
     struct request *r = &b->group[b->grouped - 1];
     if (r->verb == VERB_META_NOOP) {
@@ -167,8 +168,8 @@ static inline bool needs_follow_up(const struct request *r) {
            (verb_stores(r->verb) && !r->value);
 }
 
-/* Puts bytes where a half-received value or a refused one wants them. False: that is not complete
- * yet. */
+/* Puts bytes where a half-received value, or a refused one, wants them. False: that value is not
+ * complete yet. */
 static bool take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
     if (s->intake && !intake_ended(s->intake)) {
         *at += intake_take(b, s, *at, (size_t)(end - *at));
@@ -178,7 +179,7 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
         intake_finish(b, s);
         s->copies = batch_copied_much(b) || s->copies;
     } else if (s->intake) {
-        /* kept: its first bytes, which are too few yet */
+        /* the kept bytes are the value's first, and too few yet */
         bool waits = intake_waits(s->intake), kept = *at < end;
         s->need = waits ? SESSION_NEED_MEMORY : kept ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
     }
@@ -192,8 +193,8 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
     return s->swallow_bytes == 0 && !s->intake;
 }
 
-/* How many requests the session may still add in this turn: its share always, more while the batch
- * has room. */
+/* How many requests the session may still add in this turn: at least its share, and more while the
+ * batch has room. */
 static uint32_t allowance(const struct batch *b, const struct slot *slot) {
     uint32_t most = b->requests < TURN_REQUESTS && b->reqs_per_event < TURN_SESSION_REQUESTS
                         ? TURN_SESSION_REQUESTS
@@ -201,7 +202,7 @@ static uint32_t allowance(const struct batch *b, const struct slot *slot) {
     return slot->requests < most ? most - slot->requests : 0;
 }
 
-/* Requests of the session that have not run yet may come to so many. */
+/* How many more requests of the session may wait to be run. */
 static inline unsigned unseen_room(const struct batch *b, const struct session *s,
                                    const struct slot *slot) {
     unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests;
@@ -211,7 +212,7 @@ static inline unsigned unseen_room(const struct batch *b, const struct session *
     return unseen < most ? most - unseen : 0;
 }
 
-/* As far as they have run. */
+/* Whether the replies of the requests that have run are long. */
 static inline bool replies_are_long(const struct session *s, const struct slot *slot) {
     return slot->output.end - slot->output.at + slot->value_bytes >= session_reply_bytes_most(s);
 }
@@ -221,7 +222,7 @@ static bool command_ends_turn(const struct session *s, const struct slot *slot) 
     return s->more || slot->commands_us >= SESSION_COMMANDS_US || replies_are_long(s, slot);
 }
 
-/* After a command or a piece of its answer that ends the session's turn. */
+/* What a session needs after a command, or a piece of a command's answer, that ended its turn. */
 static enum session_need need_after_command(const struct session *s, bool bytes_left) {
     if (s->more) {
         return s->more->asleep ? SESSION_NEED_EVENT : SESSION_NEED_COMMAND;
@@ -237,7 +238,7 @@ static void end_turn(struct batch *b, struct session *s, bool bytes_left) {
     }
 }
 
-/* What comes next is long, and this turn's time for such is over. */
+/* The next request is long, and this turn's time for long ones is over: the session waits. */
 static void wait_for_time(struct session *s, const struct slot *slot) {
     s->piped = s->piped || slot->requests > 0;
     s->need = SESSION_NEED_COMMAND;
@@ -246,7 +247,7 @@ static void wait_for_time(struct session *s, const struct slot *slot) {
 static bool speaks(const struct batch *b, const struct session *s, bool binary) {
     bool login = binary ? b->server->logins != NULL : b->server->users.path != NULL;
     if (s->role == ROLE_NONE && !login) {
-        return false; /* nobody can log in so */
+        return false; /* nobody can log in by this protocol */
     }
     switch ((enum listen_protocol)s->protocol) {
     case LISTEN_PROTOCOL_AS_SET: return binary ? b->speaks_binary : b->speaks_text;
@@ -257,8 +258,8 @@ static bool speaks(const struct batch *b, const struct session *s, bool binary) 
     return true;
 }
 
-/* The first byte says what a client speaks. One whose protocol is not spoken here would wait for an
- * answer for ever. */
+/* The first byte tells which protocol a client speaks. A client whose protocol is not spoken here
+ * is hung up on: it would wait for an answer for ever. */
 static void meet(const struct batch *b, struct session *s, const char *bytes) {
     bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
     s->spoke = true;
@@ -273,7 +274,142 @@ static enum parsed parse_login(struct batch *b, struct session *s, char *at, cha
                                             : login_parse(b, s, at, end, out, count, next);
 }
 
-/* `guarded`, a constant: its requests are looked at one by one, for what its role allows. */
+/* Writes the next piece of a long answer, if this turn has time for it. True: the session's turn
+ * ends with that. */
+static bool answer_goes_on(struct batch *b, struct session *s, bool bytes_left) {
+    if (b->answers_wait || !batch_has_time(b)) {
+        s->need = SESSION_NEED_COMMAND;
+        return true;
+    }
+    batch_run_group(b);
+    batch_run_more(b, s);
+    batch_settle_slot(b);
+    if (s->closing) {
+        return false;
+    }
+    s->need = need_after_command(s, bytes_left);
+    return true;
+}
+
+/* How many requests of the session may be parsed now; 0: its turn ends here. *alone: one request,
+ * which runs by itself, within the time for commands. */
+__attribute__((always_inline)) static inline unsigned
+room_for_requests(struct batch *b, struct session *s, const struct slot *slot, bool *alone) {
+    unsigned unseen = unseen_room(b, s, slot);
+    if (b->grouped >= GROUP_RUN || unseen == 0) {
+        batch_run_group(b);
+        unseen = unseen_room(b, s, slot);
+    }
+    if (s->copies) {
+        if (!batch_has_time(b)) {
+            wait_for_time(s, slot);
+            return 0;
+        }
+        batch_run_group(b);
+        s->copies = false;
+        *alone = true;
+        unseen = 1;
+    }
+    uint32_t most = allowance(b, slot);
+    if (most == 0 || replies_are_long(s, slot)) {
+        s->need = SESSION_NEED_TURN;
+        BATCH_COUNT(b, conn_yields);
+        return 0;
+    }
+    unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
+    return unseen < room ? unseen : room;
+}
+
+/* Takes parsed requests into the group, and runs the group if the last one is a command. True: that
+ * ends the session's turn. */
+__attribute__((always_inline)) static inline bool
+take_requests(struct batch *b, struct session *s, struct slot *slot, unsigned count, uint8_t verb,
+              bool bytes_left) {
+    enlist(b, slot, s, count);
+    if (needs_follow_up(&b->group[b->grouped - 1])) {
+        follow_up(b, s);
+    }
+    if (verb_is_command(verb) && !s->closing) {
+        s->piped = bytes_left;
+        if (command_ends_turn(s, slot)) {
+            end_turn(b, s, bytes_left);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_unparsed(struct session *s, enum parsed how) {
+    if (how == PARSE_CLOSE) {
+        s->closing = true;
+    } else if (how == PARSE_GROW) {
+        s->need = SESSION_NEED_ROOM;
+    }
+}
+
+/* Parses requests from *at on and runs them, until the session's turn ends. `guarded`, a constant:
+ * the requests are looked at one by one, for what the session's role allows. */
+__attribute__((always_inline)) static inline void add_requests(struct batch *b, struct session *s,
+                                                               struct slot *slot, char **at,
+                                                               char *end, const bool guarded) {
+    bool alone = false; /* the request in the group runs by itself */
+    while (!s->closing) {
+        if (alone) {
+            alone = false;
+            batch_run_group(b);
+            if (s->copies && !s->intake) {
+                end_turn(b, s, *at < end);
+                break;
+            }
+        }
+        if (s->swallow_bytes > 0 || s->intake) {
+            if (!take_value_bytes(b, s, at, end)) {
+                break;
+            }
+            s->need = SESSION_NEED_BYTES;
+        }
+        if (*at == end || s->closing) {
+            break;
+        }
+        unsigned room = room_for_requests(b, s, slot, &alone);
+        if (room == 0) {
+            break;
+        }
+        struct request *r = &b->group[b->grouped];
+        unsigned count = guarded ? 0 : parse_plain(&s->parser, at, end, r, room);
+        if (count > 0) {
+            enlist(b, slot, s, count);
+            continue;
+        }
+        char *next;
+        enum parsed how = guarded && s->role == ROLE_NONE
+                              ? parse_login(b, s, *at, end, r, &count, &next)
+                              : parse(&s->parser, *at, end, r, room, &count, &next);
+        if (how != PARSED) {
+            note_unparsed(s, how);
+            break;
+        }
+        if (guarded) {
+            login_guard(b, s, r, count);
+        }
+        uint8_t verb = r[count - 1].verb;
+        if (verb_is_command(verb) && !batch_has_time(b)) {
+            wait_for_time(s, slot);
+            break;
+        }
+        *at = next;
+        if (take_requests(b, s, slot, count, verb, next < end)) {
+            break;
+        }
+        if (guarded && s->tried_login) { /* one attempt a turn */
+            s->tried_login = false;
+            end_turn(b, s, next < end);
+            break;
+        }
+    }
+    s->copies = s->copies || alone; /* the request has not run, so it may still copy much */
+}
+
 __attribute__((always_inline)) static inline size_t add(struct batch *b, struct session *s,
                                                         char *bytes, size_t n,
                                                         const bool guarded) {
@@ -282,109 +418,12 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
         s->need = SESSION_NEED_TURN;
         return 0;
     }
-    char *at = bytes, *end = bytes + n;
+    char *at = bytes;
     s->need = SESSION_NEED_BYTES;
-    if (s->more && !s->closing) {
-        if (b->answers_wait || !batch_has_time(b)) {
-            s->need = SESSION_NEED_COMMAND;
-            return 0;
-        }
-        batch_run_group(b);
-        batch_run_more(b, s);
-        batch_settle_slot(b);
-        if (!s->closing) {
-            s->need = need_after_command(s, n > 0);
-            return 0;
-        }
+    if (s->more && !s->closing && answer_goes_on(b, s, n > 0)) {
+        return 0;
     }
-    bool alone = false; /* its next request runs by itself, within the time for commands */
-    while (!s->closing) {
-        if (alone) {
-            alone = false;
-            batch_run_group(b);
-            if (s->copies && !s->intake) {
-                end_turn(b, s, at < end);
-                break;
-            }
-        }
-        if (s->swallow_bytes > 0 || s->intake) {
-            if (!take_value_bytes(b, s, &at, end)) {
-                break;
-            }
-            s->need = SESSION_NEED_BYTES;
-        }
-        if (at == end || s->closing) {
-            break;
-        }
-        unsigned unseen = unseen_room(b, s, slot);
-        if (b->grouped >= GROUP_RUN || unseen == 0) {
-            batch_run_group(b);
-            unseen = unseen_room(b, s, slot);
-        }
-        if (s->copies) {
-            if (!batch_has_time(b)) {
-                wait_for_time(s, slot);
-                break;
-            }
-            batch_run_group(b);
-            s->copies = false;
-            alone = true;
-            unseen = 1;
-        }
-        uint32_t most = allowance(b, slot);
-        if (most == 0 || replies_are_long(s, slot)) {
-            s->need = SESSION_NEED_TURN;
-            BATCH_COUNT(b, conn_yields);
-            break;
-        }
-        unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
-        room = unseen < room ? unseen : room;
-        struct request *r = &b->group[b->grouped];
-        unsigned count = guarded ? 0 : parse_plain(&s->parser, &at, end, r, room);
-        if (count > 0) {
-            enlist(b, slot, s, count);
-            continue;
-        }
-        char *next;
-        enum parsed how = guarded && s->role == ROLE_NONE
-                              ? parse_login(b, s, at, end, r, &count, &next)
-                              : parse(&s->parser, at, end, r, room, &count, &next);
-        if (how == PARSED) {
-            if (guarded) {
-                login_guard(b, s, r, count);
-            }
-            uint8_t verb = b->group[b->grouped + count - 1].verb;
-            if (verb_is_command(verb) && !batch_has_time(b)) {
-                wait_for_time(s, slot);
-                break;
-            }
-            at = next;
-            enlist(b, slot, s, count);
-            if (needs_follow_up(&b->group[b->grouped - 1])) {
-                follow_up(b, s);
-            }
-            if (verb_is_command(verb) && !s->closing) {
-                s->piped = at < end;
-                if (command_ends_turn(s, slot)) {
-                    end_turn(b, s, at < end);
-                    break;
-                }
-            }
-            if (guarded && s->tried_login) { /* one attempt a turn */
-                s->tried_login = false;
-                end_turn(b, s, at < end);
-                break;
-            }
-            continue;
-        }
-        if (how == PARSE_CLOSE) {
-            s->closing = true;
-        } else if (how == PARSE_GROW) {
-            s->need = SESSION_NEED_ROOM;
-        }
-        break;
-    }
-    s->copies = s->copies || alone; /* nothing ran that could tell otherwise */
+    add_requests(b, s, slot, &at, bytes + n, guarded);
     if (s->need == SESSION_NEED_BYTES) {
         s->piped = false;
     }
