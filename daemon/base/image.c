@@ -61,11 +61,6 @@ bool image_open(struct image *i, int taken_fd) {
     return true;
 }
 
-void image_rewind(struct image *i) {
-    i->at = 0;
-    i->failed = false;
-}
-
 bool image_finish(struct image *i) {
     size_t size = i->at > 0 ? i->at : 1;
     return !i->failed && (ftruncate(i->fd, (off_t)size) == 0 || fail(i));

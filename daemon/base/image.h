@@ -23,8 +23,6 @@ struct image {
 bool image_make(struct image *, size_t room_bytes);
 /* One that another process has filled; the descriptor is the image's from now on. False: errno. */
 bool image_open(struct image *, int taken_fd);
-/* Nothing is in it any more; its memory stays. */
-void image_rewind(struct image *);
 /* After the last put: whoever opens the descriptor finds what was put. False: some call failed. */
 bool image_finish(struct image *);
 void image_close(struct image *);

@@ -11,8 +11,8 @@
 #include "mem/memory_note.h"
 #include "mem/recall.h"
 
-/* A cache with more memory has more partitions; a file has room for as many as any has unless
- * asked. */
+/* A cache with more memory has more partitions. A file has room for the most that any cache gets
+ * unless an option asks for more. */
 enum { FRONT_PARTITIONS_LEAST = 1024 };
 
 #define ANEW "; remove it to start with an empty cache"
@@ -35,7 +35,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, 
 
 static char *front_of(const struct cache *c) { return (char *)head_of(c) + MEMORY_FRONT_AT; }
 
-/* The highest CAS that was given. False: what counts them is not whole. */
+/* Finds the highest CAS that was given. False: a partition's count of CAS is not whole. */
 static bool cas_most(const struct cache *c, uint64_t *most) {
     const struct memory_head *h = head_of(c);
     uint32_t at, step, count, valid;
@@ -54,7 +54,8 @@ static bool cas_most(const struct cache *c, uint64_t *most) {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t cas;
         memcpy(&cas, (const char *)h + at + (size_t)i * step, sizeof cas);
-        if (cas % count != i) { /* it counts in steps of their count from its own number */
+        if (cas % count != i) {
+            /* each partition counts from its own number, in steps of the number of partitions */
             return false;
         }
         *most = cas > *most ? cas : *most;
@@ -66,7 +67,7 @@ void keep_count_cas(struct cache *c) {
     uint64_t most = 0;
     unsigned n = c->partition_count;
     if (c->arena->file != NULL) {
-        cas_most(c, &most); /* which keep_open found whole */
+        cas_most(c, &most); /* keep_open has checked that the counts are whole */
         most = (most + n - 1) / n * n;
         kept_set_number(&head_of(c)->cas_most, most);
         kept_set(&head_of(c)->cas_valid, false);
@@ -105,7 +106,7 @@ void keep_flush(struct cache *c) {
     if (c->arena->file != NULL) {
         struct memory_head *h = head_of(c);
         struct item_clock clock = cache_item_clock(c);
-        kept_advance(&h->ahead_s, clock.ahead_s); /* which only grows; it comes first */
+        kept_advance(&h->ahead_s, clock.ahead_s); /* ahead_s only grows, so it is written first */
         kept_order();
         crash_point("flush_half_noted");
         kept_advance(&h->flushed, clock.flushed);
@@ -158,7 +159,7 @@ void keep_policy(struct cache *c, unsigned class_id) {
     }
 }
 
-void keep_policies(struct cache *c) {
+static void keep_policies(struct cache *c) {
     for (unsigned i = 0; c->arena->file != NULL && i < SLAB_CLASSES_MAX; i++) {
         keep_policy(c, i);
     }
@@ -166,14 +167,14 @@ void keep_policies(struct cache *c) {
 
 /* --- the file --- */
 
-/* The counts of one that is borrowed go on meanwhile: the image tells them. */
+/* The CAS counts of a borrowed cache still grow in the other process: the image brings them. */
 static bool recall_counts(struct cache *c) {
     uint64_t most;
     return ((c->borrowed || cas_most(c, &most)) && go_on(c)) ||
            refuse(c, "its head is damaged (counts)" ANEW);
 }
 
-/* From here on it is changed. */
+/* From here on the file is changed. */
 static void note_opened(struct cache *c) {
     kept_set(&head_of(c)->boot, memory_boot());
     kept_set(&head_of(c)->state, MEMORY_SERVING);
@@ -200,7 +201,7 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     }
     bool old = !f->is_new;
     c->borrowed = f->borrowed;
-    c->config.memory_file = NULL; /* the arena's */
+    c->config.memory_file = NULL; /* the arena owns the file now */
     char path[MEMORY_WHY_BYTES / 2];
     snprintf(path, sizeof path, "%s", f->path);
     c->arena = arena_create_in(f, cfg->limit_bytes, cfg->huge_pages);
@@ -217,7 +218,7 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     return true;
 }
 
-/* What the whole had; and what single classes had been given beside it. */
+/* Brings back the policy of the whole, and the policies that single classes had been given. */
 static void recall_policies(struct cache *c) {
     const struct evict_policy *had = keep_policy_of(c, SLAB_CLASS_NONE), *whole = c->config.policy;
     whole = c->config.policy_of_file && had != NULL ? had : whole;
@@ -283,7 +284,7 @@ bool keep_set_apart(struct cache *c) {
     return true;
 }
 
-/* Word by word, so that a crash on the way leaves each as it was or as it is to be. */
+/* Writes it word by word, so that a crash leaves each word as it was or as it is to be. */
 void keep_take_up_again(struct cache *c) {
     char *to = (char *)head_of(c);
     const char *from = (const char *)c->head_apart;
@@ -299,12 +300,12 @@ bool keep_leave(struct cache *c) {
     c->partitions = c->apart;
     c->apart = NULL;
     c->borrowed = true;
-    c->kept = false; /* its end is not the file's */
+    c->kept = false; /* the end of this cache is not the end of the file */
     return memory_file_leave(c->arena->file);
 }
 
-/* No address of a partition stands anywhere yet. The last CAS of each is what it was, at the same
- * place: a crash on the way finds it. */
+/* Moves the partitions to the file's front. No address of a partition is stored anywhere yet. The
+ * last CAS of each stays at the same place in the file, so a crash meanwhile finds it. */
 void keep_own(struct cache *c) {
     struct partition *apart = c->partitions, *there = (struct partition *)(void *)front_of(c);
     memory_file_own(c->arena->file);
@@ -315,7 +316,8 @@ void keep_own(struct cache *c) {
     free(apart);
 }
 
-/* The front's partitions are going, and their counts of CAS with them, until keep_count_cas. */
+/* Notes the highest CAS in the file's head: the partitions in the front, which count it, are about
+ * to go. keep_count_cas makes counts anew. */
 static void note_cas(struct cache *c) {
     uint64_t most;
     cas_most(c, &most);

@@ -141,7 +141,8 @@ static bool word_is_whole(const kept_word *w) {
     return kept_get(w, &v);
 }
 
-bool memory_head_whole(const struct memory_head *h, char why[MEMORY_WHY_BYTES]) {
+/* Whether every word of the head is whole. False: `why` names the first that is not. */
+static bool head_is_whole(const struct memory_head *h, char why[MEMORY_WHY_BYTES]) {
     const struct {
         const char      *name;
         const kept_word *word;
@@ -217,7 +218,7 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
         uint32_t state, boot;
         f->shape = h->shape;
         ok = file_bytes == h->shape.file_bytes
-                 ? memory_head_whole(h, word) || refuse(why, path, "%s", word)
+                 ? head_is_whole(h, word) || refuse(why, path, "%s", word)
                  : refuse(why, path, "it has %zu bytes and should have %llu" ANEW, file_bytes,
                           (unsigned long long)h->shape.file_bytes);
         kept_get(&h->state, &state);
@@ -272,7 +273,8 @@ static bool take(struct memory_file *f, char *why) {
     return true;
 }
 
-struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]) {
+/* Takes a file that is open. NULL: `why` says why not. */
+static struct memory_file *file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]) {
     struct memory_file *f = calloc(1, sizeof *f);
     char *copy = strdup(path);
     if (f == NULL || copy == NULL) {
@@ -297,7 +299,7 @@ struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES
         refuse(why, path, "cannot open it: %s", strerror(errno));
         return NULL;
     }
-    struct memory_file *f = memory_file_of(fd, path, why);
+    struct memory_file *f = file_of(fd, path, why);
     if (f != NULL && fstat(fd, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         log_warn("%s: other users may write to it, and so change the cache or end the server",
                  path);
@@ -306,7 +308,7 @@ struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES
 }
 
 struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]) {
-    struct memory_file *f = memory_file_of(taken_fd, name, why);
+    struct memory_file *f = file_of(taken_fd, name, why);
     if (f != NULL) {
         f->borrowed = true;
     }
@@ -319,7 +321,7 @@ struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]) {
         refuse(why, "memory", "cannot have a file without a name: %s", strerror(errno));
         return NULL;
     }
-    return memory_file_of(fd, "memory", why);
+    return file_of(fd, "memory", why);
 }
 
 bool memory_file_is_at(int fd, const char *path) {

@@ -97,8 +97,6 @@ struct memory_file {
 /* Opens a file, or makes one, and locks it: from now on no other process has it. NULL: `why` says
  * why not, beginning with the path. */
 struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]);
-/* The same of a file that is open, as another process left it to this one with its lock. */
-struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]);
 /* One that another process has and is about to hand over. `name` is what sentences call it; the
  * descriptor is the file's from now on. NULL: `why`. */
 struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]);
@@ -127,8 +125,6 @@ bool memory_file_back(const struct memory_file *, size_t at, size_t bytes);
 void memory_file_unback(const struct memory_file *, size_t at, size_t bytes);
 /* Makes the checksum of the head's shape that of what it says. */
 void memory_head_seal(struct memory_head *);
-/* Whether every word of the head is whole. False: `why` names the first that is not. */
-bool memory_head_whole(const struct memory_head *, char why[MEMORY_WHY_BYTES]);
 /* Between two: whatever is written before is below the file before what is written after; for media
  * that outlive the machine's memory. */
 void memory_file_sync(const struct memory_file *);

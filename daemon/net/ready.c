@@ -33,28 +33,6 @@ struct conn *conn_queue_take(struct conn_queue *q) {
     return c;
 }
 
-static void queue_remove(struct conn_queue *q, struct conn *c) {
-    struct conn **at = &q->first;
-    while (*at != NULL && *at != c) {
-        at = &(*at)->ready_next;
-    }
-    if (*at == c) {
-        *at = c->ready_next;
-        q->end = c->ready_next == NULL ? at : q->end;
-        c->ready = false;
-    }
-}
-
-void worker_unlist(struct worker *w, struct conn *c) {
-    if (c->ready) {
-        queue_remove(&w->ready, c);
-        queue_remove(&w->commands, c);
-        queue_remove(&w->answers, c);
-        queue_remove(&w->asleep, c);
-        queue_remove(&w->handshakes, c);
-    }
-}
-
 void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
 
 void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
@@ -78,7 +56,7 @@ void conn_on_event(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     c->readable = c->readable || what & EV_READ;
     c->writable = c->writable || what & EV_WRITE;
-    if (what & EV_CLOSED) { /* it sleeps: those who do wake together */
+    if (what & EV_CLOSED) { /* it sleeps: all sleeping connections are woken together */
         c->gone = true;
         c->reason = EVENT_NORMAL;
         event_del(&c->event);
@@ -88,7 +66,7 @@ void conn_on_event(evutil_socket_t fd, short what, void *arg) {
     worker_ready(c->worker, c);
 }
 
-/* Waits for this from now on, instead of what it waited for. */
+/* From now on waits for this, instead of what it waited for. */
 void conn_wait_for(struct conn *c, short what) {
     event_del(&c->event);
     event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST),

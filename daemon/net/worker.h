@@ -24,7 +24,8 @@
 
 enum { WORKER_TURN_CONNS = 256 }; /* most connections in one turn */
 
-/* In the order of their coming, linked by ready_next. A connection is in one of them at most. */
+/* Connections in the order of their coming, linked by ready_next. A connection is in one queue at
+ * most. */
 struct conn_queue {
     struct conn *first, **end;
 };
@@ -41,15 +42,15 @@ struct worker {
     struct serve_counters *counters;
     struct buffers         buffers;
     struct values          values;
-    /* asleep: until another thread's answer wakes them */
+    /* `asleep`: they wait for another thread's answer */
     struct conn_queue      ready, commands, answers, asleep, handshakes;
     struct tls            *tls;        /* NULL: nobody speaks TLS */
     struct udp_batch      *udp;        /* where datagrams land; NULL without UDP */
-    char                  *tls_buffer; /* replies are put together here to be encrypted */
+    char                  *tls_buffer; /* replies are put together here before they are encrypted */
     struct conn           *conns; /* all of them */
     struct event           idle_timer, wake_event, answers_event;
     int                    wake_fd, answers_fd;
-    /* when answers may go on, and until when others have asked lately */
+    /* when answers may go on, and until when other requests count as recent */
     uint64_t               answers_due_us, asked_until_us;
     pthread_t              thread;
     unsigned               lingering; /* of its connections */
@@ -62,40 +63,39 @@ struct worker {
     struct conn           *inbox; /* new connections, linked by ready_next */
 };
 
-/* false and errno: memory or descriptors */
+/* False and errno: memory or descriptors are wanting. */
 bool worker_init(struct worker *, struct server *, const struct net_config *, struct tls *);
 bool worker_start(struct worker *);
-/* Hands over a connection whose record is filled and registered. Any thread. */
+/* Hands the worker a connection whose record is filled and registered. Any thread. */
 void worker_adopt(struct worker *, struct conn *taken);
 void worker_order(struct worker *, enum worker_order); /* any thread */
-/* Has it rest between two turns, and go on. While it rests, whoever asked may do as it would. The
- * same thread for all workers; worker_await_rest after worker_rest. */
+/* Has the worker rest between two turns, and go on. While it rests, the thread that asked may do as
+ * the worker would. One thread asks for all workers; worker_await_rest follows worker_rest. */
 void worker_rest(struct worker *);
-bool worker_await_rest(struct worker *, uint64_t most_us); /* false: it does not yet */
+/* Waits until the worker rests; false: it does not yet. */
+bool worker_await_rest(struct worker *, uint64_t most_us);
 void worker_go_on(struct worker *);
 void worker_join(struct worker *);
-/* While it rests: connections that it has not seen yet become its own. */
+/* While it rests: takes over connections that it has not seen yet. */
 void worker_take_inbox(struct worker *);
-/* While it rests: makes a connection its own; false: no memory, and it is closed. */
+/* While it rests: takes over a connection. False: no memory, and the connection is closed. */
 bool worker_own(struct worker *, struct conn *taken);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
 /* --- ready.c: what connections wait for. The worker's thread --- */
 void conn_queue_init(struct conn_queue *);
 struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is not empty */
-/* Put a connection on a list, unless it is on one. */
+/* Puts a connection on a list, unless it is on one. */
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
 void worker_queue_answer(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
-/* Takes it off the list that it is on, if any: O(those on it). */
-void worker_unlist(struct worker *, struct conn *);
-/* Has those who sleep look for their answer in the next turn. Any thread; `worker` is a struct
- * worker. */
+/* Has sleeping connections look for their answers in the next turn. Any thread; `worker` is a
+ * struct worker. */
 void worker_wake(void *worker);
 void worker_queue_handshake(struct worker *, struct conn *);
-/* notes what its socket is ready for, and puts it on the ready list */
+/* Notes what its socket is ready for, and puts it on the ready list. */
 void conn_on_event(evutil_socket_t, short what, void *conn);
-/* for this event from now on, instead of what it waited for */
+/* From now on waits for this event, instead of what it waited for. */
 void conn_wait_for(struct conn *, short what);
 #endif

@@ -7,7 +7,7 @@ static uint32_t size_before(const struct size_list *l, unsigned place) {
     return place > 0 ? l->bytes[place - 1] : 0;
 }
 
-/* Ranges without items are first: nothing has to be emptied for them yet. */
+/* Ranges without items come first: nothing has to be emptied for them. */
 static double saving_of(const struct geometry_plan *p, unsigned place,
                         const struct size_histogram *h) {
     uint32_t above = size_before(&p->from, place), most = p->from.bytes[place];
@@ -48,7 +48,7 @@ bool geometry_plan_union(const struct size_list *a, const struct size_list *b,
     return true;
 }
 
-/* The new sizes that serve a range: those within it, and the first at or above its end. */
+/* The new sizes that serve a range: those within the range, and the first at or above its end. */
 static void take_range(const struct geometry_plan *p, unsigned place, bool *taken) {
     uint32_t above = size_before(&p->from, place), most = p->from.bytes[place];
     for (unsigned i = 0; i < p->to.count; i++) {
@@ -57,7 +57,8 @@ static void take_range(const struct geometry_plan *p, unsigned place, bool *take
     }
 }
 
-void geometry_plan_sizes(const struct geometry_plan *p, struct size_list *now) {
+/* Writes the list as it is when `done` ranges are converted. */
+static void sizes_now(const struct geometry_plan *p, struct size_list *now) {
     bool taken[GEOMETRY_SIZES_MAX] = {false}, converted[GEOMETRY_SIZES_MAX] = {false};
     struct size_list old = {.count = 0}, new = {.count = 0};
     for (unsigned i = 0; i < p->done; i++) {
@@ -79,10 +80,10 @@ void geometry_plan_sizes(const struct geometry_plan *p, struct size_list *now) {
 
 bool geometry_plan_step(struct geometry_plan *p, struct size_list *now) {
     struct size_list before;
-    geometry_plan_sizes(p, &before);
+    sizes_now(p, &before);
     while (p->done < p->from.count) {
         p->done++;
-        geometry_plan_sizes(p, now);
+        sizes_now(p, now);
         if (!size_list_same(&before, now)) {
             return true;
         }

@@ -11,7 +11,7 @@
 #include "mem/fit.h"
 
 struct geometry_plan {
-    struct size_list from, to; /* of one arena: their last sizes are equal */
+    struct size_list from, to; /* both lists belong to one arena, so their last sizes are equal */
     unsigned order[GEOMETRY_SIZES_MAX]; /* places in `from`, in the order of conversion */
     unsigned done;
 };
@@ -20,9 +20,7 @@ void geometry_plan_make(struct geometry_plan *, const struct size_list *from,
                         const struct size_list *to, const struct size_histogram *);
 /* Converts ranges until the list differs; false: all are converted, and *now is `to`. */
 bool geometry_plan_step(struct geometry_plan *, struct size_list *now);
-/* The list with `done` ranges converted. */
-void geometry_plan_sizes(const struct geometry_plan *, struct size_list *now);
-/* All sizes of both. False: more than a list holds, *both is cut off. */
+/* Joins all sizes of both lists. False: there are more than a list holds, and *both is cut off. */
 bool geometry_plan_union(const struct size_list *, const struct size_list *,
                          struct size_list *both);
 #endif
