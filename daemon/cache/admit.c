@@ -54,7 +54,8 @@ bool draft_is_large(const struct cache *c, size_t value_bytes) {
     return value_bytes > cache_drafts_most(c) / LARGE_SHARE;
 }
 
-/* Whether so much may be held, of a bound of `most`, the draft's own share counted. */
+/* Whether small and large drafts together may hold this much of a bound of `most` bytes. The sums
+ * include the draft's own share. */
 static bool may_hold(const struct cache *c, const struct cache_draft *d, size_t most, size_t small,
                      size_t large) {
     if (d->at_hand) {
@@ -67,7 +68,7 @@ static bool may_hold(const struct cache *c, const struct cache_draft *d, size_t 
            (d->large ? large <= most / 8 * 5 : small <= most / 8 * 2 || waiting(c, true) == 0);
 }
 
-/* What the draft counts for. */
+/* The bytes by which the draft counts against the bound. */
 static size_t share_bytes(const struct cache *c, const struct cache_draft *d) {
     size_t half = cache_drafts_most(c) / 2;
     return d->need_bytes < half ? d->need_bytes : half;

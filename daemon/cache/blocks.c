@@ -20,7 +20,8 @@ static bool make(struct cache *c) {
     bool any_head = c->block_bytes >= head_bytes;
     c->slab = slab_create(
         c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
-                                        /* not asked: the sizes are given */
+                                        /* the configuration's sizes make the classes, no rule is
+                                         * asked */
                                         .growth_factor = 2,
                                         .sizes = &c->block_bytes,
                                         .size_count = any_head ? 0 : 1,
@@ -34,7 +35,7 @@ static unsigned class_of(const struct cache *c, size_t total_bytes, size_t head_
     return head_bytes <= c->block_bytes ? SLAB_CLASS_NONE : slab_class_of(c->slab, total_bytes);
 }
 
-/* Blocks are of one size, so how many a value takes follows from it. */
+/* All blocks are of one size, so a value's length tells how many it takes. */
 static uint64_t tail_count(const struct cache *c, const struct item *it) {
     uint32_t room = c->block_bytes - TAIL_HEADER;
     return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;

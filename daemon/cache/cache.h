@@ -38,7 +38,7 @@ enum cache_status {
     CACHE_NOT_A_NUMBER, /* incr, decr */
 };
 
-/* Where items live, for good. */
+/* Where items live. A cache keeps its store as long as it lives. */
 enum cache_store_kind {
     CACHE_STORE_SLAB,   /* chunks of size classes, in pages that can change hands */
     /* one allocation an item; the limit counts the bytes that are really held */
@@ -47,16 +47,16 @@ enum cache_store_kind {
     CACHE_STORE_KINDS,
 };
 
-/* A cache of another process, which goes on with it until cache_own. */
+/* A cache of another process, which goes on using it until this process calls cache_own. */
 struct cache_taken {
     unsigned partitions;
-    size_t   index_bytes; /* what its index takes, roughly: so much is had at once */
+    size_t   index_bytes; /* roughly what its index takes; that much memory is needed at once */
 };
 
 struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
-    /* the limit can be raised up to this, if the system has the address space and references would
-     * not become coarser; up to four times the limit in any case, and with a heap no further */
+    /* the limit can be raised up to this if the system has the address space and references would
+     * not become coarser; in any case up to four times the limit; of a heap no further than that */
     size_t   limit_bytes_most;
     enum cache_store_kind store;
     uint32_t block_bytes;        /* CACHE_STORE_BLOCKS: CACHE_BLOCK_LEAST to CACHE_BLOCK_MOST */
@@ -70,25 +70,26 @@ struct cache_config {
     /* slab_reassign: a class with nothing takes a page rather than refuse */
     bool     steal_pages;
     bool     huge_pages;
-    /* a store waits so long for memory that is in use, before it is refused; it keeps its thread
-     * from other work meanwhile */
+    /* so long a store waits for memory that is in use before it is refused; its thread does no
+     * other work meanwhile */
     uint32_t patience_us;
     const struct evict_policy *policy;
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     struct evict_s3fifo_knobs s3fifo;
     /* items living at most this long go to the temporary queue; < 0: off */
     int64_t  temporary_ttl_s;
-    /* a file in which items outlive the process, the cache's from now on, also if it cannot be
-     * made; NULL: none. CACHE_STORE_SLAB. If cache_create fails with EINVAL because of it, `why`,
-     * of CACHE_WHY_BYTES, has a sentence */
+    /* a file in which items outlive the process; NULL: none. CACHE_STORE_SLAB only. The cache owns
+     * it from the call on, also if the cache cannot be made. If cache_create fails with EINVAL
+     * because of the file, `why`, of CACHE_WHY_BYTES, has a sentence */
     struct memory_file *memory_file;
-    const struct cache_taken *taken; /* that is another process's still, of which this tells */
+    /* set if the file still belongs to another process; tells of that process's cache */
+    const struct cache_taken *taken;
     char       *why;
-    /* the policy is that of the file, if it is known there; in any case classes that had another
-     * than the whole have it again */
+    /* take the policy that the file names, if this program knows it. In any case classes that had a
+     * policy of their own get it back */
     bool        policy_of_file;
-    /* bytes of memory that the process may have, also while it adopts what is in the file; 0: any
-     * number */
+    /* bytes of memory that the process may have, also while it adopts the file's items; 0: no
+     * bound */
     uint64_t    process_bytes;
 };
 enum { CACHE_WHY_BYTES = 512 };
@@ -96,15 +97,15 @@ enum { CACHE_WHY_BYTES = 512 };
 enum { CACHE_PATIENCE_US = 500 * 1000 };
 enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
-/* NULL and errno. From a memory file the items in it are adopted, which takes its time: a second
- * for some millions. */
+/* NULL: errno says why. Items of a memory file are adopted here, which takes a second for some
+ * millions. */
 struct cache *cache_create(const struct cache_config *);
 void          cache_destroy(struct cache **);             /* after every cache_thread */
-/* Notes in the memory file what time it is; to be called about once a second. So items expire by
- * the wall clock even if the system's clock is set while the cache serves. */
+/* Notes the time in the memory file; to be called about once a second. So items expire by the wall
+ * clock even if the system's clock is set while the cache serves. */
 void          cache_keep_time(struct cache *);
-/* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file, nothing.
- * False: it is too long. One caller at a time. */
+/* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file it does
+ * nothing. False: the text is too long. One caller at a time. */
 bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
 /* --- the cache goes over to another process ---
  *
@@ -120,36 +121,39 @@ bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
  * with cache_take_up_again, where the next one ends before cache_settle_in. Where the first is
  * killed before there is an image the next one has, with cache_inherit, what a start would find. */
 struct image;
-/* The file that the items lie in; -1: there is none, the cache cannot be handed over. It stays the
- * cache's. */
+/* The descriptor of the memory file; the cache keeps it. -1: there is no file, and the cache cannot
+ * be handed over. */
 int      cache_file(const struct cache *);
 unsigned cache_partitions(const struct cache *);
-/* What the builds of both must have alike, hashed: how an image and all in it is laid out. */
+/* A hash of what both builds must have alike: the layout of an image and of all that is in it. */
 uint64_t cache_image_layout(void);
-/* How many bytes an image would have, roughly, and of these the index. */
+/* Roughly how many bytes an image would have, and how many of them the index. */
 size_t   cache_image_bytes(const struct cache *, size_t *index_bytes);
-/* All that is not in the file. False: a page is half on its way from one class to another, or
+/* Writes all that is not in the file. False: a page is amid its way from one class to another, or
  * memory is wanting. */
 bool     cache_image_put(struct image *, struct cache *);
-/* NULL, or why not: it is not whole, of a cache with other options, or memory is wanting. The cache
- * can only be destroyed then. */
+/* Takes an image in. NULL: it is done. Else why not: the image is not whole or comes from a cache
+ * with other options, or memory is wanting; the cache can only be destroyed then. */
 const char *cache_image_get(struct image *, struct cache *);
-/* Asks the system for leave to write to the file. False: it refuses. */
+/* Asks the system for leave to write to the file. False: the system refuses. */
 bool     cache_may_own(struct cache *);
-/* Before anything else that changes the file. */
+/* To be called before anything else that changes the file. */
 void     cache_own(struct cache *);
-/* After it, and before the first turn: nothing of the cache goes back from here on. */
+/* To be called after cache_own and before the first turn. From here on the cache cannot go back to
+ * the other process. */
 void     cache_settle_in(struct cache *);
-/* Instead of an image, of a process that has ended: its items are adopted from the file, which
- * takes its time, as cache_create does. False: `why`; the cache can only be destroyed then. */
+/* Instead of an image, when the other process has ended: adopts the items from the file, which
+ * takes as long as cache_create does. False: `why` says why; the cache can only be destroyed
+ * then. */
 bool     cache_inherit(struct cache *, char why[CACHE_WHY_BYTES]);
-/* After cache_image_put, and a cache_own of a process that has ended: as it was before. */
+/* To be called after cache_image_put, when the process that took the cache has ended: the cache is
+ * this process's again, as before. */
 void     cache_take_up_again(struct cache *);
-/* After cache_image_put. From now on nothing that this process does changes the items, and it can
- * only end. False: the system refuses; then it must end at once. */
+/* To be called after cache_image_put. From now on nothing that this process does changes the items,
+ * and the process can only end. False: the system refuses, and the process must end at once. */
 bool     cache_leave(struct cache *);
-/* What clients that do not go along hold: values that are still coming, and borrowed ones. The next
- * process gives them back in its first turn; what is no item of its is passed over. */
+/* What clients that stay behind hold: values that are still coming, and borrowed ones. The next
+ * process gives their memory back in its first turn, and passes over what is not its item. */
 enum cache_held_kind { CACHE_HELD_DRAFT, CACHE_HELD_BORROWED };
 struct cache_held {
     uint32_t ref, kind;
@@ -169,8 +173,8 @@ const struct cache_adopted *cache_adopted(const struct cache *);
 struct cache_thread *cache_thread_create(struct cache *); /* NULL: out of memory */
 void                 cache_thread_destroy(struct cache_thread **);
 
-/* Brackets a batch of calls; also refreshes the thread's idea of now. Cheap: two stores and a clock
- * read. */
+/* A turn: brackets a batch of calls, and refreshes the thread's idea of now. Cost: two stores and a
+ * read of the clock. */
 void     cache_turn_begin(struct cache_thread *);
 void     cache_turn_end(struct cache_thread *);
 uint32_t cache_now_s(const struct cache_thread *);
@@ -183,8 +187,8 @@ struct cache_view {
     uint32_t     value_bytes; /* of the item as it is now */
     uint32_t     client_flags;
     uint32_t     exptime_s;
-    uint32_t     exptime_before_s; /* before this call touched it */
-    uint32_t     last_access_s; /* before this call */
+    uint32_t     exptime_before_s; /* when the item expired before this call touched it */
+    uint32_t     last_access_s; /* when it was last used before this call */
     uint8_t      class_id;
     bool         fetched;  /* read before this call */
     bool         won;      /* this call got the right to recache it (W) */
@@ -212,26 +216,26 @@ struct cache_reader {
     struct index_look look; /* what cache_read_end asks about */
     uint32_t     value_bytes, client_flags;
     uint64_t     cas;
-    /* stale, or somebody is recaching it: a meta get must call cache_fetch */
+    /* the item is stale, or a client is recaching it: a meta get must call cache_fetch */
     bool         marked;
     uint8_t      class_id;
-    uint8_t      hit_max; /* hits are counted up to this */
+    uint8_t      hit_max; /* the policy counts hits up to this */
     const char  *value;
 };
 enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct index_spot,
                                  struct cache_reader *);
 void            cache_read_copy(const struct cache_reader *, char *to);
-/* What few readers ask for: sets all but class_id and total_bytes of the view. */
+/* What few readers ask for. Sets every member of the view but class_id and total_bytes. */
 void            cache_read_view(const struct cache_thread *, const struct cache_reader *,
                                 struct cache_view *);
 bool            cache_read_end(struct cache_thread *, const struct cache_reader *, bool mark_hit);
 
-/* Prefetching for a group of keys, in three passes: the buckets of all keys; then their items;
- * then, for items that are to be removed, their neighbours in the queue. All of it is a hint only,
- * as is the reference that one pass hands to the next (0: no item was seen) and the spot that the
- * first pass hands to the call that finds the key. If a key's bucket shows no item,
- * cache_prefetch_item_behind looks again after the other keys: the bucket goes on in another
- * line. */
+/* Prefetches for a group of keys, in three passes: the buckets of all keys; then their items; then,
+ * for items that are to be removed, their neighbours in the queue. All of it is only a hint. So is
+ * the reference that one pass hands to the next (0: no item was seen), and the spot that the first
+ * pass hands to the call that finds the key. Where a key's bucket shows no item,
+ * cache_prefetch_item_behind looks once more after the other keys, because the bucket may go on in
+ * another line. */
 struct index_spot cache_prefetch_bucket(const struct cache *, const struct key *);
 uint32_t cache_prefetch_item(const struct cache *, const struct key *, struct index_spot);
 uint32_t cache_prefetch_item_behind(const struct cache *, const struct key *, struct index_spot);
@@ -247,7 +251,7 @@ struct cache_fetch {
     uint64_t vivify_cas;       /* 0: the next */
     bool     recache;          /* one caller wins once less than recache_s is left to live */
     int32_t  recache_s;
-    /* wins and stale marks are granted and shown only to meta commands */
+    /* only meta commands grant wins and show them and stale marks */
     bool     meta;
     bool     never_wins;       /* a stale item is shown as one that another has won */
     bool     binary_key;       /* of a vivified item */
@@ -256,17 +260,18 @@ struct cache_fetch {
 /* Copies a small value to `to` (ITEM_COPY_MAX + 8 bytes), borrows a large one. */
 enum cache_status cache_fetch(struct cache_thread *, const struct key *, const struct cache_fetch *,
                               char *to, struct cache_view *);
-/* no effect at all */
+/* The same without any effect. */
 enum cache_status cache_peek(struct cache_thread *, const struct key *, struct cache_view *);
 
-/* Where in a chain a caller was last, so that the next call need not walk there again; zeroes at
+/* Where in a chain the caller was last, so that the next call need not walk there again. Zeroes at
  * first. */
 struct cache_place {
     uint32_t tail;   /* reference of a tail; 0: none yet */
     size_t   before; /* value bytes before it */
 };
-/* Pieces of a borrowed value, in order. Returns how many, at most `max`, starting `skip` bytes into
- * the value. `place` may be NULL; it is for one item only, as long as that is borrowed. */
+/* Gives the pieces of a borrowed value in order, starting `skip` bytes into the value: at most
+ * `max`. Returns how many. `place` may be NULL; it serves one item, for as long as that item is
+ * borrowed. */
 int cache_value_iov(const struct cache_thread *, const struct item *borrowed, size_t skip,
                     struct cache_place *, struct iovec *, int max);
 void cache_return(struct cache_thread *, struct item *borrowed);
@@ -275,28 +280,28 @@ void cache_return(struct cache_thread *, struct item *borrowed);
 enum cache_mode { CACHE_SET, CACHE_ADD, CACHE_REPLACE, CACHE_APPEND, CACHE_PREPEND };
 struct cache_store {
     const char *value;         /* value_bytes of it */
-    uint64_t compare_cas;      /* 0: no item's, also where items have no CAS and show 0 */
+    uint64_t compare_cas; /* 0: compares with no item, also where items have no CAS and show 0 */
     uint64_t cas;              /* the CAS to give; 0: the next */
     struct index_spot spot;    /* of the key, or zeroes */
     enum cache_mode mode;
     uint32_t value_bytes;
     uint32_t client_flags;
     uint32_t exptime_s;
-    /* store only over an item with compare_cas; CACHE_MISS when there is none */
+    /* store only over an item with compare_cas; CACHE_MISS if there is no item */
     bool     compare;
-    /* meta I: a lower CAS than the item's may replace too; the new item is stale, and keeps the
-     * old one's expiry time and whether it was won */
+    /* meta I: the store may also replace an item whose CAS is higher than compare_cas. The new item
+     * is stale then, and keeps the old one's expiry time and whether it was won */
     bool     compare_low;
     bool     vivify;           /* append, prepend: on a miss store as a set */
     bool     binary_key;
     bool     won, stale;       /* marks the new item carries from the start */
     bool     counts_cas;       /* counts cas_* statistics */
-    bool     uncounted;        /* part of another command: no set */
+    bool     uncounted;        /* a part of another command: counts as no set */
 };
-/* Counts a store whose value did not end as it must; it changes nothing. */
+/* Counts a store whose value ended wrongly. It changes nothing else. */
 void cache_store_spoilt(struct cache_thread *, const struct key *, const struct cache_store *);
-/* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is
- * gone. `view` may be NULL. */
+/* Stores a whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY the old item of a plain set
+ * is gone. `view` may be NULL. */
 enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *,
                               struct cache_view *);
 
@@ -308,31 +313,33 @@ enum cache_status cache_store(struct cache_thread *, const struct key *, const s
  * How values share the bound: cache/admit.c. */
 struct cache_draft {
     struct item *item;          /* NULL: no memory was taken yet */
-    uint32_t     left;          /* value bytes that have none yet */
-    uint32_t     last_tail;     /* the end of its chain, a reference; 0: none */
-    size_t       need_bytes;    /* of memory, for the whole value */
-    size_t       charged_bytes; /* of what all drafts may hold */
+    uint32_t     left;          /* value bytes that have no memory yet */
+    uint32_t     last_tail;     /* reference of the last tail of its chain; 0: none */
+    size_t       need_bytes;    /* memory that the whole value needs */
+    size_t       charged_bytes; /* bytes by which it counts against what all drafts may hold */
     bool         large;
-    /* said by the maker, who reads all bytes and publishes the draft at once: it never waits */
+    /* set by a maker that reads all bytes and publishes at once: such a draft never waits */
     bool         at_hand;
-    bool         arrived; /* likewise: all bytes have come, and the maker is to read them yet */
+    bool         arrived; /* set by the maker once all bytes have come and only have to be read */
 };
 enum cache_drafted {
     CACHE_DRAFT_READY,
-    /* the others hold all that drafts may: try again once one of them is published or abandoned.
+    /* other drafts hold all that drafts may: try again once one of them is published or abandoned.
      * Only a draft without an item waits */
     CACHE_DRAFT_WAITS,
-    CACHE_DRAFT_REFUSED, /* no memory; the draft is gone, and an old item of a plain set */
+    CACHE_DRAFT_REFUSED, /* no memory: the draft is gone, and the old item of a plain set too */
 };
-/* Whether what is there now would refuse a store, asked before the store has memory: CACHE_OK, or
- * what cache_store would return, counted in the same way. Asking is optional: a store whose
- * condition no longer holds when it is published is refused then. */
+/* Whether the item that is there now would refuse the store. Asked before the store has memory.
+ * Returns CACHE_OK, or what cache_store would return, counted in the same way. Nobody has to ask: a
+ * store whose condition no longer holds when it is published is refused then. */
 enum cache_status cache_store_verdict(struct cache_thread *, const struct key *,
                                       const struct cache_store *);
-/* Takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE as cache_store gives it. */
+/* Begins a draft; takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE with what cache_store does
+ * then. */
 enum cache_status cache_draft_begin(struct cache_thread *, const struct key *,
                                     const struct cache_store *, struct cache_draft *);
-/* Memory for the value's first `upto` bytes at least. May evict, and rest outside the turn. */
+/* Takes memory for the value's first `upto` bytes at least. May evict, and may rest outside the
+ * turn. */
 enum cache_drafted cache_draft_extend(struct cache_thread *, const struct key *,
                                       const struct cache_store *, struct cache_draft *,
                                       size_t upto);
@@ -345,27 +352,29 @@ int cache_draft_iov(const struct cache_thread *, const struct cache_draft *, siz
 enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken,
                                 const struct cache_store *, struct cache_view *);
 void cache_abandon(struct cache_thread *, struct cache_draft *taken);
-/* Abandons it for lack of memory: CACHE_NO_MEMORY, which is counted, and an old item of a plain set
- * is gone. */
+/* Abandons the draft for lack of memory: returns CACHE_NO_MEMORY, counts it, and removes the old
+ * item of a plain set. */
 enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
                                      const struct cache_store *, struct cache_draft *taken);
-/* The same because its bytes do not come, or because other values that are still coming hold all
- * that they may. It is no lack of memory, so it does not count as one; the caller counts it. */
+/* Abandons the draft because its bytes do not come, or because other drafts hold all that drafts
+ * may. Memory is not short then, so this counts as no lack of memory; the caller counts it. */
 void cache_draft_late(struct cache_thread *, const struct key *, const struct cache_store *,
                       struct cache_draft *taken);
-/* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies
+/* Bytes of values over ITEM_COPY_MAX that this thread has ever copied: an append or prepend copies
  * all that it joins. */
 uint64_t cache_thread_copied(const struct cache_thread *);
-size_t cache_drafts_most(const struct cache *); /* bytes that drafts may take together … */
-size_t cache_drafts_held(const struct cache *); /* … and do, or may yet; two loads */
-/* Whether a draft that waits may be extended now, as far as a few loads can tell. `warily`: only if
- * half of what its kind may hold stays free for others, or its kind holds nothing. */
+size_t cache_drafts_most(const struct cache *); /* bytes that all drafts together may take … */
+/* … and those that they take or may yet take; two loads */
+size_t cache_drafts_held(const struct cache *);
+/* Whether a waiting draft may be extended now, as far as a few loads can tell. `warily`: only if
+ * half of what its kind may hold stays free for others, or if its kind holds nothing. */
 bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
-/* Said by makers of drafts that wait: while a large one does, small ones leave it room. */
+/* The maker says here that a draft waits, or waits no more. While a large draft waits, small ones
+ * leave it room. */
 void     cache_draft_waits(struct cache *, bool large, bool waits);
 unsigned cache_drafts_waiting(const struct cache *); /* of both kinds */
 unsigned cache_drafts_waiting_large(const struct cache *);
-/* Whether the draft should wait because others of its kind do. */
+/* Whether the draft should wait because others of its kind wait. */
 bool     cache_draft_queues(const struct cache *, const struct cache_draft *);
 
 /* --- changing and removing --- */
@@ -375,7 +384,7 @@ struct cache_delete {
     bool     misses_mismatch;  /* another CAS counts as a miss */
     bool     mark_stale;       /* meta I: keep the item, stale, with a new CAS */
     bool     drop_value;       /* meta x: keep the item without its value and client flags */
-    uint32_t client_flags;     /* of what x leaves */
+    uint32_t client_flags;     /* client flags of the item that x leaves */
     bool     touch;            /* with mark_stale or drop_value */
     uint32_t exptime_s;
     uint64_t cas;              /* the CAS to give; 0: the next */
@@ -391,46 +400,50 @@ struct cache_arith {
     uint64_t cas;              /* the CAS to give; 0: the next */
     bool     touch;
     uint32_t exptime_s;
-    /* on a miss store `initial`, to expire at vivify_exptime_s; it counts as no miss then */
+    /* on a miss store `initial`, to expire at vivify_exptime_s; that counts as no miss */
     bool     vivify;
     uint64_t initial;
     uint32_t vivify_exptime_s;
     bool     binary_key;
 };
-/* `number` gets the new value in decimal; view->value_bytes may be more: it is padded with spaces
- * to its old length. */
+/* `number` gets the new value. view->value_bytes may be longer than its decimals: the stored text
+ * is padded with spaces to its old length. */
 enum cache_status cache_arith(struct cache_thread *, const struct key *, const struct cache_arith *,
                               uint64_t *number, struct cache_view *);
 enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_t exptime_s);
 
-/* What was stored up to the end of second `at_s` counts as gone from that time on, or at once when
- * that is past. One flush may be to come: a later call replaces it; what is gone stays gone. What
- * is gone is freed when its key or its memory is wanted, by a walk or a sweep. */
+/* Everything that was stored up to the end of second `at_s` counts as gone from that time on, or at
+ * once if that time is past. Only one flush can be pending: a later call replaces it, and what is
+ * gone stays gone. The memory of such items is freed when their key or their memory is wanted, by a
+ * walk, or by a sweep. */
 void cache_flush(struct cache *, uint32_t at_s);
-/* All that was stored before this call counts as gone, however often that happens in a second, and
- * what is stored after it does not; no flush is to come. */
+/* Everything that was stored before this call counts as gone, however often it is called in a
+ * second; what is stored after it does not. No flush is pending afterwards. */
 void cache_flush_now(struct cache *);
-uint32_t cache_flushed(const struct cache *); /* another after each flush that took effect */
+/* a number that changes with each flush that took effect */
+uint32_t cache_flushed(const struct cache *);
 
 /* --- run-time settings --- */
-/* what the configuration wanted, or four times the limit of the start: address space for that was
- * reserved */
+/* The highest limit: the configuration's, or four times the limit of the start. Address space for
+ * it was reserved. */
 size_t cache_limit_most(const struct cache *);
-/* A new limit of item memory. False, and nothing changed: beyond cache_limit_most, or below what
- * classes have now while pages may not move or nothing may be evicted. Else whoever listens to
- * hunger is woken: it has to give back the pages over the limit, and until then no class gets
- * another from the pool. */
+/* Sets a new limit of item memory. False, and nothing changed: the limit is beyond
+ * cache_limit_most, or below what classes have now while pages may not move or nothing may be
+ * evicted. Otherwise the listener to hunger is woken, and has to give back the pages over the
+ * limit. Until then no class gets a page from the pool. */
 bool cache_set_limit(struct cache *, size_t limit_bytes);
 void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
                       uint32_t warm_factor_pct);
-/* Holds from the next victim on, and loses no item. */
+/* Holds from the next victim on. No item is lost. */
 void cache_set_s3fifo(struct cache *, const struct evict_s3fifo_knobs *);
 void cache_s3fifo(const struct cache *, struct evict_s3fifo_knobs *);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
-/* Of one class, or of the whole cache and every class in it when that is SLAB_CLASS_NONE. No item
- * is dropped or moved. A lock of each partition, and nothing when they have that policy. */
+/* Sets the policy of one class or, with SLAB_CLASS_NONE, of the whole cache and every class in it.
+ * No item is dropped or moved. Cost: a lock of each partition; nothing where the policy is the
+ * same. */
 void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);
-const struct evict_policy *cache_policy(const struct cache *); /* what the whole was last given */
+/* the policy that the whole was last given */
+const struct evict_policy *cache_policy(const struct cache *);
 const struct evict_policy *cache_class_policy(const struct cache *, unsigned class_id);
 
 /* --- facts --- */
@@ -439,27 +452,27 @@ struct cache_class_facts {
     /* bytes asked for by items whose head or tails are in the class */
     uint64_t items, requested_bytes;
     uint64_t list_items[EVICT_LISTS];
-    uint32_t list_age_s[EVICT_LISTS]; /* of the list's oldest */
-    uint32_t stock_chunks;            /* free chunks at the partitions */
-    uint32_t evicted_age_s;           /* since its last use, of the item evicted last */
+    uint32_t list_age_s[EVICT_LISTS]; /* since when the list's oldest item was not used */
+    uint32_t stock_chunks;            /* free chunks that partitions have at hand */
+    uint32_t evicted_age_s;           /* how long the last evicted item had not been used */
     struct cache_class_values counters;
 };
 struct cache_facts {
     struct cache_values counters;
     uint64_t items, bytes;
     uint64_t index_bytes, index_buckets;
-    /* free: no class has them; 0 when more are out than there may be. returned: of these, those
-     * that a class had */
+    /* free: pages that no class has; 0 when more are out than there may be. returned: those of them
+     * that a class had before */
     uint32_t pages_limit, pages_out, pages_free, pages_returned;
     unsigned class_count, partitions;
     size_t   limit_bytes;
-    size_t   draft_bytes; /* that values take or may take which are still coming */
+    size_t   draft_bytes; /* memory that values which are still coming take or may yet take */
     size_t   pinned_bytes; /* of values that are gone, but still being sent */
 };
 void cache_facts(struct cache *, struct cache_facts *);
-/* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries
- * are left as they are. Counters are summed once for all of them, and a partition is locked once
- * for every 32. */
+/* Facts of one class, or of the classes of `ids` into an array of SLAB_CLASSES_MAX, by id; the
+ * entries of other classes stay as they are. Counters are summed once for all of them, and each
+ * partition is locked once for every 32 classes. */
 void cache_class_facts(struct cache *, unsigned class_id, struct cache_class_facts *);
 void cache_classes_facts(struct cache *, const struct class_set *ids,
                          struct cache_class_facts *by_id);
@@ -478,7 +491,7 @@ const char *cache_index_name(const struct cache *);
 /* of such a name; CACHE_STORE_SLAB: of none */
 enum cache_store_kind cache_store_find(const char *name);
 uint32_t cache_item_bytes_max(const struct cache *);
-/* Whether an item of this key and value would be within the limit. */
+/* Whether an item with this key and value would be within the limit of an item's size. */
 bool cache_value_fits(const struct cache *, const struct key *, uint64_t value_bytes);
 bool cache_has_cas(const struct cache *);
 const struct evict_tuning *cache_tuning(const struct cache *); /* lives as long as the cache */
@@ -496,23 +509,24 @@ struct cache_walked { /* a copy; `key` of key_len bytes */
     struct cache_view view;
 };
 /* Visits the next bucket: copies its live items into `out` (room for `max`, INDEX_CHAIN_MOST at
- * least) and unlinks the dead ones. Returns how many were copied, -1 at the end. Each bucket is
- * seen once; items stored or removed meanwhile may be missed. */
+ * least) and unlinks the dead ones. Returns how many were copied; -1: the walk has ended. Each
+ * bucket is visited once. Items that are stored or removed meanwhile may be missed. */
 int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_walked *out, int max);
 
 /* --- geometry: changing which classes there are while everybody goes on --- */
-/* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between
- * two calls. */
+/* Sets the chunk sizes, as slab_set_sizes() does, and what the cache keeps by class. From one
+ * thread; between two calls cache_quiesce must have succeeded. */
 bool cache_set_sizes(struct cache *, const struct size_list *);
 /* Whether a memory file came with other chunk sizes than this cache's options ask for, and which
- * these are. Each start asks for them again until cache_sizes_settled is called, once these sizes
- * or others have been set: from then on the file's sizes are what is wanted. From the same
- * thread. */
+ * sizes the options ask for. Each start asks again until cache_sizes_settled is called, once these
+ * sizes or others have been set; from then on the file's sizes are the ones that are wanted. From
+ * the thread that sets sizes. */
 bool cache_sizes_wanted(const struct cache *, struct size_list *);
 void cache_sizes_settled(struct cache *);
-/* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a
- * sample of the pages, one in so many that at most pages_most are looked at. Some 3 ns a chunk; by
- * steps of a microsecond or two for those who must not take so long in one go. */
+/* Counts the sizes of all live items and pieces of chained values, without a lock. Of a large cache
+ * it looks at a sample: one page in so many that at most pages_most are looked at. Cost: some 3 ns
+ * a chunk. cache_sizing_step does a microsecond or two of it, for callers that must not take the
+ * whole time in one go. */
 enum { CACHE_SIZES_PAGES = 2048, CACHE_SIZES_PAGES_QUICK = 256 };
 struct cache_sizing {
     struct size_histogram *h;
@@ -520,8 +534,9 @@ struct cache_sizing {
 };
 void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct size_histogram *,
                         uint32_t pages_most);
-bool cache_sizing_step(const struct cache *, struct cache_sizing *); /* false: it was the last */
-/* in one go */
+/* false: that was the last step */
+bool cache_sizing_step(const struct cache *, struct cache_sizing *);
+/* all steps in one go */
 void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_most);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
 #endif

@@ -13,7 +13,7 @@ static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) {
     return compare && item_cas(it) != wanted;
 }
 
-/* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
+/* Marks the item stale where it lies and gives it a new CAS. Nobody has won it yet. */
 static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
                               const struct cache_delete *d) {
     struct index_change change =
@@ -26,7 +26,7 @@ static void mark_stale_locked(struct partition *p, const struct key *key, struct
     index_change_end(change);
 }
 
-/* Meta x: an empty item takes the place of the old one. */
+/* Meta x: an empty item takes the old item's place. */
 static enum cache_status drop_value(struct cache_thread *ct, const struct key *key,
                                     const struct cache_delete *d, const struct cache_view *was) {
     struct cache_store s = {
@@ -78,7 +78,7 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
         return status;
     }
     status = drop_value(ct, key, d, &was);
-    /* replaced meanwhile: that value is newer */
+    /* another client replaced the item meanwhile; its value is newer and stays */
     return status == CACHE_OK || status == CACHE_EXISTS ? CACHE_OK : status;
 }
 
@@ -120,8 +120,8 @@ static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bo
     }
 }
 
-/* What the item holds now and what it shall hold: `s` is the store that makes it so, provided that
- * nobody comes between. */
+/* The number that the item holds, and the number that it shall hold. `s` is the store that makes
+ * the change, provided that no other store comes between. */
 static enum cache_status read_number(struct cache_thread *ct, const struct key *key,
                                      const struct cache_arith *a, char *text, struct cache_store *s,
                                      struct index_look *look, uint64_t *number,
@@ -135,7 +135,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     if (it == NULL) {
         status = CACHE_MISS;
     } else if (item_large(it) || item_value_bytes(it) == 0) {
-        status = CACHE_NOT_A_NUMBER; /* whatever the CAS: memcached looks in this order */
+        status = CACHE_NOT_A_NUMBER; /* memcached checks the number before it checks the CAS */
     } else if (cas_differs(a->compare, a->compare_cas, it)) {
         status = CACHE_EXISTS;
     } else {
@@ -148,7 +148,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
             uint64_t less = *number > a->delta ? *number - a->delta : 0;
             *number = a->decrement ? less : *number + a->delta;
             uint32_t len = (uint32_t)(number_put(text, *number) - text);
-            /* a number that fits where the old one was keeps its marks */
+            /* a number that fits into the old one's place keeps the item's marks */
             uint8_t marks = len <= bytes ? item_flags(it) : 0;
             for (; len < bytes; len++) {
                 text[len] = ' ';
@@ -191,7 +191,7 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
             status = cache_store(ct, key, &s, v);
             v->created = true;
             if (status == CACHE_NOT_STORED) {
-                continue; /* somebody else made it first: count on theirs */
+                continue; /* another client made the item first: count on its number */
             }
             return status;
         }
@@ -203,7 +203,7 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
         }
         status = store_unchanged(ct, key, &s, &look, v);
         if (status == CACHE_EXISTS) {
-            continue; /* changed between reading and storing */
+            continue; /* the item changed between the read and the store */
         }
         if (status == CACHE_OK) {
             v->exptime_before_s = exptime_s;

@@ -29,9 +29,10 @@
     X(moves_to_cold) X(moves_to_warm) X(moves_within_lru) X(direct_reclaims) \
     X(hits_to_hot) X(hits_to_warm) X(hits_to_cold) X(hits_to_temp)
 
-/* What tells the worth of a page of a class; counted while it is measured (cache_measure). Hits on
- * items in the last page of the class's order, and in its last two; sampled misses of items that
- * one more page would have kept, that 2 would have kept but not 1, and so on. */
+/* Counters that tell what a page of a class is worth. They count only while the cache is measured
+ * (cache_measure). tail hits: hits on items in the last page of the class's order, and in its last
+ * two. ghost hits: sampled misses of items that one more page would have kept, that two more would
+ * have kept but one would not, and so on. */
 #define CACHE_SIGNAL_COUNTERS(X) \
     X(tail_hits_1) X(tail_hits_2) \
     X(ghost_hits_1) X(ghost_hits_2) X(ghost_hits_4) X(ghost_hits_8) X(ghost_hits_16) \
@@ -52,7 +53,8 @@ struct cache_counters { CACHE_COUNTERS(COUNTER_MEMBER) };
 struct cache_values { CACHE_COUNTERS(COUNTER_VALUE) };
 struct cache_class_counters { COUNTERS_OF(CACHE_CLASS_COUNTERS) };
 struct cache_class_values { COUNTER_VALUES_OF(CACHE_CLASS_COUNTERS) };
-/* Hits are counted by list; in the class, or of a thread in the class, they are these together. */
+/* Each hit is counted once, by the list that the item was in. A class's hits, and a thread's hits
+ * in a class, are the sum over the lists. */
 static inline uint64_t cache_class_hits(const struct cache_class_values *v) {
     return v->hits_to_hot + v->hits_to_warm + v->hits_to_cold + v->hits_to_temp;
 }

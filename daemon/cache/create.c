@@ -18,8 +18,8 @@ enum { PARTITIONS_MIN = 4, PARTITIONS_MAX = 1024, PARTITION_BYTES = 16 << 20 };
 enum { PARTITIONS_A_THREAD = 2, THREADS_USUAL = 8 };
 enum { ITEM_BYTES_LEAST = 48 }; /* the smallest chunk */
 
-/* One for every 16 MiB, and two for each thread: each partition has queues of its own for every
- * class, and short queues tell less well which item to evict. At 64 MiB one worker with 4
+/* One partition for every 16 MiB, and two for each thread. Each partition has its own queue for
+ * every class, and a short queue tells less well which item to evict. At 64 MiB one worker with 4
  * partitions missed 0.1 to 0.7 % less than with 16 on four traces, 5 % less on one of 28 KB values,
  * and 0.1 % more on one. */
 static unsigned default_partitions(size_t limit_bytes, unsigned threads) {
@@ -37,14 +37,15 @@ static unsigned partition_count(const struct cache_config *cfg) {
                                 : default_partitions(cfg->limit_bytes, cfg->threads);
 }
 
-/* Address space: also for a page of every class beyond the largest limit, for the first page of a
- * class may go over it. */
+/* Bytes of address space for a limit. The first page of a class may go over the limit, so each
+ * class adds a page to the largest one. */
 static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most) {
     return limit_bytes_most +
            (!store_ops_of(cfg->store)->one_class ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
 }
 
-/* Takes addresses for a cache whose limit can be raised to `most_bytes`. False: nothing taken. */
+/* Reserves addresses for a cache whose limit can be raised to `most_bytes`. False: nothing was
+ * reserved. */
 static bool reserve(struct cache *c, const struct index_kind *kind, unsigned partitions,
                     size_t most_bytes) {
     const struct cache_config *cfg = &c->config;
@@ -76,11 +77,12 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
     return true;
 }
 
-/* As much as is wanted, or four times the limit, where the system has no addresses for more. */
+/* Reserves as many addresses as the configuration wants; where the system has fewer, four times the
+ * limit. */
 static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigned partitions) {
     const struct cache_config *cfg = &c->config;
     size_t usual_bytes = cfg->limit_bytes * RESERVE_FACTOR;
-    /* a file is made as large, and looks it */
+    /* a file is made as large as the reserve, and `ls` shows that size */
     bool more = cfg->limit_bytes_most > usual_bytes && c->store->whole_pages &&
                 cfg->memory_file == NULL;
     return (more && reserve(c, kind, partitions, cfg->limit_bytes_most)) ||
@@ -126,7 +128,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
         }
         lock_init(&p->lock);
     }
-    if (c->borrowed) { /* the rest comes with the image */
+    if (c->borrowed) { /* the other process's image brings the rest */
         index_pool_back(&c->index_pool, cfg->taken->index_bytes);
         return c;
     }
@@ -180,7 +182,7 @@ void cache_destroy(struct cache **taken) {
     free(c->oldest_noted);
     c->store->unmake(c);
     arena_destroy(&c->arena);
-    memory_file_close(&c->config.memory_file); /* where no arena came to have it */
+    memory_file_close(&c->config.memory_file); /* no arena was made, so nobody owns the file yet */
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
     ghost_destroy(&c->ghost_kept);
@@ -203,7 +205,7 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     bool room = c->thread_count < THREADS_MAX && sample_thread_begin(ct);
     if (room) {
         c->threads[c->thread_count++] = ct;
-        /* the same every time, so that a replay is too */
+        /* the seed is the same every time, so that a replay gives the same result */
         ct->random = c->thread_count * UINT64_C(0x9e3779b97f4a7c15) | 1u;
         for (ct->turn = c->turns; ct->turn->used; ct->turn++) {
         }

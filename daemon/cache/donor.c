@@ -1,18 +1,21 @@
-/* Which page of a class is the one to lose: by what lives in it, by its age, or any. Only looks: at
- * the page table and at chunks, without a lock, so that a choice costs nobody else anything. What
- * it sees may change the next moment, and whoever empties the page looks again. */
+/* Chooses the page of a class that is to leave it: by what lives in the page, by its age, or at
+ * random. It only reads the page table and the chunks, and takes no lock, so a choice costs no
+ * other thread anything. What it sees may change the next moment; whoever empties the page looks
+ * again. */
 #include "cache/partition.h"
 #include "cache/value.h"
 
 enum {
-    LOOK_PAGES = 64,   /* of least value: so many are compared, from where the last look ended */
-    SAMPLE_CHUNKS = 16, /* of each */
-    LISTED_PAGES = 16, /* pages with free chunks that are compared in any case */
-    /* of a live item that was used a moment ago, and of each hit that its mark counts */
+    /* pages that one choice by value compares; the next choice goes on where it ended */
+    LOOK_PAGES = 64,
+    SAMPLE_CHUNKS = 16, /* chunks that it looks at in each page */
+    LISTED_PAGES = 16, /* pages with free chunks that it compares in any case */
+    /* the value of a live item that was used a moment ago; each hit of its mark adds as much */
     LIVE_VALUE = 1 << 12,
-    /* a moment; with its idle time an item's value falls, as the hits it promises do */
+    /* "a moment": an item's value falls with its idle time, as the hits it promises do */
     RECENT_S = 4,
-    IN_USE_VALUE = 1 << 28, /* of one that is being stored or sent: its page cannot be had now */
+    /* the value of an item that is being stored or sent: its page cannot be had now */
+    IN_USE_VALUE = 1 << 28,
 };
 
 void cache_set_page_stamps(struct cache *c, bool on) {
@@ -35,7 +38,7 @@ static bool item_in_use(struct item *it) {
     return false;
 }
 
-/* A piece of a chained value is in use with its head. */
+/* A piece of a chained value is in use while the value's head is. */
 static bool chunk_in_use(const struct cache *c, struct item *it) {
     if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
         return item_in_use(it);
@@ -64,7 +67,8 @@ struct candidate {
     uint32_t page;
 };
 
-/* Keeps the best `max`, the best first; of equals the one that came first. */
+/* Keeps the `max` candidates of least cost, the least first. Of equal ones the earlier comes
+ * first. */
 struct ranking {
     struct candidate *best;
     unsigned count, max;
@@ -99,7 +103,7 @@ static uint32_t page_chunks(const struct cache *c, uint32_t page) {
     return chunk_bytes ? PAGE_BYTES / chunk_bytes : 0;
 }
 
-/* Those that are looked at, all over the page. Returns how many. */
+/* Picks the chunks to look at, spread evenly over the page. Returns how many. */
 static unsigned sample_chunks(const struct cache *c, uint32_t page,
                               struct item *sample[SAMPLE_CHUNKS]) {
     uint32_t chunks = page_chunks(c, page),
@@ -127,7 +131,7 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
         if (chunk_in_use(c, it)) {
             value += IN_USE_VALUE;
         } else if (item_key_len(it) == 0) {
-            value += LIVE_VALUE / 2; /* a piece of a value; what it belongs to is not looked up */
+            value += LIVE_VALUE / 2; /* a piece of a chained value; its item is not looked up */
         } else if (!cache_item_dead(c, it, ct->now_s)) {
             value += item_value(it, item_now_s(ct));
         }
@@ -141,7 +145,7 @@ static bool of_class(const struct cache *c, uint32_t page, unsigned class_id) {
            atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED;
 }
 
-/* A look at a page is a row of cache misses, which cost least at the same time. */
+/* A look at a page touches many cold cache lines. Asked for together they arrive together. */
 static void prefetch_sample(const struct cache *c, uint32_t page) {
     struct item *sample[SAMPLE_CHUNKS];
     for (unsigned n = sample_chunks(c, page, sample); n > 0; n--) {
@@ -176,7 +180,7 @@ static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick 
         case PICK_RANDOM: rank(r, page, thread_random(ct)); break;
         case PICK_LEAST_ACCESSED: {
             uint64_t used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed);
-            /* of equals the older */
+            /* of pages read at the same second the older one goes */
             rank(r, page, used_s << 32 | atomic_load_explicit(&p->birth, memory_order_relaxed));
             break;
         }

@@ -1,9 +1,10 @@
-/* Drafts: items whose values are still to be written, or still coming. A draft is its maker's until
- * it is published.
+/* Drafts: items whose values are still to be written, or still coming. A draft belongs to its maker
+ * until it is published.
  *
- * Of a value that comes piece by piece, memory is taken as its bytes come: first the head, which is
- * the whole chunk when one holds the value, then the chunks of its chain a little ahead. So a
- * header alone takes nothing, and what all such drafts hold together is bounded (cache/admit.h). */
+ * The memory of a value that comes piece by piece is taken as its bytes come: first the head, which
+ * is the whole chunk if one chunk holds the value, then the chunks of its chain, a little ahead of
+ * the bytes. So a header without a body takes no memory, and admit.c bounds what all such drafts
+ * hold together. */
 #include "cache/draft.h"
 
 #include "cache/admit.h"
@@ -26,7 +27,7 @@ struct item *draft_take(struct cache_thread *ct, struct cache_draft *taken) {
 struct shape {
     uint8_t  flags;
     unsigned class_id; /* of the head */
-    size_t   head_bytes; /* in all */
+    size_t   head_bytes; /* in all: header, key and what the head holds of the value */
 };
 
 static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_len,
@@ -41,7 +42,7 @@ static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_l
     return (struct shape){flags, class_id, total_bytes};
 }
 
-/* An item without a tail. NULL: no memory. */
+/* Makes an item without a tail. NULL: no memory. */
 static struct item *make_head(struct cache_thread *ct, const struct key *key,
                               const struct shape *shape, uint32_t value_bytes,
                               uint32_t client_flags, uint32_t exptime_s) {
@@ -61,7 +62,7 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key,
 
 /* --- chains --- */
 
-/* The right class for a tail of as much as is left. */
+/* The class whose chunks fit a tail that holds all that is left. */
 static unsigned tail_class(const struct cache *c, uint32_t left) {
     size_t want = (size_t)left + TAIL_HEADER;
     return slab_class_of(c->slab, want < c->tail_bytes_most ? want : c->tail_bytes_most);
@@ -71,7 +72,8 @@ static uint32_t tail_room(const struct cache *c, unsigned class_id) {
     return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER;
 }
 
-/* How many chunks at a time: for what is wanted now, but never more than what is left fills. */
+/* How many chunks to take at once: enough for the bytes wanted now, but no more than the rest of
+ * the value fills. */
 static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes,
                              unsigned class_id) {
     uint32_t room = tail_room(c, class_id), whole = left / room;
@@ -80,20 +82,21 @@ static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted
     return n < 1 ? 1 : n < CHAIN_TAKE ? (unsigned)n : CHAIN_TAKE;
 }
 
-/* Takes chunks of the class, or one by any means; returns how many. */
+/* Takes free chunks of the class; if it has none, obtains one chunk by any means. Returns how
+ * many. */
 static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
                            uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;
     unsigned got = slab_take(c->slab, class_id, refs, want);
     for (; got == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
-        /* a right-sized class may have nothing: a larger chunk serves */
+        /* if the class of the right size has no chunk, a larger chunk serves */
         refs[0] = c->store->obtain(ct, p, class_id, 0, true);
         got = refs[0] != 0;
     }
     return got;
 }
 
-/* Puts a chunk at the end of the chain; it holds as much as there is room for of what is left. */
+/* Appends a chunk to the chain. The chunk holds what it has room for of the bytes that are left. */
 static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t ref) {
     struct tail *t = (void *)item_at(c, ref);
     uint32_t room = tail_room(c, slab_ref_class(c->slab, ref)),
@@ -150,7 +153,7 @@ static struct shape shape_of_store(const struct cache *c, const struct key *key,
     return shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
 }
 
-/* What the chain of so many value bytes takes of memory. */
+/* Bytes of memory that the chain of a value of this length takes. */
 static size_t chain_takes(const struct cache *c, uint32_t left) {
     size_t bytes = 0;
     while (left > 0) {
@@ -224,8 +227,8 @@ int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, 
     return d->item != NULL ? cache_value_iov(ct, d->item, skip, place, iov, max) : 0;
 }
 
-/* Pages that drafts took may be of use to other classes at once: the tuner gives back those that
- * are free as a whole. */
+/* An abandoned draft may leave whole pages free, which other classes may need at once. The tuner
+ * gives those pages to the pool. */
 static void note_left(struct cache *c, unsigned class_id) {
     uint32_t page;
     if (!c->store->one_class && slab_whole_pages(c->slab, class_id, &page, 1) > 0 &&
@@ -241,11 +244,11 @@ void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
     if (it == NULL) {
         return;
     }
-    /* a chained head may have no tail yet */
+    /* the head of a chained value may have no tail yet */
     uint32_t first = last_tail != 0 ? item_load32(item_chain(it)) : ref_of_item(c, it);
     item_release(ct, it);
     note_left(c, slab_ref_class(c->slab, first));
-    if (last_tail != 0) { /* of a value's rest, it may be of a smaller class */
+    if (last_tail != 0) { /* the last tail of a value may be of a smaller class */
         note_left(c, slab_ref_class(c->slab, last_tail));
     }
 }

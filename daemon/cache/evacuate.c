@@ -1,5 +1,6 @@
-/* Emptying a page, chunk by chunk, while everybody goes on reading and writing: into other chunks
- * of its class, or of the class that a content belongs to by the geometry. */
+/* Empties a page, chunk by chunk, while all threads go on reading and writing. Live contents are
+ * copied into other chunks of their class, or of the class that their size belongs to by the
+ * current geometry. */
 #include "base/crash.h"
 #include "cache/link.h"
 #include "cache/partition.h"
@@ -9,9 +10,9 @@
 #include "cache/victim.h"
 
 enum {
-    TAILS_AT_ONCE = 128,        /* of one value, in one hold of the lock … */
-    TAILS_AT_ONCE_BYTES = 16384, /* … but no more than these, unless it is one */
-    TAIL_LOOK_PARTITIONS = 16, /* for the age of a class's tail */
+    TAILS_AT_ONCE = 128,        /* tails of one value that are moved in one hold of the lock … */
+    TAILS_AT_ONCE_BYTES = 16384, /* … and their bytes at most; a larger tail is moved alone */
+    TAIL_LOOK_PARTITIONS = 16, /* partitions that are asked for the age of a class's oldest item */
 };
 
 void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint32_t chunk) {
@@ -26,8 +27,8 @@ void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint3
     }
 }
 
-/* A chunk for a copy: the partition's stock, then (taken before the lock) the class's; `spare` is 0
- * when neither has one. */
+/* Takes a chunk for a copy: from the partition's stock, else the spare, which the caller took of
+ * the class before it locked. 0: neither has one. The spare becomes 0 when it is used. */
 static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *spare) {
     uint32_t ref = stock_pop_locked(p, class_id);
     if (ref == 0) {
@@ -41,15 +42,15 @@ static void copy_word(char *to, const char *from) {
     atomic_store_explicit((_Atomic uint64_t *)(void *)to, bytes_word(from), memory_order_relaxed);
 }
 
-/* Copies a chunk's bytes into one that holds as many; the copy is not reachable yet. The word with
- * its state comes last, so that it is none before it is whole. */
+/* Copies a chunk's bytes into a chunk that nobody can reach yet. The word with the state is copied
+ * last, so that the copy becomes an item only when it is whole. */
 static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     enum { STATE_AT = 8 };
     _Static_assert(offsetof(struct node, flags) / 8 * 8 == STATE_AT, "the second word");
     atomic_thread_fence(memory_order_release); /* as in item_init */
     const char *src = (const char *)from;
     char *dst = (char *)to;
-    for (size_t i = STATE_AT + 8; i < bytes; i += 8) { /* links come with evict_moved */
+    for (size_t i = STATE_AT + 8; i < bytes; i += 8) { /* evict_moved sets the links */
         copy_word(dst + i, src + i);
     }
     kept_order();
@@ -73,8 +74,9 @@ static void adopt_tails(const struct cache *c, struct item *it) {
     }
 }
 
-/* An item's memory is of another class now: sums and queues follow. `it` is in `from`'s queue;
- * `now`, which may be its copy, comes to that of `to`, whose shelf is there. */
+/* The item's memory belongs to another class from now on: the sums and the queues follow. `it` is
+ * in the queue of class `from`. `now` is `it` or its copy, and goes to the queue of class `to`,
+ * whose shelf exists. */
 static void requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it,
                            struct item *now, unsigned from, unsigned to, uint64_t bytes) {
     struct evict_queue *q = &p->shelves[from]->queue;
@@ -84,8 +86,8 @@ static void requeue_locked(struct cache_thread *ct, struct partition *p, struct 
     p->shelves[to]->requested_bytes += bytes;
 }
 
-/* Gives an item a new chunk, of its class or another. In its class it keeps its place in the queue.
- * The old chunk goes back, or stays LOOSE while it is borrowed. */
+/* Moves an item into a new chunk, of its own class or another. Within its class the item keeps its
+ * place in the queue. The old chunk becomes free, or stays LOOSE while a reader borrows it. */
 static void relocate_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
                             struct item *it, struct item *to) {
     struct cache *c = ct->cache;
@@ -104,7 +106,7 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
     index_replace(&p->index, key->hash, ref_of_item(c, it), ref_of_item(c, to));
     if (item_flags(to) & ITEM_CHAINED) {
         adopt_tails(c, to);
-        /* the tails are the new one's */
+        /* the tails belong to the copy now */
         item_set_flags(it, item_flags(it) & (unsigned)~ITEM_CHAINED);
     }
     item_set_loose(it);
@@ -142,8 +144,8 @@ uint64_t cache_thread_evicted(const struct cache_thread *ct) {
     return evicted;
 }
 
-/* Whether a chunk found before the lock serves now: what is to be copied may have grown, and its
- * queue's shelf must be there. */
+/* Whether a chunk that was taken before the lock still serves: the item may have grown since, and
+ * the queue's shelf must exist. */
 static bool serves_locked(struct cache *c, struct partition *p, uint32_t ref, size_t bytes) {
     unsigned class_id = slab_ref_class(c->slab, ref);
     return slab_chunk_bytes(c->slab, class_id) >= bytes && shelf_of_locked(c, p, class_id) != NULL;
@@ -161,13 +163,14 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     enum cache_moved moved;
     lock_take(&p->lock);
     if (index_find(&p->index, &key, NULL) != ref_of_item(c, it)) {
-        moved = CACHE_MOVED_BUSY; /* it changed while we looked; the caller looks again */
+        /* the item changed since we looked without the lock; the caller looks again */
+        moved = CACHE_MOVED_BUSY;
     } else if (cache_item_dead(c, it, ct->now_s)) {
         bool busy = borrowed(it);
         unlink_locked(ct, p, key.hash, it);
         moved = busy ? CACHE_MOVED_BUSY : CACHE_MOVED_EXPIRED;
     } else if (item_flags(it) & ITEM_CHAINED && borrowed(it)) {
-        moved = CACHE_MOVED_BUSY; /* a reader finds the tails through this chunk */
+        moved = CACHE_MOVED_BUSY; /* a reader reaches the tails through this chunk */
     } else {
         uint32_t ref = target_locked(p, class_id, spare);
         if (ref != 0 && !serves_locked(c, p, ref, bytes_in_use(c, it))) {
@@ -186,7 +189,7 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     return moved;
 }
 
-/* Free chunks of one class for what is to be copied. */
+/* Free chunks of one class, taken before the lock, into which contents are copied. */
 struct spares {
     uint32_t refs[TAILS_AT_ONCE];
     unsigned count;
@@ -206,12 +209,13 @@ static size_t tail_bytes(const struct tail *t) {
     return TAIL_HEADER + (size_t)item_load32(&t->used_bytes);
 }
 
-/* The class that a tail belongs to by the geometry. */
+/* The class that the tail's size belongs to by the current geometry. */
 static unsigned right_class(const struct cache *c, const struct tail *t) {
     return slab_class_of(c->slab, tail_bytes(t));
 }
 
-/* Copies a tail that `link`, in the head or in the tail before, points to. */
+/* Copies a tail to another chunk. `link` is the word that points to the tail: in the head, or in
+ * the tail before. */
 static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
                                          _Atomic uint32_t *link, uint32_t to_ref) {
     struct tail *to = (void *)item_at(c, to_ref);
@@ -226,10 +230,11 @@ static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
     return to;
 }
 
-/* Moves a tail, and with it others of the same right class that lie in pages on the move of its
- * class, as far as the spares go: to find one means to go over the chain, so one by one a long
- * chain would take its length squared. Their chunks take the spares' places. When the first of the
- * chain is among them, the item changes its queue. Returns how many. */
+/* Moves the wanted tail of a value, and with it other tails of the value that lie in draining pages
+ * of the same class and belong to the same class by their size, as far as the spares go. To find a
+ * tail one has to walk the chain, so a long chain moved one tail at a time would take the square of
+ * its length. The old chunks take the spares' places in `s`. If the chain's first tail is among
+ * them, the item changes its queue. Returns how many tails moved. */
 static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition *p,
                                       struct item *head, const struct tail *wanted,
                                       struct spares *s) {
@@ -242,7 +247,7 @@ static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition 
     while (n < s->count && (ref = item_load32(link)) != 0) {
         struct tail *t = (void *)item_at(c, ref);
         met = met || ref == wanted_ref;
-        bool spare = n + 1 < s->count || met; /* one is for it */
+        bool spare = n + 1 < s->count || met; /* one spare is kept for the wanted tail */
         if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) &&
             slab_ref_class(c->slab, ref) == own && right_class(c, t) == right) {
             t = relocate_tail_locked(c, t, link, s->refs[n]);
@@ -296,11 +301,11 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
 struct evacuee {
     struct item *it;
     bool         tail;
-    /* the class it is in, and the one that its content belongs to by the geometry */
+    /* the class that the chunk is in, and the class that its content belongs to by its size */
     unsigned     own, right;
 };
 
-/* False: there is nothing to copy, and *moved says why. */
+/* Looks at a chunk without a lock. False: there is nothing to copy, and *moved says why. */
 static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
                        enum cache_moved *moved) {
     e->it = slab_page_chunk(c->slab, page, chunk);
@@ -319,12 +324,13 @@ static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, str
     e->right = slab_class_of(c->slab, e->tail ? tail_bytes((const struct tail *)(const void *)e->it)
                                               : bytes_in_use(c, e->it));
     if (e->right == SLAB_CLASS_NONE) {
-        e->right = e->own; /* what we read changed under us */
+        e->right = e->own; /* the item changed while we read its size */
     }
     return true;
 }
 
-/* Gives back the spares, or what took their place. */
+/* Copies the content into a spare of class `to_class`. Gives back the spares that are left, or the
+ * old chunks that took their places. */
 static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e,
                                  unsigned to_class, bool may_evict, struct spares *s) {
     enum cache_moved moved;
@@ -342,7 +348,7 @@ static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *
 
 unsigned cache_tails_moved(const struct cache_thread *ct) { return ct->tails_moved; }
 
-/* Takes what is free of a class; nothing of it may be. */
+/* Takes spares from the free chunks of a class. It may get none. */
 static void take_spares(struct cache *c, const struct evacuee *e, unsigned class_id,
                         struct spares *s) {
     unsigned fit = e->tail ? TAILS_AT_ONCE_BYTES / slab_chunk_bytes(c->slab, class_id) : 1;
@@ -374,7 +380,7 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
     }
     take_spares(c, &e, e.own, &s);
     if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
-        /* what was read stays, at the cost of the class's next victim */
+        /* an item that was read is kept; the class's next victim goes instead */
         evict_for_spare(ct, e.own, &s);
     }
     return evacuate(ct, &e, e.own, may_evict, &s);
@@ -382,7 +388,7 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
 
 /* --- into the class that a content belongs to --- */
 
-/* When the class's next victim was last used; UINT32_MAX: it has none. */
+/* When the next victim of the class was last used; UINT32_MAX: the class has no victim. */
 static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
     uint32_t used_s = UINT32_MAX;
     for (unsigned i = 0; i < c->partition_count && i < TAIL_LOOK_PARTITIONS; i++) {
@@ -398,8 +404,8 @@ static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
     return used_s;
 }
 
-/* A spare for what lives in a full cache: of the class whose tail is older, by eviction. None: the
- * evacuee itself is the oldest, or there is nothing to evict. */
+/* Makes a spare in a full cache: evicts from the class whose next victim is older. It makes none if
+ * the evacuated item itself is the oldest, or if there is nothing to evict. */
 static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id,
                       struct spares *s) {
     struct cache *c = ct->cache;

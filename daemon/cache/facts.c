@@ -3,7 +3,7 @@
 
 #include "cache/pinned.h"
 
-/* looked at in one hold of a partition's lock: four cache misses each */
+/* shelves that one hold of a partition's lock looks at: each costs four cache misses */
 enum { SHELVES_A_LOCK = 32 };
 
 enum {
@@ -98,7 +98,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->pinned_bytes = pinned_bytes(c);
 }
 
-/* How long ago a node was used last; of one that was flushed, how long ago that was. */
+/* How long ago a node was last used. For a flushed node: how long ago the flush was. */
 static uint32_t age_of(const struct node *n, struct item_clock clock, uint32_t now_s) {
     uint32_t used_s = node_used_s(n);
     if ((int32_t)(used_s - clock.flushed) <= 0) {
@@ -124,7 +124,7 @@ static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t n
     }
 }
 
-/* The shelves of ids from `first` on, as many as one hold of a lock should look at. */
+/* Reads the shelves of ids from `first` on, as many as one hold of the lock should look at. */
 static void add_shelves(struct cache *c, const struct class_set *ids, unsigned first,
                         uint32_t now_s, struct cache_class_facts *by_id) {
     for (unsigned i = 0; i < c->partition_count; i++) {

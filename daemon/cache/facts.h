@@ -3,8 +3,8 @@
 #define SLATE_CACHE_FACTS_H
 #include "cache/partition.h"
 
-/* What a thread has counted goes to the cache, for it ends. threads_lock is held. */
+/* Adds what the ending thread has counted to the cache's sums. The caller holds threads_lock. */
 void facts_retire_locked(struct cache_thread *);
-/* threads_lock is held */
+/* The caller holds threads_lock. */
 void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum);
 #endif

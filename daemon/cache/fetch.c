@@ -1,5 +1,5 @@
-/* Reading with the partition's lock: what has an effect, and large values. A miss may make an empty
- * item. */
+/* Reads that hold the partition's lock: those with an effect, and those of large values. A miss may
+ * make an empty item. */
 #include "cache/link.h"
 #include "cache/partition.h"
 #include "cache/read.h"
@@ -9,8 +9,9 @@
 
 static void count_miss(struct cache_thread *ct, const struct cache_fetch *f, uint64_t hash) {
     if (f->vivify) {
-        read_measure_miss(ct, hash); /* counted by what is made: a hit; or a miss */
-    } else if (f->touch && !f->meta) { /* a meta get that misses is a get, with a new time or not */
+        read_measure_miss(ct, hash); /* the empty item is counted below: as a hit, or as a miss */
+    } else if (f->touch && !f->meta) {
+        /* a meta get that misses counts as a get, whether it sets a new time or not */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
     } else {
@@ -28,7 +29,7 @@ static void count_found(struct cache_thread *ct, const struct cache_fetch *f, co
     }
 }
 
-/* As in memcached, which makes the item and then finds it. */
+/* memcached makes the item and then finds it; the counters say the same here. */
 static void count_made(struct cache_thread *ct, const struct cache_fetch *f, unsigned class_id) {
     if (f->touch) {
         COUNT(ct, cmd_touch);
@@ -38,8 +39,8 @@ static void count_made(struct cache_thread *ct, const struct cache_fetch *f, uns
     }
 }
 
-/* Grants and shows the right to recache. A stale item grants it once, an item about to expire
- * likewise. */
+/* Grants the right to recache, and shows who has it. A stale item grants it once, and so does an
+ * item that is about to expire. */
 static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f,
                               struct cache_view *v) {
     uint8_t flags = item_flags(it);
@@ -66,8 +67,8 @@ static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *
     }
 }
 
-/* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: somebody else
- * made one first. */
+/* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: another client
+ * made an item first. */
 static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
                                 const struct cache_fetch *f, struct cache_view *v) {
     struct cache_store s = {.mode = CACHE_ADD,

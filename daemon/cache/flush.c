@@ -1,10 +1,11 @@
-/* Flushing: setting the items' clock forward past all that is stored. See struct item_clock. */
+/* Flushing: sets the items' clock forward past everything that is stored. See struct item_clock. */
 #include "cache/flush.h"
 
 #include "cache/keep.h"
 
-/* Nothing is left with a time up to the end of second `at_s`; with `all`, nor with any later time
- * that a store got so far. Threads may meet here: each flush is a second of the items' clock. */
+/* Flushes every item whose time is not later than second `at_s`; with `all`, also every item whose
+ * later time a store has already given. Several threads may flush at once: each flush is one second
+ * of the items' clock. */
 static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all) {
     uint64_t was = atomic_load_explicit(&c->item_clock, memory_order_relaxed), next;
     do {
@@ -13,7 +14,7 @@ static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all
             if (!all) {
                 return;
             }
-            /* threads whose turn began before the last flush have stored with this time */
+            /* threads whose turn began before the last flush may have stored with this time */
             until_s = flushed + 1;
         }
         if ((int32_t)(now_s + ahead_s - until_s) <= 0) {
@@ -51,7 +52,7 @@ void cache_flush_now(struct cache *c) {
         now_s = clock_now_s();
         flush_until(c, now_s, now_s, true);
         keep_flush(c);
-        /* else somebody may have stored in a second that we knew nothing of */
+        /* otherwise a thread may have stored in a second that this one has not seen yet */
     } while (clock_now_s() != now_s);
 }
 

@@ -3,6 +3,6 @@
 #define SLATE_CACHE_FLUSH_H
 #include "cache/partition.h"
 
-/* makes the flush that was to come, once it has */
+/* Carries out the pending flush once its time has come. */
 void flush_if_due(struct cache *, uint32_t now_s);
 #endif

@@ -4,9 +4,9 @@
 #include "cache/facts.h"
 #include "cache/value.h"
 
-enum { SIZING_CHUNKS = 64 }; /* a step */
+enum { SIZING_CHUNKS = 64 }; /* chunks that one step looks at */
 
-/* Chunks a partition may keep at hand: several small ones, none of those that matter. */
+/* How many chunks a partition may keep at hand: several small ones, no large ones. */
 static uint8_t default_stock(uint32_t chunk_bytes) {
     return chunk_bytes <= 512 ? STOCK_MAX : chunk_bytes <= 4096 ? 2 : 0;
 }
@@ -26,8 +26,8 @@ void geometry_note_classes(struct cache *c) {
     }
 }
 
-/* What an id counted for the class it was goes to class 0, which is nobody's, so that totals stay
- * and the next one begins with nothing. */
+/* Adds what a class id has counted to class 0, which belongs to nobody. So totals stay, and the
+ * next class with this id begins at zero. */
 static void forget_counts(struct cache *c, unsigned class_id) {
     enum { COUNTERS = sizeof(struct cache_class_values) / sizeof(uint64_t) };
     struct cache_class_values now;
@@ -58,7 +58,7 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {
             forget_counts(c, i);
-            /* as its items had */
+            /* the class counts time as its items did */
             cache_set_policy(
                 c, policy_of(c, geometry_class_of(before, slab_chunk_bytes(c->slab, i))), i);
             atomic_store_explicit(&c->evicted_age_s[i], 0, memory_order_relaxed);
@@ -69,7 +69,8 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
 
 /* --- sizes of what is there, seen without a lock --- */
 
-/* Bytes that a chunk's content needs; 0: nothing lives in it, or it changes this moment. */
+/* The bytes that a chunk's content needs; 0: nothing lives in the chunk, or it changes this
+ * moment. */
 static uint32_t content_bytes(const struct cache *c, const struct item *it, uint32_t chunk_bytes,
                               uint32_t now_s) {
     if (item_state(it) != CHUNK_LINKED) {
@@ -100,7 +101,7 @@ static bool is_sampled(const struct cache *c, struct cache_sizing *s) {
     return slab_page_class(c->slab, s->page) != SLAB_CLASS_NONE && s->owned++ % s->h->every == 0;
 }
 
-/* Chunks of the page that it is at. Returns whether there may be more. */
+/* Looks at some chunks of the page that the walk has reached. Returns whether there may be more. */
 static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
     uint32_t chunk_bytes =
         atomic_load_explicit(&slab_page(c->slab, s->page)->chunk_bytes, memory_order_relaxed);

@@ -3,8 +3,8 @@
 #define SLATE_CACHE_GEOMETRY_H
 #include "cache/partition.h"
 
-/* What partitions may keep at hand of each class, by its chunks' size; nothing of classes that are
- * retired. */
+/* Sets how many chunks partitions may keep at hand of each class, by the size of its chunks. Of
+ * retired classes they keep none. */
 void geometry_set_stocks(struct cache *);
 void geometry_note_classes(struct cache *);
 #endif

@@ -26,18 +26,21 @@
 #include "cache/turn.h"
 #include "watch/event.h"
 
-/* The experiment: the four phases of tests/bench/calcify at full speed, the server pinned to one
- * core, pages of 64 that the class of the moment has at the end of the last two. */
+/* The experiment behind the constants: the four phases of tests/bench/calcify at full speed, the
+ * server pinned to one core. Figures are pages of 64 that the phase's class has at the end of its
+ * last two phases. */
 enum {
-    /* With 2 a phase that stores 1.5 times the memory brings 49 to 52 at best, for sets that find
-     * something free do nothing; 4: 62. */
+    /* 4: 62 pages. With 2 a phase that stores 1.5 times the memory ends with 49 to 52 pages,
+     * because sets that find something free do no work. */
     HELP_SHARE = 4,
-    /* A set costs others no more, whatever it stores. */
+    /* bounds the time of one set, whatever it stores */
     HELP_US = 200,
-    STEP_BYTES = 4096, /* between looks at the clock, or one chunk that is larger */
-    HELP_PASSES = 2,   /* a page in which something is in use after so many goes back */
-    /* Turns of threads that run end sooner. Those of threads that wait for the core that this one
-     * has took 6 to 12 ms, and a set that never rests left 33 and 47. */
+    STEP_BYTES = 4096, /* bytes between two looks at the clock, or one larger chunk */
+    /* after this many passes a page in which something is still in use goes back */
+    HELP_PASSES = 2,
+    /* After so long a set rests once outside its turn. Turns of threads that run end sooner. Turns
+     * of threads that wait for this thread's core took 6 to 12 ms to end; with a set that never
+     * rests the phases ended with 33 and 47 pages. */
     TURNS_WAIT_US = 500,
     HELD_LOOK_US = 20,
 };
@@ -66,12 +69,13 @@ static void add(_Atomic uint64_t *n, uint64_t more) {
 
 /* --- a page to begin with --- */
 
-/* What the donor evicts tells that the decision was made before it was stored to. */
+/* Whether sets may begin a page of class `from`. If that class evicts, it has been stored to since
+ * the mover decided, and keeps its pages. */
 static bool may_begin(const struct cache *c, unsigned from) {
     return !class_set_shared_has(&c->hunger, from) && slab_pages_beyond(c->slab, from, 1) > 0;
 }
 
-/* One of those that may be begun is the caller's. */
+/* Takes one from the number of pages that sets may begin. False: none is left. */
 static bool take_one(struct help *help) {
     uint32_t left = atomic_load_explicit(&help->left, memory_order_relaxed);
     while (left > 0 && !atomic_compare_exchange_weak_explicit(
@@ -81,8 +85,8 @@ static bool take_one(struct help *help) {
     return left > 0;
 }
 
-/* Takes a page of those that were picked, or picks some. False: there is none, or another thread is
- * at it. */
+/* Takes the next of the pages that were picked, or picks some. False: there is none, or another
+ * thread is picking. */
 static bool pick(struct cache_thread *ct, unsigned from, struct page_take *take) {
     struct help *help = &ct->cache->help;
     bool taken = false;
@@ -103,7 +107,7 @@ static bool pick(struct cache_thread *ct, unsigned from, struct page_take *take)
     return taken;
 }
 
-/* The page is held. What was decided may have ended before it was. */
+/* Begins a page; the caller holds its place. The decision may have ended meanwhile: then false. */
 static bool begin(struct cache_thread *ct, struct helped_page *h, unsigned class_id) {
     struct help *help = &ct->cache->help;
     uint32_t pair = atomic_load_explicit(&help->pair, memory_order_relaxed);
@@ -141,7 +145,8 @@ static unsigned empty_chunk(void *arg, uint32_t chunk) {
     return tails > 0 ? tails : 1;
 }
 
-/* Whose turns are to end before the page changes hands; not this one's, who holds nothing. */
+/* Notes the turns that have to end before the page changes hands. The calling thread's own turn is
+ * left out: it holds no reference. */
 static void note_turns(struct cache_thread *ct, struct helped_page *h) {
     turns_look(ct->cache->turns, h->seen);
     h->seen[ct->turn - ct->cache->turns] = 0;
@@ -165,7 +170,7 @@ static void put_back(struct helped_page *h) {
     set_state(h, HELPED_NONE);
 }
 
-/* Goes on with the page by a step; returns how many bytes it went over. */
+/* Goes over a part of the page; returns how many bytes it went over. */
 static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
     struct help *help = &ct->cache->help;
     struct emptied_chunks e = {.take = &h->take};
@@ -202,18 +207,18 @@ static void hand_over(struct cache_thread *ct, struct helped_page *h) {
     }
 }
 
-/* A set at its work: what it goes over yet, and what came of it. */
+/* One set's work: what it still has to go over, and what came of it. */
 struct helping {
     struct cache_thread *ct;
     unsigned             class_id;
     uint32_t             bytes;
     uint64_t             until_us;
-    bool                 got;  /* the class has a page more */
-    bool                 late; /* a page has waited for turns for long */
-    bool                 none; /* there is no page to begin with */
+    bool                 got;  /* the class has got a page */
+    bool                 late; /* an emptied page has waited too long for turns */
+    bool                 none; /* there is no page to begin */
 };
 
-/* What it can do for a page that it holds: begin it, empty a part, hand it over. */
+/* Does what is due for a page that the set holds: begins it, empties a part, or hands it over. */
 static void go_on(struct helping *s, struct helped_page *h) {
     if (state_of(h) == HELPED_NONE && s->bytes > 0 && !s->none) {
         s->none = !begin(s->ct, h, s->class_id);
@@ -245,8 +250,8 @@ static void help_with_each(struct helping *s) {
     }
 }
 
-/* The turns that a page waits for end within a moment, unless their threads wait for the processor
- * that this one has. */
+/* An emptied page waits for turns. They end within a moment, unless their threads wait for the core
+ * that this thread uses: then this thread rests once. */
 void help_with_pages(struct cache_thread *ct, unsigned class_id) {
     struct helping s = {.ct = ct,
                         .class_id = class_id,
@@ -263,7 +268,8 @@ void help_with_pages(struct cache_thread *ct, unsigned class_id) {
 
 /* --- the mover's side --- */
 
-/* Who began a page before the word changed holds it still; who holds one after sees the change. */
+/* A set that began a page before `pair` changed still holds that page, so we wait for it. A set
+ * that takes hold of a page afterwards sees the change. */
 void cache_help_end(struct cache_thread *ct) {
     struct help *help = &ct->cache->help;
     atomic_store_explicit(&help->pair, 0, memory_order_relaxed);

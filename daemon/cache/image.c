@@ -14,17 +14,19 @@
 #include "index/image.h"
 #include "mem/image.h"
 
-/* To be raised with each change of what an image holds, or of what its numbers mean. */
+/* The version of the image. To be raised with each change of what an image holds, or of what its
+ * numbers mean. */
 enum { IMAGE_VERSION = 2 };
 
 enum { NAME_BYTES = 32, SHELVES_END = SLAB_CLASSES_MAX };
 
 struct cache_image {
     uint64_t layout, item_clock;
-    int64_t  pinned_bytes; /* of values that only those still have who do not go along */
+    int64_t  pinned_bytes; /* memory of values that only clients of the old process still read */
     char     index_kind[NAME_BYTES];
     uint32_t partitions, cas_flag, flush_at_s;
-    uint32_t policies_at_start; /* of the options: a number of evict_policies */
+    /* the policies that the options named, as numbers of evict_policies */
+    uint32_t policies_at_start;
     uint32_t policy, class_policies[SLAB_CLASSES_MAX];
 };
 
@@ -149,7 +151,7 @@ static const char not_whole[] = "what it hands over is not whole, or there is no
 
 #define ANEW "; stop it and start this one, which with -e has the items"
 
-/* What the options of both must have alike. NULL: all is. */
+/* What the options of both processes must have alike. NULL: all is alike. */
 static const char *difference(const struct cache *c, const struct cache_image *head,
                               const struct index_kind *kind) {
     return head->layout != cache_image_layout()
@@ -162,7 +164,7 @@ static const char *difference(const struct cache *c, const struct cache_image *h
 }
 
 static bool get_policies(struct cache *c, const struct cache_image *head) {
-    /* one that the next options name otherwise than those before is theirs */
+    /* where the new process's options name another policy, theirs counts */
     bool renamed = policy_numbered(head->policies_at_start) != c->config.policy, whole = true;
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         const struct evict_policy *policy = policy_numbered(head->class_policies[id]);
@@ -198,7 +200,8 @@ static bool get_partition(struct image *from, struct cache *c, struct partition 
     p->cas = counts[0];
     p->cas_step = counts[1];
     p->bytes = counts[2];
-    index_fini(&p->index); /* the empty one, of whose pool nothing is used any more */
+    /* the partition's own empty index, which uses nothing of the pool any more */
+    index_fini(&p->index);
     bool whole = index_get(from, &p->index, kind, &c->index_pool, &c->arena->space);
     while (whole && (class_id = image_take_u64(from)) != SHELVES_END) {
         whole = class_id < SLAB_CLASSES_MAX && class_id != SLAB_CLASS_NONE && !from->failed &&

@@ -11,18 +11,19 @@
 
 char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
                 uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
-    /* Whoever still reads this chunk as what it was must find its bucket's version changed before
-     * it sees these stores. */
+    /* A reader that still takes this chunk for its old item must find its bucket's version changed
+     * before it sees the stores below. */
     atomic_thread_fence(memory_order_release);
     node_set_mark(&it->node, 0);
     node_set_time_s(&it->node, cache_stamp_s(ct));
     atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
     item_set_flags(it, (uint8_t)(flags | CHUNK_DRAFT));
-    kept_order(); /* one that is written over where it lies is none meanwhile */
+    kept_order(); /* an item that is overwritten where it lies counts as a draft meanwhile */
     item_store32(&it->exptime_s, exptime_s);
     item_store32(&it->value_bytes, value_bytes);
     if (value_bytes > ITEM_COPY_MAX) {
-        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed); /* the link's */
+        /* the count that the link holds */
+        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
     }
     if (flags & ITEM_CFLAGS) {
         item_store32((void *)((char *)it + item_cflags_offset(flags, value_bytes)), client_flags);
@@ -32,7 +33,7 @@ char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const s
     return at + key->len;
 }
 
-/* The policy's moves since we last asked, into this thread's counters. */
+/* Adds the moves that the policy made since the last call to this thread's counters. */
 static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned class_id) {
     struct cache_class_counters *n = &ct->classes[class_id];
     if (q->moves.to_cold | q->moves.to_warm | q->moves.within) {
@@ -43,7 +44,8 @@ static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned
     }
 }
 
-/* An item that is LOOSE and no longer in the index leaves its queue and loses the link's count. */
+/* Takes an item that is LOOSE, and no longer in the index, out of its queue, and drops the count
+ * that the link held. */
 static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
     struct shelf *shelf = p->shelves[cache_item_class(c, it)];
@@ -107,11 +109,11 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     }
     uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),
              age_s = now_s > used_s ? now_s - used_s : 0;
-    /* of four to the step */
+    /* each step is four times as long as the one before */
     unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1;
     counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
-    /* seldom, so threads seldom meet here */
+    /* the age changes seldom, so threads seldom write this line */
     if (atomic_load_explicit(last, memory_order_relaxed) != age_s) {
         atomic_store_explicit(last, age_s, memory_order_relaxed);
     }
@@ -147,14 +149,14 @@ void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item
     unlink_locked(ct, p, hash, it);
 }
 
-/* Evicts the item used longest ago of those that are in the way of a key with this hash, in an
- * index whose place for it is full. False: nothing there may be evicted. */
+/* Evicts a rival: of the items that fill the index's place for this hash, the one used longest ago.
+ * False: none of them may be evicted. */
 static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     uint32_t refs[INDEX_CHAIN_MOST];
     struct item *oldest = NULL;
-    /* of those of one second any */
+    /* of items used in the same second, any */
     unsigned count = index_rivals(&p->index, hash, refs), start = (unsigned)thread_random(ct);
     for (unsigned i = 0; i < count; i++) {
         struct item *it = item_at(c, refs[(start + i) % count]);
@@ -190,7 +192,7 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     item_set_linked(it);
     if (old != NULL) {
         crash_point("twins");
-        item_set_loose(old); /* before anybody sees the new one */
+        item_set_loose(old); /* the old item becomes LOOSE before the index shows the new one */
         crash_point("old_loose");
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         detach_locked(ct, p, old);

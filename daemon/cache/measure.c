@@ -1,18 +1,18 @@
-/* What a page of a class is worth: hits near the end of its order, and misses of what it evicted
- * lately. */
+/* Measures what a page of a class is worth: by hits near the end of the class's order, and by
+ * misses of items that it evicted lately. */
 #include "cache/measure.h"
 
 _Static_assert((int)CACHE_GHOST_DEPTHS == (int)GHOST_DEPTHS, "depths of ghosts");
 _Static_assert((int)GHOST_CLASSES >= (int)SLAB_CLASSES_MAX, "a ghost for every class");
 
-/* Where the counters of each tail and of each depth begin. */
+/* Indexes of the first counter of each tail and of each ghost depth. */
 enum {
     TAIL_HITS = COUNTER_AT(cache_signal_counters, tail_hits_1),
     GHOST_HITS = COUNTER_AT(cache_signal_counters, ghost_hits_1),
 };
 
-/* Hits for which the policy gives an item another round when it comes to the end of its list. With
- * a page less it would come there sooner, and not be lost. */
+/* Hits for which the policy gives an item another round when it reaches the end of its list. With a
+ * page less such an item would reach the end sooner, and would not be lost. */
 enum { SAFE_HITS = 2 };
 
 static uint32_t chunks_per_page(const struct cache *c, unsigned class_id) {

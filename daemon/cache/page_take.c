@@ -7,7 +7,8 @@ bool cache_page_take(struct page_take *t, struct cache_thread *ct, uint32_t page
     if (!slab_drain_begin(slab, page, class_id)) {
         return false;
     }
-    const struct page *p = slab_page(slab, page); /* which nobody else gives to another class now */
+    /* no other thread gives this page to another class now */
+    const struct page *p = slab_page(slab, page);
     uint32_t chunk_bytes = atomic_load_explicit(&p->chunk_bytes, memory_order_relaxed);
     *t = (struct page_take){.ct = ct, .page = page, .chunk_bytes = chunk_bytes};
     stocks_give_page(ct, page);

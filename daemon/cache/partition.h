@@ -1,6 +1,6 @@
-/* The cache's insides, for the files of this folder only: partitions, their shelves, and what a
- * thread has at hand. What a file does for the others stands in its own header; LAYERS says which
- * may see which. */
+/* The inside of the cache, for the files of this folder only: partitions, their shelves, and what a
+ * thread has at hand. What one file does for the others stands in that file's header; LAYERS says
+ * which file may see which. */
 #ifndef SLATE_CACHE_PARTITION_H
 #define SLATE_CACHE_PARTITION_H
 #include "cache/cache.h"
@@ -18,7 +18,7 @@
 
 enum { STOCK_MAX = 8 };
 
-/* What a partition keeps of one slab class: the eviction queue of its items and a few free chunks
+/* What a partition keeps of one slab class: the eviction queue of its items, and a few free chunks
  * at hand. */
 struct shelf {
     struct evict_queue queue;
@@ -31,8 +31,8 @@ struct partition {
     /* over the index, the shelves and the headers of this partition's items */
     struct lock      lock;
     struct index     index;
-    /* the last CAS that was given, and the number of partitions: each partition counts in steps of
-     * that number from its own, so no two items of the cache have the same CAS */
+    /* the last CAS that was given, and the step. Each partition starts at its own number and counts
+     * in steps of the number of partitions, so no two items of the cache have the same CAS */
     uint64_t         cas, cas_step;
     uint64_t         bytes; /* asked for by its items */
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
@@ -45,25 +45,27 @@ struct ring; /* watch/ring.h */
 enum helped_state {
     HELPED_NONE,
     HELPED_EMPTYING,
-    HELPED_EMPTIED, /* and turns have to end */
+    HELPED_EMPTIED, /* it changes hands once turns have ended */
 };
 
-/* One such page; all but `held` belongs to the thread that set it. */
+/* A page that sets empty. All but `held` belongs to the thread that has set `held`. */
 struct helped_page {
     _Atomic bool     held;
     _Atomic uint8_t  state; /* enum helped_state */
     unsigned         to, passes;
     struct page_take take;
-    uint64_t         seen[THREADS_MAX], emptied_us; /* turns, and when the page was found empty */
+    /* the turns that have to end, and when the page became empty */
+    uint64_t         seen[THREADS_MAX], emptied_us;
 } __attribute__((aligned(64)));
 
 struct help {
-    _Atomic uint32_t pair; /* whose pages go to whom, by help_pair; 0: sets are to do nothing */
-    _Atomic uint32_t left; /* pages that sets may begin yet */
+    /* the donor and the receiver, as help_pair has them; 0: sets have nothing to do */
+    _Atomic uint32_t pair;
+    _Atomic uint32_t left; /* pages that sets may still begin */
     _Atomic uint32_t waiting; /* emptied pages that wait for turns to end */
-    /* by sets; what the mover has counted is taken out, but for bytes_passed */
+    /* done by sets. The mover subtracts what it has counted, but never from bytes_passed */
     _Atomic uint64_t pages, bytes_passed, rescued, chunks_rescued, evicted, expired;
-    _Atomic bool     picking; /* what follows belongs to the thread that set it */
+    _Atomic bool     picking; /* what follows belongs to the thread that has set this */
     unsigned         picked_from, pick_at, pick_count;
     uint32_t         picked[CACHE_SPARE_MAX];
     struct helped_page each[CACHE_HELP_PAGES];
@@ -89,61 +91,65 @@ struct cache {
     struct cache_config config;
     const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
-    bool                borrowed; /* taken from a process that still has it */
-    bool                policy_renamed; /* the options want another than the process before had */
+    bool                borrowed; /* it was taken from a process that still uses it */
+    /* the options name another policy than the process before had */
+    bool                policy_renamed;
     bool                kept; /* its memory file holds all there is (cache/keep.h) */
     struct cache_adopted adopted;
     bool                sizes_wanted; /* cache_sizes_wanted */
     struct arena       *arena;
-    struct joiner      *joiner; /* of its memory file's pages; NULL: they stay as they are */
+    /* joins the small pages of its memory file; NULL: they stay as they are */
+    struct joiner      *joiner;
     struct slab        *slab;
     /* of the heap store, whose slab has a single class and no page; else NULL */
     struct heap        *heap;
-    struct limbos      *limbos; /* THREADS_MAX of them, by turn; of the heap store, else NULL */
+    /* THREADS_MAX of them, one for each turn; NULL unless this is the heap store */
+    struct limbos      *limbos;
     struct index_pool   index_pool;
     struct partition   *partitions;
-    /* copies in this process's own memory (keep_set_apart), or NULL */
+    /* a copy in this process's own memory (keep_set_apart), or NULL */
     struct partition   *apart;
     struct memory_head *head_apart;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
-    /* of each class in each partition: what its oldest item was, to whoever chooses a victim
-     * (victim.c); 0: not known, or none */
+    /* the age of the oldest item of each class in each partition, as last noted for the choice of a
+     * victim (victim.c); 0: not known, or there is no item */
     _Atomic uint64_t   *oldest_noted;
     struct evict_tuning tuning;
-    /* of the whole, and of classes that were never given one of their own */
+    /* the policy of the whole, and of the classes that were never given one of their own */
     _Atomic(const struct evict_policy *) policy;
     _Atomic(const struct evict_policy *) class_policy[SLAB_CLASSES_MAX];
     _Atomic(struct ghost *) ghost; /* NULL: nothing is measured */
     _Atomic int64_t     temporary_ttl_s;
     _Atomic uint64_t    item_clock; /* struct item_clock */
     _Atomic uint32_t    flush_at_s; /* cache time of a flush to come; 0: there is none */
-    /* chunks a partition keeps of a class; 0: none, and its own tail is not evicted alone */
+    /* chunks that a partition keeps of a class; 0: it keeps none, and never evicts from its own
+     * queue alone */
     _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX];
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
-    uint32_t            block_bytes; /* of the block store; 0: another store */
-    uint32_t            tail_bytes_most; /* of a chunk for a tail */
-    /* up to so many, sizes alone decide an item's class, and that the memory it takes: always in
-     * the slab store, never in a heap */
+    uint32_t            block_bytes; /* size of a block of the block store; 0: another store */
+    uint32_t            tail_bytes_most; /* the largest chunk that a tail may have */
+    /* up to this size, the size alone tells an item's class and the memory that it takes; always so
+     * in the slab store, never in a heap */
     size_t              slab_bytes_most;
 
     struct lock          threads_lock; /* over the list; a thread's counters are its own */
     struct cache_thread *threads[THREADS_MAX];
     struct turn          turns[THREADS_MAX];
-    _Atomic unsigned     turns_used; /* all that were ever used are before this number */
+    _Atomic unsigned     turns_used; /* all turns that were ever used have lower numbers */
     unsigned             thread_count;
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
-    /* the highest id that a class ever had: those above have counted nothing */
+    /* the highest id that a class ever had: higher ids have counted nothing */
     _Atomic unsigned class_id_most;
     struct cache_signal_values signals_retired[SLAB_CLASSES_MAX];
     struct cache_age_values    ages_retired[SLAB_CLASSES_MAX], ages_baseline[SLAB_CLASSES_MAX];
 
     _Atomic uint32_t sample_below, sample_key_every; /* cache_set_sample */
-    /* of each thread; 0: none. Under threads_lock, as the next */
+    /* bytes of each thread's ring; 0: none. Under threads_lock, as is the next */
     size_t           sample_ring_bytes;
     unsigned         sample_rings_max;
     struct cache_sample_facts samples_retired;       /* likewise */
-    struct ghost    *ghost_kept; /* of an earlier measurement, for whoever still looks at it */
+    struct ghost    *ghost_kept; /* of an earlier measurement; a thread may still be reading it */
     struct class_set_shared hunger;
     _Atomic bool     hunger_on_evict;
     void           (*stolen)(void *, const struct cache_steal *);
@@ -154,24 +160,26 @@ struct cache {
     /* since its last use, of the item evicted last */
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX];
     _Atomic bool     stealing; /* one page steal at a time */
-    uint64_t         steal_again_us; /* of the one who is stealing */
+    uint64_t         steal_again_us; /* belongs to the thread that has set `stealing` */
     struct help      help;
     /* classes in which an abandoned draft may have left a whole page free */
     struct class_set_shared left_whole;
-    /* of drafts whose values are still coming, small and large: what they may take, and how many
-     * wait for it */
+    /* what the drafts whose values are still coming may take, and how many drafts wait; small ones,
+     * large ones */
     _Atomic size_t   draft_bytes[2];
     _Atomic uint32_t drafts_waiting[2];
-    /* of values that nobody finds any more, but that are still being sent (cache/pinned.h) */
+    /* memory of values that nobody finds any more, but that are still being sent
+     * (cache/pinned.h) */
     _Atomic int64_t  pinned_bytes;
-    _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
+    /* until then stores do not wait for memory: one has waited in vain */
+    _Atomic uint64_t hopeless_until_us;
 } __attribute__((aligned(64)));
 
 struct cache_thread {
     struct cache    *cache;
     struct turn     *turn;
     uint32_t         now_s;
-    /* as the last look for a live item under a lock had it, or the turn's begin */
+    /* the items' clock at the turn's begin, or at the last look for a live item under a lock */
     struct item_clock item_clock;
     bool             stamp_pages; /* as the cache had it at the turn's begin */
     uint32_t         sample_below; /* likewise */
@@ -181,11 +189,11 @@ struct cache_thread {
     unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint64_t         random;
     uint64_t         copied_bytes; /* cache_thread_copied */
-    /* chunks to give back once no lock is held, linked through node.next; 0: none */
+    /* chunks to give back once the thread holds no lock, linked through node.next; 0: none */
     uint32_t         give;
-    /* unlinked large items whose chunks go back then, linked through node.next */
+    /* unlinked large items whose chunks go back at the same time, linked through node.next */
     struct item     *doomed;
-    /* by a shrink under way: what is retired goes there; else NULL */
+    /* of a shrink under way: takes what this thread retires; else NULL */
     struct limbo_kept *kept;
     struct cache_counters       counters;
     struct cache_class_counters classes[SLAB_CLASSES_MAX];
@@ -225,8 +233,8 @@ static inline bool cache_item_expired(const struct item *it, uint32_t now_s) {
     uint32_t at = item_exptime_s(it);
     return at != 0 && at <= now_s;
 }
-/* What a client sends after a flush was answered is ordered after it by the kernel that both pass
- * through. */
+/* A client that sends a command after a flush was answered must not find flushed items. The kernel,
+ * through which both pass, orders the two; so a relaxed load is enough. */
 static inline struct item_clock cache_item_clock(const struct cache *c) {
     uint64_t word = atomic_load_explicit(&c->item_clock, memory_order_relaxed);
     return (struct item_clock){.flushed = (uint32_t)word, .ahead_s = (uint32_t)(word >> 32)};
@@ -245,15 +253,15 @@ static inline bool cache_item_dead(const struct cache *c, const struct item *it,
 static inline uint32_t item_now_s(const struct cache_thread *ct) {
     return ct->now_s + ct->item_clock.ahead_s;
 }
-/* A shelf's queue for a call that takes item_now_s: told what the same look at the clock says is
- * flushed. */
+/* The shelf's queue, for calls that take item_now_s. The queue is told which items are flushed by
+ * the same reading of the clock. */
 static inline struct evict_queue *queue_now(const struct cache_thread *ct, struct shelf *s) {
     s->queue.flushed_s = ct->item_clock.flushed;
     return &s->queue;
 }
-/* The time that a store gives its item: now, or just after the last flush if the turn began before
- * it. It goes by the clock with which the store looked for the old item: what an append or incr
- * read before a flush must not survive the flush in the new item. */
+/* The time that a store gives its item: now or, if the turn began before the last flush, just after
+ * that flush. It goes by the clock with which the store looked for the old item, so that what an
+ * append or incr read before a flush does not survive the flush in the new item. */
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
     uint32_t now_s = item_now_s(ct);
     return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "cache/turn.h"
 
-/* Who waits keeps a worker from all its clients. So after one has waited in vain, others are
- * refused at once for so many times the patience: at most a fifth of a worker's time goes to
- * waiting. */
+/* A store that waits keeps its worker from all other clients. So after one has waited in vain,
+ * other stores are refused at once for REFUSED_AT_ONCE times the patience: waiting takes at most a
+ * fifth of a worker's time. */
 enum { REFUSED_AT_ONCE = 4 };
 
 bool rest_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
@@ -15,7 +15,7 @@ bool rest_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
     if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
         return false;
     }
-    /* where nothing may be evicted, what others hold will stay */
+    /* where nothing may be evicted, memory that others hold stays held */
     uint64_t patience_us = c->config.evict ? c->config.patience_us : 0;
     *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + patience_us;
     if (now_us >= *give_up_us) {

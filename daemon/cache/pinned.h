@@ -1,11 +1,13 @@
-/* Memory of values that were replaced, removed or evicted while they were being sent: it stays
+/* Memory of values that were replaced, removed or evicted while they were being sent. It stays
  * taken until their readers are done, and a reader may be as slow as it likes.
  *
- * While that is more than an eighth of the pages, readers are what memory is short of, not pages.
- * Then no class takes a page of another for it, evictions tell nothing of what stores want, and
- * where all values share their memory (heap, blocks) large ones, which alone can be pinned, are
- * refused. Without that, 63 clients that read nothing had all items of others evicted.
- * Threading: any; a sum that may be below zero for a moment. */
+ * While such memory is more than an eighth of the pages, memory is short because of readers, and
+ * more pages would not help. So no class takes another class's page then, and evictions do not
+ * count as hunger. Where all values share their memory (heap, blocks), large values are refused,
+ * because only those can be pinned. Without these rules 63 clients that read nothing had all items
+ * of other clients evicted.
+ *
+ * Threading: any thread. The sum may be below zero for a moment. */
 #ifndef SLATE_CACHE_PINNED_H
 #define SLATE_CACHE_PINNED_H
 #include "cache/partition.h"
@@ -17,7 +19,7 @@ static inline size_t pinned_bytes(const struct cache *c) {
     int64_t bytes = atomic_load_explicit(&c->pinned_bytes, memory_order_relaxed);
     return bytes > 0 ? (size_t)bytes : 0;
 }
-/* As much as values that are still coming may have (cache/admit.c). */
+/* The bound is the same as that of values that are still coming (cache/admit.c). */
 static inline bool pinned_are_much(const struct cache *c) {
     return pinned_bytes(c) > cache_drafts_most(c);
 }

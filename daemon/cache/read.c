@@ -133,7 +133,7 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
     }
     count_hit(ct, r->class_id, r->item);
     if (sample) {
-        /* of an item that went just now, another's */
+        /* the chunk may be another item's by now; then the time is that item's */
         sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes,
                     item_exptime_s(r->item));
     }
@@ -150,6 +150,6 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
 void cache_return(struct cache_thread *ct, struct item *it) {
     if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
         pinned_add(ct->cache, -(int64_t)cache_item_requested_bytes(ct->cache, it));
-        item_release(ct, it); /* unlinked meanwhile, and we were the last */
+        item_release(ct, it); /* the item was unlinked meanwhile, and this was the last reader */
     }
 }

@@ -1,9 +1,10 @@
-/* Counting that reads with a lock and without one have in common. */
+/* Counting of hits and misses, for reads with a lock and without one. */
 #ifndef SLATE_CACHE_READ_H
 #define SLATE_CACHE_READ_H
 #include "cache/partition.h"
 
 void read_count_hit(struct cache_thread *, unsigned class_id, const struct item *);
 void read_count_miss(struct cache_thread *, uint64_t hash);
-void read_measure_miss(struct cache_thread *, uint64_t hash); /* whether more memory had kept it */
+/* Counts the miss for the measure of pages: whether more memory would have kept the item. */
+void read_measure_miss(struct cache_thread *, uint64_t hash);
 #endif

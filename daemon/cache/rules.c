@@ -37,14 +37,15 @@ bool store_is_late(const struct cache_store *s, const struct item *old) {
     return s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
 }
 
-/* A late store makes a stale item, which is won as long as the old one was. */
+/* A late store, by meta I with a lower CAS, makes a stale item. The item counts as won if the old
+ * one did. */
 uint8_t store_marks(const struct cache_store *s, const struct item *old) {
     bool late = store_is_late(s, old), won = s->won || (late && item_flags(old) & ITEM_WON);
     return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
 }
 
-/* A refused value counts in the class that would have held it, apart from the stored ones: it wants
- * no memory. One that would have been chained counts in no class. */
+/* Counts a refused value in the class that would have held it. It is counted apart from stored
+ * values, because it needs no memory. A value that would have been chained counts in no class. */
 static void count_refused(struct cache_thread *ct, const struct key *key,
                           const struct cache_store *s) {
     uint8_t  flags = item_flags_for(ct->cache, s->client_flags, s->binary_key);
@@ -87,13 +88,14 @@ void store_counted(struct cache_thread *ct, const struct key *key, const struct 
 }
 
 bool cache_value_fits(const struct cache *c, const struct key *key, uint64_t value_bytes) {
-    /* CR LF counts, as it does in memcached, so that the same values fit. */
+    /* CR LF counts towards the size, as in memcached, so that the same values fit. */
     return sizeof(struct item) + (c->cas_flag ? 8u : 0u) + key->len + value_bytes + 2 <=
            c->config.item_bytes_max;
 }
 
-/* What goes is what is there now, which another client may have stored meanwhile: a set that failed
- * is a delete at this moment, and one lock is held at a time. memcached does the same. */
+/* Removes the item that is there now, which another client may have stored meanwhile. A set that
+ * failed acts as a delete at this moment, and one lock is held at a time. memcached does the
+ * same. */
 void store_removes_old(struct cache_thread *ct, const struct key *key,
                        const struct cache_store *s) {
     if (s->mode == CACHE_SET) {

@@ -10,17 +10,18 @@ static inline enum cache_status store_condition(const struct cache_store *s,
                                                 const struct item *old) {
     return s->mode == CACHE_SET && !s->compare ? CACHE_OK : store_condition_of(s, old);
 }
-/* Meta I with a CAS lower than that of the item that it replaces: the value of a client that was
- * overtaken. */
+/* Whether a store of meta I has a lower CAS than the item that it replaces: its client was
+ * overtaken by another. */
 bool store_is_late(const struct cache_store *, const struct item *old);
-/* The marks that a compared store leaves: one that is late makes the new item stale. */
+/* The marks that a comparing store leaves: a store that comes late makes the new item stale. */
 uint8_t store_marks(const struct cache_store *, const struct item *old);
-/* A set that failed must not leave the old value behind. */
+/* Removes the old item of a set that failed, so that its value does not stay behind. */
 void store_removes_old(struct cache_thread *, const struct key *, const struct cache_store *);
-/* The same for a store that failed for its size or for memory, which is counted. Returns `why`. */
+/* The same for a store that failed for its size or for lack of memory; counts it. Returns `why`. */
 enum cache_status store_refused(struct cache_thread *, const struct key *,
                                 const struct cache_store *, enum cache_status why);
-/* `class_id`: of the item that was stored, or of the old one that refused it. */
+/* `class_id` is the class of the item that was stored, or of the old item that refused the
+ * store. */
 void store_counted(struct cache_thread *, const struct key *, const struct cache_store *,
                    enum cache_status, unsigned class_id);
 #endif

@@ -4,7 +4,7 @@
 
 #include "watch/ring.h"
 
-/* What another thread made for it. */
+/* Takes over the ring that another thread made for this one. */
 static struct ring *own_ring(const struct cache_thread *ct) {
     return atomic_load_explicit(&ct->sample_ring, memory_order_acquire);
 }
@@ -41,7 +41,8 @@ void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t r
 
 /* --- on and off --- */
 
-/* Only ever made while the thread runs, so that it need not ask whether it is still there. */
+/* A ring is never freed while its thread runs, so the thread need not ask whether it is still
+ * there. */
 static bool make_ring(struct cache_thread *ct, size_t ring_bytes) {
     if (atomic_load_explicit(&ct->sample_ring, memory_order_relaxed) == NULL) {
         /* pairs with own_ring */
@@ -91,7 +92,7 @@ const struct sample_record *cache_sample_next(const struct cache_samples *s,
 
 bool cache_take_samples(struct cache *c, unsigned thread, struct cache_samples *s) {
     s->used = 0;
-    lock_take(&c->threads_lock); /* so that the thread does not end meanwhile */
+    lock_take(&c->threads_lock); /* held so that the thread does not end meanwhile */
     bool there = thread < c->thread_count;
     struct ring *ring =
         there ? atomic_load_explicit(&c->threads[thread]->sample_ring, memory_order_relaxed) : NULL;

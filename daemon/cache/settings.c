@@ -28,7 +28,7 @@ void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
     atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
 }
 
-/* Classes without items have no queue, and get the policy with their first. */
+/* A class without items has no queue yet, and gets the policy with its first item. */
 static void switch_queues(struct cache *c, unsigned first_class, unsigned last_class) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];

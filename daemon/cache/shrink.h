@@ -13,18 +13,19 @@
 struct cache_thread;
 struct cache_shrink;
 enum cache_shrink_state {
-    CACHE_SHRINK_DONE, /* no more is held than may be */
+    CACHE_SHRINK_DONE, /* the store holds no more than it may */
     CACHE_SHRINK_MORE,
-    CACHE_SHRINK_LATER, /* there is more, but it is in use: look again after a while */
+    CACHE_SHRINK_LATER, /* it holds more, but that is in use: look again after a while */
 };
-/* NULL: there is nothing to be done now. Outside a turn or within, as cache_shrink_end. Cost: of
- * asking the allocator. */
+/* Begins; NULL: there is nothing to do now. Outside a turn or within one, as cache_shrink_end.
+ * Cost: what the allocator takes to answer. */
 struct cache_shrink *cache_shrink_begin(struct cache_thread *, enum cache_shrink_state *);
-/* Within a turn. A step of a few microseconds; false: it was the last. All of them walk over all
- * items three times. */
+/* A step of a few microseconds, within a turn; false: it was the last. All steps together walk over
+ * all items three times. */
 bool cache_shrink_evict(struct cache_shrink *);
-/* The same, once cache_quiesce has succeeded: gives back what was evicted, page by page. */
+/* The same, once cache_quiesce has succeeded: gives the memory of evicted items back, page by
+ * page. */
 bool cache_shrink_give(struct cache_shrink *);
-/* What was not given stays with the thread until the next begin. */
+/* Memory that was not given back stays with the thread until the next begin. */
 enum cache_shrink_state cache_shrink_end(struct cache_shrink **);
 #endif

@@ -10,25 +10,26 @@
 enum { CACHE_TAILS = EVICT_TAILS, CACHE_GHOST_DEPTHS = 7 };
 struct cache_signal {
     uint64_t hits;                              /* all, since the start */
-    /* on items in the last page, in the last two pages; since the start */
+    /* hits on items in the class's last page, and in its last two pages; since the start */
     uint64_t tail_hits[CACHE_TAILS];
-    /* sampled misses of items that were evicted within the last 1 << d pages, without those of
-     * smaller d */
+    /* sampled misses of items that the class evicted within its last 1 << d pages, without those
+     * counted at a smaller d */
     uint64_t ghost_hits[CACHE_GHOST_DEPTHS];
-    uint32_t ghost_weight;                      /* misses that one sampled one stands for */
-    /* what the tails hold now: about one and two pages' worth, or all there is */
+    uint32_t ghost_weight;                      /* how many misses one sampled miss stands for */
+    /* items in the tails now: one and two pages' worth, or all there are */
     uint64_t tail_items[CACHE_TAILS];
 };
 struct cache_signals {
     uint64_t requests; /* hits, misses and stores since the start */
     struct cache_signal classes[SLAB_CLASSES_MAX];
 };
-/* Starts measuring, or follows a change of classes; or stops. False: out of memory. From one
- * thread. Cost: of starting and stopping, two pages' worth of nodes in every class; then that of
- * sample/ghost.h and a step in the queue an eviction. */
+/* Starts or stops measuring, or follows a change of classes. False: out of memory. From one thread.
+ * Cost: to start and to stop, a walk over two pages' worth of nodes in every class; while it runs,
+ * that of sample/ghost.h and a step in the queue for each eviction. */
 bool cache_measure(struct cache *, bool on);
 bool cache_measured(const struct cache *);
-/* Reads them all but the tails' items: some microseconds, no partition's lock. */
+/* Reads all signals but the number of items in the tails. Cost: some microseconds; no partition's
+ * lock. */
 void cache_signals(struct cache *, struct cache_signals *);
 /* Fills in the tails' items: a lock of every partition. */
 void cache_signal_tails(struct cache *, struct cache_signals *);
@@ -39,14 +40,15 @@ void cache_signal_tails(struct cache *, struct cache_signals *);
  * Each thread has a ring of its own and never waits: what does not fit is dropped and counted.
  * Nothing is noted, at the cost of a branch, until cache_set_sample says so; the rings stay once
  * they are made. */
-/* A ring of so many bytes for each thread, also for those to come, but for rings_max at a time; the
- * keys of threads beyond are not sampled. False: out of memory, for some. */
+/* Gives each thread a ring of so many bytes, threads to come as well, but at most rings_max threads
+ * at a time. The keys of further threads are not sampled. False: out of memory for some of the
+ * rings. */
 bool cache_sample_start(struct cache *, size_t ring_bytes, unsigned rings_max);
-/* Keys below are in the sample; 0: none. And every how many requests a key is to be noted
+/* Hashes below this are in the sample; 0: none. And every how many requests a thread notes its key
  * (cache_sample_key); 0: never. */
 void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
 uint32_t cache_sample_key_every(const struct cache *);
-/* This key was asked for, and stands for so many requests. */
+/* The thread notes the key of this request, which stands for so many requests. */
 void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests);
 
 struct cache_samples {
@@ -54,8 +56,8 @@ struct cache_samples {
     char   bytes[4096] __attribute__((aligned(8)));
 };
 /* Takes what a thread has noted, as far as there is room; threads are numbered from 0. False: there
- * is no such thread. From one thread. Then the records one by one: NULL before the first and after
- * the last. */
+ * is no such thread. From one thread. cache_sample_next then gives the records one by one: NULL
+ * before the first and after the last. */
 bool cache_take_samples(struct cache *, unsigned thread, struct cache_samples *);
 const struct sample_record *cache_sample_next(const struct cache_samples *,
                                               const struct sample_record *);

@@ -24,8 +24,8 @@ size_t slabs_chunk_takes(const struct cache *c, uint32_t ref) {
     return slab_chunk_bytes(c->slab, slab_ref_class(c->slab, ref));
 }
 
-/* With what is left at its chunk's and its page's end; one that is chained by how much of such
- * chunks it fills. */
+/* What a value takes, with what is lost at the end of its chunk and of its page. A value that would
+ * be chained takes as much as it fills of the largest chunks. */
 uint32_t slabs_value_takes(const struct cache *c, unsigned class_id, uint32_t value_bytes) {
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     double chunk_cost = fit_chunk_cost(chunk_bytes);
@@ -36,7 +36,7 @@ uint32_t slabs_value_takes(const struct cache *c, unsigned class_id, uint32_t va
     return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
-/* Chunks for tails are large, and few. */
+/* Chunks for tails are large, so partitions keep few of them. */
 static uint64_t tail_count(const struct cache *c, const struct item *it) {
     uint64_t tails = 0;
     for (uint32_t ref = item_first_tail(it); ref != 0;

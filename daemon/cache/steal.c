@@ -1,4 +1,4 @@
-/* A page of another class for one that has nothing left, while a set waits for it. */
+/* Takes a page of another class for a class that has nothing left, while a set waits for it. */
 #include "cache/steal.h"
 
 #include "base/clock.h"
@@ -7,14 +7,15 @@
 
 enum {
     STEAL_TRIES = 100,
-    /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
+    /* after a try in vain no set tries for so long: slow clients hold what is in the way */
     STEAL_PAUSE_US = 5000,
     STEAL_QUIESCE_US = 100000,
 };
 
-/* The class to take a page from: the one with the most pages, at least `least_pages`, and not among
- * `refused`. It goes by pages, where spare_choose (tune/pages) goes by what pages are worth: a set
- * waits, and the worth of a class takes a look at up to 1,300 chunks. */
+/* The class to take a page from: the one with the most pages, at least `least_pages`, that is not
+ * among `refused`. It goes by the number of pages, whereas spare_choose (tune/pages) goes by what
+ * pages are worth: here a set waits, and to learn a class's worth takes a look at up to 1,300
+ * chunks. */
 static unsigned richest_class(const struct cache *c, const struct class_set *refused,
                               uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;
@@ -29,7 +30,7 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
     return best;
 }
 
-/* A page that a set empties: it makes one pass, and gives up at the first chunk in use. */
+/* The work on a page that a set steals: one pass, which ends at the first chunk in use. */
 struct stealing {
     struct page_take   take;
     struct cache_steal told;
@@ -47,7 +48,8 @@ static unsigned drop_chunk(void *arg, uint32_t chunk) {
 }
 
 /* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in
- * it is in use; *in_vain: and what was not has been dropped. */
+ * the page is in use, and the page went back; *in_vain: what was not in use has been dropped for
+ * nothing. */
 static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id,
                        bool *in_vain) {
     struct cache *c = ct->cache;
@@ -74,7 +76,8 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     return true;
 }
 
-/* A page that was emptied in vain is the cheapest the next time; no other is emptied now. */
+/* Tries the donor's pages, the cheapest first. It stops after a page that was emptied in vain: that
+ * page is the cheapest the next time. */
 static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id, bool *in_vain) {
     uint32_t pages[CACHE_SPARE_MAX];
     unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
@@ -85,7 +88,7 @@ static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_i
     return got;
 }
 
-/* Pages of retired classes leave them anyway. */
+/* Tries the retired classes first: their pages are to leave them anyway. */
 static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
     const struct slab *slab = ct->cache->slab;
     bool got = false;
@@ -96,10 +99,11 @@ static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool 
     return got;
 }
 
-/* From a retired class, or the richest class whose pages are not all in use. When none has more
- * than one, the first page of a class may go over the limit, as in memcached: with more classes
- * than pages they would take the last one from each other at nearly every set. The tuner gives it
- * back when a class can spare one. Beyond what is reserved, last pages are taken too. */
+/* Takes a page from a retired class, or from the richest class whose pages are not all in use. If
+ * no class has more than one page, the first page of the receiver may go over the limit, as in
+ * memcached: with more classes than pages they would otherwise take the last one from each other at
+ * nearly every set. The tuner gives that page back when a class can spare one. When the reserve is
+ * used up, last pages are taken too. */
 static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
     bool in_vain = false;
     if (steal_from_retired(ct, class_id, &in_vain) || in_vain) {

@@ -3,8 +3,8 @@
 #define SLATE_CACHE_STEAL_H
 #include "cache/partition.h"
 
-/* One thread at a time empties a page, dropping what lives in it; the others wait, for they would
- * only want the same page. False: none was to be had. No lock held, and no reference: it may rest
- * outside the turn. */
+/* Empties a page for the class, dropping what lives in it. One thread does so at a time; the others
+ * wait, because they would only want the same page. False: no page was to be had. The caller holds
+ * no lock and no reference: the call may rest outside the turn. */
 bool steal_page_for(struct cache_thread *, unsigned class_id);
 #endif

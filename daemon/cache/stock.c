@@ -1,5 +1,4 @@
-/* Chunks that are free: what a partition keeps at hand of each class, and the way back to the
- * classes. */
+/* Free chunks: what a partition keeps at hand of each class, and the way back to the classes. */
 #include "cache/stock.h"
 
 #include <stdlib.h>
@@ -95,7 +94,7 @@ void chunks_give_back(struct cache_thread *ct) {
     struct cache *c = ct->cache;
     while (ct->give != 0) {
         uint32_t refs[GIVE_MAX];
-        unsigned from = GIVE_MAX; /* the list has the last first */
+        unsigned from = GIVE_MAX; /* the last chunk is the first of the list */
         while (ct->give != 0 && from > 0) {
             refs[--from] = ct->give;
             ct->give = node_next(&item_at(c, ct->give)->node);

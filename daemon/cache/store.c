@@ -10,7 +10,7 @@
 #include "cache/value.h"
 #include "cache/victim.h"
 
-/* What the new item will be, given the old one. */
+/* What the new item will be, as planned from the old one. */
 struct plan {
     bool     joins;        /* append or prepend to `old` */
     uint8_t  flags;
@@ -51,24 +51,24 @@ static void fill_joined(const struct cache *c, char *to, const struct cache_stor
     bytes_store(append ? to + old_bytes : to, s->value, s->value_bytes);
 }
 
-/* One small store on its way: what it was told, and the chunk it has meanwhile. */
+/* A small store on its way: what it was told to do, and the chunk that it has got meanwhile. */
 struct storing {
     struct cache_thread       *ct;
     struct partition          *p;
     const struct key          *key;
     const struct cache_store  *s;
-    /* store only while the chain is as this look saw it; NULL: always */
+    /* store only if the chain is still as this look saw it; NULL: in any case */
     const struct index_look   *unchanged;
     struct cache_view         *view;
     struct plan                plan;
     uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
 };
 
-/* What is to be done next, and outside the lock unless it is STEP_AGAIN. */
+/* What to do next. The lock is given back first, unless it is STEP_AGAIN. */
 enum step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
 
-/* Small values are only copied out, under the index's version, so an item may be written over where
- * it lies. */
+/* Overwrites the item where it lies. A reader copies a small value and then checks the index's
+ * version, so it never answers with half of a change. */
 static void overwrite_locked(const struct storing *st, struct item *it) {
     struct cache_thread *ct = st->ct;
     const struct plan *plan = &st->plan;
@@ -86,9 +86,9 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     renewed_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
 }
 
-/* Whether the chunk is one for the plan as it is by now. Its page tells its class: while it was
- * waited for, the geometry may have changed, and the id that it was asked for be another size's. Of
- * a heap, chunks of one class are of all sizes. */
+/* Whether the chunk suits the plan as it is now. Its page tells its class: while the store waited
+ * for the chunk, the geometry may have changed, and the class id that it asked for may belong to
+ * another size. In a heap the chunks of one class are of all sizes. */
 static bool holds_plan(const struct storing *st) {
     const struct cache *c = st->ct->cache;
     return slab_ref_class(c->slab, st->ref) == st->plan.class_id &&
@@ -96,8 +96,8 @@ static bool holds_plan(const struct storing *st) {
             c->store->chunk_takes(c, st->ref) >= st->plan.total_bytes);
 }
 
-/* Whether a new item has the place of the old one: of the same class, and of a heap as many
- * bytes. */
+/* Whether the new item can take the old one's place: it is of the same class and, in a heap, of as
+ * many bytes. */
 static bool takes_place_of(const struct storing *st, const struct item *old) {
     const struct cache *c = st->ct->cache;
     return !st->plan.joins && !item_large(old) && !item_chained(old) &&
@@ -107,11 +107,12 @@ static bool takes_place_of(const struct storing *st, const struct item *old) {
                 c->store->takes(c, st->plan.class_id, st->plan.total_bytes));
 }
 
-/* The chunk a new item goes into: of the partition's stock, or by evicting from it. */
+/* Finds the chunk for the new item: the one it has, one of the partition's stock, or one by
+ * evicting from the partition. */
 static enum step choose_chunk_locked(struct storing *st) {
     unsigned class_id = st->plan.class_id;
     if (st->ref != 0 && !holds_plan(st)) {
-        /* the old item changed under us, or the geometry */
+        /* the old item changed meanwhile, or the geometry did */
         stock_push_locked(st->ct, st->p, st->ref);
         st->ref = 0;
     }
@@ -120,13 +121,13 @@ static enum step choose_chunk_locked(struct storing *st) {
     }
     if (st->ref == 0) {
         st->ref = chunk_evict_locked(st->ct, st->p, class_id);
-        /* the victim may have been the old item */
+        /* the item that was evicted may have been the old item */
         return st->ref != 0 ? STEP_AGAIN : STEP_NEEDS_CHUNK;
     }
     return STEP_DONE;
 }
 
-/* Everything that one hold of the lock can do. */
+/* Does all that can be done in one hold of the lock. */
 static enum step store_locked(struct storing *st, enum cache_status *status) {
     struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;

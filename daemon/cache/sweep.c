@@ -7,12 +7,12 @@
 
 enum {
     STEP_LOOKS = 1024,
-    FREE_COSTS = 64,  /* of these looks */
-    CHAIN_COSTS = 64, /* likewise, in a heap */
-    AHEAD = 8,        /* chunks, whose lines are asked for before they are looked at */
+    FREE_COSTS = 64,  /* a freed item counts as so many looks */
+    CHAIN_COSTS = 64, /* so does a chain of the index, in a heap */
+    AHEAD = 8,        /* chunks whose lines are asked for before they are looked at */
 };
 
-/* One pass's step: what it is about, and how many looks are left. */
+/* One step of a pass: the pass, and how many looks are left. */
 struct sweeping {
     struct cache_thread *ct;
     struct cache_sweep  *pass;
@@ -20,8 +20,7 @@ struct sweeping {
     int                  looks;
 };
 
-/* Whether an item that was seen this moment is dead; of one that lives the time of its end is
- * noted. */
+/* Whether an item that was just seen is dead. If it lives, notes when it will expire. */
 static bool is_dead(struct sweeping *s, const struct item *it) {
     uint32_t at_s = item_exptime_s(it);
     s->pass->looked++;
@@ -40,7 +39,7 @@ static void free_locked(struct sweeping *s, struct partition *p, struct item *it
     s->looks -= FREE_COSTS;
 }
 
-/* Of a chunk that may be anything by now. */
+/* The same for a chunk that may be anything by now. */
 static void free_if_dead(struct sweeping *s, struct item *it) {
     struct cache *c = s->ct->cache;
     char bytes[KEY_BYTES_MAX + 14];
@@ -58,7 +57,8 @@ static void free_if_dead(struct sweeping *s, struct item *it) {
     chunks_settle(s->ct);
 }
 
-/* Chunks of the page that the pass is at, which no class gets while our turn lasts. */
+/* Looks at chunks of the page that the pass has reached. No class gets that page while this turn
+ * lasts. */
 static void sweep_page(struct sweeping *s) {
     const struct slab *slab = s->ct->cache->slab;
     uint32_t chunk_bytes =
@@ -83,7 +83,8 @@ static bool sweep_pages(struct sweeping *s) {
     const struct cache *c = s->ct->cache;
     while (s->looks > 0 && s->pass->page < arena_page_end(c->arena)) {
         if (s->pass->place == 0 && slab_page_class(c->slab, s->pass->page) == SLAB_CLASS_NONE) {
-            s->pass->page++; /* its memory is the system's: a look would have it backed */
+            /* the system has the page's memory; a look would make it back the page again */
+            s->pass->page++;
             s->looks--;
         } else {
             sweep_page(s);
@@ -92,7 +93,7 @@ static bool sweep_pages(struct sweeping *s) {
     return s->pass->page < arena_page_end(c->arena);
 }
 
-/* A chain of the index. False: the partition has no more. */
+/* Looks at one chain of the index. False: the partition has no more. */
 static bool sweep_chain(struct sweeping *s, struct partition *p) {
     uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count;
@@ -131,7 +132,7 @@ bool cache_sweep_step(struct cache_thread *ct, struct cache_sweep *pass) {
     return ct->cache->store->whole_pages ? sweep_pages(&s) : sweep_index(&s);
 }
 
-/* Of those counters that every way to give an item a time counts in. */
+/* The sum of the counters in which everything counts that gives an item an expiry time. */
 static uint64_t changes_in(const struct cache_class_counters *classes, unsigned most) {
     uint64_t sum = 0;
     for (unsigned i = 1; i <= most; i++) {

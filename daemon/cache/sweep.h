@@ -12,17 +12,18 @@
 #define SLATE_CACHE_SWEEP_H
 #include "cache/cache.h"
 
-struct cache_sweep { /* a pass; zeroes: one that begins */
+struct cache_sweep { /* a pass; all zeroes: one that has not begun */
     uint64_t place;         /* where it goes on: of a page, or of a partition's index */
-    uint32_t page;          /* or partition */
-    uint32_t earliest_s;    /* when the first of the live items seen expires; 0: none will */
+    uint32_t page;          /* the page where it goes on, or the partition */
+    /* when the first of the live items that it saw expires; 0: none of them will */
+    uint32_t earliest_s;
     uint64_t looked, freed; /* items */
 };
-/* Goes on for some microseconds. False: the pass has ended. What is stored, touched or moved
- * meanwhile may be missed. */
+/* Goes on for some microseconds. False: the pass has ended. It may miss what is stored, touched or
+ * moved meanwhile. */
 bool cache_sweep_step(struct cache_thread *, struct cache_sweep *);
 
-/* Another number after each store and touch: while it stays, no item has come that could expire
- * sooner than those a pass saw. Some microseconds, no partition's lock. */
+/* A number that changes with each store and touch. While it stays the same, no item has come that
+ * could expire before those that a pass saw. Cost: some microseconds; no partition's lock. */
 uint64_t cache_changes(struct cache *);
 #endif

@@ -1,5 +1,5 @@
-/* A thread's turns: within one it may hold references that it found without a lock; between two it
- * holds none. */
+/* A thread's turns. Within a turn a thread may hold references that it found without a lock;
+ * between two turns it holds none. */
 #include "cache/turn.h"
 
 #include <unistd.h>
@@ -33,7 +33,7 @@ bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
     uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
     bool within = turn_is_under_way(ct->turn);
     if (within) {
-        turn_leave(ct->turn); /* we hold nothing: nobody need wait for us */
+        turn_leave(ct->turn); /* this thread holds no reference, so nobody need wait for it */
     }
     turns_look(c->turns, seen);
     bool quiet = true;

@@ -3,6 +3,7 @@
 #define SLATE_CACHE_TURN_H
 #include "cache/partition.h"
 
-/* Waits a little, outside the turn: the one we wait for may be waiting for us. */
+/* Rests a little outside the turn: the thread that the caller waits for may be waiting for this
+ * one. */
 void     turn_rest(struct cache_thread *);
 #endif

@@ -5,7 +5,7 @@ unsigned chained_item_class(const struct cache *c, const struct item *it) {
     return slab_ref_class(c->slab, item_first_tail(it));
 }
 
-/* Apart, so that the others keep no registers for its call. */
+/* A function of its own, so that the callers keep no registers for its call. */
 __attribute__((noinline)) static uint64_t with_tails(const struct cache *c, const struct item *it,
                                                      uint64_t head_bytes) {
     return head_bytes + item_value_bytes(it) + c->store->tail_count(c, it) * TAIL_HEADER;

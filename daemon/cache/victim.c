@@ -1,5 +1,5 @@
-/* Eviction: which item of a class goes when others need its room, and whether the class then
- * hungers. */
+/* Eviction: chooses the item of a class that goes when others need its memory, and says when a
+ * class is hungry. */
 #include "cache/victim.h"
 
 #include "cache/link.h"
@@ -7,11 +7,11 @@
 #include "cache/stock.h"
 
 enum {
-    /* items in a queue before its own tail is evicted without looking at other partitions */
+    /* a queue of so many items evicts its own oldest one, without a look at other partitions */
     EVICT_HERE_MIN = 128,
-    EVICT_LOOK_MOST = 16,  /* partitions among which the oldest is chosen */
-    CHOOSE_TRIES = 4,      /* then one that is not the oldest any more will do */
-    RESCUE_TRIES = 4,      /* others may be quicker to take what was freed */
+    EVICT_LOOK_MOST = 16,  /* partitions of which the one with the oldest item is chosen */
+    CHOOSE_TRIES = 4,      /* tries, after which an item serves that is not the oldest any more */
+    RESCUE_TRIES = 4,      /* tries to get the freed chunk, which another thread may take first */
 };
 
 void note_hunger(struct cache *c, unsigned class_id) {
@@ -20,8 +20,8 @@ void note_hunger(struct cache *c, unsigned class_id) {
     }
 }
 
-/* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands.
- * *leaving: they are in a page that is on the move, and so lost to the class. */
+/* Unlinks the next victim of the queue. Its chunks go to the stock, or to the thread's list of
+ * chunks to give back. *leaving: they lie in a page on the move, and are lost to the class. */
 static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s,
                              unsigned class_id, bool *leaving) {
     struct item *it = (struct item *)evict_victim(queue_now(ct, s), item_now_s(ct));
@@ -85,8 +85,8 @@ static uint64_t look(struct cache *c, unsigned partition, unsigned class_id) {
     return oldest;
 }
 
-/* The partition with the oldest item of the class, by the notes of some from `start` on; `next` is
- * that of the one after it. False: none has an item. */
+/* Chooses the partition whose noted oldest item is the oldest, among some partitions from `start`
+ * on. *next is the note of the second. False: none of them has an item. */
 static bool choose_oldest(struct cache *c, unsigned class_id, unsigned start, unsigned *chosen,
                           uint64_t *next) {
     uint64_t oldest = 0;
@@ -151,7 +151,8 @@ uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
     for (int tries = 0;
          ref == 0 && tries < RESCUE_TRIES && evict_somewhere(ct, class_id, &ref, &leaving);
          tries++) {
-        tries -= leaving; /* its victims go first: they had to leave anyway */
+        /* victims in pages on the move come first: they had to leave anyway, and count as no try */
+        tries -= leaving;
         if (ref == 0 && slab_has_free_chunk(ct->cache->slab, class_id)) {
             slab_take(ct->cache->slab, class_id, &ref, 1);
         }

@@ -1,5 +1,5 @@
-/* What the cache tells those who watch (daemon/watch), and what it tells the rooms above for the
- * same end. Never called while nobody watches. */
+/* What the cache tells those who watch (daemon/watch), and what it answers to the rooms above for
+ * the same end. Never called while nobody watches. */
 #ifndef SLATE_CACHE_WATCH_H
 #define SLATE_CACHE_WATCH_H
 #include "cache/cache.h"
@@ -9,7 +9,7 @@
  * EVENT_FOUND, else zero. */
 enum event_found cache_look(struct cache_thread *, const struct key *, struct cache_view *);
 
-/* A live item is about to be dropped to make room. For this folder; the item's partition is
- * locked. */
+/* Tells that a live item is about to be dropped to make room. For this folder; the caller holds the
+ * item's partition. */
 void cache_tell_eviction(const struct cache_thread *, const struct item *, unsigned class_id);
 #endif

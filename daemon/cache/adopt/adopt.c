@@ -37,7 +37,8 @@ static void *adopter_main(void *arg) {
     return NULL;
 }
 
-/* The calling thread is the first of them, and does all the work if no other can be started. */
+/* The calling thread is the first of the workers, and does all the work if no other can be
+ * started. */
 static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
     for (unsigned i = a->thread_count; i-- > 0;) {
         struct adopter *t = &a->threads[i];
@@ -54,8 +55,8 @@ static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
 
 /* --- as much memory as there is --- */
 
-/* Bytes that the process may take beyond what it has now, the file's pages, and an index of all
- * that may be in them. UINT64_MAX: any number. */
+/* Bytes that the process may still take, beyond what it has now, the file's pages, and an index of
+ * all items that may be in them. UINT64_MAX: no bound. */
 static uint64_t room_bytes(const struct adoption *a) {
     const struct cache *c = a->c;
     struct resident r;

@@ -5,7 +5,7 @@
 #include "cache/adopt/bins.h"
 #include "cache/adopt/claim.h"
 
-enum { AHEAD = 12 /* items looked at while their memory is on its way */ };
+enum { AHEAD = 12 /* so many items are prefetched ahead of the one that is looked at */ };
 
 struct tally {
     uint64_t items, dead, torn, drafts, twins, pieces, left_out;
@@ -18,15 +18,14 @@ struct adoption {
     struct recall      recall;
     struct claims      claims;
     struct bins        bins;
-    /* the partitions of this round: `count` of them from `first` on; all of them if there is only
-     * one round */
+    /* the partitions of this round: `count` of them from `first` on. With one round, all of them */
     unsigned           first, count;
     _Atomic uint32_t   next_look, next_link, next_free;
     _Atomic uint64_t   linked;
     _Atomic bool       no_memory;
     unsigned           thread_count;
     struct adopter    *threads;
-    /* by class: the policy whose lists the marks of the items refer to */
+    /* by class: the policy to whose lists the items' marks refer */
     const struct evict_policy *policies[SLAB_CLASSES_MAX];
     uint64_t           start_us, said_us;
 };
@@ -39,7 +38,7 @@ struct adopter {
     void           (*pass)(struct adopter *);
 };
 
-/* The passes; all threads make each of them together. */
+/* The passes. All threads make each pass together. */
 void adopt_look(struct adopter *);
 void adopt_link(struct adopter *);
 void adopt_free(struct adopter *);
@@ -55,7 +54,7 @@ static inline bool adoption_fails(const struct adoption *a) {
 static inline void adoption_fail(struct adoption *a) {
     atomic_store_explicit(&a->no_memory, true, memory_order_relaxed);
 }
-/* Called by any thread; only the first, which waits for the others at the end, logs how far the
- * pass is. */
+/* Any thread calls it. Only the first thread, which waits for the others at the end, logs how far
+ * the pass is. */
 void adoption_say_progress(struct adopter *, const char *what, uint32_t done, uint32_t all);
 #endif

@@ -34,8 +34,9 @@ void bins_fini(struct bins *b) {
     b->first = NULL;
 }
 
-/* A thread that gathers a partition holds its items twice, beside the blocks that they came in. By
- * chance one partition has more items than another, so a quarter more is reckoned. */
+/* Bytes that gathering a partition takes: its thread holds the partition's items twice, beside the
+ * blocks that they came in. By chance one partition has more items than another, so a quarter is
+ * added. */
 size_t bins_bytes(unsigned threads, unsigned partitions, uint64_t items) {
     size_t begun = (size_t)threads * partitions,
            a_partition = (size_t)(items / partitions + 1) * sizeof(struct found);
@@ -58,8 +59,8 @@ bool bins_put(struct bins *b, unsigned thread, unsigned partition, const struct 
     return true;
 }
 
-/* Sorts by age. `room` is for as many items. Returns the sorted ones, which are in one or the
- * other. */
+/* Sorts the items by age. `room` has space for as many. Returns the sorted array, which is `items`
+ * or `room`. */
 static const struct found *sort(struct found *from, struct found *room, uint32_t count) {
     uint32_t least = UINT32_MAX, most = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -95,8 +96,8 @@ const struct found *bins_gather(struct bins *b, unsigned partition, uint32_t *co
     *count = n;
     struct found *all = *memory = malloc(((size_t)n * 2 + 1) * sizeof *all);
     for (unsigned t = b->threads; all != NULL && t-- > 0;) {
-        /* the list begins with the last block: copying goes from the end, so that the order
-         * stays */
+        /* the list begins with the last block, so it is copied from its end, which keeps the
+         * order */
         for (const struct bin_block *l = *bin_of(b, t, partition); l != NULL; l = l->next) {
             n -= l->count;
             memcpy(all + n, l->items, l->count * sizeof *all);

@@ -49,8 +49,8 @@ static void unclaim_pieces(struct claims *cl, struct item *it, uint64_t most) {
     }
 }
 
-/* Whether the head is a copy of this item. The item was being moved then: its pieces were told of
- * the new head one by one. */
+/* Whether the head is a copy of this item: the item was being moved at the crash, and its pieces
+ * were told of the new head one by one. */
 static bool is_copy_of(const struct cache *c, uint32_t head_ref, struct item *it) {
     char key[KEY_BYTES_MAX + 14];
     struct item *other = item_at(c, head_ref);
@@ -63,8 +63,8 @@ static bool is_copy_of(const struct cache *c, uint32_t head_ref, struct item *it
            item_load32(item_chain(other)) == item_load32(item_chain(it));
 }
 
-/* Bytes that a piece holds, if it can be one of this item's chain of which so much is left; 0: it
- * cannot. */
+/* The bytes that a piece holds, if it can belong to this item's chain, of which `left` are still
+ * missing; 0: it cannot. */
 static uint32_t piece_bytes(const struct claims *cl, uint32_t ref, struct item *it,
                             uint64_t left) {
     const struct cache *c = cl->c;
@@ -81,7 +81,7 @@ static uint32_t piece_bytes(const struct claims *cl, uint32_t ref, struct item *
     return is ? used_bytes : 0;
 }
 
-/* Claims an item's pieces if they make its whole value. */
+/* Claims the pieces of an item if they make up its whole value. */
 static bool claim_chain(struct claims *cl, struct item *it) {
     const struct cache *c = cl->c;
     uint32_t ref = item_load32(item_chain(it));
@@ -96,7 +96,7 @@ static bool claim_chain(struct claims *cl, struct item *it) {
         left -= used_bytes;
         ref = tail_next((const void *)item_at(c, ref));
     }
-    /* a chain has a piece at least, whose class is the item's */
+    /* a chain has at least one piece, and the first one's class is the item's */
     if (left > 0 || ref != 0 || claimed == 0) {
         unclaim_pieces(cl, it, claimed);
         return false;

@@ -1,5 +1,5 @@
-/* Which chunks belong to an item: a bit for each chunk of each page that a class has. To an item
- * belong its own chunk and those of the pieces of its value. Any thread; no lock. */
+/* Which chunks belong to an item: a bit for each chunk of each page that a class has. An item owns
+ * its own chunk and the chunks of its value's pieces. Any thread; no lock. */
 #ifndef SLATE_CACHE_ADOPT_CLAIM_H
 #define SLATE_CACHE_ADOPT_CLAIM_H
 #include "cache/partition.h"
@@ -17,8 +17,8 @@ void claims_fini(struct claims *); /* also of one that could not be made */
 size_t claims_bytes(const struct cache *, uint32_t chunks);
 
 bool claim_is(const struct claims *, uint32_t page, uint32_t chunk);
-/* Claims an item's chunk and the pieces of its value, if these make the whole value. False: they do
- * not, and nothing was claimed. */
+/* Claims an item's chunk and the pieces of its value, if they make up the whole value. False: they
+ * do not, and nothing was claimed. */
 bool claim_item(struct claims *, struct item *);
 void unclaim_item(struct claims *, struct item *);
 #endif

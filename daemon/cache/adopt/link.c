@@ -18,8 +18,8 @@ static void unlink_twin(struct adopter *t, struct partition *p, uint64_t hash, s
     unclaim_item(&t->a->claims, it);
 }
 
-/* Whether an item is to be linked: its key has no other item, or one with a lower CAS, which
- * goes. */
+/* Whether the item is to be linked: its key has no other item, or has one with a lower CAS, which
+ * is unlinked. */
 static bool settle_twins(struct adopter *t, struct partition *p, const struct key *key,
                          struct item *it) {
     uint32_t ref = index_find(&p->index, key, NULL);
@@ -56,7 +56,8 @@ static void link_item(struct adopter *t, struct partition *p, const struct found
         return;
     }
     if (item_large(it)) {
-        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed); /* the link's */
+        /* the count that the link holds */
+        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
     }
     uint64_t bytes = cache_item_requested_bytes(c, it);
     shelf->requested_bytes += bytes;

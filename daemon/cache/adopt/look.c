@@ -10,15 +10,15 @@ static bool item_is_whole(struct adoption *a, struct item *it, uint32_t chunk_by
            claim_item(&a->claims, it);
 }
 
-/* The item's partition, counted from the first of this round; a->count or more: it is not of this
- * round. */
+/* The number of the item's partition within this round; a->count or more: the partition belongs to
+ * another round. */
 static unsigned number_of(const struct adoption *a, uint64_t hash) {
     return (unsigned)(partition_of(a->c, hash) - a->c->partitions) - a->first;
 }
 
 static void look_at_item(struct adopter *t, struct item *it, uint32_t chunk_bytes) {
     struct adoption *a = t->a;
-    struct found f = {.hash = item_hash(&it->node), /* of a torn item: any */
+    struct found f = {.hash = item_hash(&it->node), /* of a torn item any hash */
                       .ref = ref_of_item(a->c, it),
                       .age = item_time_s(it) - a->clock.flushed};
     unsigned partition = number_of(a, f.hash);

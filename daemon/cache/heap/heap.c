@@ -1,5 +1,5 @@
-/* The heap store: an allocation an item. Its memory comes from the allocator, from what was retired
- * and by eviction. */
+/* The heap store: one allocation for each item. Memory comes from the allocator, from what was
+ * retired, and by eviction. */
 #include <errno.h>
 
 #include "cache/heap/limbo.h"
@@ -11,7 +11,7 @@ enum { TRIES_A_TURN = 32 };
 
 /* --- making and ending --- */
 
-/* All items are said to be of one class, which never has a page. */
+/* All items count as items of one class, which never has a page. */
 static bool make(struct cache *c) {
     uint32_t none = 0;
     c->slab = slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM,
@@ -28,7 +28,7 @@ static void unmake(struct cache *c) {
     slab_destroy(&c->slab);
 }
 
-/* What cannot be given back now others give back. */
+/* The thread's limbo: what cannot be given back now, other threads give back later. */
 static void thread_end(struct cache_thread *ct) { heap_reclaim(ct); }
 
 /* --- sizes --- */
@@ -62,7 +62,8 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
     unsigned tries = 0;
     uint32_t ref;
     while ((ref = heap_take(c->heap, bytes)) == 0) {
-        /* others wait for our turn to end, and what is evicted may make no room for long */
+        /* other threads may wait for this turn to end, and what is evicted may make no room for
+         * long */
         if (++tries % TRIES_A_TURN == 0) {
             cache_turn_end(ct);
             cache_turn_begin(ct);
@@ -71,7 +72,7 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
             continue;
         }
         if (limbo_bytes(ct) >= bytes + LIMBO_BYTES && heap_reclaim(ct)) {
-            continue; /* enough for now was evicted: it is only to be waited for */
+            continue; /* enough was evicted: it only has to come back */
         }
         if (large && pinned_are_much(c)) {
             break;
@@ -84,7 +85,7 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
         }
         heap_trim(c->heap);
         if (!rest_for_memory(ct, &give_up_us)) {
-            ref = heap_take(c->heap, bytes); /* what was given back meanwhile may do */
+            ref = heap_take(c->heap, bytes); /* memory may have come back meanwhile */
             break;
         }
     }
@@ -96,7 +97,7 @@ static uint32_t obtain(struct cache_thread *ct, struct partition *p, unsigned cl
 
 /* --- the limit, and facts --- */
 
-/* Whether less memory is held, after what can be given back was. */
+/* Whether no more than the limit is held, once unused memory has gone back. */
 static bool is_within(const struct cache *c, size_t limit_bytes) {
     struct heap_facts h;
     heap_trim(c->heap);
@@ -104,8 +105,8 @@ static bool is_within(const struct cache *c, size_t limit_bytes) {
     return h.held_bytes <= limit_bytes;
 }
 
-/* Stores go on with what is used until what is too much is given back, where there is somebody who
- * shrinks the heap. */
+/* Sets the limit. Where a thread shrinks the heap, stores may go on using what is used now until
+ * the excess has gone back. */
 static bool set_limit(struct cache *c, size_t limit_bytes) {
     struct heap_facts h;
     if (!(c->config.evict || is_within(c, limit_bytes)) ||
@@ -129,8 +130,8 @@ static uint32_t pages_out(const struct cache *c) {
     return pages_of(&h);
 }
 
-/* Chunks are 16 bytes of memory that is held: what the allocator rounds to, and so that counts of
- * it fit 32 bits. */
+/* Chunks of the class are told in units of 16 bytes of held memory: the allocator rounds to that,
+ * and the count fits 32 bits. */
 static void class_facts(const struct cache *c, unsigned class_id, struct slab_class_facts *f) {
     enum { GRAIN_BYTES = 16 };
     struct heap_facts h;

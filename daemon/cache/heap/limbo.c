@@ -5,7 +5,7 @@
 #include "cache/turn.h"
 
 enum {
-    LIMBO_ITEMS = 256, /* an open limbo is sealed at so many, or LIMBO_BYTES */
+    LIMBO_ITEMS = 256, /* items, or LIMBO_BYTES, at which an open limbo is sealed */
     LIMBO_WAIT_US = 100000,
 };
 
@@ -36,7 +36,7 @@ static void push(const struct cache *c, struct limbo *to, uint32_t ref, size_t b
     to->bytes += bytes;
 }
 
-/* Leaves `from` empty. */
+/* Moves everything to another limbo; `from` is empty afterwards. */
 static void append(const struct cache *c, struct limbo *to, struct limbo *from) {
     if (to->first != 0 && from->first != 0) {
         struct item *last = item_at(c, from->first);
@@ -71,8 +71,8 @@ static struct limbos *own_limbos(const struct cache_thread *ct) {
     return &ct->cache->limbos[turn_number(ct)];
 }
 
-/* The sealing thread holds nothing that is in there: it retired that itself, or holds nothing at
- * all. */
+/* Seals the open part. The calling thread's own turn is left out: it retired these items itself and
+ * holds no reference to them, or it holds no reference at all. */
 static void seal_locked(struct cache_thread *ct, struct limbos *l) {
     assert(lock_held(&l->lock) && l->sealed.items == 0);
     l->sealed = l->open;
@@ -81,7 +81,7 @@ static void seal_locked(struct cache_thread *ct, struct limbos *l) {
     l->turns[turn_number(ct)] = 0;
 }
 
-/* Whether every turn has ended that was under way when it was sealed. */
+/* Whether all turns have ended that were under way when the limbo was sealed. */
 static bool ripe_locked(const struct cache *c, const struct limbos *l) {
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         if (turn_lasts(&c->turns[i], l->turns[i])) {
@@ -91,7 +91,7 @@ static bool ripe_locked(const struct cache *c, const struct limbos *l) {
     return true;
 }
 
-/* Gives back what may be given back without waiting. Returns whether there was any. */
+/* Gives back what can be given back without waiting. Returns whether anything was. */
 static bool limbo_tend(struct cache_thread *ct, struct limbos *l) {
     const struct cache *c = ct->cache;
     struct limbo given = {0};
@@ -112,8 +112,7 @@ static bool limbo_tend(struct cache_thread *ct, struct limbos *l) {
     return any;
 }
 
-/* The next limbos in which a thread has left something that is not at work; NULL: there are
- * none. */
+/* The next limbo that is not empty and whose thread is not within a turn; NULL: there is none. */
 static struct limbos *next_left(const struct cache_thread *ct, unsigned *i) {
     struct cache *c = ct->cache;
     unsigned used = atomic_load_explicit(&c->turns_used, memory_order_relaxed);
@@ -185,7 +184,8 @@ void limbo_add(struct cache_thread *ct, uint32_t ref, size_t bytes) {
     note_any_locked(l);
     lock_release(&l->lock);
     if (full) {
-        limbo_tend(ct, l); /* else later: whoever needs the memory waits for it */
+        /* if it cannot be given back now, whoever needs the memory waits for it later */
+        limbo_tend(ct, l);
     }
 }
 
@@ -194,7 +194,7 @@ static void keep(struct cache *c, struct limbo_kept *k, uint32_t ref, size_t byt
     uint32_t *first = &k->first[(size_t)((char *)it - c->arena->pages) >> LIMBO_UNIT_SHIFT];
     node_set_next(&it->node, *first);
     *first = ref;
-    k->cap_bytes -= bytes < k->cap_bytes ? bytes : k->cap_bytes - 1; /* 0 would be none */
+    k->cap_bytes -= bytes < k->cap_bytes ? bytes : k->cap_bytes - 1; /* a cap of 0 would be none */
     heap_cap(c->heap, k->cap_bytes);
 }
 

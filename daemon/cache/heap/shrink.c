@@ -20,24 +20,25 @@
 
 enum {
     BUCKETS_A_STEP = 4,
-    UNITS_A_STEP = 4096, /* of addresses, when nothing in them is to be given */
-    OVER_SHARE = 16, /* a heap may hold this share of its limit more for a while */
-    SPARE_SHARE = 64, /* and this share is left free when it was lowered */
+    /* units of addresses in one step, where nothing in them is to be given back */
+    UNITS_A_STEP = 4096,
+    OVER_SHARE = 16, /* a heap may hold more than its limit by this share for a while */
+    SPARE_SHARE = 64, /* this share of a lowered limit is left free */
 };
 
 enum walk { WALK_TALLY, WALK_EVICT, WALK_EVICT_LATE, WALKS };
 
 struct cache_shrink {
     struct cache_thread *ct;
-    uint64_t      limit_bytes; /* when it began */
-    uint64_t      too_much_bytes; /* of what lives */
-    uint32_t     *bytes;   /* by page, of what lives there */
-    bool         *chosen;  /* by page */
+    uint64_t      limit_bytes; /* the limit when the shrink began */
+    uint64_t      too_much_bytes; /* bytes of live items that are too much */
+    uint32_t     *bytes;   /* for each page: bytes of the live items in it */
+    bool         *chosen;  /* for each page: whether its items are evicted */
     struct limbo_kept kept; /* what was evicted */
-    size_t        units, unit; /* how many; where giving goes on */
-    bool          given;   /* anything */
+    size_t        units, unit; /* units of addresses, and the one where giving back goes on */
+    bool          given;   /* whether anything was given back */
     enum walk     walk;
-    uint32_t      partition, bucket; /* where it goes on */
+    uint32_t      partition, bucket; /* where the walk goes on */
 };
 
 static void shrink_free(struct cache_shrink *s) {
@@ -70,14 +71,14 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
     return s;
 }
 
-/* What is retired comes back by itself. */
+/* Bytes that are held beyond the limit. Retired memory comes back by itself, and does not count. */
 static uint64_t over_bytes(const struct heap_facts *h) {
     uint64_t held = h->held_bytes - h->retired_bytes;
     return held > h->limit_bytes ? held - h->limit_bytes : 0;
 }
 
-/* Whether it is time to begin: the limit was lowered, or so much is too much that stores do not
- * make up for it with their next evictions. */
+/* Whether to begin: the limit was lowered, or so much is held beyond it that the next stores'
+ * evictions do not make up for it. */
 static bool is_due(const struct heap_facts *h) {
     return over_bytes(h) > (h->cap_bytes != 0 ? 0 : h->limit_bytes / OVER_SHARE);
 }
@@ -89,10 +90,10 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     if (c->store->whole_pages || !c->config.evict) {
         return NULL;
     }
-    heap_reclaim(ct); /* what could not be given the last time */
+    heap_reclaim(ct); /* gives back what could not be given back the last time */
     heap_facts(c->heap, &h);
     if (is_due(&h) && !heap_trim(c->heap)) {
-        *state = CACHE_SHRINK_MORE; /* somebody else measures: it is not known yet */
+        *state = CACHE_SHRINK_MORE; /* another thread counts what is held: it is not known yet */
         return NULL;
     }
     heap_facts(c->heap, &h);
@@ -107,7 +108,7 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     return s;
 }
 
-/* 0: nothing is left of this unit. */
+/* Takes the next kept allocation of this unit; 0: none is left. */
 static uint32_t take_kept(struct cache_shrink *s) {
     uint32_t ref = s->kept.first[s->unit];
     s->kept.first[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
@@ -140,7 +141,7 @@ static void evict_locked(struct cache_shrink *s, struct partition *p, const uint
     }
 }
 
-/* Draws pages in which something lives until they hold what is too much. */
+/* Draws pages in which items live until those items hold what is too much. */
 static void choose_pages(struct cache_shrink *s) {
     uint32_t lived_in = 0, page_max = s->ct->cache->arena->page_max,
              *pages = malloc(page_max * sizeof *pages);
@@ -185,7 +186,7 @@ static void walk_bucket(struct cache_shrink *s) {
     }
 }
 
-/* The limit was raised meanwhile: no more is to go. */
+/* Whether the limit was raised meanwhile, so that nothing more has to go. */
 static bool not_wanted(const struct cache_shrink *s) {
     struct heap_facts h;
     heap_facts(s->ct->cache->heap, &h);
@@ -213,7 +214,7 @@ bool cache_shrink_give(struct cache_shrink *s) {
     return s->unit < s->units;
 }
 
-/* Returns whether anything was left to wait. */
+/* Leaves what is still kept to the thread's limbo. Returns whether there was any. */
 static bool leave_rest(struct cache_shrink *s) {
     struct cache_thread *ct = s->ct;
     bool any = false;
@@ -225,7 +226,7 @@ static bool leave_rest(struct cache_shrink *s) {
     return any;
 }
 
-/* Once begun it goes on until the limit holds, unless nothing more comes of it. */
+/* A shrink that has begun goes on until the limit holds, unless nothing more comes of it. */
 enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
     struct cache_shrink *s = *taken;
     struct cache *c = s->ct->cache;
