@@ -19,7 +19,8 @@ enum { CRAWL_EVERY_MIN_S = 60, CRAWL_EVERY_MAX_S = 3600 };
 struct crawler {
     struct cache_thread *ct;
     struct cache_walk    walk;
-    struct cache_walked *seen; /* the walk's copies of live items, which nobody here looks at */
+    /* room for the walk's copies of live items; nothing here reads them */
+    struct cache_walked *seen;
     uint64_t             items_max;  /* of this run; 0: all */
     uint64_t             next_run_us, started_us;
     uint32_t             every_s;

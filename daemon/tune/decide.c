@@ -10,8 +10,9 @@
 
 enum {
     WINDOW_US = 1000 * 1000,
-    AGES_MAX_US = 100 * 1000,  /* ages for a decision at need are at most this old */
-    HUNGER_REST_US = 5 * 1000, /* when hunger could not be stilled, look again after this */
+    AGES_MAX_US = 100 * 1000,  /* at need, ages of at most this age serve for a decision */
+    /* after a decision that did not end the hunger, the next comes after this time */
+    HUNGER_REST_US = 5 * 1000,
 };
 
 static struct automove_config config_of(const struct tuner *t, const struct automove_wish *wish) {
@@ -32,7 +33,7 @@ static void say_why(struct tuner *t, const char *why) {
     lock_release(&t->lock);
 }
 
-/* Ends the mode that runs and begins another, with what the cache is to tell it. */
+/* Ends the mode that runs, starts another, and sets what the cache is to do for it. */
 static bool run(struct tuner *t, const struct automove_mode *mode, const char *argument,
                 const struct automove_config *cfg, char *why) {
     bool started = active_switch(&t->active, mode, argument, cfg, why);
@@ -46,17 +47,19 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
     return started;
 }
 
-/* The mode before takes over, or off when there was none, or when that can't run either. */
+/* Starts the mode that ran before, or off if there was none, or if that one cannot start either. */
 static void run_one_before(struct tuner *t, const struct automove_config *cfg) {
     struct automove_name before = t->last;
     char ignored[REASON_BYTES];
-    t->last = (struct automove_name){&automove_off, ""}; /* if that one fails, too */
+    /* if that mode fails later, off takes its place */
+    t->last = (struct automove_name){&automove_off, ""};
     if (before.mode == NULL || !run(t, before.mode, before.argument, cfg, ignored)) {
         run(t, &automove_off, "", cfg, ignored);
     }
 }
 
-/* The mode could not go on: another takes its place, unless one was asked for meanwhile. */
+/* The mode could not go on: another takes its place, unless an operator asked for a mode
+ * meanwhile. */
 static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument,
                       const char *why) {
     char name[2 * AUTOMOVE_NAME_BYTES], now[2 * AUTOMOVE_NAME_BYTES];
@@ -112,8 +115,8 @@ void tuner_adopt(struct tuner *t) {
 
 /* --- moving --- */
 
-/* Carries out a decision. Returns how many pages moved. It gives up pages that slow readers hold as
- * soon as somebody waits for an answer. */
+/* Carries out a decision. Returns how many pages moved. While somebody waits for an answer of the
+ * tuner, it gives up pages that slow readers hold. */
 static unsigned carry_out(struct tuner *t, const struct decision *d) {
     unsigned moved = 0;
     char by[2 * AUTOMOVE_NAME_BYTES];
@@ -213,7 +216,7 @@ static bool idle(struct tuner *t) {
     return false;
 }
 
-/* For whoever asks what the decision was made from. */
+/* Keeps what pages were worth in this decision, for `stats automove`. */
 static void keep_worth(struct tuner *t, const struct snapshot *s) {
     if (t->active.mode->worth == NULL || t->before.class_count == 0) {
         return;
@@ -238,7 +241,7 @@ static void take_curve(struct whatif *whatif, unsigned class_id, struct class_cu
     }
 }
 
-/* The curves of the classes, for a mode that is about to decide by them. */
+/* Adds the curves of the classes to the snapshot, if the mode is about to decide by them. */
 static void add_curves(struct tuner *t, struct snapshot *after) {
     const struct automove_mode *mode = t->active.mode;
     if (mode->wants_curves == NULL || t->before.class_count == 0 ||

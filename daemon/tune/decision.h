@@ -1,6 +1,6 @@
-/* What a mode of automove answers: page moves with their reasons, or why nothing moves. A value;
- * reasons are a line of words with the figures behind them, such as "class 5 evicts at age 12 s,
- * class 9's tail is 340 s old". */
+/* What a mode of automove answers: page moves with their reasons, or why nothing moves. A value. A
+ * reason is a line of words and figures, such as "class 5 evicts at age 12 s, class 9's tail is 340
+ * s old". */
 #ifndef SLATE_TUNE_DECISION_H
 #define SLATE_TUNE_DECISION_H
 #include <stdbool.h>
@@ -11,16 +11,17 @@
 enum {
     REASON_BYTES = 160,
     DECISION_MOVES_MAX = 8,
-    MOVE_PAGES_MAX = 8, /* in one move; sets that help may take more */
+    MOVE_PAGES_MAX = 8, /* pages in one move; sets that help may take more */
     AUTOMOVE_NAME_BYTES = 128, /* a mode's name with its argument and terminator */
 };
 
 struct page_move {
     unsigned       from, to; /* classes; SLAB_CLASS_NONE: the pool */
     unsigned       pages;
-    unsigned       helped;    /* while it is under way, sets may move so many more; 0: nor any */
+    /* how many more pages sets may take while the move is under way; 0: sets do nothing */
+    unsigned       helped;
     enum page_pick pick;      /* which page of the class leaves it */
-    bool           last_too;  /* even the class's last page */
+    bool           last_too;  /* the class may lose its last page */
     char           reason[REASON_BYTES];
 };
 
@@ -28,19 +29,21 @@ struct decision {
     unsigned         count;
     struct page_move moves[DECISION_MOVES_MAX]; /* carried out in this order */
     bool             extend; /* the window goes on: the next decision gets the same `before` */
-    uint32_t         again_us; /* each_window is asked again so soon; 0: as the mode's row says */
-    bool             failed; /* it cannot go on: the mode before takes its place, `why` is shown */
+    /* each_window is asked again after this time; 0: when the mode's row says */
+    uint32_t         again_us;
+    /* the mode cannot go on: the mode before takes its place, and `why` is shown */
+    bool             failed;
     char             why[REASON_BYTES]; /* why nothing moves, or what failed */
 };
 
-/* Adds a move of the page of least value; to change the pick, write to what is returned. NULL:
- * there are DECISION_MOVES_MAX already. A longer reason is cut. */
+/* Adds a move of the page of least value; the caller may change the pick in what is returned. NULL:
+ * there are DECISION_MOVES_MAX moves already. A reason that is too long is cut. */
 __attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct decision *,
                                                                       unsigned from, unsigned to,
                                                                       unsigned pages,
                                                                       const char *reason, ...);
-/* Nothing moves, and why. Returns false, as a decision without moves does. */
+/* Says that nothing moves, and why. Returns false, as a decision without moves does. */
 __attribute__((format(printf, 2, 3))) bool decision_none(struct decision *, const char *why, ...);
-/* The mode is broken: the one before takes its place. Returns false. */
+/* Says that the mode is broken: the one before takes its place. Returns false. */
 __attribute__((format(printf, 2, 3))) bool mode_failed(struct decision *, const char *why, ...);
 #endif

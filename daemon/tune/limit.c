@@ -1,4 +1,4 @@
-/* Gives memory back to the system until a lower limit holds: pages, or of the heap store
+/* Gives memory back to the system until a lowered limit holds: pages or, in the heap store,
  * allocations. */
 #include <stdio.h>
 
@@ -8,7 +8,8 @@
 #include "cache/shrink.h"
 #include "tune/state.h"
 
-enum { LIMIT_REST_US = 100 * 1000 }; /* when no page could be had, look again after this */
+/* when no page could be had, the next look comes after this time */
+enum { LIMIT_REST_US = 100 * 1000 };
 
 static uint32_t pages_over(const struct arena *a, uint32_t limit) {
     uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
@@ -57,8 +58,9 @@ static bool shrink_heap(struct tuner *t) {
     return state == CACHE_SHRINK_MORE;
 }
 
-/* A class gives its last page only once: if items are stored in it afterwards, it takes a new first
- * page over the limit (cache/steal.c); giving that too would go on without end. */
+/* Whether a class may give its last page. It gives that only once after a limit was lowered: if
+ * items are stored in it afterwards, it takes a new first page over the limit (cache/steal.c), and
+ * to take that away too would go on without end. */
 bool tuner_shrink(struct tuner *t) {
     static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
@@ -78,13 +80,14 @@ bool tuner_shrink(struct tuner *t) {
     struct page_move move = {.to = SLAB_CLASS_NONE,
                              .pages = over < MOVE_PAGES_MAX ? over : MOVE_PAGES_MAX};
     bool any = spare_choose(t->cache, t->ct, &t->pace, &nobody, &move);
-    if (!any && t->limit_lowered) { /* each class is down to one page: the least of those */
+    if (!any && t->limit_lowered) {
+        /* each class is down to one page: take the one of least value */
         move.pages = 1;
         move.last_too = true;
         any = spare_choose(t->cache, t->ct, &t->pace, &t->limit_emptied, &move);
     }
     snprintf(move.reason, sizeof move.reason, "%u pages are over the memory limit", over);
-    t->mover.wanted = wanted; /* the limit may be raised meanwhile */
+    t->mover.wanted = wanted; /* counts anew, because the limit may be raised meanwhile */
     bool moved = any && tuner_move(t, "limit", &move) > 0;
     t->mover.wanted = NULL;
     if (moved && move.last_too) {

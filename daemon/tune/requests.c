@@ -19,7 +19,8 @@ static bool any_class_has_two(const struct tuner *t, unsigned except) {
     return false;
 }
 
-/* Why pages move, and whether what lives in them is lost: the class has chunks for it, or not. */
+/* The reason of an operator's move, for the log. It says whether what lives in the pages is lost:
+ * the class has chunks for it, or it has none. */
 static void give_reason(const struct tuner *t, const struct reassignment *r,
                         struct page_move *move) {
     struct slab_class_facts f;
@@ -43,7 +44,7 @@ static bool begin_serving(struct tuner *t, struct reassignment *r) {
     return r->runs;
 }
 
-/* A few pages at a time, so that automove has its turn in between. */
+/* Moves a few pages of the request at a time, so that automove has its turn in between. */
 void tuner_serve_request(struct tuner *t) {
     struct reassignment r;
     if (!begin_serving(t, &r)) {
@@ -60,7 +61,7 @@ void tuner_serve_request(struct tuner *t) {
     t->request.moved += moved;
     t->request.runs = moved > 0 && t->request.moved < r.wanted && t->request.runs;
     t->request.served = false;
-    /* it was this request's, not that of the moves that follow */
+    /* the cancel was meant for this request, not for the moves that follow */
     if (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
         atomic_store_explicit(&t->mover.cancel, false, memory_order_relaxed);
     }
@@ -81,7 +82,7 @@ bool tuner_cancel(struct tuner *t, unsigned *moved, unsigned *wanted) {
     if (t->request.served) {
         atomic_store_explicit(&t->mover.cancel, true, memory_order_relaxed);
     }
-    while (t->request.served) { /* for a part of a page's worth of work */
+    while (t->request.served) { /* a part of a page's work at a time */
         lock_release(&t->lock);
         usleep(CANCEL_LOOK_US);
         lock_take(&t->lock);
@@ -92,7 +93,7 @@ bool tuner_cancel(struct tuner *t, unsigned *moved, unsigned *wanted) {
     return ran;
 }
 
-/* As memcached's rules have it; under the lock. */
+/* Refuses what memcached refuses. The lock is held. */
 static enum tune_status check_reassign(const struct tuner *t, int from, int to) {
     const struct slab *slab = cache_slab(t->cache);
     int most = (int)slab->class_count;

@@ -11,13 +11,13 @@
 #include "base/log.h"
 
 struct shown {
-    int fd; /* -1: it could not be written */
+    int fd; /* -1: the file could not be written */
 };
 
 struct shown *shown_open(const char *path) {
     struct shown *s = malloc(sizeof *s);
-    /* Of a pipe nobody reads, the opening fails and so does a write: the tuner, which moves pages,
-     * never waits for a reader. */
+    /* Opens the file without waiting. If it is a pipe that nobody reads, opening fails, and so does
+     * a write: the tuner, which moves pages, never waits for a reader. */
     if (s != NULL &&
         (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
         int saved = errno;
@@ -38,7 +38,8 @@ void shown_close(struct shown **taken) {
     }
 }
 
-/* Behind the id, which comes first, every figure has a comma before it. */
+/* Writes one figure. The id comes first in an object, so every further figure has a comma before
+ * it. */
 static void print_figure(void *to, const char *name, uint64_t value) {
     fprintf(to, "%s\"%s\":%" PRIu64, strcmp(name, "id") == 0 ? "" : ",", name, value);
 }
@@ -74,8 +75,8 @@ static void print(FILE *to, const struct snapshot *s) {
     fputs("]}\n", to);
 }
 
-/* The line goes out in one write, so that a reader sees whole ones. What a full disk took of it is
- * cut off again. */
+/* Writes the line by one call, so that a reader sees whole lines. If the disk is full, what was
+ * written of the line is cut off again. */
 static bool write_whole(int fd, const char *line, size_t bytes) {
     off_t end = lseek(fd, 0, SEEK_END); /* -1: not a file */
     size_t done = 0;

@@ -7,9 +7,9 @@
 #include "tune/snapshot.h"
 
 struct shown;
-/* appends; the file is made when there is none. NULL and errno */
+/* Opens the file for appending, and makes it if it is not there. NULL and errno. */
 struct shown *shown_open(const char *path);
-/* A file that cannot be written is said once, and closed. */
+/* Adds a line. A file that cannot be written is logged once, and closed. */
 void          shown_add(struct shown *, const struct snapshot *);
 void          shown_close(struct shown **);
 #endif

@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 
-/* The age that counts is that of the list from which the policy evicts, where that has items. */
+/* The age of the next victim: of the list from which the policy evicts or, if that is empty, of the
+ * oldest list. */
 static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache_class_facts *f) {
     uint32_t oldest_s = 0;
     if (f->list_items[policy->tail_list] > 0) {
@@ -16,7 +17,7 @@ static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache
     return oldest_s;
 }
 
-/* A retired class has pages, but no say in where they go. */
+/* A retired class has pages, but takes no part in decisions about them. */
 static void refresh_class(struct snapshot_class *c, const struct slab_class_facts *f, bool hungry) {
     if (f->retired) {
         *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes,
@@ -29,7 +30,7 @@ static void refresh_class(struct snapshot_class *c, const struct slab_class_fact
     c->hungry = hungry;
 }
 
-/* Classes may have come or changed since measuring began. */
+/* Follows a change of classes since measuring began. */
 static void take_signals(struct cache *cache, struct snapshot *s) {
     struct cache_signals signals;
     if (!cache_measured(cache) || !cache_measure(cache, true)) {
@@ -78,8 +79,8 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     take_signals(cache, s);
 }
 
-/* Ages that were not read again grow by the time that passed: an age of a second ago, beside one of
- * now, would make a tail look younger than one that came after it. */
+/* Adds the time that has passed to ages that were not read again. Without that a tail whose age was
+ * read a second ago would look younger, beside ages of now, than one that came after it. */
 static void let_ages_grow(const struct class_set *but, struct snapshot *s) {
     uint32_t now_s = clock_now_s(),
              passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
@@ -103,7 +104,7 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
             continue;
         }
         s->classes[i].free_chunks = f.free_chunks;
-        /* a class of few chunks can turn over, and its tail be young, within a moment */
+        /* a class of few chunks can turn over within a moment, and its tail be young then */
         if (class_set_has(hungry, i)) {
             struct cache_class_facts hungry_now;
             cache_class_facts(cache, i, &hungry_now);
@@ -163,7 +164,8 @@ void snapshot_class_each(const struct snapshot_class *c, unsigned class_id,
     tell(arg, "free_chunks", free_chunks);
     tell(arg, "get_hits", c->get_hits);
     tell(arg, "cmd_set", c->cmd_set);
-    if (c->items > 0) { /* as servers do, who do not list a class in stats items that has none */
+    if (c->items > 0) {
+        /* memcached lists no class without items in `stats items`; the snapshot shows the same */
         tell(arg, "number", c->items);
         tell(arg, "age", c->age_s);
         tell(arg, "mem_requested", c->requested_bytes);

@@ -22,11 +22,11 @@ struct reassignment {
     int      from, to;
     unsigned wanted; /* pages */
     unsigned moved;
-    bool     runs;   /* it is not done yet */
-    bool     served; /* pages of it are on the move */
+    bool     runs;   /* not all of it is done yet */
+    bool     served; /* some of its pages are on the move */
 };
 
-/* What automove is to be. */
+/* The mode and the settings of automove that operators want. */
 struct automove_wish {
     const struct automove_mode *mode;
     char     argument[AUTOMOVE_NAME_BYTES];
@@ -48,11 +48,11 @@ struct tuner {
     pthread_t            thread;
     int                  wake_fd;
     bool                 started;
-    bool                 by_hand; /* no thread: tuner_tend_at is called, at */
+    bool                 by_hand; /* there is no thread: somebody calls tuner_tend_at, at hand_us */
     uint64_t             hand_us;
     bool                 reassign;
     const char          *policy_dir;
-    struct shown        *shown;    /* what policies in Lua see goes there; NULL: nowhere */
+    struct shown        *shown;    /* records what policies in Lua see; NULL: nothing is recorded */
     uint64_t             epoch_us; /* of snapshots */
     void               (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void                *on_failure_arg;
@@ -63,16 +63,17 @@ struct tuner {
     _Atomic bool     moving;
     struct rest      rest;
 
-    struct lock          lock; /* over what follows: others ask and look, the thread serves */
+    /* over what follows: other threads ask and look, the tuner's thread answers */
+    struct lock          lock;
     struct reassignment       request;
-    struct class_set     crawl_classes; /* asked for; none: no run */
+    struct class_set     crawl_classes; /* classes that a crawl was asked for; none: no crawl */
     struct automove_wish wish;
-    struct automove_trial *trial; /* to be answered; NULL: none */
+    struct automove_trial *trial; /* waits for its answer; NULL: none */
     struct tune_words    words;
     struct tune_worth    worth;
     struct move_log      moves; /* has a lock of its own */
 
-    /* The thread's own. */
+    /* What follows belongs to the tuner's thread. */
     struct mover       mover;
     struct pace        pace;
     struct geometry_change *geometry; /* others ask it under its own lock */
@@ -81,20 +82,24 @@ struct tuner {
     struct sweeper     sweeper;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
-    struct automove_name last; /* that ran before it, and runs again if it fails */
-    /* version of the wish; others see by it whether the mode runs that they wished for */
+    struct automove_name last; /* the mode that ran before, which runs again if this one fails */
+    /* the version of the wish that runs. Other threads see by it whether the mode that they asked
+     * for runs */
     _Atomic unsigned   adopted;
-    struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */
-    struct class_curve *curves;     /* by class id, of a mode that wants them; NULL before */
-    uint32_t           limit_seen;    /* pages, when the limit was last looked at */
-    bool               limit_lowered; /* it was above once, and pages are still over it */
+    /* of the window's start (no classes: there is none); of the last decision at need */
+    struct snapshot    before, now;
+    struct class_curve *curves;     /* by class id; made for the first mode that wants them */
+    uint32_t           limit_seen;    /* the limit in pages at the last look */
+    /* the limit was higher once, and there are still pages over it */
+    bool               limit_lowered;
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
-    struct class_set   whole_later;   /* classes of tuner_give_whole that have to wait */
-    /* when to look again for pages over the limit that could not be had */
+    struct class_set   whole_later;   /* classes with whole pages left free that have to wait */
+    /* when to look again for pages over the limit, after none could be had */
     uint64_t           limit_rest_us;
-    /* when the window ends, when ages were read, when to look again */
+    /* when the window ends; when ages were read; when to look at hunger again */
     uint64_t           window_us, ages_us, hunger_rest_us;
-    uint64_t           help_bytes, help_until_us; /* what sets had done at the last look */
+    /* bytes that sets had gone over at the last look, and when they count as done */
+    uint64_t           help_bytes, help_until_us;
     /* the last move that sets may go on with, who wanted it, and when it ended */
     struct page_move   helped;
     char               helped_by[2 * AUTOMOVE_NAME_BYTES];
@@ -103,16 +108,15 @@ struct tuner {
 
 /* --- wake.c --- */
 void     tuner_wake(void *tuner); /* any thread */
-/* monotonic, or the time of whoever tends it by hand */
+/* The monotonic clock, or the time that tuner_tend_at was called with. */
 uint64_t tuner_now_us(const struct tuner *);
-/* somebody waits for an answer or another mode, and not for pages */
+/* Whether somebody waits for an answer, or for another mode, rather than for pages. */
 bool     tuner_is_asked(void *tuner);
 
 /* --- carry.c --- */
-/* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many
- * pages moved. */
+/* Carries out a move and logs it under the name of who wanted it. Returns how many pages moved. */
 unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
-/* Keeps a record of what sets have done with a move after it had ended. */
+/* Logs what sets have done with a move after it had ended. */
 void     tuner_count_help(struct tuner *);
 
 /* --- requests.c --- */
@@ -124,14 +128,14 @@ void tuner_serve_trial(struct tuner *);  /* answers the one that waits */
 void tuner_refuse_trial(struct tuner *); /* nobody will any more */
 
 /* --- limit.c --- */
-/* pages out beyond a limit that was lowered; any thread */
+/* Pages over a limit that was lowered; any thread. */
 uint32_t tuner_pages_over(const struct tuner *);
-/* gives back a few of them; false: there is nothing to do now */
+/* Gives back a few of them; false: there is nothing to do now. */
 bool     tuner_shrink(struct tuner *);
 
 /* --- whole.c --- */
-/* To the pool, pages that abandoned drafts left free. True: some have to wait until a turn of a
- * worker ends; try again. */
+/* Gives the pages that abandoned drafts left free to the pool. True: some have to wait until a
+ * worker's turn ends; call again. */
 bool tuner_give_whole(struct tuner *);
 
 /* --- decide.c --- */

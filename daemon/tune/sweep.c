@@ -6,11 +6,11 @@
 
 enum {
     EVERY_US = 1000 * 1000,
-    SPELL_US = 1000, /* of turns one after the other */
+    SPELL_US = 1000, /* turns that follow each other without a rest */
     TURN_US = 200,
-    SHARE_PCT = 1,       /* of a processor … */
-    SHARE_DEAD_PCT = 50, /* … and where all it sees is dead */
-    /* what the page mover carries past a pass is met by this one */
+    SHARE_PCT = 1,       /* a pass's share of a processor … */
+    SHARE_DEAD_PCT = 50, /* … and its share where all that it sees is dead */
+    /* a chunk that the page mover carries past one pass is met by the next */
     UNASKED_US = 60 * EVERY_US,
 };
 
@@ -26,14 +26,14 @@ static void begin(struct sweeper *s, uint64_t now_us, uint64_t changes) {
     s->under_way = true;
 }
 
-/* Whether a pass may find anything. */
+/* Whether a pass may find anything dead. */
 static bool is_worth_it(const struct sweeper *s, uint64_t now_us, uint64_t changes) {
     return changes != s->changes || cache_flushed(s->cache) != s->flushed ||
            (s->pass.earliest_s != 0 && s->pass.earliest_s <= clock_now_s()) ||
            now_us >= s->began_us + UNASKED_US;
 }
 
-/* How long to rest after a turn that took so much of a processor. */
+/* How long to rest after a spell that took this much of a processor. */
 static uint64_t rest_us(uint64_t took_us, uint64_t looked, uint64_t freed) {
     uint64_t pct = SHARE_PCT;
     if (looked > 0) {
@@ -42,7 +42,7 @@ static uint64_t rest_us(uint64_t took_us, uint64_t looked, uint64_t freed) {
     return took_us * (100 - pct) / pct;
 }
 
-/* Others may wait for a turn to end. Returns the time. */
+/* Ends the turn and begins another, since others may wait for a turn to end. Returns the time. */
 static uint64_t turn(struct sweeper *s, uint64_t now_us) {
     uint64_t end_us = now_us + TURN_US;
     cache_turn_begin(s->ct);
@@ -54,8 +54,8 @@ static uint64_t turn(struct sweeper *s, uint64_t now_us) {
     return now_us;
 }
 
-/* Turns, between which a worker may go first, and a rest. On a busy machine it takes milliseconds
- * until a thread that rested runs again, so rests are few. */
+/* A spell: turns, between which a worker may go first, and a rest after them. On a busy machine a
+ * thread that rested runs again only after milliseconds, so rests are few. */
 static void spell(struct sweeper *s, uint64_t now_us) {
     uint64_t looked = s->pass.looked, freed = s->pass.freed, mine_us = clock_thread_us(),
              end_us = now_us + SPELL_US;

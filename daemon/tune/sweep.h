@@ -17,14 +17,14 @@ struct sweeper {
     struct cache        *cache;
     struct cache_thread *ct;
     bool                 on, under_way;
-    struct cache_sweep   pass;     /* under way, or the last */
-    uint64_t             began_us; /* the pass */
-    uint64_t             due_us;   /* the next turn */
+    struct cache_sweep   pass;     /* the pass that is under way, or the last one */
+    uint64_t             began_us; /* when the pass began */
+    uint64_t             due_us;   /* when the next spell is due */
     uint64_t             changes;  /* cache_changes when the pass began … */
     uint32_t             flushed;  /* … and cache_flushed */
 };
 
 void sweeper_init(struct sweeper *, struct cache *, struct cache_thread *, bool on);
-/* Goes on if it is time. Returns when it will be; UINT64_MAX: never. */
+/* Goes on if a spell is due. Returns when the next one will be; UINT64_MAX: never. */
 uint64_t sweeper_tend(struct sweeper *, uint64_t now_us);
 #endif

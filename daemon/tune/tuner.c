@@ -17,17 +17,18 @@
 #include "tune/pages/empty.h"
 #include "watch/event.h"
 
-/* shorter than a worker's: what this thread does itself is soon done, and is due when workers
- * are busy */
+/* A shorter slice than a worker's, because this thread's own work is soon done, and is due when
+ * workers are busy. */
 enum {
     SLICE_US = 100,
-    TURNS_LOOK_US = 1000, /* at emptied pages that wait for turns */
+    TURNS_LOOK_US = 1000, /* between two looks at emptied pages that wait for turns */
     HELP_IDLE_US = 20 * 1000, /* sets that did nothing for so long need no more pages */
 };
 
 /* --- crawling --- */
 
-/* After a flush without sweeps all items are looked at, as many as there are. */
+/* A crawl after a flush, where sweeps are off, looks at all items, however many the setting
+ * allows. */
 static void start_crawl(struct tuner *t, unsigned class_count) {
     uint32_t flushed = cache_flushed(t->cache);
     if (flushed != t->flushed) {
@@ -39,10 +40,10 @@ static void start_crawl(struct tuner *t, unsigned class_count) {
     crawler_start(&t->crawler, each * class_count);
 }
 
-/* Whether the crawler has more to do at once. */
+/* Goes on with the crawl. Returns whether there is more to do at once. */
 static bool tend_crawler(struct tuner *t) {
     unsigned asked = 0;
-    /* a walk is not begun anew: who asks often would never see its end */
+    /* a walk that runs is not begun anew: a client that asks often would never see its end */
     if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {
         lock_take(&t->lock);
         asked = class_set_count(&t->crawl_classes);
@@ -86,12 +87,13 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* --- the mode --- */
 
-/* Under the lock: until the mode that is wished for runs, words are those of the one before. */
+/* Whether the mode that was asked for does not run yet; until it does, the words are those of the
+ * mode before. The lock is held. */
 static bool waits_for_mode(const struct tuner *t) {
     return (int)(t->wish.since - atomic_load_explicit(&t->adopted, memory_order_relaxed)) > 0;
 }
 
-/* What was decided and said is not this mode's. */
+/* Removes what the mode before has decided and said. */
 static void forget_words(struct tune_words *w) {
     snprintf(w->why, sizeof w->why, "nothing was decided yet");
     w->state[0] = '\0';
@@ -133,7 +135,8 @@ bool tuner_rest(struct tuner *t, uint64_t most_us) {
 
 void tuner_go_on(struct tuner *t) { rest_end(&t->rest); }
 
-/* Sets go on with a decision as long as they need pages. Returns when to look again. */
+/* Ends the decision with which sets go on, once they need no more pages. Returns when to look
+ * again. */
 static uint64_t tend_help(struct tuner *t) {
     struct cache_help_state h = cache_help_state(t->cache);
     uint64_t now_us = clock_mono_us();
@@ -206,7 +209,7 @@ static void *tuner_main(void *arg) {
     return NULL;
 }
 
-/* On the thread of the set that needed the page. */
+/* Logs a page that a set took. Called on the thread of that set. */
 static void note_steal(void *arg, const struct cache_steal *steal) {
     struct tuner *t = arg;
     struct page_move move = {.from = steal->from_class, .to = steal->to_class, .pages = 1};
@@ -231,7 +234,7 @@ static bool start_thread(struct tuner *t) {
     return true;
 }
 
-/* What needs neither memory nor a descriptor. */
+/* Takes what needs neither memory nor a descriptor from the configuration. */
 static void take_config(struct tuner *t, struct cache *cache, const struct tune_config *cfg) {
     t->cache = cache;
     t->by_hand = cfg->by_hand;
@@ -251,7 +254,7 @@ static void take_config(struct tuner *t, struct cache *cache, const struct tune_
         rest_ask(&t->rest);
     }
     move_log_init(&t->moves);
-    /* it may fall before the first turn */
+    /* the limit may fall before the first turn */
     t->limit_seen =
         atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
 }
@@ -355,7 +358,7 @@ bool tuner_set_automove(struct tuner *t, const char *name) {
         snprintf(t->wish.argument, sizeof t->wish.argument, "%s", argument);
         t->wish.since = ++t->wish.version;
         t->words.failed[0] = '\0';
-        /* also for the moment between the adoption and the mode's first words */
+        /* the mode has been adopted, but has said nothing yet */
         forget_words(&t->words);
     }
     lock_release(&t->lock);

@@ -7,7 +7,7 @@
 void tuner_wake(void *arg) {
     struct tuner *t = arg;
     uint64_t one = 1;
-    /* A full counter, the only way to fail, means that a wake-up is already due. */
+    /* The write fails only when the counter is full: then a wake-up is already due. */
     ssize_t written = write(t->wake_fd, &one, sizeof one);
     (void)written;
 }

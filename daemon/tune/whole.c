@@ -1,14 +1,14 @@
-/* Pages that values left free which never came whole go to the pool: their class may have got them
- * for nothing else, and another may be evicting meanwhile. Nothing is moved or dropped for that: a
- * page into which something was stored since stays. */
+/* Gives to the pool the pages that values left free which never came whole: the class may have got
+ * them for those values alone, and another class may be evicting meanwhile. It moves and drops
+ * nothing for that: a page into which something was stored since stays. */
 #include <stdio.h>
 
 #include "tune/pages/empty.h"
 #include "tune/state.h"
 #include "watch/event.h"
 
-/* Begins the drains of pages that are free as a whole, and keeps those that still are; the class
- * keeps a page. */
+/* Begins to drain pages of the class that are free as a whole, and keeps those that still are. The
+ * class keeps one page. */
 static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *taken) {
     struct slab *slab = cache_slab(t->cache);
     uint32_t pages[MOVE_PAGES_MAX];
@@ -20,7 +20,7 @@ static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *take
         if (!cache_page_take(&taken[n], t->ct, pages[i], class_id)) {
             continue;
         }
-        if (cache_page_emptied(&taken[n])) { /* nothing is stored in it from now on */
+        if (cache_page_emptied(&taken[n])) { /* nothing is stored in the page from now on */
             n++;
         } else {
             cache_page_put_back(&taken[n]);
@@ -31,8 +31,8 @@ static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *take
 
 enum given { GIVEN_ALL, GIVEN_SOME, GIVEN_NONE_YET };
 
-/* Gives a few pages of a class: GIVEN_NONE_YET while a turn from before lasts, in which a thread
- * may look at them. */
+/* Gives a few pages of a class to the pool. GIVEN_NONE_YET: a turn from before lasts, in which a
+ * thread may still look at them. */
 static enum given give_some(struct tuner *t, unsigned class_id) {
     struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
     struct page_take pages[MOVE_PAGES_MAX];

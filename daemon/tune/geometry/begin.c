@@ -1,5 +1,5 @@
-/* The beginning of a change of the chunk sizes, and of a pass over the pages; and what sizes the
- * items have. */
+/* Begins a change of the chunk sizes, and a pass over the pages; measures the sizes of the
+ * items. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
@@ -21,7 +21,7 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from,
     g->fresh = g->mixed = (struct class_set){{0}};
     g->passes = 0;
     geometry_begin_pass(g);
-    g->page = UINT32_MAX; /* the first step is next */
+    g->page = UINT32_MAX; /* the first step comes next */
     g->due_us = g->look_us = geometry_now_us(g);
     lock_take(&g->lock);
     g->facts = (struct geometry_facts){

@@ -1,4 +1,4 @@
-/* What a change of the chunk sizes tells of itself, and the settings it goes by. */
+/* What a change of the chunk sizes tells of itself, and the settings that it goes by. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@ void geometry_set_rate(struct geometry_change *g, double rate_pct) {
     atomic_store_explicit(&g->rate_pct, rate_pct, memory_order_relaxed);
 }
 
-/* Under the lock. */
+/* The lock is held. */
 static double running_s(const struct geometry_change *g) {
     return g->since_us != 0 ? (double)(geometry_now_us(g) - g->since_us) / CLOCK_SECOND_US : 0;
 }

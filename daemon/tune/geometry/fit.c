@@ -66,22 +66,23 @@ static void note_look(struct geometry_change *g, double gain_pct) {
     lock_release(&g->lock);
 }
 
-/* Few items may already have a page of each of many classes, and tell nothing of those to come. */
+/* Whether items fill enough pages to be judged. Few items may already have a page of each of many
+ * classes, and tell nothing of the items to come. */
 static bool is_evidence(const struct geometry_change *g) {
     double out = atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out,
                                       memory_order_relaxed);
     return g->sizes.taken_bytes * g->sizes.every >= out * PAGE_BYTES / 2;
 }
 
-/* A gain of less than a page is within the rounding of pages: the next look might say the
- * opposite. */
+/* Whether the gain is worth a change. A gain of less than a page lies within the rounding of pages:
+ * the next look might say the opposite. */
 static bool is_worth_it(const struct geometry_change *g, const struct geometry_outlook *k) {
     double gain_pct = geometry_gain_pct(k);
     return is_evidence(g) && gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 
-/* What the look before found for its items still brings most of what can be had for those of now.
- * While the sizes of what comes differ from look to look, a change would soon be out of date. */
+/* Whether the sizes that the look before found still bring most of the gain for the items of now.
+ * While the sizes of new items differ from look to look, a change would soon be out of date. */
 static bool is_steady(const struct geometry_change *g, const struct size_list *wished,
                       const struct geometry_outlook *k) {
     return wished->count > 0 &&

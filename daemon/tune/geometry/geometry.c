@@ -8,21 +8,25 @@
 #include "tune/pages/pick.h"
 
 enum {
-    /* so long at a time, then the tuner's other work has its turn; as often the evictions of new
-     * classes are looked at */
+    /* works for so long at a time; then the tuner's other work has its turn, and the evictions of
+     * new classes are looked at */
     WORK_US = 50 * 1000,
-    /* how often the sizes of all items are looked at, which takes some milliseconds, parted by
+    /* the time between two looks at the sizes of all items, which take some milliseconds, with
      * naps */
     MEASURE_US = 1000 * 1000,
-    RETRY_US = 20 * 1000,     /* after a worker was in the way */
-    NO_ROOM_US = 1000 * 1000, /* after what lives in the old pages found no room */
-    STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
-    /* over pages in use, before the next range is converted and they wait for the end */
+    RETRY_US = 20 * 1000,     /* the next try after a worker was in the way */
+    NO_ROOM_US = 1000 * 1000, /* the next try after the contents of old pages found no room */
+    /* between two looks at the last pages in use, when all else is done */
+    STRAGGLERS_US = 500 * 1000,
+    /* passes over pages in use; then the next range is converted, and these pages wait for the
+     * end */
     PASSES_IN_USE = 3,
-    /* The first look comes when so many pages are in use, or this part of a smaller memory. */
+    /* The first look comes when so many pages are in use; in a smaller memory, when this share
+     * is. */
     FIRST_LOOK_PAGES = 4,
     FIRST_LOOK_SHARE = 16,
-    /* emptied at least, while the pool has pages: a tenth of a processor */
+    /* pages emptied in a second, at least, while the pool has pages; takes a tenth of a
+     * processor */
     FILLING_PAGES_A_SECOND = 64,
 };
 
@@ -48,7 +52,7 @@ static bool has_items(const struct geometry_change *g, uint32_t above_bytes, uin
     return fit_memory(&g->sizes, &g->plan.to, above_bytes, most_bytes) > 0;
 }
 
-/* Whether there will be classes in which there are items at once. */
+/* Whether the new list has classes that get items at once. */
 static bool brings_classes(const struct geometry_change *g, const struct size_list *before,
                            const struct size_list *now) {
     for (unsigned i = 0; i < now->count; i++) {
@@ -60,8 +64,9 @@ static bool brings_classes(const struct geometry_change *g, const struct size_li
     return false;
 }
 
-/* What the new table means for each of its classes: fresh ones get a page when there are items for
- * them, and old ones whose range became shorter hold items that are not theirs any more. */
+/* Notes what the new table means for its classes: those that are new get a page if there are items
+ * for them; those that stay, but serve fewer sizes than before, hold items that belong
+ * elsewhere. */
 static void classify(struct geometry_change *g, const struct size_list *before) {
     const struct slab *slab = cache_slab(g->cache);
     const struct geometry *now = slab_geometry(slab);
@@ -115,8 +120,7 @@ static void finish(struct geometry_change *g) {
              (unsigned long long)f.items_dropped, f.waste_now_pct);
 }
 
-/* Converts the next range. Needs that every turn from before the last change of the table has
- * ended. */
+/* Converts the next range. All turns from before the last change of the table must have ended. */
 static void next_step(struct geometry_change *g) {
     struct slab *slab = cache_slab(g->cache);
     struct size_list before, now;
@@ -128,7 +132,8 @@ static void next_step(struct geometry_change *g) {
     bool more = geometry_plan_step(&g->plan, &now);
     if (!more && size_list_same(&before, &now)) {
         if (old_pages_left(g)) {
-            g->passes = PASSES_IN_USE; /* each pass from now on is one look */
+            /* from now on each pass is one look at the pages that are left */
+            g->passes = PASSES_IN_USE;
             geometry_begin_pass(g);
             g->due_us = geometry_now_us(g) + STRAGGLERS_US;
         } else {
@@ -139,7 +144,8 @@ static void next_step(struct geometry_change *g) {
     if (brings_classes(g, &before, &now)) {
         geometry_keep_a_page(g);
     }
-    cache_set_sizes(g->cache, &now); /* there are ids: the change was refused otherwise */
+    /* there are ids enough, or the change would have been refused */
+    cache_set_sizes(g->cache, &now);
     g->unquiet = true;
     classify(g, &before);
     g->fresh_evicted = evicted_by_fresh(g);
@@ -158,17 +164,17 @@ static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
     if (slab_class_state(slab, class_id) == SLAB_CLASS_RETIRED) {
         return true;
     }
-    /* pages of classes that stay are looked at once, those of retired ones until none is left */
+    /* pages of classes that stay are looked at once; those of retired classes until none is left */
     return g->passes == 0 && class_set_has(&g->mixed, class_id) &&
            !cache_page_fits(g->cache, page);
 }
 
-/* How long one page may take at the pace that is set. */
+/* How long one page may take at today's pace. */
 static uint64_t pace_us(const struct geometry_change *g) {
     const struct arena *a = cache_slab(g->cache)->arena;
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
              out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
-    /* a page for each of many classes may be far over the limit */
+    /* with a page for each of many classes, more pages may be out than the limit has */
     uint32_t pages = out > limit ? out : limit;
     bool fills = arena_pages_free(a) > 0;
     double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 *
@@ -179,7 +185,7 @@ static uint64_t pace_us(const struct geometry_change *g) {
     return (uint64_t)((double)CLOCK_SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }
 
-/* A page that is due at the pace of before is due earlier or later at another. */
+/* After a change of the rate: brings the next page forward if the new rate is faster. */
 static void follow_rate(struct geometry_change *g, uint64_t now_us) {
     double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
     if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
@@ -208,7 +214,8 @@ static void note_in_use(struct geometry_change *g) {
 static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
     uint64_t due_us = (g->due_us + CLOCK_SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
     g->refit.pace_us = pace_us(g);
-    /* what is left over then is little, and has mostly been copied */
+    /* in later passes little is left, and most of it has been copied: no page need be kept at
+     * hand */
     if (g->passes < PASSES_IN_USE) {
         geometry_keep_a_page(g);
     }
@@ -233,10 +240,10 @@ struct looking {
     bool                    found;
 };
 
-/* Pages that readers hold are left for the end. Then one of them is tried in each pass, in page
- * order: a copy takes as much memory again until the reader of the old one is done. One is tried
- * even if something in it is in use at every look, since each time it may be another client's
- * read. */
+/* Whether a page is tried in this pass. Pages that readers hold are left for the last passes. Then
+ * each pass tries one of them, in the order of pages, because a copy takes as much memory again
+ * until the old one's reader is done. One is tried even if something in it was in use at every
+ * look: each time it may be another client's read. */
 static bool is_tried(struct geometry_change *g, uint32_t page) {
     if (!page_is_held(g->cache, page)) {
         return true;
@@ -250,7 +257,7 @@ static bool is_tried(struct geometry_change *g, uint32_t page) {
     return true;
 }
 
-/* Looks at a page, of which every chunk may have to be looked at. */
+/* Looks at one page; that may mean to look at each of its chunks. */
 static bool find_page_step(void *arg) {
     struct looking *l = arg;
     struct geometry_change *g = l->g;
@@ -259,7 +266,7 @@ static bool find_page_step(void *arg) {
     return !l->found && g->page < l->page_end;
 }
 
-/* Goes on with the pass until a page was worked on. False: the pass is over. */
+/* Goes on with the pass until it has worked on a page. False: the pass is over. */
 static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
     struct looking l = {g, arena_page_end(cache_slab(g->cache)->arena), false};
     struct pace_job job = {.ct = g->ct, .step = find_page_step, .arg = &l};
@@ -272,8 +279,8 @@ static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
     return l.found;
 }
 
-/* Another pass while retired classes have pages. One that a slow client holds does not hold up the
- * other ranges. */
+/* Begins another pass while retired classes have pages. A page that a slow client holds does not
+ * hold up the other ranges. */
 static void end_pass(struct geometry_change *g, uint64_t now_us) {
     bool go_on = g->in_use > 0 && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
     g->passes++;
@@ -309,7 +316,7 @@ static void work(struct geometry_change *g, uint64_t now_us) {
     geometry_tell(g);
 }
 
-/* The pages that are in use at the next look: twice as many as now, or all. */
+/* The number of pages in use at which the next look comes: twice as many as now, or all. */
 static uint32_t next_look_pages(const struct arena *a) {
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
              out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
@@ -331,7 +338,7 @@ static bool look_is_due(struct geometry_change *g) {
                g->fit_look_pages;
 }
 
-/* While no change is under way. Returns when it wants to look again. */
+/* Looks for better sizes while no change is under way. Returns when it wants to look again. */
 static uint64_t tend_fit(struct geometry_change *g) {
     if (!g->may_move || g->state != GEOMETRY_STEADY ||
         cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
@@ -345,8 +352,8 @@ static uint64_t tend_fit(struct geometry_change *g) {
     return g->fit_look_us;
 }
 
-/* At the start: a memory file may have come with chunk sizes of other options, or from amid a
- * change of them, which is taken up again. */
+/* At the start: takes up a change again. A memory file may have come with the chunk sizes of other
+ * options, or from amid a change. */
 static void carry_on(struct geometry_change *g) {
     struct size_list from, to;
     struct geometry_outlook outlook;

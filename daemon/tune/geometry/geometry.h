@@ -29,8 +29,9 @@
 #include "tune/pages/refit.h"
 
 enum {
-    GEOMETRY_GAIN_LEAST_PCT = 2,   /* more items in all pages; what brings less is refused */
-    /* of the gain that can be had, what sizes found a look before must still bring */
+    /* a change must make room for so many more items in all pages, or it is refused */
+    GEOMETRY_GAIN_LEAST_PCT = 2,
+    /* sizes that the look before found must still bring this share of the gain */
     GEOMETRY_STEADY_PCT = 75,
     GEOMETRY_RATE_PCT = 2,         /* of all pages a second, unless told otherwise */
     GEOMETRY_HASTE = 8,
@@ -38,9 +39,9 @@ enum {
     GEOMETRY_WHY_BYTES = 128,
 };
 #define GEOMETRY_NEVER UINT64_MAX
-/* Time between two looks whether other sizes would fit better. */
+/* Between two looks whether other sizes would fit better. */
 #define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000)
-/* And to the one that tells whether the sizes are steady. */
+/* Between such a look and the one that tells whether the sizes are steady. */
 #define GEOMETRY_CONFIRM_US ((uint64_t)10 * 1000 * 1000)
 
 enum geometry_verb {
@@ -61,8 +62,8 @@ struct geometry_order {
     unsigned size_count;
     /* GEOMETRY_AUTO; 0: as many as at the start, FIT_CLASSES_MOST of them with items */
     unsigned classes_most;
-    bool     force;                  /* also when it gains little */
-    bool     dry;                    /* the answer is the prediction, and nothing changes */
+    bool     force;                  /* do it even if it gains little */
+    bool     dry;                    /* only predict; nothing changes */
     char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once it is answered */
 };
 
@@ -75,45 +76,46 @@ struct geometry_facts {
     unsigned ranges, ranges_done;
     /* of this change */
     uint64_t pages_drained, items_copied, chunks_copied, items_dropped, items_expired, pages_in_use;
-    unsigned pages_held;    /* of no class, ready for one that runs out */
-    /* in all pages, by the old sizes and by those that are wanted */
+    unsigned pages_held;    /* pages that belong to no class, ready for a class that runs out */
+    /* items in all pages: by the old sizes, and by the sizes that are wanted */
     uint64_t items_before, items_predicted;
-    /* of the memory that items take */
+    /* waste, of the memory that items take */
     double   waste_before_pct, waste_predicted_pct, waste_now_pct;
-    /* more items in all pages, by sizes fitted anew, when it was looked last */
+    /* how many more items sizes fitted anew would make room for, at the last look */
     double   auto_gain_pct;
-    double   seconds;       /* of this change so far, pauses not counted */
+    double   seconds;       /* how long this change has run, without pauses */
     char     why[GEOMETRY_WHY_BYTES]; /* what it does or waits for */
 };
 
 struct geometry_change; /* geometry.c */
 struct pace;
-/* The pace stays the caller's. NULL: no memory. */
+/* Makes a change that does nothing yet. The pace stays the caller's. NULL: no memory. */
 struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
                                         bool may_move, double rate_pct);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
-/* An empty order, to be filled in and asked. NULL: out of memory. */
+/* Makes an empty order, to be filled in and asked. NULL: out of memory. */
 struct geometry_order *geometry_order_create(enum geometry_verb);
-/* by whoever created it; also before it is answered */
+/* To be called by whoever created it; also before it is answered. */
 void geometry_order_release(struct geometry_order **);
-/* Hands it over, keeping the caller's hold. False: another order waits for its answer. The caller
- * wakes the tuner. */
+/* Hands the order over, and keeps the caller's hold. False: another order waits for its answer. The
+ * caller then wakes the tuner. */
 bool geometry_ask(struct geometry_change *, struct geometry_order *);
 bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
-/* Of all pages, a second; holds from the next page on. The caller wakes the tuner. */
+/* Sets the pace: a share of all pages a second, which holds from the next page on. The caller then
+ * wakes the tuner. */
 void geometry_set_rate(struct geometry_change *, double rate_pct);
-/* Whether sizes are fitted anew by itself when the items have become others. Looks at once when it
- * is switched. The caller wakes the tuner. */
+/* Sets whether sizes are fitted anew when the items have become others. A look follows at once when
+ * that is switched. The caller then wakes the tuner. */
 void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 
-/* Gives pages that a change keeps at hand back to the pool, for a process that takes over is handed
- * no page between two classes. The change goes on later, here or there. */
+/* Gives the pages that a change keeps at hand back to the pool: a process that takes over can take
+ * no page that lies between two classes. The change goes on later, here or there. */
 void geometry_give_back(struct geometry_change *);
-/* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when
+/* Does what is due. Returns when it wants to be called again (clock_mono_us); GEOMETRY_NEVER: when
  * something is asked. */
 uint64_t geometry_tend(struct geometry_change *);
-/* The same at the time now_us, which is not 0: for a caller whose clock is a trace's. */
+/* The same at the time now_us, which is not 0, for a caller with a clock of its own. */
 uint64_t geometry_tend_at(struct geometry_change *, uint64_t now_us);
 #endif

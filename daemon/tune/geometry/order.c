@@ -1,4 +1,4 @@
-/* What is asked of a geometry change: orders with their answers, predictions. */
+/* Answers what is asked of a geometry change: orders and predictions. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ __attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *
 
 /* --- what is asked for --- */
 
-/* The sizes that the order asks for. False: the answer says why not. */
+/* Finds the sizes that the order asks for. False: the answer says why there are none. */
 static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
                          struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
@@ -95,7 +95,8 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
     return false;
 }
 
-/* Behind a prediction: what sizes would waste that no item has now, and the sizes of the chunks. */
+/* Adds to a prediction what items of sizes that no item has now would waste, and the chunk
+ * sizes. */
 static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
                       const struct size_list *to) {
     struct fit_unseen unseen;
@@ -111,7 +112,7 @@ static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
     }
 }
 
-/* The prediction in words: `answer`'s first word, and what comes last. */
+/* Writes the prediction: `answer` begins with the given word, and ends with the given clause. */
 static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to,
                            const struct geometry_outlook *k, const char *last) {
     double gain = geometry_gain_pct(k);
@@ -126,7 +127,7 @@ static void answer_outlook(struct geometry_order *o, const char *word, const str
            k->items_after, k->items_before, k->waste_after_pct, k->waste_before_pct, last);
 }
 
-/* False: the answer says why these sizes cannot be had. */
+/* Whether these sizes can be had. False: the answer says why they cannot. */
 static bool can_change(struct geometry_change *g, struct geometry_order *o,
                        const struct size_list *from, const struct size_list *to) {
     if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {

@@ -6,16 +6,16 @@
 #include "tune/pages/spare.h"
 #include "tune/snapshot.h"
 
-enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this part of one is free */
+enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this share of one is free */
 
-/* What the items at the tail of a class are worth, a page of them: those of small chunks are many,
- * those used long ago are seldom used. */
+/* The value of a page's worth of items at the tail of a class: items of small chunks are many, and
+ * items used long ago are seldom used. */
 static double tail_value(const struct snapshot_class *c) {
     return (double)c->chunks_per_page / (c->age_s + 1);
 }
 
-/* The class to which one page more is worth most: of those with hardly a free chunk, the one with
- * the most valuable tail. */
+/* The class that needs a page most: of those with hardly a free chunk, the one with the most
+ * valuable tail. */
 static unsigned dearest_class(const struct snapshot *s) {
     unsigned dearest = SLAB_CLASS_NONE;
     double most = 0;
@@ -49,8 +49,8 @@ void geometry_hand_out(struct geometry_change *g) {
     refit_release(&g->refit);
 }
 
-/* The page of least value that no client holds; PAGE_NONE: there is none in the class that can best
- * spare one. */
+/* The page of least value that no client holds, of the class that can best spare one; PAGE_NONE:
+ * there is none. */
 static uint32_t cheapest_page(struct geometry_change *g) {
     static const struct class_set nobody;
     uint32_t pages[CACHE_SPARE_MAX];
@@ -72,7 +72,8 @@ void geometry_keep_a_page(struct geometry_change *g) {
         return;
     }
     uint32_t page = cheapest_page(g);
-    if (page != PAGE_NONE) { /* else the retired class makes room for itself */
+    if (page != PAGE_NONE) {
+        /* without a page at hand the retired class makes room for its own items */
         refit_page(&g->refit, page);
     }
 }

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 
 enum {
-    REST_MAX_US = 200, /* after a turn */
+    REST_MAX_US = 200, /* the longest rest after a turn */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
 };

@@ -9,9 +9,10 @@
 #include "watch/event.h"
 
 enum {
-    HELP_LOOK_US = 1000, /* sets that are at it go on within this time, or have enough */
-    /* Then what is left to sets is decided anew: what they may take was reckoned from what was
-     * stored before. Calcify on one core with 10 ms: 54 pages of 64 in one run of three. */
+    HELP_LOOK_US = 1000, /* sets that work on pages go over some bytes within this time */
+    /* So long at most the mover leaves pages to sets; then it decides anew, because how many pages
+     * sets may take was reckoned from what had been stored before. With 10 ms, calcify on one core
+     * ended with 54 pages of 64 in one run of three. */
     HELP_MOST_US = 50 * 1000,
     AVOID_US = 2 * 1000 * 1000,
 };
@@ -55,14 +56,14 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
     return slab_pages_beyond(slab, move->from, move->last_too ? 0 : 1) > 0;
 }
 
-/* A page that is being emptied, and whether something in it was in use when that began. */
+/* A page that is being emptied, and whether something in it was in use at the beginning. */
 struct begun {
     struct page_take take;
     bool             was_in_use;
 };
 
-/* Takes the page that is to leave. False: there is none. A page that is in use is taken only if all
- * are. */
+/* Takes a page that is to leave its class. False: there is none. It takes a page that is in use
+ * only if all are. */
 static bool begin(struct mover *m, const struct page_move *move, struct begun *b) {
     uint32_t pages[CACHE_SPARE_MAX];
     uint64_t now_us = clock_mono_us();
@@ -88,7 +89,7 @@ struct leaving {
     struct mover *m;
     uint32_t      page;
     unsigned      from, to;
-    /* a client holds something in the page, so it cannot be had: nothing in it is dropped */
+    /* a client holds something in the page, so the page cannot be had: nothing in it is dropped */
     bool          held;
 };
 
@@ -99,9 +100,9 @@ static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
                      : "reader");
 }
 
-/* If there is no room for what is rescued, the class gets a page of the pool; but not when the move
- * is to the pool, for one page out and one page in would be no move. Returns how many chunks it
- * went over. */
+/* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but
+ * not in a move to the pool, where one page out and one page in would be no move. Returns how many
+ * chunks it went over. */
 static unsigned empty_chunk(void *arg, uint32_t chunk) {
     const struct leaving *l = arg;
     struct mover *m = l->m;
@@ -225,7 +226,7 @@ static unsigned wanting(const struct mover *m, const struct page_move *move, uns
                                                                                 : most - emptied;
 }
 
-/* Whether sets went on with pages of theirs, while this thread rested. */
+/* Whether sets worked on pages while this thread rested a moment. */
 static bool sets_go_on(const struct mover *m) {
     uint64_t bytes = cache_help_state(m->cache).bytes;
     struct timespec t = {.tv_nsec = HELP_LOOK_US * 1000};
@@ -237,16 +238,16 @@ static bool in_haste(const struct mover *m) {
     return cancelled(m) || (m->hurry != NULL && m->hurry(m->owner));
 }
 
-/* Who needs the pages empties them, as long as that goes on. */
+/* Rests as long as sets empty pages: those who need them do the work. */
 static void leave_to_sets(const struct mover *m, uint64_t until_us) {
     while (cache_help_state(m->cache).left > 0 && clock_mono_us() < until_us && !in_haste(m) &&
            sets_go_on(m)) {
     }
 }
 
-/* Empties pages one after the other; returns how many. Those of blocks begin to drain together: a
- * value has blocks in many of them, and when one is looked for along its chain, the others are
- * found as well. */
+/* Empties pages one after the other; returns how many. Pages of the block store begin to drain
+ * together: a value has blocks in many of them, and a walk along its chain for one block finds the
+ * others, too. */
 static unsigned empty_pages(struct mover *m, const struct page_move *move,
                             struct page_take *emptied, struct move_result *r) {
     bool     blocks = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS, all_in_use = false;
@@ -269,19 +270,19 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
                 emptied[n++] = begun[i].take;
             } else {
                 put_back(m, move, &begun[i].take, r);
-                /* if this one was in use from the start, so are all others */
+                /* the first page that is tried was in use only if all others are */
                 all_in_use = begun[i].was_in_use;
             }
         }
     }
-    /* it may have been cancelled between two pages, when there was none to put back */
+    /* a cancel between two pages finds no page to put back */
     if (n < move->pages && cancelled(m)) {
         r->why_not = "cancelled";
     }
     return n;
 }
 
-/* What sets have done since it was counted before. */
+/* Takes over the count of what sets have done since the last count. */
 static void count_help(struct mover *m, struct move_result *r) {
     struct cache_helped helped = cache_help_count(m->cache);
     r->helped = helped.pages;
@@ -310,7 +311,8 @@ struct handing {
     unsigned                count, done;
 };
 
-/* Hands over one page: a step of its own, because giving memory back to the system takes time. */
+/* Hands over one page. It is a step of its own, because giving memory back to the system takes
+ * time. */
 static bool hand_over(void *arg) {
     struct handing *h = arg;
     cache_page_hand_over(&h->pages[h->done++], h->move->to);
@@ -319,7 +321,8 @@ static bool hand_over(void *arg) {
     return h->done < h->count;
 }
 
-/* Leaves emptied pages to whoever sees first that all turns have ended; returns how many. */
+/* Leaves emptied pages to whichever thread first sees that all turns have ended. Returns how
+ * many. */
 static unsigned leave_some(struct mover *m, const struct page_move *move,
                            const struct page_take *emptied, unsigned n) {
     unsigned left = 0;
@@ -331,7 +334,7 @@ static unsigned leave_some(struct mover *m, const struct page_move *move,
     return left;
 }
 
-/* Hands over emptied pages once no turn is under way that began before; returns how many. */
+/* Hands over emptied pages once all turns that began before have ended. Returns how many. */
 static unsigned hand_over_all(struct mover *m, const struct page_move *move,
                               const struct page_take *emptied, unsigned n, struct move_result *r) {
     unsigned left = leave_some(m, move, emptied, n);
@@ -350,7 +353,8 @@ static unsigned hand_over_all(struct mover *m, const struct page_move *move,
     return left + n;
 }
 
-/* Sets go on with theirs while this thread waits for turns to end, and after that. */
+/* Moves pages of a class. Sets go on with their pages while this thread waits for turns to end, and
+ * after the move. */
 static unsigned move_from_class(struct mover *m, const struct page_move *move,
                                 struct move_result *r) {
     struct page_take emptied[MOVE_PAGES_MAX];

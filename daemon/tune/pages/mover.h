@@ -1,27 +1,28 @@
-/* Moves pages between classes while everybody goes on reading and writing.
+/* Moves pages between classes while all threads go on reading and writing.
  *
  *     drain begins (its chunks only become free) -> every chunk is emptied
- *     -> all threads leave their turn -> it changes hands
+ *     -> all threads leave their turn -> the page changes hands
  *
- * Pages of one move are emptied one after the other and change hands together, because waiting for
- * the turns is what costs. When fewer are wanted meanwhile, it ends with the next. Live items are
- * copied into other chunks of their class while there are any, and dropped when there are none and
- * memory is used up; without evictions (-M) such a page goes back instead. A page in which
- * something is being stored or sent is passed over while there is another; else its chunks are
- * tried again for EMPTY_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone
- * for a while, and the next page is tried, at most MOVER_FAILURES_MAX in one move; where somebody
- * waits for the owner (`hurry`) it goes back at once.
+ * The pages of one move are emptied one after the other and change hands together, because the wait
+ * for turns is what costs. If fewer pages are wanted meanwhile, the move ends with the next one.
+ * Live items are copied into other chunks of their class while the class has any. When it has none
+ * and memory is used up, items are dropped; without evictions (-M) the page goes back instead. A
+ * page in which something is being stored or sent is passed over while there is another page. If
+ * there is no other, its chunks are tried for EMPTY_PATIENCE_US, and nothing in it is dropped. Then
+ * the page goes back and is left alone for a while, and the next one is tried, at most
+ * MOVER_FAILURES_MAX in one move. While somebody waits for the owner (`hurry`), such a page goes
+ * back at once.
  *
  * Where a decision allows it (`helped`), sets that need such pages empty and hand over some
- * themselves (cache/help.c). As long as they do the mover only looks on: on a core that workers
- * fill it would get a fifth of the time, and who needs a page is the one who runs. They go on when
- * the move has ended, until the owner calls cache_help_end: the next decision for the same classes
- * finds them at work. Where the owner allows it (`leaves`), it does not wait for turns either: a
- * move is done when its pages are empty.
+ * themselves (cache/help.c). While they do so the mover only looks on: on a core that workers fill
+ * it would get a fifth of the time, whereas the set that needs a page is running. Sets go on when
+ * the move has ended, until the owner calls cache_help_end, so the next decision for the same
+ * classes finds them at work. Where the owner allows it (`leaves`), the mover does not wait for
+ * turns either: the move is done when its pages are empty.
  *
- * Threading: the owner's thread alone, outside a turn; what takes time is done by its pace, which
- * may do it on another thread, through the same cache_thread. The counters may be read by anyone,
- * and anyone may set `cancel`. Cost: 0.2 to 1 us a chunk, plus the longest turn of a worker. */
+ * Threading: the owner's thread alone, outside a turn. The owner's pace does what takes time, and
+ * may do it on another thread, through the same cache_thread. Any thread may read the counters and
+ * set `cancel`. Cost: 0.2 to 1 us a chunk, and the longest turn of a worker. */
 #ifndef SLATE_TUNE_PAGES_MOVER_H
 #define SLATE_TUNE_PAGES_MOVER_H
 #include <stdatomic.h>
@@ -43,15 +44,15 @@ struct mover {
     struct pace         *pace; /* the owner's */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
-    /* Emptied pages may still wait for turns when a move ends: the owner hands them over, if no set
+    /* A move may end while its emptied pages wait for turns. If no set hands them over, the owner
      * does (cache_help_hand_over). */
     bool                 leaves;
-    /* true: wait for no page any longer. NULL: there is time. */
+    /* Whether somebody waits, so that no page is to be waited for. NULL: nobody ever does. */
     bool               (*hurry)(void *owner);
-    /* how many pages are wanted by now; NULL: as many as the move says */
+    /* How many pages are wanted now; NULL: as many as the move says. */
     uint32_t           (*wanted)(void *owner);
     void                *owner;
-    /* ends the move under way, which puts its page back; the owner clears it */
+    /* set by any thread to end the move under way, which puts its page back; the owner clears it */
     _Atomic bool         cancel;
     _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items,
         busy_deletes, no_room, given_up;
@@ -61,13 +62,13 @@ struct mover {
 
 /* What became of a move. */
 struct move_result {
-    unsigned    pages;     /* that changed hands */
-    unsigned    helped;    /* those of them that sets emptied */
-    unsigned    given_up;  /* pages put back */
-    /* items; lost are live ones that were evicted for the move */
+    unsigned    pages;     /* pages that changed hands */
+    unsigned    helped;    /* how many of them sets emptied */
+    unsigned    given_up;  /* pages that went back */
+    /* items; `lost` are live ones that were evicted for the move */
     uint64_t    rescued, chunks_rescued, lost, expired;
     uint64_t    duration_us;
-    const char *why_not;   /* why fewer pages moved than asked for; NULL: they all did */
+    const char *why_not;   /* why fewer pages moved than were asked for; NULL: all of them moved */
 };
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
@@ -75,6 +76,7 @@ void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pa
  * the pool is SLAB_CLASS_NONE. Returns how many moved. A class keeps its last page unless the move
  * says otherwise, and a class that is retired gets no page. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
-/* What sets have done with a move since it ended, but for its duration. Returns how many pages. */
+/* What sets have done with a move since it ended; the duration is left out. Returns how many
+ * pages. */
 unsigned mover_count_help(struct mover *, struct move_result *);
 #endif

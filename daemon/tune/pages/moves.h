@@ -13,7 +13,8 @@ enum { MOVES_KEPT = 64, MOVE_SENTENCE_BYTES = 2 * REASON_BYTES + 192 };
 struct move_record {
     uint64_t number;                 /* 1 is the first since the start */
     uint64_t unix_ms;                /* when it ended */
-    char     by[AUTOMOVE_NAME_BYTES]; /* the mode, or: operator, limit, geometry, steal */
+    /* who wanted the move: the name of a mode, or operator, limit, geometry, steal */
+    char     by[AUTOMOVE_NAME_BYTES];
     unsigned from, to, wanted;       /* wanted: pages */
     char     reason[REASON_BYTES];
     struct move_result result;       /* its pages and why_not are the outcome */
@@ -27,13 +28,13 @@ struct move_log {
 
 void move_log_init(struct move_log *);
 void move_log_fini(struct move_log *);
-/* Keeps the move and its result, and logs them (base/log.h). */
+/* Keeps the move with its result, and logs it (base/log.h). */
 void move_log_add(struct move_log *, const char *by, const struct page_move *,
                   const struct move_result *);
-/* Copies the moves that are kept, the oldest first; returns how many, at most MOVES_KEPT. */
+/* Copies the moves that are kept, the oldest first. Returns how many, at most MOVES_KEPT. */
 unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_KEPT]);
-/* Writes what became of it: "moved", "moved in part, …" or "given up, …". */
+/* Writes the outcome: "moved", "moved in part, …" or "given up, …". */
 void move_outcome(const struct move_record *, char *to, size_t room);
-/* Writes all of it but by whom and when, for a line of a log. */
+/* Writes the move without who wanted it and when, for a line of the log. */
 void move_sentence(const struct move_record *, char to[MOVE_SENTENCE_BYTES]);
 #endif

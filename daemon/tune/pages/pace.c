@@ -14,16 +14,20 @@
 
 enum {
     NICE = 10,               /* a tenth of a worker's weight */
-    SLICE_US = 3000,         /* far longer than a worker's */
-    /* what a request may have to wait where its thread does not go first */
+    SLICE_US = 3000,         /* far longer than a worker's slice */
+    /* the longest wait of a request whose thread does not go first */
     TURN_US = 50,
     NAP_US = 20,
-    TURN_LATE_US = 2000,     /* more than a worker takes for what comes in at once */
-    PRESSED_LATE_US = 1000,  /* it waited for the processor so long, but for the longest wait … */
-    /* … and so many times as long as it had it: workers leave no time to speak of */
+    /* a turn that ends so late was held up for longer than a worker takes for what comes in at
+     * once */
+    TURN_LATE_US = 2000,
+    /* Workers leave this thread no time if its waits, without the longest one, add up to
+     * PRESSED_LATE_US … */
+    PRESSED_LATE_US = 1000,
+    /* … and to so many times the time that it ran. */
     PRESSED_SHARE = 4,
     PRESSED_TURN_US = 100,
-    PRESSED_US = 1000 * 1000, /* for so long it is not tried again whether they do */
+    PRESSED_US = 1000 * 1000, /* after that, the gentle way is tried again only after so long */
 };
 
 static void nap(uint64_t us) {
@@ -31,7 +35,7 @@ static void nap(uint64_t us) {
     nanosleep(&t, NULL);
 }
 
-/* Returns whether steps are left. */
+/* Runs steps within one turn of the cache. Returns whether steps are left. */
 static bool turn(struct pace_job *j, uint64_t turn_us) {
     uint64_t until_us = clock_mono_us() + turn_us;
     bool more;
@@ -53,8 +57,8 @@ struct stretch {
     uint64_t begun_us, had_us;
 };
 
-/* By how much a stretch took longer than what this thread had of a processor and what it rested on
- * purpose. The next one begins. */
+/* By how much the stretch took longer than this thread ran and rested on purpose. The next stretch
+ * begins. */
 static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
     struct stretch now = {clock_mono_us(), clock_thread_us()};
     uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + rest_us;
@@ -62,8 +66,8 @@ static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
     return took_us > meant_us ? took_us - meant_us : 0;
 }
 
-/* Returns whether steps are left, for there is no time to speak of. A turn that ends late says so
- * at once: somebody may have waited for a lock that it held. */
+/* Runs the job with naps, on the low-weight thread. True: steps are left, because workers leave it
+ * no time. A single turn that ends late says so: others may have waited for a lock that it held. */
 static bool run_gently(struct pace_job *j) {
     struct stretch s = {clock_mono_us(), clock_thread_us()};
     uint64_t had_first_us = s.had_us, waited_us = 0, longest_us = 0;
@@ -84,10 +88,10 @@ static bool run_gently(struct pace_job *j) {
     return false;
 }
 
-/* The scheduler shares the processor out: this thread has a worker's weight, and asks for less at a
- * time. It asks anew after each turn, because the scheduler itself does so only when the clock
- * ticks: without that a get on the same core waited 4 ms beside 60 pages that moved, with it 1.2.
- */
+/* Runs the rest of the job on the thread that asked for it, with a worker's weight: the scheduler
+ * shares the processor, and this thread asks for less at a time. It yields after each turn, because
+ * the scheduler itself looks only when the clock ticks. Without that a get on the same core waited
+ * 4 ms beside 60 pages that moved; with it, 1.2 ms. */
 static void run_pressed(struct pace_job *j) {
     while (turn(j, PRESSED_TURN_US)) {
         if (j->rest_us > 0) {
@@ -104,7 +108,8 @@ static void await(sem_t *s) {
 
 static void *pace_main(void *arg) {
     struct pace *p = arg;
-    int now = nice(NICE); /* Linux does it to the thread. A wish: all works without */
+    /* on Linux this concerns the thread alone; without it all works, less gently */
+    int now = nice(NICE);
     (void)now;
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {

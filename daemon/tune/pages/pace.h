@@ -32,28 +32,29 @@
 
 struct cache_thread;
 
-enum { PACE_STEP_BYTES = 1024 }; /* that a step goes over, or one chunk that is larger */
+enum { PACE_STEP_BYTES = 1024 }; /* bytes that a step goes over, or one larger chunk */
 
 struct pace_job {
-    struct cache_thread *ct;   /* whose turns they are; nobody else's meanwhile */
-    /* A few microseconds of work, within a turn of ct; as much as a tenth of a millisecond where it
-     * cannot be parted, as when a page is picked or handed over. False: it was the last. */
+    struct cache_thread *ct;   /* the steps run in its turns; no other thread uses it meanwhile */
+    /* Does a few microseconds of work within a turn of ct. Work that cannot be parted, as picking
+     * or handing over a page, may take a tenth of a millisecond. False: that was the last step. */
     bool    (*step)(void *);
     void     *arg;
-    uint64_t  rest_us;         /* steps may add to it: what the next nap is to take at least */
+    uint64_t  rest_us;         /* steps may add to it: the next nap lasts at least so long */
 };
 
 struct pace {
     pthread_t        thread;
     bool             started, stop;
     sem_t            asked, done;
-    struct pace_job *job;      /* of the thread, from asked to done */
-    bool             more;     /* likewise: steps are left */
+    struct pace_job *job;      /* belongs to the pace's thread from `asked` to `done` */
+    bool             more;     /* steps are left; belongs to the same thread */
     uint64_t         pressed_until_us;
 };
 
-/* of one that is all 0, which works too: all is done by the thread that asks. False: errno */
+/* Starts the thread of a zeroed struct. A struct without a thread works too: the thread that asks
+ * does all the work. False: errno. */
 bool pace_start(struct pace *);
-void pace_stop(struct pace *);  /* of one that may not have started; no job runs */
+void pace_stop(struct pace *);  /* ends the thread, if it was started; no job runs */
 void pace_run(struct pace *, struct pace_job *);
 #endif

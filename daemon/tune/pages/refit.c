@@ -3,7 +3,7 @@
 #include "tune/pages/empty.h"
 
 enum {
-    REST_SHARE = 2,  /* one part in so many of the time that a page may take is for rests */
+    REST_SHARE = 2,  /* this part of the time that a page may take is for rests */
     HELD_SHARE = 32, /* one page in so many may be held back */
 };
 
@@ -50,7 +50,7 @@ static unsigned refit_chunk(void *arg, uint32_t chunk) {
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
         moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_FREE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, p->page, chunk)) {
-        /* its chunk cannot be had anyway, so nothing is dropped to make room for it */
+        /* the page cannot be had then, so nothing is dropped to make room for the chunk */
         p->in_use = true;
     } else if (moved == CACHE_MOVED_NO_ROOM && p->how == CACHE_REFIT_ROOM) {
         moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_ROOM, &wanted);
@@ -62,7 +62,8 @@ static unsigned refit_chunk(void *arg, uint32_t chunk) {
     case CACHE_MOVED_CHUNK: r->chunks_copied += cache_tails_moved(r->ct); break;
     case CACHE_MOVED_EXPIRED: r->items_expired++; break;
     case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
-    case CACHE_MOVED_DROPPED: p->in_use = true; break; /* likewise */
+    /* counted there, too; a reader still holds the chunk */
+    case CACHE_MOVED_DROPPED: p->in_use = true; break;
     case CACHE_MOVED_NO_ROOM: p->no_room = true; break;
     }
     return 1;
@@ -81,7 +82,7 @@ static enum refit_result refit_chunks(struct refit *r, struct page_take *take) {
         if (emptying_pass(&e)) {
             return cache_quiesce(r->ct, EMPTY_PATIENCE_US) ? REFIT_EMPTIED : REFIT_IN_USE;
         }
-        /* nothing is dropped for a page that is in use, since it cannot be had */
+        /* a page that is in use cannot be had, so nothing is dropped for it */
         bool wants_room = p.no_room && !p.in_use;
         if (wants_room && !cache_evicts(r->cache)) {
             return REFIT_NO_ROOM;

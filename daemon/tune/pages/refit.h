@@ -21,14 +21,14 @@ struct refit {
     struct cache        *cache;
     struct cache_thread *ct;
     struct pace         *pace;     /* the owner's */
-    uint32_t held[REFIT_HELD_MAX]; /* pages of nobody */
+    uint32_t held[REFIT_HELD_MAX]; /* pages that no class has */
     unsigned held_count, held_most;
-    uint64_t pace_us;              /* how long a page may take; 0: it does not rest */
+    uint64_t pace_us;              /* how long a page may take; 0: no rests */
     uint64_t pages, items_copied, chunks_copied, items_dropped, items_expired; /* so far */
 };
 
 enum refit_result {
-    REFIT_EMPTIED, /* the page is empty, and held back or in the pool */
+    REFIT_EMPTIED, /* the page is empty, and is held back or in the pool */
     REFIT_IN_USE,  /* the page was put back: something in it is being stored or sent */
     /* the page was put back: there is no room for what lives in it, and nothing may be evicted */
     REFIT_NO_ROOM,
@@ -37,7 +37,7 @@ enum refit_result {
 
 void refit_init(struct refit *, struct cache *, struct cache_thread *, struct pace *);
 enum refit_result refit_page(struct refit *, uint32_t page);
-/* Gives a class that is about to need it a page that was held back, or one of the pool. False:
+/* Gives a class that is about to need it a page: one that was held back, or one of the pool. False:
  * there is none. */
 bool refit_grow(struct refit *, unsigned class_id);
 void refit_release(struct refit *); /* gives the pages that were held back to the pool */

@@ -1,6 +1,6 @@
-/* Which class gives pages when any will do, and how many before one looks again. First come classes
- * whose free chunks make whole pages, for then all that lives in a page finds room elsewhere. Then
- * comes the class whose pages are worth least. */
+/* Chooses the class that gives pages when any class will do, and how many it gives before the next
+ * look. First come classes whose free chunks fill whole pages, because then all that lives in a
+ * page finds room. Then comes the class whose pages are worth least. */
 #include "tune/pages/spare.h"
 
 #include "tune/pages/mover.h"
@@ -12,18 +12,18 @@ struct comparing {
     struct pace            *pace;
     const struct class_set *except;
     bool                    last_too;
-    /* classes that have free chunks, but whose pages are all in use now */
+    /* classes with free chunks whose pages are all in use now */
     struct class_set        held;
-    /* for the choice by value, which looks at a class a step */
+    /* the choice by value looks at one class in each step */
     unsigned at, cheapest;
     uint32_t most_pages;
-    /* pages of the cheapest class that were looked at, the cheapest first */
+    /* the pages of the cheapest class that were looked at, the cheapest first */
     unsigned count;
     uint64_t value[MOVE_PAGES_MAX];
-    uint64_t next_least;              /* least value of a page of any other class */
+    uint64_t next_least;              /* the least value of a page of any other class */
 };
 
-/* Pages that a class may lose. */
+/* How many pages a class may lose. */
 static uint32_t most_of(const struct comparing *c, unsigned class_id) {
     return class_set_has(c->except, class_id)
                ? 0
@@ -40,7 +40,7 @@ static unsigned givers(const struct comparing *c) {
 
 /* --- with room for what lives there --- */
 
-/* The class with the most pages' worth of free chunks. */
+/* The class whose free chunks fill the most pages. */
 static unsigned roomiest(const struct comparing *c, uint32_t *pages) {
     unsigned best = SLAB_CLASS_NONE;
     *pages = 0;
@@ -89,7 +89,8 @@ static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages
            (least == c->value[0] && pages > c->most_pages);
 }
 
-/* A class whose pages are all on the move has none to look at. */
+/* Compares a class with the cheapest so far. A class whose pages are all on the move has none to
+ * compare. */
 static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages) {
     uint32_t page[MOVE_PAGES_MAX];
     unsigned n = cache_spare_pages(c->ct, class_id, PICK_LEAST_VALUE, page, MOVE_PAGES_MAX);
@@ -121,7 +122,8 @@ static bool compare_next(void *arg) {
     return c->at <= cache_slab(c->cache)->class_count;
 }
 
-/* How many of the cheapest class's pages are worth no more than any other class's; at least one. */
+/* How many of the cheapest class's pages are worth no more than any other class's page; at least
+ * one. */
 static unsigned cheap_pages(const struct comparing *c) {
     unsigned n = 1;
     while (n < c->count && c->value[n] <= c->next_least) {
@@ -138,7 +140,7 @@ static void find_cheapest(struct comparing *c, struct page_move *move) {
     move->pages = pages < move->pages ? pages : move->pages;
 }
 
-/* If only one class can give pages, it gives all that are wanted: pages of blocks drain together,
+/* A class that alone can give pages gives all that are wanted. Pages of blocks drain together then,
  * much faster than one after the other. */
 bool spare_choose(struct cache *cache, struct cache_thread *ct, struct pace *pace,
                   const struct class_set *except, struct page_move *move) {

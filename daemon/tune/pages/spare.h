@@ -8,10 +8,10 @@
 #include "tune/decision.h"
 #include "tune/pages/pace.h"
 
-/* Sets the class that gives, and lowers the number of pages to what it gives before one is to look
- * again. Classes with free chunks for what lives in their pages come first, then the class with the
- * pages of least value. False: no class but those of `except` has two pages (one, if the move takes
- * the last too). */
+/* Sets the class that gives, and lowers the number of pages to what it gives before the next look.
+ * Classes with free chunks for what lives in their pages come first, then the class with the pages
+ * of least value. False: no class but those of `except` has two pages (one, if the move takes last
+ * pages too). */
 bool spare_choose(struct cache *, struct cache_thread *, struct pace *,
                   const struct class_set *except, struct page_move *);
 #endif
