@@ -1,4 +1,4 @@
-/* Accepting connections, as long as there may be more. */
+/* Accepts connections, as long as there may be more. */
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -12,9 +12,10 @@
 #include "net/state.h"
 
 enum {
-    ACCEPTS_AT_ONCE = 64,        /* a listener, before others have their turn */
+    ACCEPTS_AT_ONCE = 64, /* connections of one listener, before the others have their turn */
     RETRY_ACCEPT_US = 10 * 1000, /* how often to look whether a connection has gone */
-    RETRY_ANYWAY_US = 1000 * 1000, /* what ran out may be somebody else's doing */
+    /* after so long it accepts again in any case: what ran out may be held by another program */
+    RETRY_ANYWAY_US = 1000 * 1000,
 };
 
 static uint64_t conns_now(const struct net *net) {
@@ -27,7 +28,7 @@ static bool at_limit(const struct net *net) {
 
 static void accept_disable(struct net *net) {
     static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
-    /* without the timer nothing would begin again */
+    /* without the timer nothing would start accepting again */
     if (net->disabled || event_add(&net->retry_timer, &retry) != 0) {
         return;
     }
@@ -41,14 +42,15 @@ static void accept_disable(struct net *net) {
     }
 }
 
-/* The time is added while it passes, so that statistics show it before it ends. */
+/* Adds to the time without accepting while that time passes, so that statistics show it before it
+ * ends. */
 static void account_disabled(struct net *net) {
     uint64_t now_us = clock_mono_us();
     net_add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
     net->counted_until_us = now_us;
 }
 
-/* While a listener cannot be listened to again, the timer goes on. */
+/* While a listener cannot be listened to again, the timer runs on. */
 static void accept_enable(struct net *net) {
     for (unsigned i = 0; i < net->listener_count; i++) {
         if (event_add(&net->accept_events[i], NULL) != 0) {
@@ -77,7 +79,7 @@ enum listen_tls net_tls_mode(const struct net *net, const struct listener *l) {
     return net->tls != NULL ? l->tls : LISTEN_TLS_NONE;
 }
 
-/* A client that speaks TLS could not read an answer. */
+/* An answer is sent only where the client can read it: one that speaks TLS could not. */
 static void reject(struct net *net, int fd, enum listen_tls tls) {
     static const char answer[] = "ERROR Too many open connections\r\n";
     net_add(&net->server->conns.rejected, 1);
@@ -88,8 +90,8 @@ static void reject(struct net *net, int fd, enum listen_tls tls) {
     close(fd);
 }
 
-/* Strangers may store; what concerns the server is for those on its machine, unless it is said
- * otherwise. */
+/* The role of a client: clients of other machines may store; what concerns the server is for
+ * clients of its own machine, unless the listener says otherwise. */
 struct session_access net_access_of(const struct net *net, bool is_local, enum role given,
                                     enum listen_protocol protocol) {
     enum role usual = is_local ? ROLE_ADMIN : ROLE_WRITE;
@@ -133,7 +135,7 @@ void net_take_guest(void *arg, const struct listener *l, int fd) {
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
     socklen_t peer_bytes = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) != 0) {
-        close(fd); /* it has gone */
+        close(fd); /* the client has gone already */
     } else if (at_limit(net)) {
         reject(net, fd, net_tls_mode(net, l));
     } else {
@@ -141,7 +143,7 @@ void net_take_guest(void *arg, const struct listener *l, int fd) {
     }
 }
 
-/* False: no more for now. */
+/* Accepts one connection. False: there is none, or no more may come for now. */
 static bool accept_one(struct net *net, const struct listener *l) {
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
     socklen_t peer_bytes = sizeof peer;
@@ -176,7 +178,8 @@ void net_on_accept(evutil_socket_t fd, short what, void *arg) {
     (void)what;
     for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
         if (l->record.fd == fd) {
-            bool more = true; /* at the limit, the next event tells whether anybody waits */
+            /* with listeners off at the limit, the next event tells whether anybody waits */
+            bool more = true;
             for (int i = 0; more && i < ACCEPTS_AT_ONCE && (i == 0 || !at_limit(net)); i++) {
                 more = accept_one(net, l);
             }

@@ -17,7 +17,7 @@
 
 enum {
     LOOK_MS = 100,
-    FIRST_MS = 30 * 1000, /* the server that runs has so long for each thing that it is to say */
+    FIRST_MS = 30 * 1000, /* the other server has so long for each thing that it is to say */
 };
 
 enum heard { HEARD, HEARD_END, HEARD_NOT };
@@ -32,15 +32,16 @@ static enum heard not_heard(const char *why) {
     return HEARD_NOT;
 }
 
-/* Whether somebody wants this process to end, who would otherwise be heard only once it serves. */
+/* Whether somebody asks this process to end; such a signal would otherwise be heard only once it
+ * serves. */
 static bool is_to_end(void) {
     sigset_t pending;
     return sigpending(&pending) == 0 &&
            (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
 }
 
-/* Until the other says something, or ends. One that stands still, or hangs, would be waited for as
- * long as it does. A signal ends this. */
+/* Waits until the other server says something, or ends, for FIRST_MS at most: a server that hangs
+ * would otherwise be waited for as long as it hangs. A signal to end this process ends the wait. */
 static bool await_word(const struct arrival *a) {
     struct pollfd p = {.fd = a->fd, .events = POLLIN};
     uint64_t until_us = clock_mono_us() + (uint64_t)FIRST_MS * 1000;
@@ -59,8 +60,8 @@ static bool await_word(const struct arrival *a) {
     return true;
 }
 
-/* The next message, which must be of that kind. HEARD_END: the other has ended or hung up, and
- * nothing was logged. */
+/* Waits for the next message, which must be of that kind. HEARD_END: the other server has ended or
+ * hung up, and nothing was logged. */
 static enum heard hear(const struct arrival *a, enum handover_kind kind, struct handover_message *m,
                        int fds[HANDOVER_FDS_MOST]) {
     if (!await_word(a)) {
@@ -152,7 +153,8 @@ void arrive_end(struct arrival *a) {
         .fd = -1, .memory_fd = -1, .handover_fd = -1, .succession = {.fd = -1}};
 }
 
-/* Those that never come were of a server that has ended, and their clients know. */
+/* Takes over connections, whose sockets come in messages of their own. Sockets that never come were
+ * those of a server that has ended, and their clients know. */
 static bool get_conns(const struct arrival *a, struct net *net, struct image *image,
                       unsigned count) {
     while (count > 0) {
@@ -197,7 +199,7 @@ static enum heard get_state(const struct arrival *a, struct net *net, struct hel
     return got ? HEARD : HEARD_NOT;
 }
 
-/* All is there, and nobody else has it any more. */
+/* Takes over: everything is here, and no other process has it any more. */
 static void go_on(struct net *net, struct held_list *held) {
     struct worker *w = &net->workers[0];
     net->config.rests = false;
@@ -215,8 +217,8 @@ static void go_on(struct net *net, struct held_list *held) {
     }
 }
 
-/* The first was killed before it had told how its cache is: what it had in its file is there as
- * after any kill, and this process has its sockets. One that has only hung up has taken the
+/* The other server was killed before it had sent its image. What it had in its file is there as
+ * after any kill, and this process has its sockets. A server that has only hung up has taken the
  * succession before. */
 static bool inherit(struct arrival *a, struct net *net) {
     char why[CACHE_WHY_BYTES];
@@ -250,14 +252,14 @@ static bool take(struct arrival *a, struct net *net) {
     cache_own(net->server->cache);
     crash_point("next_owns");
     if (!succession_serve(&a->succession)) {
-        /* it has been too slow, and all of its memory is the other's: not a byte may be written */
+        /* this process was too slow, and all its memory is the other's: it may not write a byte */
         fail("the server that runs has waited in vain, and goes on");
         log_stop();
         _exit(EX_UNAVAILABLE);
     }
     crash_point("next_serves");
     handover_send(a->fd, &(struct handover_message){.kind = 0}, HANDOVER_SERVES, NULL, 0);
-    return true; /* whether or not that is heard: the other may have ended */
+    return true; /* whether the other hears that or has ended makes no difference */
 }
 
 bool net_arrive(struct net *net, struct arrival *a) {
@@ -265,7 +267,8 @@ bool net_arrive(struct net *net, struct arrival *a) {
     struct held_list held = {0};
     bool taken = false;
     crash_point("next_built");
-    handover_send(a->fd, &m, HANDOVER_READY, NULL, 0); /* or it has ended, which is heard next */
+    /* if the other has ended, the next message shows it */
+    handover_send(a->fd, &m, HANDOVER_READY, NULL, 0);
     switch (get_state(a, net, &held)) {
     case HEARD:
         taken = take(a, net);

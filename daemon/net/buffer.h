@@ -17,12 +17,12 @@
 enum {
     BUFFER_SLACK = 64,
     BUFFER_RECEIVE_BYTES = 16 * 1024, /* of one receive */
-    /* a request line, a value of ITEM_COPY_MAX and its line end fit */
+    /* room for a request line, a value of ITEM_COPY_MAX and its line end */
     BUFFER_KEPT_BYTES = 4480,
     BUFFER_REGION_BYTES = 512 * 1024,
     BUFFER_SLICE_BYTES = BUFFER_KEPT_BYTES + BUFFER_RECEIVE_BYTES + BUFFER_SLACK,
     BUFFER_POOL_MAX = 64,
-    BUFFER_LAST_SHARE = 8, /* this part of what may be held is kept for last words */
+    BUFFER_LAST_SHARE = 8, /* this share of what may be held is kept for last words */
 };
 
 struct kept {
@@ -35,20 +35,22 @@ struct kept {
 struct buffers {
     struct server_conns *facts;
     char        *region;
-    size_t       used;       /* of the region, in this turn */
+    size_t       used;       /* bytes of the region that this turn has used */
     struct kept *pool;
     unsigned     pool_count;
-    /* not yet told to facts: the pool's growth and shrinking in a turn mostly cancel out */
+    /* growth and shrinking of the pool that facts were not told yet; in a turn they mostly cancel
+     * out */
     int64_t      lent_bytes;
-    size_t       held_bytes; /* by connections: lent buffers, and what buffers_hold was told … */
-    size_t       held_most;  /* … and how much that may be; 0: as much as there is */
+    /* what connections hold: buffers lent to them, and what buffers_hold was told … */
+    size_t       held_bytes;
+    size_t       held_most;  /* … and how much that may be; 0: no limit */
 };
 
 /* false: out of memory */
 bool buffers_init(struct buffers *, struct server_conns *, size_t held_most);
 void buffers_fini(struct buffers *);
 
-/* Whether the region still has a slice in this turn. */
+/* Whether the region has a slice left in this turn. */
 static inline bool buffers_have_slice(const struct buffers *b) {
     return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES;
 }
@@ -66,15 +68,17 @@ static inline bool buffers_may_hold(const struct buffers *b, size_t bytes) {
     return b->held_most == 0 ||
            b->held_bytes + bytes <= b->held_most - b->held_most / BUFFER_LAST_SHARE;
 }
-/* … and for what one is told last, of whom no more will be heard. */
+/* … and the same for a client's last words, after which it holds nothing more. */
 static inline bool buffers_may_hold_last(const struct buffers *b, size_t bytes) {
     return b->held_most == 0 || b->held_bytes + bytes <= b->held_most;
 }
-/* A connection's unsent replies, as one object of so many bytes; they are its own memory. */
+/* Notes a connection's unsent replies, as one object of so many bytes. Their memory is the
+ * connection's. */
 void buffers_hold_replies(struct buffers *, size_t bytes);
 void buffers_lose_replies(struct buffers *, size_t bytes);
 
-/* room for at least so many; NULL: out of memory, or more than connections may hold */
+/* A buffer with room for at least so many bytes; NULL: out of memory, or more than connections may
+ * hold. */
 struct kept *buffers_take(struct buffers *, size_t bytes);
 void         buffers_give(struct buffers *, struct kept *taken);
 #endif

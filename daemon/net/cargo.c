@@ -11,7 +11,7 @@ struct conn_image {
     char     addr[sizeof((struct conn_record *)0)->addr];
     char     listen_addr[sizeof((struct conn_record *)0)->listen_addr];
     uint32_t last_cmd_s;
-    uint32_t kept_bytes; /* that were received and not used */
+    uint32_t kept_bytes; /* bytes that were received and not used */
     bool     goes_on;    /* there is something to run without new bytes */
 };
 
@@ -20,7 +20,7 @@ uint64_t cargo_layout(void) {
            (uint64_t)sizeof(struct cache_held) << 48 ^ session_image_bytes();
 }
 
-/* It never becomes one that can go: its keys, or what it waits for, are in this process. */
+/* Whether the connection can never go: its keys, or what it waits for, are in this process. */
 static bool must_stay(const struct conn *c) {
     return c->ignored || c->gone || c->tls != NULL || c->tls_mode != LISTEN_TLS_NONE;
 }
@@ -76,7 +76,7 @@ void cargo_put(struct image *to, const struct net *net, int *fds) {
 
 /* --- what those hold that stay --- */
 
-/* Puts it, or counts it if there is no image. */
+/* Puts the connection into the image; without an image it only counts it. */
 static unsigned put_held(struct image *to, const struct cache *cache, enum cache_held_kind kind,
                          const struct item *it) {
     if (to != NULL) {
@@ -135,7 +135,7 @@ static const struct listener *listener_at(const struct net *net, const char *add
     return l;
 }
 
-/* Reads a connection's part behind its head. `c` NULL: it is only passed over. */
+/* Reads a connection's part behind its head. With `c` NULL it only passes over it. */
 static bool get_rest(struct image *from, struct conn *c, const struct conn_image *i,
                      struct server *server, struct session *nobody) {
     const char *bytes = image_part(from, i->kept_bytes);
@@ -166,7 +166,7 @@ static struct conn *make_conn(struct net *net, const struct conn_image *i, int f
     const struct listener *l = listener_at(net, i->listen_addr);
     struct conn *c = l != NULL && net_tls_mode(net, l) == LISTEN_TLS_NONE ? calloc(1, sizeof *c)
                                                                          : NULL;
-    if (c == NULL) { /* nobody listens there any more, or plain text is not spoken */
+    if (c == NULL) { /* no process listens there any more, or plain text is not spoken */
         close(fd);
         return NULL;
     }

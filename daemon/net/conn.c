@@ -17,11 +17,11 @@
 #include "watch/event.h"
 
 enum {
-    SEND_PIECES = 256, /* iovecs a call */
+    SEND_PIECES = 256, /* pieces that one call sends */
     VALUE_PIECES = 256,
-    /* in a turn: then the next one asks what the socket still holds … */
+    /* after so much was sent in a turn, the next turn asks what the socket still holds … */
     SENT_MUCH_BYTES = 16 * 1024,
-    LAG_BYTES = 64 * 1024,       /* … and when that is more, the client lags */
+    LAG_BYTES = 64 * 1024,       /* … and if that is more than this, the client lags */
     LITTLE_RECEIVE_BYTES = 4 * 1024,
 };
 
@@ -31,7 +31,7 @@ static void set_state(struct conn *c, const char *state) {
     atomic_store_explicit(&c->record.state, state, memory_order_relaxed);
 }
 
-/* Replies that the client took, or never will. */
+/* Drops replies that the client took, or never will take. */
 static void drop_pending(struct conn *c) {
     if (c->pending != NULL) {
         buffers_lose_replies(&c->worker->buffers, output_keep_bytes(c->pending));
@@ -94,8 +94,8 @@ void conn_wake(struct conn *c) { conn_wait_for(c, EV_READ); }
 
 /* --- receiving --- */
 
-/* Replies that the socket holds because the client does not take them are a sign that it will take
- * none soon: small turns leave little to be kept for it. Asked only after much was sent. */
+/* Whether the client lags: replies that the socket still holds are a sign that the client will take
+ * none soon. Small turns then leave little to be kept for it. Asked only after much was sent. */
 static void look_for_lag(struct conn *c) {
     int held = 0;
     if (c->sent_much) {
@@ -104,14 +104,14 @@ static void look_for_lag(struct conn *c) {
     }
 }
 
-/* What is received behind the head of a value that waits is kept as long as the value waits: beside
- * many of these less is received at once. */
+/* How many bytes to receive at once. What is received behind the head of a value that waits is kept
+ * as long as the value waits, so beside many such values less is received at once. */
 static size_t receive_bytes(const struct conn *c) {
     bool little = session_lags(c->session) || values_crowd(&c->worker->values);
     return little ? LITTLE_RECEIVE_BYTES : BUFFER_RECEIVE_BYTES;
 }
 
-/* Counts what a receive returned. False: nothing came; then the connection may be gone. */
+/* Counts what a receive returned. False: nothing came, and the connection may be gone. */
 static bool received(struct conn *c, ssize_t got) {
     if (got > 0) {
         c->worker->received_bytes += (size_t)got;
@@ -119,21 +119,21 @@ static bool received(struct conn *c, ssize_t got) {
     }
     if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         c->gone = true;
-        /* to memcached a watcher's end is an error; who lingers was hung up on */
+        /* to memcached the end of a watcher is an error; a client that lingers was hung up on */
         c->reason = got == 0 && !c->ignored ? EVENT_NORMAL : EVENT_ERROR;
     }
     return false;
 }
 
-/* There is no memory for what it has sent, or connections hold what they may. */
+/* Hangs up: there is no memory for what the client has sent, or connections hold what they may. */
 static void refuse_bytes(struct conn *c) {
     counter_add(&c->worker->counters->read_buf_oom, 1);
     c->gone = true;
 }
 
-/* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles,
- * so that a line costs its length in copies, up to what a session waits for and a receive behind
- * it. */
+/* Receives more of a line that is longer than a slice, behind the part that is here. The buffer
+ * doubles, so that copies of a line cost its length; it grows up to what a session waits for and
+ * one receive more. */
 static void receive_long(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     struct kept *k = c->kept;
@@ -161,9 +161,9 @@ static void receive_long(struct conn *c) {
     c->n = k->n;
 }
 
-/* Puts the bytes kept from before, and behind them what a receive brings, into a slice of the
- * region. While there is work left from before, nothing more is received: what a connection may
- * have waiting stays bounded. */
+/* Puts the bytes that were kept, and behind them what a receive brings, into a slice of the region.
+ * While there is work left from before it receives nothing, so that what a connection has waiting
+ * stays bounded. */
 static void receive_slice(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     char *slice = buffers_slice(b);
@@ -184,7 +184,7 @@ static void receive_slice(struct conn *c) {
     buffers_trim(b, c->n);
 }
 
-/* Receives a value into its chunks, and what the client sent behind it into a slice, in one
+/* Receives a value into its chunks, and what the client sent behind the value into a slice, by one
  * call. */
 static void receive_value(struct conn *c) {
     struct worker *w = c->worker;
@@ -195,7 +195,7 @@ static void receive_value(struct conn *c) {
     for (int i = 0; i < pieces; i++) {
         wanted += iov[i].iov_len;
     }
-    if (pieces < VALUE_PIECES) { /* these are all: the slice comes right behind the value */
+    if (pieces < VALUE_PIECES) { /* these are all pieces: the slice comes right behind the value */
         iov[pieces++] = (struct iovec){.iov_base = slice, .iov_len = BUFFER_RECEIVE_BYTES};
     }
     sanitize_ignore_writes_begin();
@@ -211,8 +211,8 @@ static void receive_value(struct conn *c) {
     buffers_trim(&w->buffers, c->n);
 }
 
-/* What a watcher sends is ignored, and what comes behind the last words; only the hanging up
- * matters. */
+/* Receives and throws away what a watcher sends, and what a client sends after its last words. Only
+ * the end of the connection counts. */
 static void receive_nothing(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     char *slice = buffers_slice(b);
@@ -239,7 +239,7 @@ static void start_watching(struct conn *c) {
     set_state(c, "conn_watch");
 }
 
-/* Sends as much as the socket takes. True: all of it. Sets `gone` when the client is. */
+/* Sends as much as the socket takes. True: all of it. Sets `gone` if the client is gone. */
 static bool send_output(struct conn *c, struct output *out) {
     struct iovec iov[SEND_PIECES];
     for (size_t left = output_bytes(out); left > 0; left = output_bytes(out)) {
@@ -265,9 +265,10 @@ static bool send_output(struct conn *c, struct output *out) {
     return true;
 }
 
-/* All is said. A client that wanted to end is hung up on; another may still be sending. The kernel
- * forgets what it has not sent yet when bytes come to a socket that is closed, or lie in it unread.
- * So the socket is closed once the client has closed its end, or has had its time for that. */
+/* Ends a connection whose replies are all sent. A client that asked to end is hung up on. Another
+ * client may still be sending, and the kernel forgets unsent replies when bytes arrive at a closed
+ * socket, or lie in it unread. So the socket is closed once the client has closed its end, or has
+ * had its time for that. */
 static void hang_up(struct conn *c) {
     if (session_quit(c->session)) {
         c->gone = true;
@@ -342,9 +343,9 @@ void conn_gather(struct conn *c) {
     }
 }
 
-/* Keeps the turn's unused bytes until the next. */
+/* Keeps the bytes that the turn has not used, until the next turn. */
 static void keep_rest(struct conn *c) {
-    struct kept *k = c->kept; /* a long line's buffer, in which the rest already lies */
+    struct kept *k = c->kept; /* a long line's buffer, which holds the rest already */
     if (c->n == 0) {
         if (k != NULL) {
             buffers_give(&c->worker->buffers, k);
@@ -363,8 +364,9 @@ static void keep_rest(struct conn *c) {
     k->n = c->n;
 }
 
-/* There is no memory for replies that the client does not take, or connections hold what they may:
- * it is told so behind what has begun, if at least the end of that may be held, and hung up on. */
+/* There is no memory for replies that the client does not take, or connections hold what they may.
+ * The client is told so, behind what has begun to be sent, if at least the end of that may be held;
+ * then it is hung up on. */
 static void refuse_replies(struct conn *c, struct output *out) {
     counter_add(&c->worker->counters->response_obj_oom, 1);
     if (output_cut(out) && buffers_may_hold_last(&c->worker->buffers,
@@ -373,10 +375,10 @@ static void refuse_replies(struct conn *c, struct output *out) {
     }
     c->no_memory = true;
     c->gone = c->pending == NULL;
-    c->n = 0; /* what it asks beyond that is not run */
+    c->n = 0; /* what the client asks beyond that does not run */
 }
 
-/* Memory that keep_rest will take. */
+/* The memory that keep_rest will take. */
 static size_t rest_takes(const struct conn *c) {
     if (c->n == 0 || c->kept != NULL) {
         return 0;
@@ -384,8 +386,9 @@ static size_t rest_takes(const struct conn *c) {
     return c->n > BUFFER_KEPT_BYTES ? c->n : BUFFER_KEPT_BYTES;
 }
 
-/* Keeps for later what the socket did not take. It is kept only with the requests behind it: whose
- * replies are there must not be hung up on without a word for want of room for the others. */
+/* Keeps replies that the socket did not take. They are kept only if the requests behind them can be
+ * kept, too: a client must not lose its replies without a word because there is no room for its
+ * other requests. */
 static void keep_replies(struct conn *c, struct output *out) {
     struct buffers *b = &c->worker->buffers;
     if (buffers_may_hold(b, output_keep_bytes(out) + rest_takes(c))) {
@@ -408,7 +411,8 @@ static void send_replies(struct conn *c) {
     c->sent_much |= c->worker->sent_bytes - before >= SENT_MUCH_BYTES;
 }
 
-/* There is nothing to receive until its turn comes, or is not to be received before. */
+/* Lists the connection for what its session waits for: its turn, time for a command, or another
+ * thread's answer. Nothing is received until then. */
 static void go_on(struct conn *c, enum session_need need) {
     if (need == SESSION_NEED_TURN) {
         worker_ready(c->worker, c);
@@ -417,7 +421,7 @@ static void go_on(struct conn *c, enum session_need need) {
     } else if (need == SESSION_NEED_COMMAND) {
         worker_queue_command(c->worker, c);
     } else {
-        /* what the client sends meanwhile would wake the worker again and again */
+        /* otherwise what the client sends meanwhile would wake the worker again and again */
         event_del(&c->event);
         worker_sleep(c->worker, c);
         if (session_ends_with_client(c->session)) {
@@ -426,7 +430,7 @@ static void go_on(struct conn *c, enum session_need need) {
     }
 }
 
-/* Whether a request is there but for its value. */
+/* Whether a request is complete except for its value. */
 static bool waits_for_value(const struct conn *c, enum session_need need) {
     return need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ||
            session_value_left(c->session) > 0 ||
@@ -439,7 +443,7 @@ void conn_answer(struct conn *c) {
         return;
     }
     if (c->ignored) {
-        if (c->at_hand) { /* not before: a turn has a connection once */
+        if (c->at_hand) { /* in the next turn, because a turn has a connection only once */
             worker_ready(c->worker, c);
         }
         return;
@@ -448,7 +452,7 @@ void conn_answer(struct conn *c) {
     enum session_need need = session_need(c->session);
     keep_rest(c);
     if (need == SESSION_NEED_MEMORY && values_arrived(c)) {
-        need = SESSION_NEED_TURN; /* it may have what is kept for such values */
+        need = SESSION_NEED_TURN; /* the value may have the memory that is kept for such values */
     }
     c->resume =
         need == SESSION_NEED_TURN || need == SESSION_NEED_COMMAND || need == SESSION_NEED_EVENT;

@@ -19,16 +19,16 @@
 
 struct worker;
 
-/* After its last words a client may send so much, for so long, before the socket is closed. */
+/* After its last words a client may send so much, and for so long, before the socket is closed. */
 enum { LINGER_BYTES = 16 << 20, LINGER_S = 5 };
 
 struct conn {
     struct conn_record record; /* fd, addresses, state */
     struct worker  *worker;
     const struct transport *transport;
-    struct tls_conn *tls;      /* of its transport, when that is TLS */
+    struct tls_conn *tls;      /* its transport's state if it speaks TLS, or NULL */
     struct session *session;
-    struct output  *pending;   /* replies the socket would not take */
+    struct output  *pending;   /* replies that the socket would not take */
     struct kept    *kept;      /* received bytes that are not used yet (net/buffer.h) */
     struct conn    *ready_next; /* on one of the worker's lists: ready, commands, asleep */
     struct conn    *next, **link; /* the worker's list of all */
@@ -36,29 +36,29 @@ struct conn {
     char           *bytes;     /* of this turn, `n` of them */
     size_t          n;
     bool ready;     /* on one of these lists */
-    bool readable, writable; /* what the event said */
+    bool readable, writable; /* what the last event of the socket said */
     bool at_hand;   /* its transport holds bytes for which no event will come */
     bool resume;    /* there is work without new bytes */
     bool close_after; /* hang up once `pending` is sent */
-    bool no_memory; /* for its replies: what is pending says so, and is the last */
-    bool lingers;   /* the last words are sent, and the client has a while to read them */
+    bool no_memory; /* there was no memory for its replies: `pending` says so, and is the last */
+    bool lingers;   /* its last words are sent, and the client has a while to read them */
     bool ignored;   /* what it sends is thrown away: it watches, or lingers */
     bool gone;      /* hang up at the end of the turn */
-    bool sent_much; /* in its last turn: look whether the client takes it */
+    bool sent_much; /* it was sent much in its last turn: look whether the client takes it */
     bool receiving; /* on the worker's list of values that hold memory */
-    bool waiting;   /* on its list of those that wait for memory; its socket is not looked at */
-    bool waited;    /* it was until this turn */
+    bool waiting;   /* on the list of values that wait for memory; its socket is not looked at */
+    bool waited;    /* its value waited until this turn */
     bool waits_large; /* while waiting: its value is a large one */
-    uint64_t value_us;  /* while receiving: when the value's last bytes came … */
-    uint64_t pace_us;   /* … and the last that were VALUES_PACE_BYTES more than those before … */
-    size_t   pace_left; /* … and what was left to come then */
-    uint64_t wait_us;   /* while waiting, or going on after it: since when */
+    uint64_t value_us;  /* while receiving: when the last bytes of the value came … */
+    uint64_t pace_us;   /* … when the value had last gone on by VALUES_PACE_BYTES … */
+    size_t   pace_left; /* … and how much was left to come then */
+    uint64_t wait_us;   /* since when it waits; also while it goes on after waiting */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger */
     struct session_access access; /* of its listener */
-    uint32_t linger_left; /* bytes that are thrown away yet before it is hung up on */
+    uint32_t linger_left; /* bytes of its that are still thrown away before it is hung up on */
     uint8_t tls_mode; /* enum listen_tls: of its listener */
-    uint8_t reason; /* enum event_reason: why it is gone */
+    uint8_t reason; /* enum event_reason: why the client is gone */
 };
 
 /* Takes over the socket: a session, an event, a place in the worker's list. False: out of
@@ -68,14 +68,14 @@ bool conn_open(struct conn *, struct worker *);
  * turn. */
 void conn_close(struct conn *taken);
 
-/* The event it waited for may have come: it hears its socket again. */
+/* The event that its session waited for may have come: looks at its socket again. */
 void conn_wake(struct conn *);
 void conn_gather(struct conn *);
 void conn_answer(struct conn *);
 
-/* Looks at its socket again, after it waited for memory. */
+/* Looks at its socket again after it waited for memory. */
 void conn_wait_over(struct conn *);
 
-/* Nothing half done: no bytes kept, no value half read, no reply unsent. */
+/* Whether nothing is half done: no bytes kept, no value half read, no reply unsent. */
 bool conn_idle(const struct conn *);
 #endif

@@ -1,5 +1,5 @@
-/* Sockets that the process before handed over, until somebody who would open one of the same kind
- * and address takes it. */
+/* Sockets that the process before handed over. Each is kept until this process wants to open one of
+ * the same kind and address, and takes it. */
 #ifndef SLATE_NET_HANDED_H
 #define SLATE_NET_HANDED_H
 #include <stdbool.h>
@@ -10,11 +10,11 @@ struct handed {
     unsigned count, room;
 };
 
-/* For this process, whose only one it is; also when it fails the descriptors are taken. */
+/* Makes the only one of this process. The descriptors are taken, also when it fails. */
 bool handed_add(struct handed *, const int *taken_fds, unsigned count);
-/* A socket of this type at this address, or with any port if the address has none; -1: there is
- * none (any more). The caller's from now on. */
+/* Takes a socket of this type at this address or, if the address has no port, with any port. It
+ * belongs to the caller from then on. -1: there is none left. */
 int  handed_take(struct handed *, int type, const struct sockaddr *);
-/* Closes what nobody took. */
+/* Closes the sockets that nobody took. */
 void handed_end(struct handed *);
 #endif

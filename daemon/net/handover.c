@@ -46,7 +46,7 @@ bool handover_refuse(int fd, const char *why) {
     return handover_send(fd, &m, HANDOVER_REFUSED, NULL, 0);
 }
 
-/* As many as there is room for; returns how many came. */
+/* Takes as many descriptors as there is room for. Returns how many came. */
 static unsigned take_descriptors(struct msghdr *message, int *fds) {
     unsigned n = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
@@ -76,7 +76,9 @@ int handover_receive(int fd, struct handover_message *m, int fds[HANDOVER_FDS_MO
                              .msg_controllen = sizeof control.bytes};
     ssize_t got;
     unsigned resets = 0;
-    do { /* one that ends without having read all resets; what it had said before is still there */
+    do {
+        /* a server that ends without having read all resets the connection; what it had said before
+         * is still there */
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
     if (got <= 0) {
@@ -128,7 +130,7 @@ static int fail_closed(int fd) {
 
 int handover_connect(const char *path) {
     struct sockaddr_un at;
-    /* one that hangs takes nobody, once so many wait */
+    /* a server that hangs accepts nobody once so many wait */
     const struct timeval most = {.tv_sec = CONNECT_S};
     int fd = socket_at(path, &at, 0);
     if (fd >= 0) {
@@ -137,7 +139,7 @@ int handover_connect(const char *path) {
     return fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0 ? fd : fail_closed(fd);
 }
 
-/* Another server's is left alone, and so is whatever is no socket. */
+/* Leaves another server's socket alone, and whatever is no socket. */
 static bool may_replace(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0) {

@@ -58,22 +58,22 @@ struct handover_message {
     char     text[HANDOVER_TEXT_BYTES];     /* REFUSED: a sentence */
 };
 
-/* False: errno. Sets the message's first fields. */
+/* Sends a message, whose first fields it sets. False: errno. */
 bool handover_send(int fd, struct handover_message *, enum handover_kind, const int *fds,
                    unsigned fd_count);
 bool handover_refuse(int fd, const char *why);
-/* 1: a message, whose descriptors are the caller's; 0: the other has ended; -1: errno, EBADMSG
- * where the bytes are no message, EPROTO where they are one of another version. Descriptors of such
- * bytes are closed. */
+/* Receives a message. 1: it is here, and its descriptors are the caller's. 0: the other has ended.
+ * -1: errno, EBADMSG if the bytes are no message, EPROTO if they are a message of another version;
+ * descriptors that came with such bytes are closed. */
 int handover_receive(int fd, struct handover_message *, int fds[HANDOVER_FDS_MOST]);
-/* Whether the process at the other end belongs to this one's user, or is root's; and its number. */
+/* Whether the process at the other end belongs to this user, or to root; *pid gets its number. */
 bool handover_is_ours(int fd, int *pid);
-/* A socket that listens at the path, for this user alone; one that nobody listens on is replaced.
- * -1 and errno. */
+/* A socket that listens at the path, for this user alone. A socket there that nobody listens on is
+ * replaced. -1 and errno. */
 int handover_listen(const char *path);
-/* From now on those who connect are told this process's number, not the one's that listened
- * first. */
+/* From now on clients that connect are told this process's number, not that of the process that
+ * listened first. */
 void handover_listen_as_this(int fd);
-/* -1 and errno: EAGAIN when whoever listens takes nobody for 5 seconds. */
+/* -1 and errno: EAGAIN if whoever listens accepts nobody for 5 seconds. */
 int handover_connect(const char *path);
 #endif

@@ -13,9 +13,9 @@
 #include "base/log.h"
 
 enum {
-    ANSWER_MS = 5000,  /* it has so long to take all, while clients wait */
-    DECIDED_MS = 5000, /* and then, if it has taken the succession, until it serves */
-    KILLED_MS = 5000,  /* one that is killed has so long to end */
+    ANSWER_MS = 5000,  /* so long it has to take everything, while clients wait */
+    DECIDED_MS = 5000, /* and so long, once it has taken the succession, until it serves */
+    KILLED_MS = 5000,  /* a killed process has so long to end */
     LOOK_MS = 10,      /* between two looks at it */
     SECOND_MS = 1000,
 };
@@ -35,7 +35,8 @@ static void bound_waits(int fd) {
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
 }
 
-/* A filter of system calls allows the first way only. -1: neither. */
+/* Opens a descriptor of the process. A filter of system calls allows only the first way. -1:
+ * neither way works. */
 static int pidfd_of(int peer, int pid) {
     int fd;
     socklen_t bytes = sizeof fd;
@@ -79,7 +80,7 @@ void heir_await_answer(const struct heir *h, char why[HANDOVER_TEXT_BYTES]) {
         got = handover_receive(h->fd, &m, fds);
     }
     for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
-        close(fds[i]); /* nobody asked for them */
+        close(fds[i]); /* nobody asked for these descriptors */
     }
     snprintf(why, HANDOVER_TEXT_BYTES, "%s",
              is_to_stop(h)                            ? "this one is to stop"
@@ -89,8 +90,8 @@ void heir_await_answer(const struct heir *h, char why[HANDOVER_TEXT_BYTES]) {
                                                       : "it says nothing that is understood");
 }
 
-/* Whether it has ended, at the latest after so many milliseconds; -1: as long as this process need
- * not stop. One that serves is waited for no more. */
+/* Whether the process has ended, at the latest after so many milliseconds; -1: as long as this
+ * process need not stop. A process that serves is waited for no longer. */
 static bool await_end(const struct heir *h, int most_ms) {
     struct pollfd p = {.fd = h->fd};
     uint64_t until_us = clock_mono_us() + (most_ms > 0 ? (uint64_t)most_ms * 1000 : 0);
@@ -108,8 +109,8 @@ static bool send_signal(const struct heir *h, int number) {
     return h->pidfd >= 0 && syscall(SYS_pidfd_send_signal, h->pidfd, number, NULL, 0) == 0;
 }
 
-/* It must not go on beside this process. A process that was killed changes nothing any more, also
- * while the system still ends it. Returns whether it has the items all the same. */
+/* The process must not go on beside this one, so it is killed. A killed process changes nothing
+ * more, even while the system still ends it. Returns whether it has the items all the same. */
 static bool end_it(struct heir *h) {
     enum { DECIDED_S = (ANSWER_MS + DECIDED_MS) / SECOND_MS };
     if (!send_signal(h, 0)) {
@@ -120,7 +121,7 @@ static bool end_it(struct heir *h) {
         return !ended || succession_look(&h->succession) == SUCCESSION_NEXT_SERVES;
     }
     if (!succession_take_back(&h->succession)) {
-        return true; /* it serves, since this moment */
+        return true; /* it serves since this moment */
     }
     send_signal(h, SIGKILL);
     log_warn("process %d has taken over, and neither serves nor ends within %d s: it is killed",

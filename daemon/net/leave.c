@@ -21,13 +21,13 @@
 #include "serve/process.h"
 
 enum {
-    CONNECT_US = 10 * 1000 * 1000, /* one that was started has so long until it asks, or ends */
-    BUILD_S = 30,                 /* the next process has so long until it is built */
+    CONNECT_US = 10 * 1000 * 1000, /* a process that was started has so long to ask, or to end */
+    BUILD_S = 30,                 /* so long it has until it is built */
     LISTEN_AGAIN_S = 1,           /* after a want of descriptors */
-    TUNER_US = 2000 * 1000,       /* the tuner, until it rests */
-    WORKERS_US = 1000 * 1000,     /* the workers, likewise: while they do, clients wait */
-    TRY_US = 10 * 1000,           /* between two looks whether all connections could go */
-    TRIES_MOST = 100,             /* then those that cannot are left behind */
+    TUNER_US = 2000 * 1000,       /* so long the tuner has to come to rest */
+    WORKERS_US = 1000 * 1000,     /* so long the workers have; clients wait meanwhile */
+    TRY_US = 10 * 1000,           /* between two looks whether all connections can go */
+    TRIES_MOST = 100,             /* then connections that cannot go are left behind */
 };
 
 struct leaving {
@@ -53,7 +53,8 @@ static void companion_go_on(struct leaving *v) {
 }
 
 static void forget_peer(struct leaving *v) {
-    if (v->tuner_rests && !v->net->left) { /* else it has nothing to tend any more */
+    if (v->tuner_rests && !v->net->left) {
+        /* if this process has left, there is nothing to tend any more */
         tuner_go_on(v->net->server->tuner);
         v->tuner_rests = false;
     }
@@ -190,7 +191,7 @@ static void leave(struct leaving *v, uint64_t rested_us) {
     net->left = true;
     crash_point("left");
     if (!cache_leave(net->server->cache)) {
-        _exit(0); /* nothing of the cache may be touched any more */
+        _exit(0); /* nothing of the cache may be touched from here on */
     }
     log_info("process %d has taken over; clients waited %.1f ms", v->heir.pid,
              (double)(clock_mono_us() - rested_us) / 1000);
@@ -198,7 +199,7 @@ static void leave(struct leaving *v, uint64_t rested_us) {
     event_base_loopbreak(net->base);
 }
 
-/* Everybody rests. */
+/* Has all other threads rest. */
 static void hand_over(struct leaving *v, uint64_t rested_us) {
     struct cache *cache = v->net->server->cache;
     char why[HANDOVER_TEXT_BYTES];
@@ -215,12 +216,12 @@ static void hand_over(struct leaving *v, uint64_t rested_us) {
         }
         cache_take_up_again(cache);
     }
-    go_on(v->net); /* first, for it may last until the other is told */
+    go_on(v->net); /* first, because refusing may last until the other is told */
     refuse(v, why);
 }
 
-/* Tries again soon while some connection is amid a value, a reply that its client does not take, or
- * an answer of another thread. */
+/* Looks again soon while some connection is amid a value, amid a reply that its client does not
+ * take, or waits for another thread's answer. */
 static void try_now(struct leaving *v) {
     static const struct timeval soon = {.tv_usec = TRY_US};
     uint64_t rested_us = clock_mono_us();
@@ -245,7 +246,7 @@ static void on_try(evutil_socket_t fd, short what, void *arg) {
 static void on_ready(struct leaving *v) {
     const struct net_companion *with = &v->net->companion;
     crash_point("next_ready");
-    if (with->rest != NULL) { /* before the tuner, which its answers may wait for */
+    if (with->rest != NULL) { /* before the tuner, for which its answers may wait */
         with->rest(with->arg);
         v->companion_rests = true;
     }
@@ -284,7 +285,8 @@ static void on_peer(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Who waits to be accepted would be told of again and again, while there is no descriptor. */
+/* Stops listening for a while: without a descriptor the event of a waiting process would come again
+ * and again. */
 static void listen_later(struct leaving *v) {
     static const struct timeval later = {.tv_sec = LISTEN_AGAIN_S};
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -394,7 +396,7 @@ void leaving_look(struct leaving *v) {
         log_warn("process %d, started to take over, has neither asked for it nor ended in %d s: it "
                  "is killed",
                  (int)v->child, CONNECT_US / 1000000);
-        kill(v->child, SIGKILL); /* its end is seen at the next look */
+        kill(v->child, SIGKILL); /* the next look sees its end */
         v->child_since_us = clock_mono_us();
     }
 }

@@ -19,7 +19,7 @@
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 
-/* Consumes the socket. */
+/* Takes the socket: closes it where that fails. */
 static int add_listener(int fd, const char *path, const struct listen_entry *as,
                         struct listener **list) {
     struct sockaddr_storage bound;
@@ -41,7 +41,7 @@ static int add_listener(int fd, const char *path, const struct listen_entry *as,
     l->is_local = address_is_local((struct sockaddr *)&bound);
     l->is_v6 = bound.ss_family == AF_INET6;
     atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
-    while (*list != NULL) { /* the log tells of them in the order in which they were given */
+    while (*list != NULL) { /* the log names the addresses in the order in which they were given */
         list = &(*list)->next;
     }
     *list = l;
@@ -80,7 +80,8 @@ static int open_tcp(const struct addrinfo *ai, int backlog, struct handed *hande
     if (fd < 0) {
         return -1;
     }
-    /* Accepted sockets inherit keep-alive and no-delay, which saves two calls a connection. */
+    /* Accepted sockets inherit keep-alive and no-delay, which saves two calls for each
+     * connection. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -93,7 +94,7 @@ static int open_tcp(const struct addrinfo *ai, int backlog, struct handed *hande
     return add_listener(fd, "", as, list);
 }
 
-/* False, after a log line: others reach one of them. */
+/* False, after a log line: other machines reach one of the addresses. */
 static bool all_local(const struct addrinfo *ai) {
     for (; ai != NULL; ai = ai->ai_next) {
         if (!address_is_local(ai->ai_addr)) {
@@ -158,7 +159,7 @@ int listen_tcp(const struct listen_place *at, const struct addrinfo *found, int 
     return listen_end(at, opened, why);
 }
 
-/* Whether a server answers on this socket: then its file is not ours to replace. */
+/* Whether a server answers on this socket; then its file may not be replaced. */
 static bool socket_alive(const struct sockaddr_un *at) {
     int fd = socket(AF_UNIX, SOCKET_FLAGS, 0);
     if (fd < 0) {

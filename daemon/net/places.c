@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 
-/* Clients of the listener prove who they are, or it was said that they need not. */
+/* Whether clients of the listener prove who they are, or need not by the options. */
 static bool is_for_all(const struct net_config *cfg, bool with_login,
                        const struct listen_entry *e) {
     const struct tls_config *tls = cfg->tls;
@@ -38,8 +38,8 @@ static struct place *add_place(struct place ***end, const struct address *a, int
     return p;
 }
 
-/* The addresses of an entry by TCP or UDP, whose port is `port` where the entry names none. False
- * and errno, after a log line. */
+/* The addresses of an entry, by TCP or UDP, with port `port` if the entry names none. False and
+ * errno, after a log line. */
 static bool find_some(const struct net_config *cfg, bool with_login, const struct listen_entry *as,
                       int type, struct place ***end) {
     const char *at = as->address;

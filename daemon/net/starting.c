@@ -32,8 +32,8 @@ static void drop(struct starting *s, unsigned i) {
     s->guests[i] = s->guests[--s->count];
 }
 
-/* Says what there is to say. What else comes is read until the client hangs up: closing before that
- * could take the answer away from it. False: it is to be dropped. */
+/* Says what there is to say to a guest. What else it sends is read until it hangs up: to close
+ * before that could take the answer away from it. False: the guest is to be dropped. */
 static bool hear(struct guest *g) {
     static const char answer[] = "SERVER_ERROR starting\r\n";
     char bytes[DISCARD_BYTES];
@@ -58,7 +58,8 @@ static void welcome(struct starting *s, const struct listener *l) {
     }
 }
 
-/* Whether its clients are accepted already: a text would say nothing to one of TLS. */
+/* Whether clients of the listener are accepted already. A client of TLS could not read the text, so
+ * those are not. */
 static bool is_open(const struct starting *s, const struct listener *l) {
     return s->count < STARTING_GUESTS && !(s->by_tls && l->tls != LISTEN_TLS_NONE);
 }
@@ -88,7 +89,7 @@ static void *starting_main(void *arg) {
         if (is_ready(&fds[0])) {
             return NULL;
         }
-        /* from the end, as the last takes a dropped one's place */
+        /* from the end, because the last guest takes the place of a dropped one */
         for (unsigned i = guests; i-- > 0;) {
             if (is_ready(&fds[1 + n + i]) && !hear(&s->guests[i])) {
                 drop(s, i);

@@ -15,7 +15,7 @@
 struct tls {
     struct tls_config  config;
     struct server_tls *facts;
-    struct lock        lock;    /* over the context; and one reload at a time */
+    struct lock        lock;    /* over the context; held by one reload at a time */
     SSL_CTX           *context; /* sessions hold it, too */
 };
 
@@ -30,7 +30,8 @@ static bool refuse(char *why, const char *what, const char *file) {
     return false;
 }
 
-/* A server asks nobody for the password of its key; it notes in *asked that one is wanted. */
+/* Called for the password of a key, which a server can ask nobody for. Notes in *asked that one is
+ * wanted. */
 static int no_password(char *to, int room, int writes, void *asked) {
     (void)to, (void)room, (void)writes;
     *(bool *)asked = true;
@@ -55,7 +56,7 @@ static int count_session(SSL *ssl, SSL_SESSION *session) {
     struct server_tls *facts = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     (void)session;
     atomic_fetch_add_explicit(&facts->new_sessions, 1, memory_order_relaxed);
-    return 0; /* OpenSSL keeps it */
+    return 0; /* OpenSSL keeps the context */
 }
 
 static int verify_flags(unsigned mode) {
@@ -69,10 +70,10 @@ static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct 
     uint64_t options = SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                        SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF;
     SSL_CTX_set_options(ssl, options | (config->kernel ? SSL_OP_ENABLE_KTLS : 0));
-    /* an idle connection has no buffers of OpenSSL's */
+    /* an idle connection keeps no buffers of OpenSSL's */
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_read_ahead(ssl, 1); /* a receive takes whole records, and all that are there */
+    SSL_CTX_set_read_ahead(ssl, 1); /* one receive takes whole records, and all that are there */
     SSL_CTX_set_session_id_context(ssl, id, sizeof id - 1);
     SSL_CTX_set_session_cache_mode(ssl, config->session_cache ? SSL_SESS_CACHE_SERVER
                                                               : SSL_SESS_CACHE_OFF);
@@ -81,14 +82,14 @@ static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct 
     SSL_CTX_set_verify(ssl, verify_flags(config->verify_mode), NULL);
 }
 
-/* The server's own and those that vouch for it. */
+/* Loads the server's own certificates, and those that vouch for clients. */
 static int chain_count(SSL_CTX *ssl) {
     STACK_OF(X509) *others = NULL;
     return SSL_CTX_get0_chain_certs(ssl, &others) == 1 && others != NULL ? 1 + sk_X509_num(others)
                                                                          : 1;
 }
 
-/* Where OpenSSL's own reason would not tell what to do. */
+/* Words for errors of which OpenSSL's own reason would not tell what to do. */
 static bool refuse_key(char *why, const char *file, const char *reason) {
     snprintf(why, SERVER_TLS_WHY_BYTES, "Error loading the key : %s: %s", file, reason);
     ERR_clear_error();
@@ -114,7 +115,7 @@ static bool load_key(SSL_CTX *ssl, const struct tls_config *config, char *why) {
     return loaded || refuse(why, "Error loading the key", file);
 }
 
-/* The files, and whether they fit each other. */
+/* Loads the files, and checks whether they fit each other. */
 static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
     if (SSL_CTX_set_min_proto_version(ssl, version_number(config->min_version)) != 1) {
         return refuse(why, "Error setting the oldest version", config->min_version);
@@ -149,7 +150,7 @@ static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
     return true;
 }
 
-/* An expired certificate is served, as by others, for its clients may not mind; but told. */
+/* An expired certificate is served, as others do, because clients may not mind. It is logged. */
 static void tell_expiry(const SSL_CTX *ssl, const char *file) {
     const X509 *certificate = SSL_CTX_get0_certificate(ssl);
     int days = 0, seconds = 0;
@@ -181,8 +182,9 @@ static SSL_CTX *make_context(const struct tls *t, char *why) {
     return ssl;
 }
 
-/* A pipe would keep the thread, and all its clients, for as long as nobody writes to it, and a long
- * file for as long as it takes to read. That there is no such file OpenSSL tells. */
+/* Whether a file may be read. A pipe would hold up the thread, and all its clients, until somebody
+ * writes to it, and a long file for as long as reading it takes. OpenSSL itself tells that there is
+ * no such file. */
 static bool is_read_at_once(const char *file, bool at_start, char *why) {
     struct stat facts;
     if (file == NULL || stat(file, &facts) != 0) {
@@ -208,7 +210,7 @@ static bool all_are_read_at_once(const struct tls_config *config, bool at_start,
 
 bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
     struct tls *t = arg;
-    bool at_start = t->context == NULL; /* when nobody waits */
+    bool at_start = t->context == NULL; /* at the start nobody waits */
     if (!all_are_read_at_once(&t->config, at_start, why)) {
         return false;
     }

@@ -22,10 +22,10 @@
 #include "serve/text_out.h"
 
 enum {
-    BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* of a socket, as far as the system gives it */
-    /* turns that a datagram's requests have, each with time for commands */
+    BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* of a socket, as far as the system allows */
+    /* turns that a datagram's requests get, each with time for commands */
     TURNS_MAX = 256,
-    REPLY_KEPT_BYTES = 4 * 1024, /* a larger buffer of a reply is given back */
+    REPLY_KEPT_BYTES = 4 * 1024, /* a reply's buffer that is larger is given back */
 };
 
 static const char too_long[] = "SERVER_ERROR reply too long for UDP\r\n",
@@ -43,12 +43,12 @@ struct exchange {
     struct text_out reply;
 };
 
-/* What a worker needs for a batch. */
+/* What a worker needs for a batch of datagrams. */
 struct udp_batch {
-    struct udp_socket *owner; /* whose datagrams have not all been answered yet, or NULL */
-    unsigned        count, turns; /* how many there are, and how often they had a turn */
-    /* received ones, some of them perhaps datagrams that the kernel has joined; those before
-     * `next`, and `taken` bytes of that, have become exchanges */
+    struct udp_socket *owner; /* the socket of datagrams that are not all answered yet, or NULL */
+    unsigned        count, turns; /* exchanges, and the turns that they have had */
+    /* messages that were received; the kernel may have joined several datagrams in one. Those
+     * before `next`, and `taken` bytes of that one, have become exchanges */
     unsigned        received, next;
     size_t          taken;
     struct udp_out  out;
@@ -62,7 +62,7 @@ struct udp_batch {
 
 /* --- sockets --- */
 
-/* `there`: one that was handed over; -1: a new one. */
+/* `there`: a socket that was handed over; -1: a new one is made. */
 static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t at_bytes,
                                    int there) {
     int on = 1, wanted = BUFFER_WANTED_BYTES;
@@ -84,7 +84,7 @@ static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t 
         getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) != 0) {
         goto fail;
     }
-    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* else the kernel joins none */
+    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* without it the kernel joins none */
     s->record.fd = fd;
     s->cuts = udp_out_cuts(fd);
     s->is_v6 = bound.ss_family == AF_INET6;
@@ -104,7 +104,8 @@ fail:;
     return NULL;
 }
 
-/* SO_REUSEPORT would let two servers of one user share the port, each with half of the requests. */
+/* With SO_REUSEPORT two servers of one user could share the port, and each would get half of the
+ * requests. */
 static bool is_free(const struct sockaddr_storage *at, socklen_t at_bytes) {
     int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
     if (fd >= 0 && at->ss_family == AF_INET6) {
@@ -132,7 +133,7 @@ static int open_all(const struct addrinfo *ai, unsigned workers, struct handed *
         if (s == NULL) {
             return -1;
         }
-        /* not one more than there are workers: nobody would read it */
+        /* no more than there are workers: nobody would read the others */
         there = i + 1 < workers ? handed_take(handed, SOCK_DGRAM, (const struct sockaddr *)&at)
                                 : -1;
         address_set_port((struct sockaddr *)&at, s->port);
@@ -200,7 +201,7 @@ static void replace_reply(struct exchange *e, const char *text) {
     text_out_str(&e->reply, text);
 }
 
-/* Takes what the turn wrote. False: it is too much. */
+/* Takes what the turn wrote. False: the reply is too long. */
 static bool take_output(struct exchange *e, struct batch *batch) {
     struct output *out = batch_output(batch, e->session);
     struct iovec   iov[16];
@@ -217,7 +218,7 @@ static bool take_output(struct exchange *e, struct batch *batch) {
     return !e->reply.failed && e->reply.used <= UDP_REPLY_BYTES;
 }
 
-/* After a turn: whether its session has more to do. */
+/* After a turn: whether the session has more to do. */
 static bool goes_on(struct exchange *e, struct batch *batch) {
     if (!take_output(e, batch)) {
         replace_reply(e, too_long);
@@ -237,7 +238,7 @@ static bool goes_on(struct exchange *e, struct batch *batch) {
     return false;
 }
 
-/* Returns how many go on in another turn. */
+/* Runs a turn of the batch. Returns how many exchanges go on in another turn. */
 static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
     unsigned more = 0;
     bool     added[UDP_BATCH] = {false};
@@ -262,7 +263,7 @@ static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
     return more;
 }
 
-/* Those that are not done by now never will be. */
+/* Exchanges that are not done by now never will be. */
 static void give_up(struct worker *w, struct exchange *e, unsigned n) {
     cache_turn_begin(w->cache_thread);
     for (unsigned i = 0; i < n; i++) {
@@ -276,13 +277,14 @@ static void give_up(struct worker *w, struct exchange *e, unsigned n) {
 
 /* --- replies --- */
 
-/* Whether the reply, or the sentence in its place, may be sent. */
+/* Whether the reply may be sent, or the sentence in its place. */
 static bool may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
     uint32_t factor = address_is_local(e->from) ? 0 : s->factor;
     if (udp_may_reply(e->reply.used, e->n, factor)) {
         return true;
     }
-    if (counter_get(&w->counters->udp_refused) == 0) { /* once a worker, however many there are */
+    if (counter_get(&w->counters->udp_refused) == 0) {
+        /* logged once for each worker, however many are refused */
         log_warn("a reply by UDP to another machine was longer than udp_reply_factor allows");
     }
     counter_add(&w->counters->udp_refused, 1);
@@ -331,7 +333,7 @@ static unsigned receive(struct udp_batch *b, int fd) {
     return n > 0 ? (unsigned)n : 0;
 }
 
-/* How long each datagram of a message is, but the last, which may be shorter. */
+/* How long each datagram of a message is; the last may be shorter. */
 static size_t datagram_bytes(struct mmsghdr *m) {
     struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr);
     int each = 0;
@@ -345,7 +347,7 @@ static size_t datagram_bytes(struct mmsghdr *m) {
 static void take_message(struct udp_socket *s, struct udp_batch *b) {
     struct mmsghdr *m = &b->message[b->next];
     size_t each = datagram_bytes(m);
-    do { /* an empty one, too, counts */
+    do { /* an empty datagram counts, too */
         struct exchange *e = &b->exchange[b->count++];
         size_t left = m->msg_len - b->taken, n = left < each ? left : each;
         e->from = (struct sockaddr *)&b->name[b->next];
@@ -359,7 +361,7 @@ static void take_message(struct udp_socket *s, struct udp_batch *b) {
     }
 }
 
-/* The next batch, of what has been received already. */
+/* Makes the next batch of what has been received already. */
 static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
     b->count = b->turns = 0;
     while (b->next < b->received && b->count < UDP_BATCH) {
@@ -399,7 +401,7 @@ void udp_go_on(struct worker *w) {
     struct udp_batch *b = w->udp;
     bool more = run_turn(w, b->exchange, b->count) > 0;
     if (more && ++b->turns < TURNS_MAX) {
-        return; /* others have their turn in between */
+        return; /* others have their turn first */
     }
     if (more) {
         give_up(w, b->exchange, b->count);
@@ -426,7 +428,7 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     if (w->udp->owner != NULL) {
-        return; /* the kernel keeps them, and the event comes again */
+        return; /* the kernel keeps the datagrams, and the event comes again */
     }
     receive_batch(s, w->udp);
     if (w->udp->owner != NULL) {

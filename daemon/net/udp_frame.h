@@ -23,9 +23,10 @@ static inline bool udp_frame_read(const unsigned char *datagram, size_t n, uint1
     return true;
 }
 
-/* Whether a server's error stands where a request does. An answer to one would be an error again:
- * two servers, told by one forged datagram that the other asks, would answer each other forever.
- * Any other reply that comes as a request gets an error, or is not answered, after a hop or two. */
+/* Whether a server's error stands where a request belongs. An answer to that would be an error
+ * again: if one forged datagram told two servers that the other asks, they would answer each other
+ * for ever. Any other reply that comes as a request gets an error, or no answer, after a hop or
+ * two. */
 static inline bool udp_is_error(const char *text, size_t n) {
     static const char *const errors[] = {"ERROR", "CLIENT_ERROR", "SERVER_ERROR"};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {

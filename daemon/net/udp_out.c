@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-enum { MESSAGE_BYTES = 65000 }; /* of datagrams that the kernel cuts apart; it takes 65,507 */
+/* the longest message of datagrams that the kernel cuts apart; it takes up to 65,507 bytes */
+enum { MESSAGE_BYTES = 65000 };
 
 bool udp_out_cuts(int fd) {
     int none = 0;
@@ -15,7 +16,7 @@ bool udp_out_cuts(int fd) {
 
 bool udp_out_full(const struct udp_out *o) { return o->datagrams == UDP_OUT_MOST; }
 
-/* Whether a datagram of n bytes may be another one of the last message. */
+/* Whether a datagram of n bytes may join the last message. */
 static bool joins(const struct udp_out *o, const struct sockaddr *to, socklen_t to_bytes,
                   size_t n) {
     if (!o->is_open || n > o->each || o->bytes + n > MESSAGE_BYTES) {

@@ -10,11 +10,12 @@
 
 enum {
     LOOK_WAITING_US = 5 * 1000,
-    LOOK_AGAIN_US = 50 * 1000, /* at those who wait, when nothing has changed but what they sent */
+    /* between two looks at those who wait, if nothing has changed but what they sent */
+    LOOK_AGAIN_US = 50 * 1000,
     LOOK_LATE_US = 250 * 1000,
     LOOKS_A_SECOND = 1000000 / LOOK_LATE_US,
-    LOOK_MOST = 256,          /* connections that wait, in one look; others come next */
-    GO_ON_MOST = 8,           /* of these go on */
+    LOOK_MOST = 256,          /* waiting connections in one look; the others come next */
+    GO_ON_MOST = 8,           /* so many of them go on in one look */
     MUCH_BYTES = 32 * 1024,   /* half of the window with which TCP begins */
 };
 
@@ -28,7 +29,8 @@ static void arm(struct values *v) {
 
 static struct cache *cache_of(const struct values *v) { return v->worker->server->cache; }
 
-/* One that went on in vain keeps its place; a new one is looked at soon. */
+/* Puts a connection on the list of those that wait. One that went on in vain keeps its place; a new
+ * one is looked at soon. */
 static void set_waiting(struct values *v, struct conn *c, bool waits) {
     if (waits == c->waiting) {
         return;
@@ -51,13 +53,13 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
     cache_draft_waits(cache_of(v), c->waits_large, waits);
 }
 
-/* What must come in VALUES_GIVE_WAY_MS. */
+/* The bytes that must come within VALUES_GIVE_WAY_MS. */
 static size_t pace_bytes(const struct conn *c) {
     size_t share = session_draft(c->session)->charged_bytes / VALUES_PACE_SHARE;
     return share > VALUES_PACE_BYTES ? share : VALUES_PACE_BYTES;
 }
 
-/* Bytes have come, or it may have them at last. */
+/* Bytes of its value have come, or it may have memory at last. */
 static void note_bytes(struct conn *c, bool anew) {
     size_t left = session_value_left(c->session);
     c->value_us = clock_mono_us();
@@ -106,7 +108,8 @@ static uint64_t timeout_us(const struct values *v) {
     return v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
 }
 
-/* Its value gives its memory back, and is refused in its next turn. Inside a cache turn. */
+/* Takes the value's memory back; the value is refused in the connection's next turn. Inside a cache
+ * turn. */
 static void refuse(struct values *v, struct conn *c) {
     struct worker *w = v->worker;
     bool waited = c->waiting;
@@ -141,7 +144,7 @@ static void end_late(struct values *v, uint64_t now_us) {
 
 /* --- those that wait --- */
 
-/* Bytes that have come of its value and are still to be stored. */
+/* Bytes of its value that have come, and are still to be stored. */
 static size_t unread_bytes(const struct conn *c) {
     return (c->kept != NULL ? c->kept->n : 0) + c->transport->unread(c);
 }
@@ -150,7 +153,7 @@ bool values_arrived(struct conn *c) {
     return unread_bytes(c) >= session_value_left(c->session) && session_value_arrived(c->session);
 }
 
-/* Who goes first. */
+/* Whether connection a goes on before b. */
 enum rank { RANK_LITTLE, RANK_MUCH, RANK_ARRIVED };
 
 static enum rank rank_of(struct conn *c) {
@@ -162,7 +165,7 @@ static enum rank rank_of(struct conn *c) {
     return unread >= MUCH_BYTES ? RANK_MUCH : RANK_LITTLE;
 }
 
-/* The best so far, the best first, of equals the one that came first. */
+/* Keeps the best so far, the best first. Of equal ones the earlier comes first. */
 struct choice {
     struct conn *conns[GO_ON_MOST];
     enum rank    rank[GO_ON_MOST];
@@ -183,7 +186,8 @@ static void consider(struct choice *best, struct conn *c, enum rank rank) {
     }
 }
 
-/* Those from here on, if there are any, were not looked at: they are the next time. */
+/* Moves the connections before `c`, which were looked at, to the end of the list: the next look
+ * begins at `c`. */
 static void look_on_from(struct values *v, const struct conn *c) {
     while (c != NULL && TAILQ_FIRST(&v->waiting) != c) {
         struct conn *looked = TAILQ_FIRST(&v->waiting);
@@ -192,7 +196,8 @@ static void look_on_from(struct values *v, const struct conn *c) {
     }
 }
 
-/* Of those for which there is room. Clients that have sent little leave half to others. */
+/* Chooses among the values for which there is room. Clients that have sent little leave half of the
+ * room to others. */
 static void choose(struct values *v, struct choice *best) {
     struct conn *c = TAILQ_FIRST(&v->waiting), *next;
     for (unsigned looked = 0; c != NULL && looked < LOOK_MOST; c = next, looked++) {
@@ -205,8 +210,8 @@ static void choose(struct values *v, struct choice *best) {
     look_on_from(v, c);
 }
 
-/* Those who find room go on in the next turn; of those that have sent little one, for they stop
- * more often than others. */
+/* Lets those that find room go on in the next turn. Of clients that have sent little only one goes
+ * on, because such clients stop more often than others. */
 static void end_waits(struct values *v, uint64_t now_us) {
     size_t held_bytes = cache_drafts_held(cache_of(v));
     if (TAILQ_EMPTY(&v->waiting) || (held_bytes == v->held_bytes && now_us < v->look_us)) {
@@ -225,9 +230,10 @@ static void end_waits(struct values *v, uint64_t now_us) {
     }
 }
 
-/* Nothing is received from those that wait, so none would be seen to hang up. One that has sent its
- * whole value before is served. The others are refused when they have waited for too long. `n` of
- * those that were not looked at for longest. Inside a cache turn. */
+/* Looks at `n` of those that were not looked at for longest. Nothing is received from connections
+ * that wait, so nobody would see that one has hung up. A client that has sent its whole value
+ * before it hung up is served; the others are closed. Those that have waited too long are refused.
+ * Inside a cache turn. */
 static void look_at_waiting(struct values *v, unsigned n, uint64_t now_us) {
     struct pollfd fds[LOOK_MOST];
     struct conn  *conns[LOOK_MOST], *c = TAILQ_FIRST(&v->waiting);
@@ -249,7 +255,7 @@ static void look_at_waiting(struct values *v, unsigned n, uint64_t now_us) {
     }
 }
 
-/* A quarter of those that wait, so that a second sees all, or LOOK_MOST. */
+/* Looks at a quarter of those that wait and LOOK_MOST more, so that one second sees all of them. */
 static void end_gone(struct values *v, uint64_t now_us) {
     unsigned left = v->waiting_count / LOOKS_A_SECOND + LOOK_MOST;
     left = left < v->waiting_count ? left : v->waiting_count;

@@ -25,10 +25,12 @@
 
 enum {
     VALUES_GIVE_WAY_MS = 1000, /* a lost packet is sent again within that time, more than once */
-    VALUES_PACE_BYTES = 4096,  /* the slowest modem sends as much in it */
-    /* and this part of what the value takes: so none holds its memory for more than some 8 s */
+    VALUES_PACE_BYTES = 4096,  /* the slowest modem sends as much in that time */
+    /* and this part of the value's memory must come: so no value holds its memory for more than
+     * some 8 s */
     VALUES_PACE_SHARE = 8,
-    VALUES_CROWD = 32, /* so many that wait: half a MB if each keeps a whole receive */
+    /* with so many that wait, their received bytes take half a MB if each keeps a whole receive */
+    VALUES_CROWD = 32,
 };
 
 struct conn;
@@ -41,18 +43,19 @@ struct values {
     struct worker   *worker;
     uint32_t         timeout_s;
     unsigned         waiting_count;
-    uint64_t         late_look_us; /* when the late ones are looked for again … */
-    uint64_t         look_us;      /* … and those who wait, at the latest */
-    size_t           held_bytes;   /* that drafts held at the last look at those who wait */
+    uint64_t         late_look_us; /* when to look again for values that are late … */
+    uint64_t         look_us;      /* … and for those that wait, at the latest */
+    size_t           held_bytes;   /* bytes that drafts held at the last look at those that wait */
 };
 
 /* of a worker that has its event base */
 void values_init(struct values *, struct worker *, uint32_t timeout_s);
-/* After a connection's turn: whether its value holds memory, and whether it waits. */
+/* To be called after a connection's turn: notes whether its value holds memory, and whether it
+ * waits. */
 void values_note(struct values *, struct conn *, bool waits);
 void values_forget(struct values *, struct conn *);
-/* Whether many wait. */
+/* Whether many connections wait. */
 static inline bool values_crowd(const struct values *v) { return v->waiting_count >= VALUES_CROWD; }
-/* Whether all bytes of its value, which waits, have come, as nobody has seen before. */
+/* Whether all bytes of its waiting value have come, and nobody has seen that before. */
 bool values_arrived(struct conn *);
 #endif

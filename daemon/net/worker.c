@@ -19,7 +19,7 @@
 
 enum {
     FINISH_TICK_US = 20 * 1000,
-    SLICE_US = 300, /* the mover copies some hundred items in that time */
+    SLICE_US = 300, /* in that time the mover copies some hundred items */
     /* Answers that go on rest so many times as long as a piece took, while others ask. Two workers
      * on two cores, mgdump in a loop beside 10,000 gets a second: with no rest and pieces of 200 us
      * p90 480 us and p99 1,750, with no rest and pieces of 50 us 175 and 1,260; with it 110 and
@@ -28,10 +28,10 @@ enum {
     ASKED_LATELY_US = 2000,
 };
 
-/* Outside a turn: closing a connection may give a half-read value's memory back. */
+/* Closes a connection, outside a turn: that may give the memory of a half-read value back. */
 static void close_between_turns(struct conn *c) {
     struct worker *w = c->worker;
-    if (c->ready) { /* it is somewhere on a list: let its turn close it */
+    if (c->ready) { /* it is on a list: its next turn closes it */
         c->gone = true;
         return;
     }
@@ -80,7 +80,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
     worker_take_inbox(w);
-    /* one of them, or none, has its answer: the others sleep on after their turn */
+    /* one of them, or none, has its answer; the others sleep on after their turn */
     while (w->asleep.first != NULL) {
         struct conn *c = conn_queue_take(&w->asleep);
         conn_wake(c);
@@ -88,14 +88,14 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Asks nothing for so long. */
+/* Asks the worker for nothing for so long. */
 static bool is_silent_for(const struct conn *c, uint32_t now_s, uint32_t most_s) {
     uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
     return now_s > last_s && now_s - last_s > most_s;
 }
 
 /* Closes connections that have been idle for too long, and those that linger. A client that never
- * reads its replies is idle too; one that watches is not. */
+ * reads its replies counts as idle; a client that watches does not. */
 static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint32_t now_s = clock_now_s();
@@ -119,8 +119,8 @@ static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
 
 /* --- the loop --- */
 
-/* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty,
- * or its client is gone, who may have left requests in it. */
+/* While the worker stops gracefully: a connection is done when it has nothing unfinished and its
+ * socket is empty, or when its client is gone, who may have left requests in the socket. */
 static void finish_conn(struct worker *w, struct conn *c) {
     if (c->gone) {
         return;
@@ -155,7 +155,7 @@ static void gather(struct conn *c) {
 
 /* --- commands, and answers that go on --- */
 
-/* Turns after the end of a rest need not look at the clock. */
+/* The rest of long answers ends; turns after that need not look at the clock. */
 static bool answers_rest(struct worker *w) {
     if (w->answers_due_us > 0 && clock_mono_us() >= w->answers_due_us) {
         w->answers_due_us = 0;
@@ -163,7 +163,7 @@ static bool answers_rest(struct worker *w) {
     return w->answers_due_us > 0;
 }
 
-/* One of those whose commands waited, or of those whose answer goes on, by turns. */
+/* Takes the next of those whose commands waited, or of those whose answer goes on, by turns. */
 static struct conn *take_command(struct worker *w, bool rest, unsigned n) {
     bool answer = w->answers.first != NULL && !rest, command = w->commands.first != NULL;
     if (!answer && !command) {
@@ -172,7 +172,8 @@ static struct conn *take_command(struct worker *w, bool rest, unsigned n) {
     return conn_queue_take(answer && (n % 2 == 0 || !command) ? &w->answers : &w->commands);
 }
 
-/* As long as there is time for commands. They leave half of the turn's room to the others. */
+/* Gathers commands, as long as there is time for them. They leave half of the turn's room to other
+ * requests. */
 static unsigned gather_commands(struct worker *w, struct conn **conns) {
     unsigned n = 0;
     bool rest = answers_rest(w);
@@ -189,7 +190,8 @@ static unsigned gather_commands(struct worker *w, struct conn **conns) {
     return n;
 }
 
-/* Who asks for items would wait for each piece of a long answer. */
+/* Has long answers rest after a piece while others ask: a client that asks for items would wait for
+ * each piece. */
 static void note_answers(struct worker *w) {
     uint32_t took_us = batch_answers_us(w->batch);
     if (took_us == 0 && w->answers.first == NULL) {
@@ -213,7 +215,7 @@ static void on_answers_due(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Whether answers that go on may do so; when not, a timer ends the worker's wait. */
+/* Whether answers that go on may do so now. If not, a timer ends the worker's wait. */
 static bool answers_are_due(struct worker *w) {
     if (!answers_rest(w)) {
         return true;
@@ -263,7 +265,7 @@ static void finish_begin(struct worker *w) {
     }
 }
 
-/* Whether to go on. */
+/* Whether the worker goes on. */
 static bool obey(struct worker *w) {
     rest_here(&w->rest);
     switch ((enum worker_order)atomic_load_explicit(&w->order, memory_order_acquire)) {
@@ -289,8 +291,8 @@ static void *worker_main(void *arg) {
         log_warn("worker: no memory to tell its events to those who watch");
     }
     while (obey(w)) {
-        /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays
-         * readable. */
+        /* EVLOOP_ONCE always: without it a poll would go on for as long as a socket that nobody
+         * reads stays readable. */
         event_base_loop(w->base, EVLOOP_ONCE | (has_work(w) ? EVLOOP_NONBLOCK : 0));
         if (w->handshakes.first != NULL) {
             tls_handshakes(w);
@@ -308,7 +310,7 @@ static void *worker_main(void *arg) {
 
 /* --- life --- */
 
-/* Its share of what connections may hold: room for one receive at least. */
+/* The worker's share of what connections may hold: room for one receive at least. */
 static size_t held_most(const struct net_config *config) {
     size_t share = config->held_bytes_most / config->worker_count;
     bool   little = config->held_bytes_most > 0 && share < BUFFER_RECEIVE_BYTES;
@@ -328,7 +330,8 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     rest_init(&w->rest);
     struct event_config *ec = event_config_new();
     if (ec != NULL) {
-        event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK); /* each base has one thread */
+        /* only the worker's thread uses the base */
+        event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK);
         w->base = event_base_new_with_config(ec);
         event_config_free(ec);
     }
