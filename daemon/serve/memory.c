@@ -7,11 +7,14 @@
 #include "mem/arena.h"
 
 enum {
-    RAISE_AFTER_US = 5 * 1000 * 1000, /* more memory for items must have been there for so long */
-    /* The allocator looks at all it holds: seldom when it only seems to hold much that is free. */
+    /* more memory must have been there for items for so long, before they get it */
+    RAISE_AFTER_US = 5 * 1000 * 1000,
+    /* Between two trims: the allocator looks at all that it holds. It is asked seldom when it only
+     * seems to hold much free memory. */
     TRIM_EVERY_US = 1000 * 1000,
     TRIM_CALM_US = 10 * 1000 * 1000,
-    SAMPLES_GIVE_US = 250 * 1000, /* within which what samples had is back: two looks and some */
+    /* within this time what samples had comes back: two looks and a little more */
+    SAMPLES_GIVE_US = 250 * 1000,
     PRESSES_SHARE = 16,
 };
 
@@ -37,7 +40,7 @@ uint64_t memory_items_limit(const struct memory_parts *p) {
 bool memory_presses(const struct memory_parts *p, bool still) {
     uint64_t most = beyond(p->limit, p->calm + slack_of(p->limit));
     most = p->asked < most ? p->asked : most;
-    /* Not of whole pages: of a small limit a page is as much as is told apart here. */
+    /* Not rounded to whole pages: a page is much of a small limit. */
     uint64_t lost = beyond(most, left_of(p) + p->index);
     return p->limit > 0 && lost > most / PRESSES_SHARE / (still ? 2 : 1);
 }
@@ -88,7 +91,8 @@ void memory_facts(const struct memory *m, const struct memory_wishes *w, struct 
 
 static struct memory_parts parts_of(const struct memory *m, const struct memory_wishes *w,
                                     const struct memory_facts *f) {
-    /* A group holds what the kernel has for us, too: sockets' buffers, page tables. */
+    /* A control group also counts what the kernel holds for the process: sockets' buffers, page
+     * tables. */
     bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
     return (struct memory_parts){
         .limit = f->limit_bytes,
@@ -140,8 +144,8 @@ static void tell(struct memory *m, uint64_t was, uint64_t limit, const struct me
              (unsigned long long)(p->limit >> 20), (unsigned long long)(p->reserved >> 20));
 }
 
-/* Lower at once. Higher when that has lasted: what others gave back they may want again, and pages
- * that come and go cost items. */
+/* Lowers the limit of items at once. Raises it only when the room has lasted: other parts may want
+ * back what they gave, and pages that come and go cost items. */
 static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now_us) {
     if (limit <= was) {
         m->raise_us = 0;
@@ -151,9 +155,10 @@ static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now
     return now_us - m->raise_us >= RAISE_AFTER_US;
 }
 
-/* Near the limit; when items have less than was asked for while others have more than they say,
- * which mostly is memory that the allocator keeps; and while samples have given way, for what the
- * allocator keeps of theirs would keep them from coming back. */
+/* Whether the allocator is asked to give memory back: near the limit; when items have less than was
+ * asked for although the other parts count less than the process holds, which mostly is memory that
+ * the allocator keeps; and while samples have given way, because what it keeps of theirs would keep
+ * them from coming back. */
 static void trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
     uint64_t slack = slack_of(p->limit);
     bool near = p->resident + slack / 2 > p->limit,

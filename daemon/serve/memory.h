@@ -25,8 +25,9 @@
 enum {
     MEMORY_LOOK_US = 100 * 1000,
     MEMORY_LEAST_ITEMS = 8 << 20, /* the least that items keep: memcached's for cache_memlimit */
-    /* An idle connection takes 837 bytes of ours; with TLS 26.4 KiB, OpenSSL's share included
-     * (daemon/net/README.md), and 88 KiB while a handshake stands still: 700 of those were seen. */
+    /* An idle connection takes some 840 bytes of ours, libevent's record of it included. With TLS
+     * it takes 26.4 KiB, OpenSSL's share included (daemon/net/README.md), and 88 KiB while a
+     * handshake stands still: 700 of those were seen. */
     MEMORY_CONNECTION = 1 << 10,
     MEMORY_CONNECTION_TLS = 96 << 10,
     /* For what the allocator and the index take between two looks: 1/32, at least 4 MiB. */
@@ -40,18 +41,18 @@ struct memory_parts {
     uint64_t asked;    /* for items, by -m or cache_memlimit */
     uint64_t resident; /* of the process, or of its control group if that has more */
     uint64_t items;    /* the pages they have */
-    uint64_t counted;  /* what others say they have */
+    uint64_t counted;  /* what the other parts say that they have */
     uint64_t reserved; /* what others may still take */
-    uint64_t index;    /* of what is counted: it is the items' own */
-    uint64_t calm;     /* what others have and may take when nothing presses */
+    uint64_t index;    /* a part of `counted` that belongs to the items */
+    uint64_t calm;     /* what the other parts have and may take when nothing presses */
 };
 /* Pure: the limit of items. */
 uint64_t memory_items_limit(const struct memory_parts *);
-/* Pure: whether others press items hard: these lose a sixteenth of what they might have; or, to be
- * asked whether that is over, half as much. */
+/* Pure: whether the other parts press items hard: items lose a sixteenth of what they might have.
+ * With `still`, for the question whether that is over: half as much. */
 bool     memory_presses(const struct memory_parts *, bool still);
 
-/* What is wanted, from the settings; zero where there is no limit. */
+/* What operators want, from the settings; all zero where there is no limit. */
 struct memory_wishes {
     uint64_t limit;      /* of the process */
     uint64_t asked;      /* for items */
@@ -80,10 +81,11 @@ struct memory {
     struct resident  resident;
     uint64_t         start_bytes;  /* resident before there was an item, without samples */
     uint64_t         asked_us;     /* when samples were asked to give way; 0: they were not */
-    uint64_t         calm_us;      /* since when nothing presses; 0: something does */
-    uint64_t         raise_us;     /* when more was first there for items; 0: it is not */
-    uint64_t         trim_us;      /* when the allocator may be asked again to give back */
-    _Atomic uint64_t items_limit;  /* that the cache was told last; 0: what is asked */
+    uint64_t         calm_us;      /* since when nothing presses; 0: something presses */
+    uint64_t         raise_us;     /* when there was first more room for items; 0: there is none */
+    uint64_t         trim_us;      /* when the allocator may be asked again to give memory back */
+    /* the limit that the cache was last told; 0: what was asked for */
+    _Atomic uint64_t items_limit;
     _Atomic uint64_t resident_most, lowered, raised, trims, gave_way;
 };
 
@@ -94,7 +96,7 @@ bool memory_begin(struct memory *, const struct memory_sources *, const struct m
 void memory_end(struct memory *); /* also of one that never began */
 /* Main's thread: looks, and gives items a new limit where that has changed. */
 void memory_look(struct memory *, const struct memory_wishes *, uint64_t now_us);
-/* What the cache is to be told when so much is asked for items. Any thread. */
+/* The limit that the cache gets when so much is asked for items. Any thread. */
 uint64_t memory_allows(const struct memory *, const struct memory_wishes *);
 /* any thread */
 void memory_facts(const struct memory *, const struct memory_wishes *, struct memory_facts *);

@@ -76,13 +76,14 @@ void server_settings(struct server *server, struct settings *copy) {
     settings_version(server, copy);
 }
 
-/* A ratio beyond all that can be told is as good as the largest. */
+/* A ratio beyond all that can be told counts as the largest. */
 static uint32_t percent(double ratio) {
     double percents = ratio * 100 + 0.5;
     return percents < UINT32_MAX ? (uint32_t)percents : UINT32_MAX;
 }
 
-/* Tells the owners. Every setter takes a value it already has without effect. */
+/* Tells the owners of settings their values. An owner takes a value that it already has without
+ * effect. */
 static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
     (void)ct;
     log_set_verbosity(s->verbosity);
@@ -97,8 +98,8 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
                                                   (uint32_t)s->s3fifo_skip_percent});
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
     tuner_set_sampling(server->tuner, s->sample_rate, evict_find(s->policy) == NULL);
-    /* Asked for after the tuner knows whether it may change the policy, and once: a change of its
-     * own stays. */
+    /* Sets the policy at the start, after the tuner knows whether it may change it. Only then: a
+     * change that the tuner made itself stays. */
     const struct evict_policy *now = cache_policy(server->cache),
                               *policy = auto_policy(s->policy, now);
     if (policy != now) {
@@ -113,7 +114,7 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
                       (uint32_t)s->lru_crawler_tocrawl);
 }
 
-/* What flush_all set is told by flush_all itself. */
+/* What flush_all sets is told by flush_all itself. */
 static bool told_elsewhere(const struct setting *row) {
     return row->offset == offsetof(struct settings, oldest);
 }
@@ -130,7 +131,8 @@ static void note_changes(struct server *server, const char *who, const struct se
     }
 }
 
-/* Whether settings of before are good with today's options; what is not is the options' again. */
+/* Checks whether the kept settings go with today's options. If not, the options' values hold
+ * again. */
 static bool can_recall(const struct settings *start, const struct automove_config *modes,
                        struct settings *to) {
     const struct setting *automove = setting_find("slab_automove", strlen("slab_automove"));
@@ -199,7 +201,7 @@ bool server_memory_begin(struct server *server, char *why) {
     return begun;
 }
 
-/* Told once: somebody has removed the memory file, or put another in its place. */
+/* Logs once that the memory file was removed, or another was put in its place. */
 static void look_at_file(struct server *server) {
     const char *path = server->settings->memory_file;
     struct stat st;
@@ -227,7 +229,8 @@ void server_memory_facts(struct server *server, struct memory_facts *facts) {
     memory_facts(&server->memory, &wishes, facts);
 }
 
-/* `step`, filled in with the settings before and after; NULL: nobody wants to know. */
+/* Changes settings. `step` gets the settings before and after; NULL: the caller does not want
+ * them. */
 static bool change(struct server *server, struct cache_thread *ct, const char *who,
                    const struct settings *from, const struct settings *to, struct undo_step *step,
                    char *why) {
@@ -259,8 +262,9 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
         step->is = now;
     }
 
-    /* Owners are told without the lock, for they take their own. Who finds that another change came
-     * in meanwhile tells them again, so the last to leave leaves them with the latest values. */
+    /* Tells the owners without the server's lock, because they take their own. A thread that finds
+     * that another change came meanwhile tells them again; so the last thread leaves them with the
+     * latest values. */
     unsigned told = settings_version(server, &now), latest;
     do {
         push(server, ct, &now);

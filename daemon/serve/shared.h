@@ -17,15 +17,15 @@ enum { SHARED_AGE_MAX_US = 1000 * 1000 };
 
 struct shared_text {
     unsigned        holders;
-    uint64_t        until_us; /* of clock_mono_us: it serves who asks before */
+    uint64_t        until_us; /* until when the text serves, by clock_mono_us */
     struct text_out out;
 };
 
-/* Of one who asks. Others write to it under the lock while it waits. */
+/* The seat of one that asks. While it waits, others write to it under the lock. */
 struct shared_seat {
-    struct shared_text *text; /* the answer, held; NULL: not yet */
+    struct shared_text *text; /* the answer, which the seat holds; NULL: it is not there yet */
     bool                makes;
-    void              (*wake)(void *); /* called without a project lock but the answer's */
+    void              (*wake)(void *); /* called while no project lock but the answer's is held */
     void               *wake_arg;
     struct shared_seat *next, **link;  /* of those who wait; link NULL: it does not */
 };
@@ -40,18 +40,19 @@ struct shared_answer {
 void shared_answer_init(struct shared_answer *);
 void shared_answer_fini(struct shared_answer *); /* nobody sits */
 
-/* What one who asks has to do. */
+/* What the owner of a seat has to do. */
 enum shared_part {
     SHARED_HAS,   /* it holds the text */
     SHARED_MAKES, /* it is to make the answer and call shared_made */
-    SHARED_WAITS, /* it will be woken; then again */
+    SHARED_WAITS, /* wait to be woken, then ask again */
 };
 /* A new seat, or one that was woken. */
 enum shared_part shared_sit(struct shared_answer *, struct shared_seat *);
-/* The answer is there, and serves for so long. Takes over `made`; who waits is woken and has it.
- * False: out of memory. */
+/* The answer is there, and serves for so long. Takes over `made`, wakes all that wait, and gives it
+ * to them. False: out of memory. */
 bool shared_made(struct shared_answer *, struct shared_seat *, struct text_out *made,
                  uint64_t age_us);
-/* At the end, and before it. Who makes the answer leaves that to another who waits. */
+/* Leaves the seat: at the end, or before. An owner that makes the answer leaves the making to
+ * another that waits. */
 void shared_leave(struct shared_answer *, struct shared_seat *);
 #endif

@@ -31,7 +31,7 @@ static void end(struct share *s) {
     }
 }
 
-/* For how long the answer serves. */
+/* How long the answer serves. */
 static uint64_t age_us(const struct share *s, struct cache *c) {
     struct cache_facts f;
     cache_facts(c, &f);
@@ -52,12 +52,12 @@ static bool make_some(struct share *s, struct command_context *ctx) {
     }
     if (!more) {
         s->part = SHARED_HAS;
-        end(s); /* the answer may wait for its reader for long */
+        end(s); /* ended here, because the answer may wait long for its reader */
     }
     return true;
 }
 
-/* Returns whether something is left. */
+/* Returns whether something is left to send. */
 static bool tell_some(struct share *s, struct command_context *ctx) {
     const struct text_out *text = &s->seat.text->out;
     do {

@@ -17,7 +17,7 @@ size_t session_image_bytes(void) { return sizeof(struct session_image); }
 bool session_may_go(const struct session *s) {
     bool asks = s->need == SESSION_NEED_BYTES || s->need == SESSION_NEED_TURN ||
                 s->need == SESSION_NEED_COMMAND || s->need == SESSION_NEED_ROOM;
-    /* a dialogue stays with a session that has logged in, for another login */
+    /* the dialogue of a session that has logged in stays, for another login */
     bool logs_in = s->dialogue != NULL && s->user == NULL;
     return asks && s->intake == NULL && s->more == NULL && s->swallow_bytes == 0 && !s->closing &&
            s->watcher == NULL && !logs_in;
@@ -33,7 +33,8 @@ void session_put(struct image *to, const struct session *s) {
     image_put(to, s->user, i.user_bytes);
 }
 
-/* The role that a user has now, who logged in at the process before. False: he is none any more. */
+/* The role that a user who logged in at the process before has now. False: there is no such user
+ * any more. */
 static bool login_again(struct session *s, struct server *server, const char *who, size_t bytes,
                         enum role before) {
     size_t addr_bytes = strlen(s->addr);

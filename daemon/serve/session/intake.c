@@ -9,15 +9,15 @@
 #include "serve/verbs/observe.h"
 
 enum {
-    /* memory is taken this far ahead of what has come: more than one receive brings, little beside
-     * a page */
+    /* memory is taken so far ahead of the bytes that have come: more than one receive brings, and
+     * little beside a page */
     AHEAD_BYTES = 64 * 1024,
     /* until so many bytes have come no memory is taken: they wait in the connection's buffer, as
      * small values do */
     FIRST_BYTES = ITEM_COPY_MAX,
 };
 
-/* Replies an error in place of storing and drops what is to come of the data block. */
+/* Replies an error instead of storing, and drops what is still to come of the data block. */
 static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text,
                    size_t got) {
     char *p = batch_reply_begin(b, s->slot);
@@ -45,7 +45,7 @@ static void observe(struct batch *b, const struct session *s, const struct reque
     }
 }
 
-/* The cache refused the store. */
+/* The cache refused the store: replies that. */
 static void refused(struct batch *b, struct session *s, const struct request *r,
                     const struct meta_flags *flags, const struct cache_store *store,
                     enum cache_status status, size_t got) {
@@ -58,13 +58,13 @@ static void refused(struct batch *b, struct session *s, const struct request *r,
     if (observed(&b->sv, EVENT_MUTATIONS)) {
         observe_store(&b->sv, r, meta ? flags : NULL, status, NULL);
     }
-    if (meta && store->mode != CACHE_SET) { /* of a set, the cache has */
+    if (meta && store->mode != CACHE_SET) { /* the cache has removed the old item of a set */
         meta_drop(&b->sv, &r->key);
     }
     refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory, got);
 }
 
-/* Of its text, what is needed when the value is there. */
+/* How much of the request's text is needed once the value is there. */
 static size_t text_bytes_of(const struct request *r) {
     switch (r->verb) {
     case VERB_META_SET: return r->text_bytes;
@@ -119,7 +119,8 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
         return;
     }
     if (r->verb == VERB_META_SET) {
-        meta_flags_parse(&in->request, &in->flags); /* once more: its tokens point into the copy */
+        /* parsed once more, because its tokens must point into the copy */
+        meta_flags_parse(&in->request, &in->flags);
     }
     in->draft = draft;
     s->intake = in;
@@ -136,14 +137,16 @@ static size_t room(const struct intake *in) {
 
 bool intake_waits(const struct intake *in) { return in->waits; }
 
-/* Whether a value is to wait because others do. When it has waited its worker says when to try. */
+/* Whether the value is to wait because others wait. One that has waited is told by its worker when
+ * to try. */
 static bool comes_after_others(const struct batch *b, const struct intake *in) {
     return !in->waited && cache_draft_queues(b->server->cache, &in->draft);
 }
 
 static void wait_for_memory(struct intake *in) { in->waits = in->waited = true; }
 
-/* Takes memory ahead of what has come. False: there is none, and the value is refused. */
+/* Takes memory ahead of the bytes that have come. False: there is none, and the value is
+ * refused. */
 static bool reserve_ahead(struct batch *b, struct session *s) {
     struct intake *in = s->intake;
     in->waits = false;
@@ -173,7 +176,7 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
 
 bool intake_ended(const struct intake *in) { return in->refused || whole(in); }
 
-/* Where what is to come of the value may land, its line end too. */
+/* Where the bytes that are still to come may land, the line end included. */
 static int pieces_of(struct batch *b, struct intake *in, struct iovec *iov, int max) {
     int n = 0;
     size_t value_bytes = in->request.value_bytes, reached = in->got;
@@ -243,7 +246,7 @@ void intake_finish(struct batch *b, struct session *s) {
                                          : cache_publish(b->sv.ct, &in->draft, &in->store, &view);
     } else {
         cache_abandon(b->sv.ct, &in->draft);
-        if (in->verdict == CACHE_OK) { /* else it is counted */
+        if (in->verdict == CACHE_OK) { /* otherwise it was counted when it was refused */
             cache_store_spoilt(b->sv.ct, &r->key, &in->store);
         }
     }

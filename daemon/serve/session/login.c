@@ -13,8 +13,8 @@
 #include "serve/words.h"
 
 enum {
-    LOGIN_LINE_MIN = 6,         /* bytes; a shorter one hangs up */
-    LOGIN_VALUE_MAX = 16384,    /* as in memcached; its value is not waited for */
+    LOGIN_LINE_MIN = 6,         /* bytes of a login's first line; a shorter one hangs up */
+    LOGIN_VALUE_MAX = 16384,    /* as in memcached; a longer value is not waited for */
     LOGIN_NAME_BYTES = 2 * AUDIT_WHO_BYTES,
 };
 
@@ -22,7 +22,7 @@ static void answer(struct request *out, const char *text) {
     *out = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = (uint32_t)strlen(text)};
 }
 
-/* Without memory, or room for it, the address is enough. */
+/* Names the user for the audit. Without memory, or room for the name, the address is enough. */
 void login_take_name(struct session *s, const char *name, size_t name_bytes) {
     char who[LOGIN_NAME_BYTES];
     snprintf(who, sizeof who, "%.*s@%s", (int)name_bytes, name, s->addr);
@@ -71,7 +71,8 @@ enum parsed login_parse(struct batch *b, struct session *s, const char *at, cons
         answer(out, "CLIENT_ERROR unauthenticated\r\n");
     } else if (value_bytes > LOGIN_VALUE_MAX) {
         answer(out, "CLIENT_ERROR auth token too long\r\n");
-    } else if (value_bytes > PARSE_WAIT_MAX) { /* longer than any that is right */
+    } else if (value_bytes > PARSE_WAIT_MAX) {
+        /* longer than any name and password that can be right */
         answer(out, try_login(b, s, value, value_bytes));
         out->flags = REQUEST_SWALLOW;
         out->value_bytes = value_bytes;
@@ -92,7 +93,7 @@ enum parsed login_parse(struct batch *b, struct session *s, const char *at, cons
 
 /* --- after it --- */
 
-/* A flag that stores, touches or takes the right to store. */
+/* Whether the flag stores, touches, or takes the right to store. */
 static bool meta_get_writes(const struct request *r) {
     for (uint32_t i = 0; i < r->text_bytes; i++) {
         bool first = i == 0 || r->text[i - 1] == ' ';
@@ -112,7 +113,7 @@ static bool writes(const struct request *r) {
     case VERB_META_DEBUG:
     case VERB_META_NOOP:
     case VERB_VERSION:
-    case VERB_COMMAND: /* its table knows */
+    case VERB_COMMAND: /* the table of commands knows */
     case VERB_BINARY_LOGIN:
     case VERB_REPLY:
     case VERB_CLOSE: return false;
@@ -140,7 +141,7 @@ static bool writes(const struct request *r) {
     return true;
 }
 
-/* A get line comes as a request a key, and is refused once. */
+/* A get line comes as one request for each key, but is refused only once. */
 static bool ends_line(const struct request *r) {
     bool is_key = r->verb == VERB_GAT || r->verb == VERB_GATS;
     return !is_key || (r->flags & REQUEST_END) != 0;

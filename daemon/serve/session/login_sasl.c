@@ -23,7 +23,7 @@ enum parsed login_sasl_parse(struct session *s, char *at, char *end, struct requ
     if (end - at < BINARY_HEAD_BYTES || (uint8_t)at[0] != BINARY_REQUEST || is_free(at)) {
         return parse(&s->parser, at, end, out, 1, count, next);
     }
-    /* nothing behind the head is waited for: the answer ends the connection */
+    /* nothing behind the head is waited for, because the answer ends the connection */
     *out = (struct request){.verb = VERB_BINARY_ANSWER,
                             .flags = REQUEST_BINARY | REQUEST_LAST,
                             .text = at,
@@ -37,7 +37,7 @@ enum parsed login_sasl_parse(struct session *s, char *at, char *end, struct requ
 
 struct login_wait {
     struct waiting     waiting; /* first */
-    struct session    *session; /* which ends this before itself */
+    struct session    *session; /* the session, which ends this before itself */
     struct login_step *step;
     uint32_t           opaque;
     uint8_t            opcode;
@@ -67,7 +67,7 @@ static void let_in(struct server *server, struct session *s, const char *user) {
     enum role role = users_role(&server->users, user, n, (enum role)s->role_otherwise);
     login_take_name(s, user, n);
     s->role = role < s->role_most ? role : s->role_most;
-    s->plain = false; /* of a second login: its role may be less than before */
+    s->plain = false; /* a second login may bring a lesser role */
 }
 
 static void refuse(struct command_context *ctx, struct session *s) {
@@ -99,7 +99,7 @@ static void tell(struct waiting *waiting, struct command_context *ctx) {
         }
         put_words(ctx->out, w, BINARY_AUTH_ERROR, binary_status_text(BINARY_AUTH_ERROR));
     }
-    s->dialogue = step->dialogue; /* for the next step */
+    s->dialogue = step->dialogue; /* kept for the next step */
     step->dialogue = NULL;
 }
 
@@ -115,13 +115,13 @@ static enum login_verb verb_of(uint8_t opcode) {
                                             : LOGIN_GO_ON;
 }
 
-/* Of a client's address, without its port. */
+/* The hash of a client's address without its port. */
 static uint64_t address_hash(const char *addr) {
     const char *port = strrchr(addr, ':');
     return key_hash(addr, port != NULL ? (size_t)(port - addr) : strlen(addr));
 }
 
-/* False: too many others log in, or there is no memory. */
+/* Hands the step over. False: too many others log in, or there is no memory. */
 static bool ask(struct batch *b, struct session *s, const struct request *r) {
     struct login_wait *w = calloc(1, sizeof *w);
     struct login_step *step =
@@ -132,7 +132,7 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
         free(w);
         return false;
     }
-    s->dialogue = NULL; /* the step's */
+    s->dialogue = NULL; /* the step owns the dialogue now */
     *w = (struct login_wait){.session = s,
                              .step = step,
                              .opaque = binary_opaque(r->text),
@@ -154,7 +154,7 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
 
 char *login_sasl_run(struct batch *b, const struct request *r, char *p) {
     struct session *s = b->slots[r->slot].session;
-    enum binary_status status = BINARY_INVALID; /* of a way with so long a name */
+    enum binary_status status = BINARY_INVALID; /* the name of the mechanism is too long */
     if (r->key.len <= LOGIN_MECHANISM_BYTES) {
         if (ask(b, s, r)) {
             return p;

@@ -52,7 +52,7 @@ int output_iov(struct output *out, struct iovec *iov, int max) {
         n += pieces;
         skip = 0;
         if (left > 0) {
-            break; /* more pieces than `max` */
+            break; /* there are more pieces than `max` */
         }
     }
     return n;
@@ -88,8 +88,8 @@ size_t output_keep_bytes(const struct output *out) {
                                      (out->value_end - out->value_next) * sizeof *out->values;
 }
 
-/* Whether a line of a reply announces a value, and how many bytes of it: VALUE key flags bytes, or
- * VA bytes. */
+/* Whether a line of a reply announces a value (VALUE key flags bytes, or VA bytes), and how many
+ * bytes. */
 static bool announces(const char *line, const char *end, size_t *bytes) {
     size_t n = (size_t)(end - line);
     unsigned words = n > 6 && memcmp(line, "VALUE ", 6) == 0 ? 3
@@ -113,8 +113,8 @@ static bool announces(const char *line, const char *end, size_t *bytes) {
     return true;
 }
 
-/* Where the line ends that begins at `at`, and with it the value that it announces. `*value`, the
- * next that is borrowed, is moved behind that. */
+/* Where the line that begins at `at` ends, with the value that it announces. `*value`, the next
+ * borrowed value, moves behind that. */
 static size_t line_end(const struct output *out, size_t at, uint32_t *value) {
     const char *line = out->bytes + at;
     const char *end = memchr(line, '\n', out->end - at);
@@ -176,7 +176,7 @@ struct output *output_keep(struct output *out, const char *text) {
         .kept_bytes = room,
     };
     out->at = out->end;
-    out->value_next = out->value_end; /* the borrowed values are the kept one's now */
+    out->value_next = out->value_end; /* the borrowed values belong to the kept output now */
     out->value_sent = 0;
     out->place = (struct cache_place){0};
     return kept;

@@ -19,7 +19,7 @@ static bool is(const struct line *line, const char *word) {
     return line->bytes == strlen(word) && begins(line, word);
 }
 
-/* The line at `at`, without its end; returns where the next one starts. */
+/* The line at `at`, without its end. Returns where the next line starts. */
 static const char *next_line(const char *at, const char *end, struct line *line) {
     const char *feed = memchr(at, '\n', (size_t)(end - at));
     const char *stop = feed ? feed : end;
@@ -28,7 +28,7 @@ static const char *next_line(const char *at, const char *end, struct line *line)
     return feed ? feed + 1 : end;
 }
 
-/* A quiet flush says nothing of its success. */
+/* A quiet flush does not say that it succeeded. */
 static bool says_nothing(uint8_t opcode, const struct line *line) {
     return opcode == BINARY_FLUSHQ && is(line, "OK");
 }
@@ -58,7 +58,8 @@ static void put_packet(const struct answer *a, const char *key, size_t key_bytes
     text_out_bytes(a->to, value, value_bytes);
 }
 
-/* memcached has these two: what is not allowed, and statistics that are not there. */
+/* memcached has a status of its own for these two: what is not allowed, and statistics that do not
+ * exist. */
 static void put_error(const struct answer *a, const struct line *line) {
     bool allowed = a->opcode == BINARY_STAT && !begins(line, "CLIENT_ERROR not allowed:");
     enum binary_status status = allowed ? BINARY_NOT_FOUND : BINARY_AUTH_ERROR;

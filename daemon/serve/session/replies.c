@@ -32,7 +32,8 @@ void batch_shrink_replies(struct batch *b) {
 
 void batch_lose(struct batch *b, struct slot *slot) {
     struct output *out = &slot->output;
-    out->value_end = (uint32_t)b->sv.value_count; /* the slot is the current one */
+    /* the slot is the current one, so the last values are its own */
+    out->value_end = (uint32_t)b->sv.value_count;
     for (; out->value_next < out->value_end; out->value_next++) {
         cache_return(b->sv.ct, b->sv.values[out->value_next].item);
     }
@@ -91,7 +92,7 @@ static void append_text(struct batch *b, unsigned slot) {
 void batch_reply_text(struct batch *b, unsigned slot) {
     b->text_most = b->text.used > b->text_most ? b->text.used : b->text_most;
     if (b->text.failed) {
-        /* Not through the text, which may have no room for this either. */
+        /* Not through b->text, which may have no room for this either. */
         char *p = batch_reply_begin(b, slot);
         if (p) {
             batch_reply_end(b, PUT(p, "SERVER_ERROR out of memory writing stats\r\n"));

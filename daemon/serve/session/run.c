@@ -28,8 +28,8 @@ static struct command_context context_of(struct batch *b, struct session *s) {
     };
 }
 
-/* Puts the time since the context was made to what the commands of the turn took, and those of the
- * session. A microsecond at least, so that they are bounded in number too. Returns it. */
+/* Adds the time since the context was made to the time of the turn's commands, and of the
+ * session's. At least a microsecond, so that their number is bounded, too. Returns it. */
 static uint32_t note_time(struct batch *b, struct slot *slot,
                           const struct command_context *context) {
     uint32_t took_us = (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
@@ -40,7 +40,7 @@ static uint32_t note_time(struct batch *b, struct slot *slot,
 
 enum { PACKET_LINE_BYTES = KEY_BYTES_MAX + 16 };
 
-/* The line of text that asks for what the packet does. Returns its length. */
+/* Writes the text line that asks for the same as the packet. Returns its length. */
 static size_t line_of_packet(const struct request *r, char line[PACKET_LINE_BYTES]) {
     char *p = line;
     if (binary_plain_opcode(r->text) == BINARY_FLUSH) {
@@ -77,9 +77,9 @@ static void run_command(struct batch *b, const struct request *r) {
     s->more = context.more;
     if (context.watcher) {
         s->watcher = context.watcher;
-        s->closing = true; /* no more requests */
+        s->closing = true; /* no more of its requests run */
     }
-    batch_note_prefixes(b); /* it may have been `stats detail` */
+    batch_note_prefixes(b); /* the command may have been `stats detail` */
     if (binary) {
         s->opaque = binary_opaque(r->text);
         batch_reply_packets(b, r->slot, binary_opcode(r->text), s->opaque);
@@ -103,14 +103,15 @@ void batch_run_more(struct batch *b, struct session *s) {
     b->answers_us += note_time(b, &b->slots[s->slot], &context);
 }
 
-/* batch_reply_begin, for the usual case that the request before was the same session's. A lost
- * session is never current. */
+/* batch_reply_begin, for the usual case that the request before belonged to the same session. A
+ * lost session is never current. */
 static inline char *reply_begin(struct batch *b, unsigned slot) {
     bool same = slot == b->slot_current && b->sv.room - b->sv.used >= VERB_REPLY_BYTES;
     return same ? b->sv.bytes + b->sv.used : batch_reply_begin(b, slot);
 }
 
-/* Of requests that are neither classic nor meta commands. Not inlined, for the sake of those. */
+/* Runs requests that are neither classic nor meta commands. Not inlined, so that those two stay
+ * fast. */
 __attribute__((noinline)) static char *run_other(struct batch *b, const struct request *r,
                                                  char *p) {
     switch (r->verb) {
@@ -128,7 +129,7 @@ static inline void run_request(struct batch *b, const struct request *r) {
         return;
     }
     if (r->verb == VERB_CLOSE) {
-        return; /* batch_add has done it */
+        return; /* batch_add has run it */
     }
     char *p = reply_begin(b, r->slot);
     if (!p) {
@@ -148,9 +149,9 @@ static inline void run_request(struct batch *b, const struct request *r) {
     }
 }
 
-/* Notes one key for the samples, which stands for all requests since the one noted before. The
- * distance between two notes is at least a group, and varies, so that it does not fall into step
- * with a client that repeats the same requests. */
+/* Notes one key for the samples, which stands for all requests since the last one that was noted.
+ * The distance between two is at least a group, and varies, so that it does not fall into step with
+ * a client that repeats its requests. */
 static void note_key(struct batch *b, unsigned count) {
     enum { LOOK_AGAIN = 4096 };
     unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
@@ -185,7 +186,7 @@ static void note_copying(struct batch *b) {
     }
 }
 
-/* The items of a group, and the neighbours in their queue of those that it deletes. */
+/* Prefetches the items of a group, and the neighbours in the queue of those that it deletes. */
 static void prefetch_group(const struct batch *b, unsigned n) {
     uint32_t leaving[GROUP_ROOM];
     uint8_t behind[GROUP_ROOM];
@@ -208,7 +209,7 @@ static void prefetch_group(const struct batch *b, unsigned n) {
             leaving[leaving_count++] = ref;
         }
     }
-    /* by now the items are here, and their neighbours known */
+    /* by now the items have arrived, and tell their neighbours */
     for (unsigned i = 0; i < leaving_count; i++) {
         cache_prefetch_neighbours(b->sv.cache, leaving[i]);
     }
@@ -234,7 +235,8 @@ void batch_run_group(struct batch *b) {
         note_copying(b);
     }
     b->grouped = 0;
-    b->sv.watched = watched; /* not what was wanted of the last request's key */
+    /* as it was before the group; the last request may have set it for its own key */
+    b->sv.watched = watched;
     batch_settle_slot(b);
     counter_add(&b->sv.counters->requests, n);
     b->key_due -= n;

@@ -30,7 +30,7 @@ static inline char *put_end(char *p, const struct request *r) {
     return r->flags & REQUEST_END ? PUT(p, "END\r\n") : p;
 }
 
-/* Large values, touches, and what the lock-free way leaves. */
+/* Large values, touches, and all else that the read without a lock does not do. */
 static char *fetch(struct serving *sv, const struct request *r, char *p) {
     bool touch = r->verb == VERB_GAT || r->verb == VERB_GATS;
     struct cache_fetch want = {.want_value = true, .touch = touch};
@@ -78,7 +78,7 @@ void classic_store_of(const struct serving *sv, const struct request *r,
         [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_REPLACE,
     };
     note(sv, &r->key, PREFIX_SET);
-    /* replaces, so that a failure leaves the old item: only a plain set drops it */
+    /* acts as a replace, so that a failure leaves the old item: only a plain set drops that */
     bool cas = r->verb == VERB_CAS;
     *store = (struct cache_store){
         .mode = modes[r->verb],
@@ -102,7 +102,7 @@ char *classic_stored(struct serving *sv, const struct request *r, enum cache_sta
     }
     if (status == CACHE_TOO_LARGE && (r->verb == VERB_APPEND || r->verb == VERB_PREPEND) &&
         cache_value_fits(sv->cache, &r->key, r->value_bytes)) {
-        status = CACHE_NOT_STORED; /* too large only together with what is there */
+        status = CACHE_NOT_STORED; /* too large only when joined with what is there */
     }
     switch (status) {
     case CACHE_OK:
@@ -158,7 +158,7 @@ static char *arith(struct serving *sv, const struct request *r, char *p) {
     return PUT(p, "NOT_FOUND\r\n");
 }
 
-/* Commands that answer one line, which noreply takes away. */
+/* Commands with an answer of one line, which noreply removes. */
 static char *change(struct serving *sv, const struct request *r, char *p) {
     static const struct cache_delete plainly;
     switch (r->verb) {

@@ -3,7 +3,7 @@
 #include "serve/verbs/meta_reply.h"
 #include "serve/verbs/observe.h"
 
-/* Whether flag a stands before flag b; both are given. */
+/* Whether flag a stands before flag b; the request has both. */
 static bool stands_before(const struct meta_flags *m, char a, char b) {
     for (unsigned i = 0; i < m->token_count; i++) {
         char c = m->tokens[i].ptr[0];
@@ -14,9 +14,9 @@ static bool stands_before(const struct meta_flags *m, char a, char b) {
     return false;
 }
 
-/* Flags act in the order they stand, so t shows the expiry time of the moment in which it is
- * reached: `before` of an item that was there, never of one just made; then what T, and N of a new
- * item, have set. */
+/* Flags act in their order. So t shows the expiry time at its own place: the item's before the
+ * request, or none for an item that the request made; and behind a T, or an N that made the item,
+ * the time that these have set. */
 static uint32_t shown_exptime_s(const struct meta_flags *m, bool created, uint32_t before_s,
                                 uint32_t touch_s, uint32_t vivify_s) {
     uint32_t exptime_s = created ? 0 : before_s;
@@ -30,7 +30,7 @@ static uint32_t shown_exptime_s(const struct meta_flags *m, bool created, uint32
     return exptime_s;
 }
 
-/* The expiry time of an item that N makes: T's when that comes later. */
+/* The expiry time of an item that N makes: T's, if T stands behind N. */
 static uint32_t vivify_exptime_s(const struct meta_flags *m, uint32_t touch_s, uint32_t now_s) {
     bool touched_last = meta_has(m, 'T') && meta_has(m, 'N') && stands_before(m, 'N', 'T');
     return touched_last ? touch_s : clock_expiry_s(m->vivify_exptime, now_s);
@@ -94,8 +94,8 @@ static char *put_get_miss(char *p, const struct request *r, const struct meta_fl
     return meta_has(m, 'q') ? p : put_echo(PUT(p, "EN"), r, m);
 }
 
-/* With the partition's lock: when the command has an effect, and for items that are large, stale or
- * being recached. */
+/* Runs the command under the partition's lock: when it has an effect, and for items that are large,
+ * stale or being recached. */
 static char *get_locked(struct serving *sv, const struct request *r, const struct meta_flags *m,
                         char *p) {
     uint32_t now_s = cache_now_s(sv->ct);
@@ -189,7 +189,7 @@ static char *delete(struct serving *sv, const struct request *r, char *p) {
         .mark_stale = meta_has(&m, 'I'),
         .drop_value = drop_value,
         .client_flags = m.client_flags,
-        /* what x leaves lives for ever unless T says otherwise */
+        /* the item that x leaves never expires, unless T says otherwise */
         .touch = meta_has(&m, 'T') || drop_value,
         .exptime_s = clock_expiry_s(m.touch_exptime, cache_now_s(sv->ct)),
         .cas = m.cas,

@@ -4,7 +4,7 @@
 #include "cache/watch.h"
 #include "proto/binary.h"
 
-/* Whether the request is refused before it looks at its key. */
+/* Whether the request will be refused before its key is looked at. */
 static bool refused(const struct request *r) {
     struct meta_flags m;
     if (r->flags & (REQUEST_BAD_DATA | REQUEST_BAD_KEY)) {
@@ -77,7 +77,7 @@ static uint32_t ttl_s(const struct serving *sv, uint32_t exptime_s) {
     return exptime_s == 0 ? 0 : exptime_s - cache_now_s(sv->ct);
 }
 
-/* The class a value that was refused would have gone to. */
+/* The class that a refused value would have gone to. */
 static unsigned class_for(const struct serving *sv, const struct request *r,
                           uint32_t client_flags) {
     uint8_t flags = (uint8_t)((cache_has_cas(sv->cache) ? ITEM_CAS : 0) |
@@ -112,7 +112,7 @@ void observe_made(struct serving *sv, const struct request *r, const struct cach
 void observe_delete(struct serving *sv, const struct request *r, const struct meta_flags *m) {
     bool emptied = m != NULL && meta_has(m, 'x');
     if (m != NULL && meta_has(m, 'I') && !emptied) {
-        return; /* it is still there, only stale */
+        return; /* the item is still there, only stale */
     }
     if (emptied && observed(sv, EVENT_MUTATIONS)) {
         uint32_t exptime_s = clock_expiry_s(m->touch_exptime, cache_now_s(sv->ct));
