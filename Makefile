@@ -161,7 +161,7 @@ $B/console/%.o: console/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $B/tests/bench/load/%.o: tests/bench/load/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -Idaemon -c -o $@ $<
-$B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $(JEMALLOC_O)
+$B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c $(DAEMON_O) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 POLICIES_C := $(wildcard tests/bench/policies/*.c)
 $B/bench/policies: $(POLICIES_C) $(wildcard tests/bench/policies/*.h) tests/bench/side.h $(DAEMON_O) $B/tests/bench/load/dist.o \
