@@ -212,6 +212,19 @@ describe("the course of a server", function()
         assert.is_nil(one:stopped())
     end)
 
+    it("tells no traffic that stopped of a pause that is shorter than bursts are apart", function()
+        local function looked_for(seconds)
+            local one = course.new() -- 10,000 requests a second since its start
+            for i = 0, 3 do
+                one:add(make(3600 + i * seconds / 3, {}, { cmd_get = 36000000, get_hits = 0, cmd_set = 0 }))
+            end
+            return one:stopped()
+        end
+        assert.is_nil(looked_for(0.02))
+        assert.is_nil(looked_for(0.8))
+        assert.truthy(looked_for(1))
+    end)
+
     it("tells a hit ratio that fell to less than half, within seconds, by two looks alone, too", function()
         local function from(second, hits_each, seconds)
             local hits = 288000

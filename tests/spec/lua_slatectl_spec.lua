@@ -5,6 +5,7 @@ local command = require "support.command"
 local document = require "support.document"
 local fill = require "support.fill"
 local server = require "support.server"
+local traffic = require "support.traffic"
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl on " .. kind.name, function()
@@ -78,20 +79,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("shows rates where there is traffic", function()
-            local file = assert(io.open(ctl.folder .. "/traffic.lua", "w"))
-            file:write(([[
-                package.path = %q .. "/lua/?.lua;" .. package.path
-                local client = assert(require("slate.wire.client").connect(%q))
-                repeat
-                    assert(client:set("r", "v"))
-                    local marker = io.open("started", "w")
-                    marker:close()
-                    local stop = io.open("stop")
-                until stop
-            ]]):format(ctl.root, one.address))
-            file:close()
-            local code, out = ctl.shell("lua5.4 traffic.lua & pid=$!; until [ -e started ]; do sleep 0.02; done; "
-                .. "slatectl classes --interval 1s --json; code=$?; touch stop; wait $pid; exit $code")
+            local code, out = traffic.beside(ctl, one.address, "classes --interval 1s --json")
             assert.equal(0, code)
             local busy = false
             for _, row in ipairs(document(out).classes) do

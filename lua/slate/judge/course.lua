@@ -12,6 +12,7 @@ M.NEW_S = 300
 local LATELY_S <const>, BEFORE_S <const> = 4, 20
 local KEPT_S <const> = 600
 local APART_S <const> = 5 -- of samples before LATELY_S, of which only the oldest in reach counts
+local PAUSE_LEAST_S <const> = 0.9 -- requests come in bursts: a shorter pause says nothing
 local EXPECTED_LEAST <const> = 30 -- requests: when so many are due, none comes by chance once in e^30
 local READS_LEAST <const> = 100 -- for a hit ratio
 local RATIO_LEAST <const> = 0.1 -- a hit ratio below this was none to lose
@@ -113,7 +114,8 @@ function Course:stopped()
         return nil
     end
     local was_per_s, for_s = (turn.requests - from.requests) / (turn.time_s - from.time_s), last.time_s - turn.time_s
-    return was_per_s * for_s >= EXPECTED_LEAST and { was_per_s = was_per_s, for_s = for_s } or nil
+    local is_long = for_s >= PAUSE_LEAST_S and was_per_s * for_s >= EXPECTED_LEAST
+    return is_long and { was_per_s = was_per_s, for_s = for_s } or nil
 end
 
 -- The share of reads that hit between two samples, and its standard error; nil of too few.
