@@ -40,17 +40,20 @@ describe("what a policy is shown of an interval", function()
         assert.equal(450.0, shown().hits_per_s)
     end)
 
-    it("is what pages more bring and pages less cost, by a sampled curve where there is one", function()
+    it("is what pages more bring and pages less cost, with a part for a sampled curve where there is one", function()
         local seven, three = shown({ missed = 300 })
         local more, less = policy_curve.page_gain(seven, 1), policy_curve.page_gain(seven, -1)
         assert.is_true(more > 0 and less < 0 and more < -less, ("%s %s"):format(more, less))
-        assert.near(575 * 0.1 * math.log(11 / 10), more, 1e-6)
-        assert.equal(125, policy_curve.page_gain(seven, 1000), "no more than its misses")
+        assert.near(575 * 0.1 * math.log(11 / 10) * 12 / (12 + 1000 / 250), more, 1e-6) -- it fills a page in 4 s
+        assert.near(-575 * 0.1 * math.log(10 / 9), less, 1e-6)
+        assert.is_true(policy_curve.page_gain(seven, 1000) < 125, "no more than its misses")
         assert.equal(0, policy_curve.page_gain(three, 1), "it fills no page that it has")
         assert.near(-seven.hits_per_s, policy_curve.page_gain(seven, -10), 1e-6)
-        seven.curve = { { 5 << 20, 0.5 }, { 10 << 20, 0.8 }, { 20 << 20, 0.9 } }
-        assert.near(575 * 0.01, policy_curve.page_gain(seven, 1), 1e-6)
-        assert.near(-575 * 0.3, policy_curve.page_gain(seven, -5), 1e-6)
+        seven.curve = { { 5 << 20, 0.5 }, { 10 << 20, 0.8 }, { 20 << 20, 0.82 } }
+        assert.is_true(policy_curve.page_gain(seven, 1) < more, "its curve is flat from here on")
+        assert.is_true(policy_curve.page_gain(seven, -1) < less, "and steep down from here")
+        seven.free_chunks = 1000
+        assert.equal(0, policy_curve.page_gain(seven, -1), "a free page costs nothing")
     end)
 end)
 

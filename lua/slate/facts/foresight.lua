@@ -6,11 +6,9 @@ local stats = require "slate.facts.stats"
 local M = {}
 
 local function read(client, group, parse)
-    local lines, message, code = client:stats(group)
+    local lines, message, code = stats.ask_slated(client, group,
+        ("%s needs slated: this server samples no keys"):format(group:match("^%S+")))
     if not lines then
-        if code == "unsupported" then
-            message = ("%s needs slated: this server samples no keys"):format(group:match("^%S+"))
-        end
         return nil, message, code == "refused" and require("slate.facts.runtime").blame(message) or code
     end
     return parse(lines)
@@ -123,20 +121,8 @@ function M.best_that_evicts(policies)
     end
 end
 
---- The value at x along straight lines between points { x, y } in ascending order; beyond their ends, that of the end.
-function M.between(points, x)
-    local last
-    for _, point in ipairs(points) do
-        if point[1] >= x then
-            if not last or point[1] == last[1] then
-                return point[2]
-            end
-            return last[2] + (point[2] - last[2]) * (x - last[1]) / (point[1] - last[1])
-        end
-        last = point
-    end
-    return last[2]
-end
+--- The value at x of points { x, y }: see slate.base.policy_curve.
+M.between = require("slate.base.policy_curve").between
 
 -- Half a band holds four of five of a normal distribution, so many standard errors.
 local BAND_DEVIATIONS <const> = 1.2816

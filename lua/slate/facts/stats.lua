@@ -13,6 +13,13 @@ local TEXT <const> = {
 local WORDS <const> = { yes = true, no = false }
 local NOTHING <const> = { ["NULL"] = true, ["(null)"] = true }
 
+--- What `stats` may be asked for besides the general ones; and what only slated knows.
+M.GROUPS = { "items", "slabs", "settings", "sizes", "conns" }
+M.SLATED_GROUPS = {
+    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "forecast", "hotkeys", "latency", "automove",
+    "audit", "sizehist", "evictions", "memory", "describe",
+}
+
 --- The counters: they only grow until a restart or `stats reset`, so they have rates.
 -- All other numbers are states of the moment. General ones first, then those of a class.
 M.COUNTERS = {}
@@ -56,6 +63,13 @@ function M.typed(name, text)
         return number > -BEYOND and number < BEYOND and number or nil
     end
     return text
+end
+
+--- Asks a server for a group that only slated has. Returns its lines; or nil, message, code, of "unsupported" with the
+-- message `needs`.
+function M.ask_slated(client, group, needs)
+    local lines, message, code = client:stats(group)
+    return lines, code == "unsupported" and needs or message, code
 end
 
 --- Splits a raw line: "STAT pid 7" -> "pid", "7". nil for anything else; an empty value is "".

@@ -2,10 +2,11 @@
 --- What a page more is worth to each class, and a page less, in hits a second. Pure.
 --
 -- As an automove that weighs pages has measured it (slated's utility), else, of classes with a sampled curve, what
--- slate.judge.predict tells: a page here brings what a move of one page is predicted to bring.
+-- predictions of moves rest on (slate.base.policy_curve).
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
 local outlook = require "slate.judge.outlook"
+local policy_curve = require "slate.base.policy_curve"
 local predict = require "slate.judge.predict"
 
 local M = {}
@@ -26,7 +27,7 @@ local function worth_of(class, measured, curve, reads)
     if curve and #curve > 0 and reads.sampled > 0 then
         worth.hit_ratio = foresight.between(curve, class.total_pages * PAGE_BYTES)
         worth.read_share = (curve.reads or 0) / reads.sampled
-        worth.gain, worth.loss = predict.gain(class, 1), predict.cost(class, 1)
+        worth.gain, worth.loss = policy_curve.gain(class, 1), policy_curve.cost(class, 1)
     end
     if measured and measured.gain then
         worth.gain, worth.loss = measured.gain * reads.per_s / 1000, (measured.loss or 0) * reads.per_s / 1000

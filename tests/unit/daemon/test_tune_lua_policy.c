@@ -282,12 +282,12 @@ static void test_window(void) {
     forget("window");
 }
 
-/* Class 1 has 100 hits and 1 eviction a second; its curve promises a tenth of them for a page more. */
+/* Classes 1 and 2 have 100 hits a second; the curve of class 1 is flat below its pages. */
 static void test_curves(void) {
     static const char source[] =
         "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(_, a)"
-        " return nil, ('%d points, none of 2: %s, +%.1f'):format(#a.by_id[1].curve, a.by_id[2].curve,"
-        " page_gain(a.by_id[1], 1)) end }";
+        " return nil, ('%d points, none of 2: %s, %.2f and %.2f'):format(#a.by_id[1].curve, a.by_id[2].curve,"
+        " page_gain(a.by_id[1], -1), page_gain(a.by_id[2], -1)) end }";
     static struct class_curve curves[SLAB_CLASSES_MAX];
     curves[1] = (struct class_curve){.count = 2, .points = {{10 << 20, 0.5}, {11 << 20, 0.6}}};
     struct lua_policy p;
@@ -300,7 +300,7 @@ static void test_curves(void) {
     ok(automove_lua.wants_curves(&p, &before, &after), "but when it decides");
     after.curves = curves;
     lua_policy_decide(&p, &before, &after, &d);
-    is_str(d.why, "2 points, none of 2: nil, +10.0", "and page_gain goes by them");
+    is_str(d.why, "2 points, none of 2: nil, -0.73 and -1.05", "and page_gain goes by them");
     lua_policy_close(&p);
     put("curves", "return { decide = function() end }", 34);
     ok(lua_policy_open(&p, dir, "curves", &patient, why) && !automove_lua.wants_curves(&p, &before, &after),
