@@ -277,6 +277,28 @@ describe("a memcached with a fault", function()
             end }, { kind = "set", name = "slab_automove", value = "2" })
         assert.same({ "caution: " .. fault }, said)
     end)
+
+    it("is not watched for mutations by slatectl watch without a warning", function()
+        local function said_of(version, slated, classes)
+            local said = {}
+            local context = { who = { version = version, slated = slated }, server = { name = "x" },
+                say = function(_, text) said[#said + 1] = text end }
+            function context.open()
+                return { stats = function() return {} end }
+            end
+            function context.connect() -- the warning comes before anything is watched
+                return nil, "gone", "closed"
+            end
+            local code, message = require("slate.commands.watch").run(context, { classes = classes, where = {} })
+            assert.same({ nil, "gone" }, { code, message })
+            return said
+        end
+        local fault = faults.of_watch({ version = "1.6.41" }, { "mutations" })
+        assert.same({ "caution: " .. fault }, said_of("1.6.41", nil, { "fetchers", "mutations" }))
+        assert.same({}, said_of("1.6.41", nil, {}))
+        assert.same({}, said_of("1.6.42", nil, { "mutations" }))
+        assert.same({}, said_of("1.6.41", "0.1.0", { "mutations" }))
+    end)
 end)
 
 describe("tests/memcached-faults.md", function()

@@ -168,6 +168,14 @@ for _, kind in ipairs(server.all()) do
             assert.is_true(code == 3 or code == 77, err)
         end)
 
+        it("warns before it watches mutations where a version of memcached may crash of it", function()
+            local version = not kind.is_slated and kind.name:match("(%d+%.%d+%.%d+)") or nil
+            local fault = require("slate.facts.faults").of_watch({ version = version }, { "mutations" })
+            local code, _, err = ctl.run("watch mutations --for 50ms")
+            assert.equal(0, code, err)
+            assert.equal(fault and "caution: " .. fault or nil, err:match("caution: [^\n]*"))
+        end)
+
         it("shows what changed since a snapshot, and nothing else of the settings", function()
             ctl.succeed("automove 1")
             local found = document("diff old.jsonl")

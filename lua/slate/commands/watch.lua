@@ -152,9 +152,13 @@ end
 
 function M.run(context, parsed)
     local classes = #parsed.classes > 0 and parsed.classes or { "evictions" }
-    local other, message, code = context:connect()
+    local other, message, code = context:open()
     if not other then
         return nil, message, code
+    end
+    local fault = require("slate.facts.faults").of_watch(context.who, classes)
+    if fault then
+        context:say("caution: " .. fault)
     end
     local before = told(other)
     local client
