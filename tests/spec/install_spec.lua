@@ -59,6 +59,25 @@ describe("make install", function()
     assert.equal("", files())
   end)
 
+  it("lives below a PREFIX whose name holds blanks", function()
+    local prefix = root .. "/a b"
+    script("install", ("PREFIX='%s'"):format(prefix))
+    for _, command in ipairs({ "slated' -V", "slatetop' --version", "slatectl' --help", "slate-load' --version" }) do
+      local ok, text = run(("cd / && '%s/bin/%s"):format(prefix, command))
+      assert.is_true(ok, command .. ": " .. text)
+    end
+    local function starts(unit)
+      local _, text = run(("grep ^ExecStart= '%s/%s'"):format(prefix, unit))
+      return text
+    end
+    assert.equal(('ExecStart="%s/bin/slated" --config "%s/etc/slated.conf"\n'):format(prefix, prefix),
+      starts("lib/systemd/system/slated.service"))
+    assert.equal(1, starts("share/doc/slate/examples/slate-pilot.service"):find(
+      ('ExecStart="%s/bin/slatectl" -s file:'):format(prefix), 1, true))
+    script("uninstall", ("PREFIX='%s'"):format(prefix))
+    assert.equal("", files())
+  end)
+
   it("installs a configuration that slated takes, and keeps one that is there", function()
     script("install", "PREFIX=" .. root)
     local command = ("%s/bin/slated --check-config --config %s/etc/slated.conf"):format(root, root)
