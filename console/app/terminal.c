@@ -14,7 +14,8 @@ void set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
     char text[NOTE_BYTES];
     app->theme = theme;
     snprintf(text, sizeof text,
-             term_set_theme(app->theme) ? "theme: %s" : "no colours here, so no theme but mono%.0s",
+             term_set_theme(app->theme) ? "theme: %s"
+                                        : "no colours here: mono is the only theme%.0s",
              theme_names[app->theme]);
     show_message(app, text, now_ms);
 }

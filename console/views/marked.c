@@ -86,3 +86,42 @@ bool marked_check(const struct frame *frame, const struct ui *ui, const struct p
     }
     return *changed > 0;
 }
+
+enum { VALUES_SHOWN = 3 };
+
+void marked_now(const struct frame *frame, const struct ui *ui, const char *setting, char *out,
+                size_t out_bytes) {
+    char values[VALUES_SHOWN][SETTING_VALUE_BYTES];
+    unsigned servers[VALUES_SHOWN] = {0}, count = 0;
+    bool are_more = false;
+    struct tunable row;
+    for (unsigned i = 0; i < frame->server_count; i++) {
+        const struct model *model = frame->servers[i].model;
+        if (!ui->fleet.marked[frame->servers[i].server] || model_now(model) == NULL ||
+            !settings_find(model_now(model), model_answers(model), setting, 0, &row) ||
+            row.now[0] == '\0') {
+            continue;
+        }
+        unsigned at = 0;
+        while (at < count && strcmp(values[at], row.now) != 0) {
+            at++;
+        }
+        if (at == VALUES_SHOWN) {
+            are_more = true;
+            continue;
+        }
+        if (at == count) {
+            snprintf(values[count++], sizeof values[0], "%s", row.now);
+        }
+        servers[at]++;
+    }
+    size_t used = (size_t)snprintf(out, out_bytes, "%s", count == 0 ? "-" : "");
+    for (unsigned at = 0; at < count && used < out_bytes; at++) {
+        used += (size_t)snprintf(out + used, out_bytes - used,
+                                 count == 1 ? "%s%.20s" : "%s%.20s on %u", at > 0 ? ", " : "",
+                                 values[at], servers[at]);
+    }
+    if (are_more && used < out_bytes) {
+        snprintf(out + used, out_bytes - used, ", others on more");
+    }
+}

@@ -22,4 +22,9 @@ enum marked_answer marked_ask(const struct model *model, const struct plan *plan
  * already. False when one refuses, which is named in why, or when none would be changed. */
 bool marked_check(const struct frame *frame, const struct ui *ui, const struct plan *plan,
                   unsigned *changed, unsigned *unchanged, char *why, size_t why_bytes);
+
+/* What the marked servers have of a setting now: "20", or "10 on 2, 20 on 1" of them; "-" when none
+ * of them says. */
+void marked_now(const struct frame *frame, const struct ui *ui, const char *setting, char *out,
+                size_t out_bytes);
 #endif

@@ -1,12 +1,10 @@
 /* The review of a plan: what will be sent word for word, to which server, what it should bring,
  * what it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
-#include "views/view.h"
+#include "views/review_notes.h"
 
 #include "act/forecast.h"
-#include "facts/format.h"
 #include "views/marked.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,15 +12,6 @@ enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1, LINES_SHOWN = 6 };
 
 /* ---- fields ---- */
 
-enum field {
-    FIELD_FROM,
-    FIELD_TO,
-    FIELD_PAGES,
-    FIELD_VALUE,
-    FIELD_MINUTES,
-    FIELD_EVICTIONS,
-    FIELD_HITS
-};
 enum { FIELDS_MOST = 7 };
 
 /* The fields that this review has, in their order. An undo has none: it goes back as it came. */
@@ -230,85 +219,31 @@ static void draw_line(struct sheet *sheet, const char *label, uint8_t style, con
     sheet->y += cells_paragraph(sheet->cells, area, 0, style, text);
 }
 
-static void class_note(const struct snapshot *now, unsigned id, char *out, size_t out_bytes) {
-    if (id == POOL_CLASS) {
-        snprintf(out, out_bytes, "the global pool: free for any class");
-        return;
-    }
-    if (id >= CLASS_LIMIT || !snapshot_class(now, id)->present) {
-        snprintf(out, out_bytes, "no such class");
-        return;
-    }
-    const struct class_stats *stats = snapshot_class(now, id);
-    char size[FORMAT_BYTES], pages[FORMAT_BYTES], free_pages[FORMAT_BYTES], age[FORMAT_BYTES];
-    snprintf(out, out_bytes, "%s B chunks, %s page%s, %s free, oldest item %s",
-             format_exact(size, stats->value[CLASS_chunk_size]),
-             format_count(pages, stat_number(stats->value[CLASS_total_pages])),
-             stats->value[CLASS_total_pages] == 1 ? "" : "s",
-             format_count(free_pages, floor(class_free_pages(stats))),
-             format_age(age, stat_number(class_tail_age(stats))));
-}
-
-static void value_note(const struct action *action, const struct model *model, char *out,
-                       size_t out_bytes) {
-    struct tunable row;
-    const char *blank = strrchr(action->value, ' ');
-    unsigned class_id = 0;
-    if (strcmp(action->name, "class_policy") == 0 && blank != NULL) {
-        sscanf(blank, "%u", &class_id);
-    }
-    char words[SETTING_WORDS_BYTES];
-    setting_value_words(action->name, action->value, words);
-    bool is_known =
-        settings_find(model_now(model), model_answers(model), action->name, class_id, &row);
-    snprintf(out, out_bytes, "now %.60s%s%s", is_known && row.now[0] != '\0' ? row.now : "-",
-             words[0] != '\0' ? "; then " : "", words);
-}
-
-static const char *hint_of(enum field field, unsigned number) {
-    switch (field) {
-    case FIELD_PAGES:
-        return "type a number, or + and -";
-    case FIELD_EVICTIONS:
-        return "back when items evicted or lost rise by more; 0: never";
-    case FIELD_HITS:
-        return "goes back when the hit ratio falls by more; 0: never";
-    default:
-        return number == 0 ? "min; 0: it stays. 10 tries it for 10 minutes"
-                           : "min, then it goes back unless kept with K";
-    }
-}
-
-static void draw_one_field(struct sheet *sheet, const struct review *review,
-                           const struct model *model, enum field field, bool is_current) {
+static void draw_one_field(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
+                           enum field field, bool is_current) {
     static const char *const labels[] = {"from",  "to",       "pages",   "value",
                                          "trial", "evict +%", "hits -pt"};
-    const struct action *action = &review->plan.steps[0];
-    struct review copy = *review; /* number_of gives out what may be changed */
+    struct review copy = ui->review; /* number_of gives out what may be changed */
     const unsigned *number = number_of(&copy, field);
     char note[NOTE_BYTES] = "", value[SETTING_VALUE_BYTES];
-    snprintf(value, sizeof value, "%.60s", action->value);
+    snprintf(value, sizeof value, "%.60s", copy.plan.steps[0].value);
     if (number != NULL) {
         snprintf(value, sizeof value, "%u", *number);
     }
-    if (field == FIELD_FROM || field == FIELD_TO) {
-        class_note(model_now(model), *number, note, sizeof note);
-    } else if (field == FIELD_VALUE) {
-        value_note(action, model, note, sizeof note);
-    } else {
-        snprintf(note, sizeof note, "%s", hint_of(field, *number));
+    if (sheet->cells != NULL) { /* of many servers it takes a while */
+        review_note(frame, ui, field, number != NULL ? *number : 0, note, sizeof note);
     }
     draw_field(sheet, is_current, labels[field], value, note);
 }
 
 /* Those of the change above what is sent, those of the trial below it. */
-static void draw_fields(struct sheet *sheet, const struct review *review, const struct model *model,
+static void draw_fields(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
                         bool of_trial) {
     enum field fields[FIELDS_MOST];
-    unsigned count = fields_of(review, fields);
+    unsigned count = fields_of(&ui->review, fields);
     for (unsigned i = 0; i < count; i++) {
         if ((fields[i] >= FIELD_MINUTES) == of_trial) {
-            draw_one_field(sheet, review, model, fields[i], review->field == i);
+            draw_one_field(sheet, frame, ui, fields[i], ui->review.field == i);
         }
     }
 }
@@ -379,6 +314,17 @@ static bool draw_commands(struct sheet *sheet, const struct frame *frame, const 
 
 /* ---- what may come of it ---- */
 
+/* A forecast is that of one server, which is named where several are changed. */
+static void draw_forecast(struct sheet *sheet, const struct review *review,
+                          const struct sentence *sentence, const struct model *model,
+                          enum style style) {
+    char text[SENTENCE_BYTES + NOTE_BYTES];
+    bool is_of_one = review->is_for_marked && strcmp(sentence->label, "expects") == 0;
+    snprintf(text, sizeof text, "%.150s%s%s", is_of_one ? model_server(model) : "",
+             is_of_one ? ": " : "", sentence->text);
+    draw_line(sheet, sentence->label, style, text);
+}
+
 static void draw_effects(struct sheet *sheet, const struct review *review,
                          const struct model *model) {
     static const enum style styles[] = {[TONE_PLAIN] = STYLE_DIALOG,
@@ -390,9 +336,9 @@ static void draw_effects(struct sheet *sheet, const struct review *review,
     for (unsigned i = 0; i < review->plan.count; i++) {
         unsigned count = forecast_ask(&review->plan.steps[i], model, sentences);
         for (unsigned n = 0; n < count; n++) {
-            bool is_way_back = strcmp(sentences[n].label, "undo") == 0; /* draw_way_back has it */
-            draw_line(sheet, sentences[n].label, styles[sentences[n].tone],
-                      is_way_back ? "" : sentences[n].text);
+            if (strcmp(sentences[n].label, "undo") != 0) { /* draw_way_back has it */
+                draw_forecast(sheet, review, &sentences[n], model, styles[sentences[n].tone]);
+            }
         }
     }
     bool is_one = review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET;
@@ -411,7 +357,9 @@ static void draw_way_back(struct sheet *sheet, const struct frame *frame,
         struct sentence sentences[SENTENCES_MOST];
         unsigned count = forecast_ask(&review->plan.steps[0], frame->model, sentences);
         draw_line(sheet, "undo", STYLE_DIALOG,
-                  review->plan.count == 1
+                  review->is_for_marked
+                      ? "open a server and press u: that takes it back there"
+                  : review->plan.count == 1
                       ? forecast_of(sentences, count, "undo")
                       : "u sets all the old values again; items that are gone stay gone");
     }
@@ -442,7 +390,7 @@ static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_
 static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
     const struct review *review = &ui->review;
     skip_line(sheet);
-    draw_fields(sheet, review, frame->live, false);
+    draw_fields(sheet, frame, ui, false);
     if (review->is_undo) {
         draw_line(sheet, review->is_redo ? "redoes" : "undoes", STYLE_DIALOG, review->title);
     }
@@ -452,7 +400,7 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const str
     bool is_allowed = draw_commands(sheet, frame, ui);
     skip_line(sheet);
     draw_effects(sheet, review, frame->live);
-    draw_fields(sheet, review, frame->live, true);
+    draw_fields(sheet, frame, ui, true);
     draw_way_back(sheet, frame, review);
     skip_line(sheet);
     return is_allowed;

@@ -123,9 +123,12 @@ static bool fits(const char *text, int width) {
     return cells_width_of(text) <= width;
 }
 
-/* A row that cannot be set has neither a new value nor a source: the reason has their room. */
-static int note_column(const struct tunable *row) {
-    return row->refusal[0] != '\0' && row->source[0] == '\0' ? NEW_X : NOTE_X;
+/* A row that cannot be set has no new value: the reason has its room, and that of the source, where
+ * it is too long to stand behind them. */
+static int note_column(const struct tunable *row, int width) {
+    bool is_behind = row->refusal[0] == '\0' ||
+                     (row->source[0] != '\0' && fits(row->refusal, width - NOTE_X));
+    return is_behind ? NOTE_X : NEW_X;
 }
 
 static void draw_row(const struct ui *ui, struct cells *cells, struct rect area, int y,
@@ -148,9 +151,11 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
     if (is_narrow) {
         return;
     }
-    cells_text_fit(cells, y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row->source);
     note_of(row, changed, note, sizeof note - sizeof "…");
-    int note_x = note_column(row), room = area.width - note_x;
+    int note_x = note_column(row, area.width), room = area.width - note_x;
+    if (note_x == NOTE_X) {
+        cells_text_fit(cells, y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row->source);
+    }
     if (!fits(note, room)) { /* the panel has it whole */
         cut_to_parts(note, room, " |");
     }
@@ -187,7 +192,7 @@ static void put_whole_row(struct cells *cells, struct rect *left, const struct t
         used = (size_t)snprintf(text, sizeof text, "now %s; ", row->now);
     }
     note_of(row, changed, note, sizeof note);
-    if (is_narrow || !fits(note, left->width - note_column(row))) {
+    if (is_narrow || !fits(note, left->width - note_column(row, left->width))) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s",
                                  strchr(note, '|') != NULL ? "one of " : "");
         for (const char *at = note; *at != '\0' && used + 3 < sizeof text; at++) {

@@ -61,7 +61,7 @@ describe("prices of memory", function()
         assert.is_true(flash.flash_bytes > 0 and flash.cost > 0)
         local text = ctl.succeed("advise memory --price-per-gb 50 --price-per-miss 1e-6 --flash-price-per-gb 0.5 "
             .. "--reads-per-s 100000")
-        for _, words in ipairs({ "as cheap", "+-", "cheapest", "with flash", "COST/MONTH", "100K/s, as asked" }) do
+        for _, words in ipairs({ "as cheap", "±", "cheapest", "with flash", "COST/MONTH", "100K/s, as asked" }) do
             assert.truthy(text:find(words, 1, true), words .. "\n" .. text)
         end
     end)

@@ -115,10 +115,10 @@ function M.parser(chosen)
     local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
     parser:command_target("command"):require_command(false):help_max_width(80)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
-    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port, /path/to.sock; dns:name:port for all "
-        .. "addresses of a name, srv:name for its SRV records, file:path for a server a line; a name in "
-        .. "~/.config/slate/servers; several with commas between or in further -s, for what looks and judges. Default: "
-        .. "SLATE_SERVER, else " .. DEFAULT_SERVER)
+    parser:option("-s --server", "The server: host:port, [v6address]:port, tls://host:port, /path/to.sock, or a name "
+        .. "of ~/.config/slate/servers. Several for commands that look and judge: with commas between them, in "
+        .. "further -s, as dns:name:port (all addresses of a name), srv:name (its SRV records) or file:path (a server "
+        .. "a line). Default: SLATE_SERVER, else " .. DEFAULT_SERVER)
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end):count("*")
     parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")
         :argname("TIME"):convert(function(text)

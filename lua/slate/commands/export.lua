@@ -32,8 +32,8 @@ function M.declare(command)
             end
             return units.parse_whole(text, 1, 255)
         end)
-    command:option("--hotkeys", "Also the N keys asked for most, of slated; their names are labels then."):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1, 128) end)
+    command:option("--hotkeys", "Also the N keys asked for most, where a slated tells them; the key is a label.")
+        :argname("N"):convert(function(text) return units.parse_whole(text, 1, 128) end)
 end
 
 -- What only a slated tells.

@@ -11,7 +11,8 @@ local TRACE_MEMORY <const> = "64m" -- as slated has it
 local PAGES_PER_MINUTE <const> = 60 -- memcached's own pace, but they may come at once
 
 function M.declare(command)
-    command:argument("action", "list the policies that come with slatectl, show, write, test, simulate or run one.")
+    command:argument("action", "list the policies that come with slatectl; show, test, simulate or run one; new writes "
+        .. "one to begin with.")
         :choices({ "list", "show", "new", "test", "simulate", "run" }):argname("list|show|new|test|simulate|run")
     command:argument("policy", "A name, or a file that ends in .lua."):args("?"):argname("POLICY")
     command:argument("setting", "Settings of the policy: name=value."):args("*"):argname("SETTING")
@@ -23,7 +24,7 @@ function M.declare(command)
         .. "10000 if it tells no times"):argname("N")
         :convert(function(text) return units.parse_whole(text, 1, 1e9) end)
     require("slate.commands.simulate").declare_trace(command)
-    command:option("--processes", "With --trace: at most so many at once. Default: one a core"):argname("N")
+    command:option("--processes", "With --trace: at most N processes at once. Default: one a core"):argname("N")
         :convert(function(text) return units.parse_whole(text, 1, 256) end)
     command:option("--with", "With --trace: further options of slated: --with='-f 1.5'."):argname("OPTIONS")
     command:option("--interval", "With run: time between two samples. Default: 1s"):argname("TIME")

@@ -20,7 +20,7 @@ end
 function M.declare_trace(command)
     command:option("--format", "Form of the trace: keys, slate, twitter, cachelib or oracle. Default: told by what it "
         .. "holds"):argname("FORM"):choices({ "auto", "keys", "slate", "twitter", "cachelib", "oracle" })
-    command:option("--sample", "It has the requests of one key in N. Default: as it says itself, else of all")
+    command:option("--sample", "The trace has the requests of one key in N. Default: as it says itself, else of all")
         :argname("1/N"):convert(function(text)
             if text:find("^1/[1-9]%d*$") then
                 return text
@@ -52,7 +52,7 @@ function M.declare(command)
         :argname("FILE")
     command:option("--width", "The width of the chart, in pixels or characters."):argname("N"):convert(pixels)
     command:option("--height", "The height of the chart, in pixels or characters."):argname("N"):convert(pixels)
-    command:option("--processes", "At most so many at once. Default: one a core"):argname("N"):convert(processes)
+    command:option("--processes", "At most N processes at once. Default: one a core"):argname("N"):convert(processes)
     command:option("--with", "Further options of slated: --with='-f 1.5 --value-bytes 100'."):argname("OPTIONS")
 end
 

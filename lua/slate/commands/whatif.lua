@@ -5,7 +5,7 @@ local units = require "slate.base.units"
 local M = {}
 
 local COLUMNS <const> = {
-    { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" }, { title = "+-" },
+    { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" }, { title = "±" },
     { title = "SAMPLED" },
 }
 

@@ -81,7 +81,7 @@ end
 
 local function gain_in_words(curve, times)
     local gain, chance = foresight.gain_at(curve, times)
-    return ("%+.1f points, +-%.1f"):format(gain * 100, 2 * chance * 100)
+    return ("%+.1f points ± %.1f"):format(gain * 100, 2 * chance * 100)
 end
 
 -- What a hit ratio that is asked for needs: a text and a command.
@@ -332,7 +332,7 @@ function M.policy(context, client, options)
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
         table = { columns = { { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" },
-            { title = "+-" }, { title = "", left = true } }, rows = rows },
+            { title = "±" }, { title = "", left = true } }, rows = rows },
         text = judged.text .. ((judged.is_better or about.starves) and ":" or ""),
         commands = { judged.is_better and "slatectl set policy " .. best.policy or about.starves
             and "slatectl advise pages" or nil },

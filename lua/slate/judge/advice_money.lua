@@ -68,7 +68,7 @@ function M.advise(context, client, options, curve)
             { "sampled", units.plural(curve.reads, "read") },
             { "as cheap", ("%s to %s: what differs is within the curve's error"):format(units.bytes(best.least_bytes),
                 units.bytes(best.most_bytes)) },
-            { "cost", ("%s a month, +-%s by the curve's error"):format(money.words(best.cost),
+            { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
                 money.words(best.cost_error)) },
             note,
         },

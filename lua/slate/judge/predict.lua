@@ -72,7 +72,7 @@ end
 
 --- A prediction in words.
 function M.words(made)
-    return ("%s points of hits, +-%.1f%s%s"):format(points(made.hit_ratio_change), made.band * 100,
+    return ("%s points of hits ± %.1f%s%s"):format(points(made.hit_ratio_change), made.band * 100,
         DOUBTS[M.promise(made)], made.seen_s < SHORT_S and ("; seen for %s of traffic"):format(units.age(made.seen_s))
             or "")
 end

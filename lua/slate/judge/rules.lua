@@ -223,7 +223,7 @@ local function call(self, name, about, f, ...)
         self:switch_off(name, problem)
     elseif self.budget_s and look.spent_s > self.budget_s then
         look.is_over = true
-        self:switch_off(look.most, ("all together took more than %g ms of processor time, and it %.0f of them"):format(
+        self:switch_off(look.most, ("all rules took more than %g ms of processor time together, this one %.0f"):format(
             self.budget_s * 1000, look.most_s * 1000))
     end
     return ok

@@ -279,6 +279,22 @@ static void test_tune_cuts_between_words_and_has_the_rest_below(void) {
     model_destroy(&model);
 }
 
+static void test_tune_has_room_for_why_a_setting_cannot_change(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    static const char config[] = "STAT slab_automove:value utility\r\nSTAT slab_automove:source start\r\n"
+                                 "STAT slab_automove_window:value 10\r\n";
+    details_take(model_open_details(model), INQUIRY_CONFIG, 0, config, sizeof config - 1, true, 12000);
+    snprintf(((struct snapshot *)model_now(model))->store, sizeof model_now(model)->store, "heap");
+    reset_ui(index_of(&tune_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("needs --store=slab; this server has heap\n"), "at 80 columns, in place of where the value comes from");
+    ok(!shows("needs --store=slab; …"), "in every row");
+    draw(&frame, 160, 50, false);
+    ok(shows(" start    needs --store=slab; this server has heap\n"), "where there is room beside it");
+    model_destroy(&model);
+}
+
 static void test_hot_keys_have_bounds(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
@@ -452,6 +468,7 @@ int main(void) {
     test_other_stores_have_no_chunk_sizes();
     test_curves_say_what_memory_and_policies_would_do();
     test_tune_cuts_between_words_and_has_the_rest_below();
+    test_tune_has_room_for_why_a_setting_cannot_change();
     test_hot_keys_have_bounds();
     test_one_class_shows_all_there_is();
     test_a_click_chooses_a_row();

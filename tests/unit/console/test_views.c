@@ -123,6 +123,44 @@ static void test_automove_goes_through_the_same_review(void) {
     model_destroy(&model);
 }
 
+static void take_settings(struct model *model, const char *settings) {
+    details_take(model_open_details(model), INQUIRY_SETTINGS, 0, settings, strlen(settings), true, 12000);
+}
+
+static void test_a_review_for_marked_servers_tells_what_each_has(void) {
+    struct model *models[5];
+    struct fleet_row rows[5];
+    struct frame frame;
+    for (unsigned i = 0; i < 5; i++) {
+        models[i] = fixture_model("memcached-1.6.45");
+        frame = frame_of(models[i]);
+        rows[i] = fleet_row_of(models[i], frame.now_ms, frame.interval_ms, 0);
+        rows[i].server = i;
+    }
+    frame = frame_of(models[0]); /* the one that is open is not marked */
+    frame.servers = rows;
+    frame.server_count = 5;
+    reset_ui(0);
+    struct plan plan = plan_of(action_set("slab_automove", "2"));
+    review_open(&ui.review, &plan, NULL);
+    ui.review.is_for_marked = true;
+    take_settings(models[0], "STAT slab_automove 2\r\nSTAT slab_reassign yes\r\n");
+    ui.fleet.marked[1] = ui.fleet.marked[2] = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("now 0; then ") && shows("to 2 marked servers"), "one value, where all have the same");
+    ok(shows("open a server and press u"), "and where it is taken back");
+    ui.fleet.marked[3] = ui.fleet.marked[4] = true;
+    take_settings(models[3], "STAT slab_automove 1\r\nSTAT slab_reassign yes\r\n");
+    draw(&frame, 80, 24, false);
+    ok(shows("now 0 on 3, 1 on 1; then "), "each value with how many have it");
+    take_settings(models[4], "STAT slab_reassign yes\r\n");
+    draw(&frame, 80, 24, false);
+    ok(shows("now 0 on 2, 1 on 1; then "), "who does not tell is not counted");
+    for (unsigned i = 0; i < 5; i++) {
+        model_destroy(&models[i]);
+    }
+}
+
 static void test_a_policy_that_failed_is_shown(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
@@ -375,6 +413,7 @@ int main(void) {
     test_class_table_shows_the_promised_columns_at_80();
     test_the_review_shows_exactly_what_is_sent();
     test_automove_goes_through_the_same_review();
+    test_a_review_for_marked_servers_tells_what_each_has();
     test_a_policy_that_failed_is_shown();
     test_old_figures_are_marked_in_words();
     test_the_first_screen_needs_no_reply();
