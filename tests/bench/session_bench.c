@@ -2,10 +2,8 @@
  *
  * What parsing, the cache and formatting cost without sockets: sessions fed from memory, as a worker feeds them.
  *
- *     make && gcc -std=c11 -D_GNU_SOURCE -O2 -flto=auto -DNDEBUG -pthread -Idaemon -o build/session_bench \
- *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') build/jemalloc.o -levent \
- *         -levent_pthreads -lssl -lcrypto -lsasl2 -lseccomp -llua5.4 -lz -lm
- *     build/session_bench [KEYS [SECONDS [CASE [INDEX]]]]        1000000 keys, 2 seconds a case, all cases, bucket
+ *     make build/bench/session_bench
+ *     build/bench/session_bench [KEYS [SECONDS [CASE [INDEX]]]]  1000000 keys, 2 seconds a case, all cases, bucket
  *
  * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is
  * measured apart and taken off. Keys are random, so that the index and the items miss the processor's caches as in life,
@@ -13,7 +11,7 @@
  *
  * MEMORY_FILE=/dev/shm/file has the items in a memory file, as -e does; SETTLE_S is how long its pages are given to be joined
  * (daemon/mem/join.h). Instructions an operation, of either, by 64 turns of 40
- * sessions: valgrind --tool=callgrind --toggle-collect=turn build/session_bench 100000 0 'get x32' */
+ * sessions: valgrind --tool=callgrind --toggle-collect=turn build/bench/session_bench 100000 0 'get x32' */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
