@@ -37,17 +37,33 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
 /* A value that tells its key and version from every other, at any length. */
 static inline void fixture_value(char *to, size_t bytes, uint64_t key, uint64_t version) {
     uint64_t x = key * 0x9e3779b97f4a7c15u + version * 0xd1b54a32d192ed03u + bytes;
-    for (size_t i = 0; i < bytes; i++) {
-        if (i % 8 == 0) {
-            x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
+    for (size_t i = 0; i < bytes; i += sizeof x) { /* whole words: the thread sanitizer looks at each store */
+        x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
+        if (bytes - i >= sizeof x) {
+            memcpy(to + i, &x, sizeof x);
+        } else {
+            memcpy(to + i, &x, bytes - i);
         }
-        to[i] = (char)(x >> (8 * (i % 8)));
     }
 }
 
+/* "key:", the number, ":" and up to 22 letters, of which the number tells how many. By hand: snprintf took up to a third of
+ * the time of suites that store much. */
 static inline struct key fixture_key(char *to, uint64_t n) {
-    int len = snprintf(to, 64, "key:%" PRIu64 ":%.*s", n, (int)(n % 23), "abcdefghijklmnopqrstuvw");
-    return key_make(to, (size_t)len);
+    char digits[20];
+    size_t digit_count = 0, len = 4, letters = n % 23;
+    memcpy(to, "key:", len);
+    do {
+        digits[digit_count++] = (char)('0' + n % 10);
+    } while ((n /= 10) > 0);
+    while (digit_count > 0) {
+        to[len++] = digits[--digit_count];
+    }
+    to[len++] = ':';
+    memcpy(to + len, "abcdefghijklmnopqrstuv", letters);
+    len += letters;
+    to[len] = '\0';
+    return key_make(to, len);
 }
 
 static inline enum cache_status fixture_set(struct cache_thread *ct, uint64_t n, const char *value, size_t bytes) {
