@@ -4,6 +4,7 @@
 --   SLATE_TEST_SERVER        default build/bin/slated
 --   SLATE_TEST_SERVER_DEBUG  a build that knows debugtime; default build-debug/bin/slated
 
+local lfs = require("lfs")
 local socket = require("socket")
 local unix = require("socket.unix")
 
@@ -66,6 +67,33 @@ local function run(command)
     return line
 end
 
+-- A suite starts hundreds of servers: what can be done without a process is.
+local user = run("id -un")
+
+-- A folder of our own, as of mktemp -d.
+local function make_folder()
+    local parent = os.getenv("TMPDIR") or "/tmp"
+    local random = assert(io.open("/dev/urandom", "rb"))
+    local folder, made, problem
+    repeat
+        folder = ("%s/tmp.%08x"):format(parent, (("I4"):unpack(random:read(4))))
+        made, problem = lfs.mkdir(folder)
+    until made or not lfs.attributes(folder)
+    random:close()
+    return assert(made and folder, problem)
+end
+
+local function remove_folder(folder)
+    for name in lfs.dir(folder) do
+        if name ~= "." and name ~= ".." then
+            os.remove(folder .. "/" .. name)
+        end
+    end
+    if not lfs.rmdir(folder) then -- there are folders in it
+        os.execute("rm -rf " .. quote(folder))
+    end
+end
+
 --- True when the server takes a connection and, told to quit, closes it: afterwards it has none. A memcached that
 -- speaks the binary protocol alone looks at nothing before it has the bytes of a head.
 function Server:answers()
@@ -86,13 +114,13 @@ end
 -- @param environment list of NAME=VALUE, or nil
 -- @return the server, or nil and a message that holds what the server said
 function M.start(options, debug, environment)
-    local folder = run("mktemp -d")
+    local folder = make_folder()
     local self = setmetatable({ folder = folder, path = folder .. "/s", log = folder .. "/log" }, Server)
-    local words = { "exec env" }
+    local words = { environment and "exec env" or "exec" }
     for _, variable in ipairs(environment or {}) do
         words[#words + 1] = quote(variable)
     end
-    for _, word in ipairs { quote(M.program(debug)), "-s", quote(self.path), "-u", run("id -un") } do
+    for _, word in ipairs { quote(M.program(debug)), "-s", quote(self.path), "-u", user } do
         words[#words + 1] = word
     end
     for _, option in ipairs(options or {}) do
@@ -138,9 +166,18 @@ function Server:resident_bytes()
     return tonumber(kib) * 1024
 end
 
---- Tells the server to end, as SIGTERM does, and does not wait for it.
-function Server:terminate()
-    os.execute(("kill %s 2>/dev/null"):format(self.pid))
+--- Tells servers to end, as SIGTERM does, and does not wait for them.
+function M.terminate(servers)
+    local pids = {}
+    for _, one in ipairs(servers) do
+        if not one.is_told then
+            one.is_told = true
+            pids[#pids + 1] = one.pid
+        end
+    end
+    if #pids > 0 then
+        os.execute(("kill %s 2>/dev/null"):format(table.concat(pids, " ")))
+    end
 end
 
 --- Ends the server, waits for it and removes its folder.
@@ -149,12 +186,12 @@ function Server:stop()
     if not self.shell then
         return nil
     end
-    self:terminate()
+    M.terminate({ self })
     local status = tonumber(self.shell:read("l"))
     self.shell:close()
     self.shell = nil
     local said = read_all(self.log)
-    os.execute("rm -rf " .. quote(self.folder))
+    remove_folder(self.folder)
     return status, said
 end
 
