@@ -38,6 +38,18 @@ local function stat(connection, command, name)
     return tonumber(value)
 end
 
+-- Stores key1 to key<count> with values of size(i) bytes, a thousand requests at a time, and waits for all of it.
+local function fill(writer, count, size)
+    for first = 1, count, 1000 do
+        local sets = {}
+        for i = first, first + 999 do
+            sets[#sets + 1] = ("set key%d 0 0 %d noreply\r\n%s\r\n"):format(i, size(i), ("v"):rep(size(i)))
+        end
+        writer:send(table.concat(sets))
+    end
+    assert.equal("MN", ask(writer, "mn"))
+end
+
 -- Sends as much as goes without waiting; returns what is left.
 local function send_some(connection, bytes)
     connection:settimeout(0)
@@ -117,14 +129,7 @@ describe("commands by the hundred", function()
             for _ = 1, case.idle or 0 do
                 connect()
             end
-            for i = 1, case.items or 0, 1000 do
-                local sets = {}
-                for k = i, i + 999 do
-                    sets[#sets + 1] = ("set key%d 0 0 %d noreply\r\n%s\r\n"):format(k, k % 700, ("v"):rep(k % 700))
-                end
-                writer:send(table.concat(sets))
-            end
-            assert.equal("MN", ask(writer, "mn"))
+            fill(writer, case.items or 0, function(i) return i % 700 end)
             local answered, grown = play(spam(case.clients, case.count, case.line), case.count)
             assert.is_true(answered >= 1) -- their answers are more than sockets hold: they cannot end unread
             assert.is_true(grown < 12 * MIB, ("%.1f MiB more"):format(grown / MIB))
@@ -158,10 +163,7 @@ describe("clients that do not read", function()
             local writer = connect()
             assert.equal("STORED", ask(writer, "set copied 0 0 2000\r\n" .. ("v"):rep(2000)))
             assert.equal("STORED", ask(writer, "set borrowed 0 0 20000\r\n" .. ("v"):rep(20000)))
-            for i = 1, 20000 do
-                writer:send(("set key%d 0 0 1 noreply\r\nv\r\n"):format(i))
-            end
-            assert.equal("MN", ask(writer, "mn"))
+            fill(writer, 20000, function() return 1 end)
             local before = server:resident_bytes()
             local deaf = spam(100, case.count, case.line)
             for _ = 1, 50 do -- as long as they are answered at all
@@ -201,14 +203,7 @@ describe("clients that do not read values which are replaced meanwhile", functio
         it(("take no memory of others' items (%s), and give theirs back"):format(what), function()
             start("-m", "64", "--store", case.store, "-o", "slab_automove=" .. (case.automove or "off"))
             local writer = connect()
-            for i = 1, ITEMS, 1000 do
-                local sets = {}
-                for k = i, i + 999 do
-                    sets[#sets + 1] = ("set key%d 0 0 100 noreply\r\n%s\r\n"):format(k, ("v"):rep(100))
-                end
-                writer:send(table.concat(sets))
-            end
-            assert.equal("MN", ask(writer, "mn"))
+            fill(writer, ITEMS, function() return 100 end)
             local stored = pin(writer)
             assert.is_true(stored >= 9, "only " .. stored .. " of the large values were stored")
             assert.is_true(stat(writer, "stats", "curr_items") >= ITEMS)
@@ -261,10 +256,7 @@ describe("an answer that another thread makes", function()
     it("is waited for without a turn of the worker", function()
         start("-t", "1", "-m", "200")
         local writer = connect()
-        for i = 1, 100000 do
-            writer:send(("set key%d 0 0 %d noreply\r\n%s\r\n"):format(i, i % 900, ("v"):rep(i % 900)))
-        end
-        assert.equal("MN", ask(writer, "mn"))
+        fill(writer, 100000, function(i) return i % 900 end)
         local before = stat(writer, "stats slated", "batches")
         for _ = 1, 5 do
             assert.matches("^PREDICTED ", ask(writer, "slabs geometry factor 1.5 dry"))

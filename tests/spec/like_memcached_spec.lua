@@ -141,9 +141,11 @@ describe("-o like_memcached", function()
             return tonumber(general.slab_global_page_pool), tonumber(slabs.total_malloced), tonumber(slabs.active_slabs)
         end
         assert.same({ 0, 0, 0 }, { pages() })
+        local sets = {}
         for i = 1, 30000 do -- three pages of the first class
-            assert(connection:send(("set %d 0 0 1 noreply\r\nv\r\n"):format(i)))
+            sets[i] = ("set %d 0 0 1 noreply\r\nv\r\n"):format(i)
         end
+        assert(connection:send(table.concat(sets)))
         assert.equal("MN", wire.ask(connection, "mn"))
         assert.same({ 0, 3 << 20, 1 }, { pages() })
         assert.equal("OK", wire.ask(connection, "slabs reassign 1 0"))

@@ -55,9 +55,13 @@ end
 
 -- Stores so many values of size(i) bytes each under name<i>.
 local function fill(connection, name, count, size)
-    for i = 1, count do
-        local bytes = size(i)
-        assert(connection:send(("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(name, i, bytes, ("v"):rep(bytes))))
+    for first = 1, count, 100 do
+        local sets = {}
+        for i = first, math.min(count, first + 99) do
+            local bytes = size(i)
+            sets[#sets + 1] = ("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(name, i, bytes, ("v"):rep(bytes))
+        end
+        assert(connection:send(table.concat(sets)))
     end
 end
 

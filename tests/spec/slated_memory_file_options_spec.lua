@@ -105,8 +105,12 @@ describe("slated -e with other options", function()
         one = restart.begin("-m 64 --policy=lru -t 1 -o no_slab_geometry_auto")
         local client = one:connect()
         local value = ("v"):rep(1000)
-        for i = 1, 30000 do
-            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, #value, value)))
+        for first = 1, 30000, 100 do
+            local sets = {}
+            for i = first, first + 99 do
+                sets[#sets + 1] = ("ms key%d %d q\r\n%s\r\n"):format(i, #value, value)
+            end
+            assert(client:send(table.concat(sets)))
         end
         assert.equal("MN", wire.ask(client, "mn"))
         client = one:again("KILL", "-m 8 --policy=lru -t 1 -o no_slab_geometry_auto")
@@ -115,8 +119,15 @@ describe("slated -e with other options", function()
             return tonumber(slabs.total_malloced) <= 8 * MIB
         end)
         local there = {}
-        for i = 1, 30000 do
-            there[i] = wire.ask(client, "mg key" .. i) == "HD" and 1 or 0
+        for first = 1, 30000, 100 do
+            local gets = {}
+            for i = first, first + 99 do
+                gets[#gets + 1] = ("mg key%d\r\n"):format(i)
+            end
+            assert(client:send(table.concat(gets)))
+            for i = first, first + 99 do
+                there[i] = client:receive("*l") == "HD" and 1 or 0
+            end
         end
         local function among(first, last)
             local sum = 0

@@ -44,6 +44,7 @@ end
 M.pages_of = pages_of
 
 local ROUND_ITEMS <const>, ROUNDS_WITHOUT_GROWTH <const> = 200, 40
+local PATIENCE_S <const> = 60 -- only a hang takes as long
 
 --- Stores items until class `id` holds `pages` pages, or, without `pages`, until it gets no more.
 -- Returns how many it holds.
@@ -51,10 +52,13 @@ function M.fill(client, id, pages)
     local value = ("x"):rep(M.value_bytes(client, id))
     local held, stored, stuck = pages_of(client, id), 0, 0
     while held < (pages or math.huge) and stuck < ROUNDS_WITHOUT_GROWTH do
+        local batch = client:pipeline()
         for _ = 1, ROUND_ITEMS do
             stored = stored + 1
-            assert(client:set(("fill-%d-%d"):format(id, stored), value))
+            batch:set(("fill-%d-%d"):format(id, stored), value)
         end
+        local _, errors = batch:run({ timeout_s = PATIENCE_S })
+        assert(not next(errors), table.concat(select(2, next(errors)) or {}, " "))
         local before = held
         held = pages_of(client, id)
         stuck = held > before and 0 or stuck + 1

@@ -47,8 +47,13 @@ function M.quoted(word)
     return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
 end
 
+local executables = {} -- that were seen
+
 local function is_executable(path)
-    return path and os.execute("test -x " .. M.quoted(path)) and path or nil
+    if path and not executables[path] then
+        executables[path] = os.execute("test -x " .. M.quoted(path))
+    end
+    return path and executables[path] and path or nil
 end
 
 --- slated's path: SLATE_TEST_SERVER, or what make built; nil when there is none.
