@@ -11,6 +11,12 @@ VERSION := 0.1.0
 ROOMS   := $(shell cut -d' ' -f1 daemon/LAYERS)
 
 CFLAGS  ?= -O2 -g
+# Programs that only test are compiled and linked in half the time so, unless CFLAGS says how. With DEBUG and with sanitizers they have
+# the lines that debuggers and reports tell; with CI, where warnings are errors, those are of -O2.
+ifeq ($(origin CFLAGS)$(DEBUG)$(SAN),file)
+QUICK      := $(if $(CI),,-O1) -g0
+QUICK_LINK := -Wl,--strip-debug
+endif
 PKG_CONFIG ?= pkg-config
 Q       := $(if $(V),,@)
 # The flags of packages as pkg-config has them; else the words behind the comma.
@@ -187,30 +193,30 @@ $B/console.a: $(CONSOLE_O)
 $B/daemon.a $B/console.a:
 	@rm -f $@ && $(AR) qcs $@ $^
 $B/unit/daemon/%: tests/unit/daemon/%.c $B/daemon.a $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $B/daemon.a $(SUITE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/daemon.a $(SUITE_LIBS)
 $B/stress/%: tests/stress/%.c $B/daemon.a $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $B/daemon.a $(SUITE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/daemon.a $(SUITE_LIBS)
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
                    slab_drain_begin cache_quiesce cache_turn_end
 ISOLATION_C     := $(wildcard tests/isolation/*.c)
 $B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
-	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) -o $@ $(ISOLATION_C) $(DAEMON_O) $(SUITE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
+	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) $(QUICK_LINK) -o $@ $(ISOLATION_C) $(DAEMON_O) $(SUITE_LIBS)
 # The model client talks to a server in a process of its own, so it is never built with a sanitizer.
 $B/stress/model: $(wildcard tests/stress/model/*.[ch]) tests/unit/tap.h
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(QUICK) $(LDFLAGS) $(QUICK_LINK) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
 $B/stress/crash: $(wildcard tests/stress/crash/*.[ch]) tests/unit/tap.h
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/crash -o $@ $(filter %.c,$^)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(QUICK) $(LDFLAGS) $(QUICK_LINK) -Itests/unit -Itests/stress/crash -o $@ $(filter %.c,$^)
 # These test a server in a process of its own, with a shim between it and the C library that makes calls fail.
 $B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) -shared -fPIC -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) $(QUICK) -shared -fPIC -o $@ $<
 $B/faults/test_%: tests/faults/test_%.c | $B/faults/shim.so $B/bin/slated
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) -Itests/unit $(LDFLAGS) $(QUICK_LINK) -o $@ $<
 $B/unit/console/%: tests/unit/console/%.c $B/console.a
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $B/console.a $(CONSOLE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/console.a $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O) $(TRACE_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Idaemon -Itests/unit $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $< $(LOAD_O) $(TRACE_O) $(LOAD_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) -Itests/bench/load -Idaemon -Itests/unit $(LDFLAGS) $(QUICK_LINK) $(if $(LTO),-fno-lto) -o $@ $< $(LOAD_O) $(TRACE_O) $(LOAD_LIBS)
 
 run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run
@@ -256,9 +262,9 @@ $F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 # And as suites that replay the inputs that are kept.
 $B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $B/console.a
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) -Iconsole $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(QUICK) $(REPLAYS) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $^ $(CONSOLE_LIBS)
 $B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $B/daemon.a $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) -o $@ \
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(QUICK) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) $(QUICK_LINK) -o $@ \
 	    $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
