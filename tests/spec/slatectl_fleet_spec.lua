@@ -91,7 +91,7 @@ describe("slatectl fleet apply", function()
         end
         assert.truthy(ctl.succeed("fleet undo --dry-run"):find("nothing was sent\n$"))
         assert.equal("25 25 25", values("hot_lru_pct"))
-        out = ctl.succeed("fleet undo 1")
+        out = ctl.succeed("fleet undo 1 -s " .. names():gsub(" ", ",")) -- as the change itself was asked for
         assert.truthy(out:find("\nchange 1 to the fleet is taken back\n$"), out)
         assert.equal(hot, values("hot_lru_pct"))
         assert.equal(warm, values("warm_lru_pct"))

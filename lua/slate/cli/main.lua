@@ -22,7 +22,7 @@ M.COMMANDS = {
     { name = "fleet-where", summary = "which server of a fleet holds a key" },
     { name = "fleet-apply", summary = "carry a plan out on many servers, one after the other, under guards",
         many = true },
-    { name = "fleet-undo", summary = "take a change to a fleet back, on all of its servers" },
+    { name = "fleet-undo", summary = "take a change to a fleet back, on all of its servers", many = true },
     { name = "fleet-pilot", summary = "run a policy beside every server of a fleet, until something speaks against it",
         many = true },
     { name = "fleet-endpoint", summary = "tell clients which servers make up the cache, as hosted caches do",
