@@ -163,7 +163,7 @@ describe("rules in slatetop", function()
         own:findings(known())
         own.budget_s = 600
         assert.is_true(#own:findings(known()) <= 1)
-        assert.truthy(own:troubles()[1]:find("all together took more than 0 ms", 1, true))
+        assert.truthy(own:troubles()[1]:find("all rules took more than 0 ms of processor time together", 1, true))
         assert.equal(1, #own:troubles())
     end)
 
