@@ -73,13 +73,13 @@ METRICS_LUA  := base/json base/policy_box base/policy_core base/policy_curve bas
                 facts/snapshot facts/stats judge/course judge/held judge/observer judge/recent judge/starving \
                 judge/verdict judge/view wire/request
 # What slatetop judges and acts by, which slatectl runs too.
-BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/policy_box base/policy_core \
+BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/places base/policy_box base/policy_core \
                 base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/faults facts/foresight \
-                facts/geometry facts/moves facts/rules_file facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
+                facts/geometry facts/moves facts/record_change facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
                 judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
                 judge/observer judge/outlook judge/predict judge/prospect judge/recent judge/rules judge/size_plan judge/starving judge/verdict \
-                judge/view judge/why judge/worth wire/dns wire/lists wire/request
+                judge/view judge/why judge/worth wire/dns wire/lists wire/names wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

@@ -117,7 +117,7 @@ static void set_function(lua_State *L, const char *name, lua_CFunction function,
 static void push_object(lua_State *L, const struct call *call) {
     struct acting *acting = call->acting;
     if (!acting->is_open) {
-        act_push_function(L, "slate.act.acting", "new");
+        lua_values_push_function(L, "slate.act.acting", "new");
         lua_createtable(L, 0, 3);
         act_set_text(L, "server", model_server(call->model));
         brain_push_observer(L, brain_of(call->model));
@@ -137,12 +137,6 @@ static void push_object(lua_State *L, const struct call *call) {
 
 /* ---- what it tells after every call ---- */
 
-static bool has_field(lua_State *L, const char *field) {
-    bool is_there = lua_getfield(L, -1, field) != LUA_TNIL && lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return is_there;
-}
-
 static void clear_field(lua_State *L, const char *field) {
     lua_pushnil(L);
     lua_setfield(L, -2, field);
@@ -154,8 +148,8 @@ static void take_notes(lua_State *L, const struct call *call) {
     for (lua_Integer i = 1; i <= count; i++) {
         char kind[8], text[2 * NOTE_BYTES];
         lua_geti(L, -1, i);
-        act_take_text(L, "kind", kind, sizeof kind);
-        act_take_text(L, "text", text, sizeof text);
+        lua_values_text(L, "kind", kind, sizeof kind);
+        lua_values_text(L, "text", text, sizeof text);
         model_note(call->model, kind[0] == 'a' ? EVENT_ALARM : EVENT_YOU, call->wall, "%s", text);
         lua_pop(L, 1);
         lua_pushnil(L);
@@ -168,11 +162,11 @@ static void take_notes(lua_State *L, const struct call *call) {
 static void take_state(lua_State *L, struct call *call) {
     struct acting *acting = call->acting;
     take_notes(L, call);
-    acting->is_running = has_field(L, "run");
-    acting->has_trial = has_field(L, "trial");
-    acting->is_followed = has_field(L, "outcome");
-    if (has_field(L, "news")) {
-        act_take_text(L, "news", acting->news, sizeof acting->news);
+    acting->is_running = lua_values_flag(L, "run");
+    acting->has_trial = lua_values_flag(L, "trial");
+    acting->is_followed = lua_values_flag(L, "outcome");
+    if (lua_values_flag(L, "news")) {
+        lua_values_text(L, "news", acting->news, sizeof acting->news);
         clear_field(L, "news");
     }
     lua_getfield(L, -1, "due_s");
@@ -211,7 +205,7 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     if (now_ms != 0) {
         lua_given_set_time(now_ms);
     }
-    bool is_done = act_call(run, call, why, sizeof why);
+    bool is_done = lua_values_call(run, call, why, sizeof why);
     if (!is_done) {
         struct acting *acting = call->acting;
         close_object(acting); /* the next change begins with a new one */
@@ -366,7 +360,7 @@ static void take_proposal(lua_State *L, struct call *call) {
         return;
     }
     lua_pushvalue(L, -2);
-    act_take_text(L, "title", call->proposal->title, sizeof call->proposal->title);
+    lua_values_text(L, "title", call->proposal->title, sizeof call->proposal->title);
     lua_getfield(L, -1, "changes");
     lua_Integer count = luaL_len(L, -1);
     call->proposal->plan.count = 0;

@@ -44,7 +44,7 @@ static void push_asking(lua_State *L, const struct asking *asking) {
 /* (asking) -> nothing */
 static int check(lua_State *L) {
     const struct asking *asking = lua_touserdata(L, 1);
-    act_push_function(L, MODULE, "why_not");
+    lua_values_push_function(L, MODULE, "why_not");
     brain_push_observer(L, brain_of(asking->model));
     push_asking(L, asking);
     lua_call(L, 4, 1);
@@ -55,11 +55,11 @@ static int check(lua_State *L) {
 /* (asking) -> nothing */
 static int take_line(lua_State *L) {
     struct asking *asking = lua_touserdata(L, 1);
-    act_push_function(L, MODULE, "lines");
+    lua_values_push_function(L, MODULE, "lines");
     push_asking(L, asking);
     lua_call(L, 3, 1);
     if (lua_geti(L, -1, asking->index + 1) == LUA_TTABLE) {
-        act_take_text(L, "line", asking->out, asking->out_bytes);
+        lua_values_text(L, "line", asking->out, asking->out_bytes);
         asking->times = (unsigned)act_take_number(L, "times");
     }
     return 0;
@@ -72,7 +72,7 @@ bool action_check(const struct action *action, const struct model *model, char *
         snprintf(why, why_bytes, "nothing is known about the server yet");
         return false;
     }
-    return act_call(check, &asking, why, why_bytes) && why[0] == '\0';
+    return lua_values_call(check, &asking, why, why_bytes) && why[0] == '\0';
 }
 
 bool action_line(const struct action *action, const struct model *model, unsigned index,
@@ -83,8 +83,8 @@ bool action_line(const struct action *action, const struct model *model, unsigne
                             .out = line,
                             .out_bytes = ACTION_LINE_BYTES,
                             .index = index};
-    bool is_there = model_now(model) != NULL && act_call(take_line, &asking, why, sizeof why) &&
-                    asking.times > 0;
+    bool is_there = model_now(model) != NULL &&
+                    lua_values_call(take_line, &asking, why, sizeof why) && asking.times > 0;
     *times = asking.times;
     return is_there;
 }

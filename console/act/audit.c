@@ -10,19 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void audit_default_path(char out[AUDIT_PATH_BYTES]) {
-    const char *named = getenv("SLATE_AUDIT"), *state = getenv("XDG_STATE_HOME"),
-               *home = getenv("HOME");
-    out[0] = '\0';
-    if (named != NULL && named[0] != '\0') {
-        snprintf(out, AUDIT_PATH_BYTES, "%s", named);
-    } else if (state != NULL && state[0] == '/') {
-        snprintf(out, AUDIT_PATH_BYTES, "%s/slate/audit.log", state);
-    } else if (home != NULL && home[0] == '/') {
-        snprintf(out, AUDIT_PATH_BYTES, "%s/.local/state/slate/audit.log", home);
-    }
-}
-
 const char *audit_who(void) {
     const char *user = getenv("USER"), *name = getenv("LOGNAME");
     const struct passwd *account = user == NULL && name == NULL ? getpwuid(getuid()) : NULL;

@@ -8,10 +8,6 @@
 
 enum { AUDIT_PATH_BYTES = 512, AUDIT_TAIL_BYTES = 1 << 18 };
 
-/* Where the record is without an option: $SLATE_AUDIT, else $XDG_STATE_HOME/slate/audit.log, else
- * $HOME/.local/state/slate/audit.log; "" when none is set. */
-void audit_default_path(char out[AUDIT_PATH_BYTES]);
-
 /* Who is on record for what is changed from here. */
 const char *audit_who(void);
 

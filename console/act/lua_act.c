@@ -1,15 +1,12 @@
 #include "act/lua_act.h"
 
-#include "brain/lua_state.h"
-
 #include <lauxlib.h>
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 void act_set_text(lua_State *L, const char *field, const char *text) {
     if (text != NULL && text[0] != '\0') {
-        lua_pushstring(L, text);
-        lua_setfield(L, -2, field);
+        lua_values_set_text(L, field, text);
     }
 }
 
@@ -62,47 +59,12 @@ void act_take_change(lua_State *L, struct action *action) {
         action->from = (unsigned)act_take_number(L, "from");
         action->to = (unsigned)act_take_number(L, "to");
     } else {
-        act_take_text(L, "name", action->name, sizeof action->name);
-        act_take_text(L, "value", action->value, sizeof action->value);
+        lua_values_text(L, "name", action->name, sizeof action->name);
+        lua_values_text(L, "value", action->value, sizeof action->value);
     }
-}
-
-void act_take_text(lua_State *L, const char *field, char *out, size_t out_bytes) {
-    lua_getfield(L, -1, field);
-    const char *text = lua_tostring(L, -1);
-    snprintf(out, out_bytes, "%s", text != NULL ? text : "");
-    lua_pop(L, 1);
 }
 
 double act_take_number(lua_State *L, const char *field) {
-    lua_getfield(L, -1, field);
-    double number = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : 0;
-    lua_pop(L, 1);
-    return number;
-}
-
-void act_push_function(lua_State *L, const char *module, const char *function) {
-    lua_getglobal(L, "require");
-    lua_pushstring(L, module);
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, function);
-    lua_remove(L, -2);
-}
-
-bool act_call(lua_CFunction function, void *data, char *why, size_t why_bytes) {
-    lua_State *L = lua_state_take();
-    if (L == NULL) {
-        snprintf(why, why_bytes, "out of memory");
-        return false;
-    }
-    lua_pushcfunction(L, function);
-    lua_pushlightuserdata(L, data);
-    bool is_done = lua_pcall(L, 1, 0, 0) == LUA_OK;
-    if (!is_done) {
-        snprintf(why, why_bytes, "%s",
-                 lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error without words");
-        lua_pop(L, 1);
-    }
-    lua_state_give_back();
-    return is_done;
+    double number = lua_values_number(L, field);
+    return isnan(number) ? 0 : number;
 }

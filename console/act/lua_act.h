@@ -3,6 +3,7 @@
 #ifndef CONSOLE_ACT_LUA_ACT_H
 #define CONSOLE_ACT_LUA_ACT_H
 #include "act/action.h"
+#include "brain/lua_values.h"
 
 #include <lua.h>
 
@@ -19,13 +20,6 @@ void act_push_replies(lua_State *L, const struct snapshot *now, const struct ans
 void act_push_change(lua_State *L, const struct action *action);
 void act_take_change(lua_State *L, struct action *action);
 
-/* A field of the table on top; "" and 0 when it is not there. */
-void act_take_text(lua_State *L, const char *field, char *out, size_t out_bytes);
+/* A field of the table on top; 0 when it is not there. */
 double act_take_number(lua_State *L, const char *field);
-
-/* Pushes a function of a module, which is loaded when it is asked for first. */
-void act_push_function(lua_State *L, const char *module, const char *function);
-
-/* Calls function(data) in protected mode; false when Lua failed: its words are in why. */
-bool act_call(lua_CFunction function, void *data, char *why, size_t why_bytes);
 #endif

@@ -31,14 +31,14 @@ static struct {
 } names;
 
 static int load_names(lua_State *L) {
-    act_push_function(L, MODULE, "all");
+    lua_values_push_function(L, MODULE, "all");
     lua_call(L, 0, 1);
     lua_Integer count = luaL_len(L, -1);
     for (lua_Integer i = 1; i <= count && names.count <= SETTINGS_MOST; i++) {
         lua_geti(L, -1, i);
-        act_take_text(L, "name", names.of[names.count].name, sizeof names.of[0].name);
-        act_take_text(L, "label", names.of[names.count].label, sizeof names.of[0].label);
-        act_take_text(L, "term", names.of[names.count].term, sizeof names.of[0].term);
+        lua_values_text(L, "name", names.of[names.count].name, sizeof names.of[0].name);
+        lua_values_text(L, "label", names.of[names.count].label, sizeof names.of[0].label);
+        lua_values_text(L, "term", names.of[names.count].term, sizeof names.of[0].term);
         names.count++;
         lua_pop(L, 1);
     }
@@ -49,7 +49,7 @@ static int load_names(lua_State *L) {
 static unsigned place_of(const char *name) {
     char why[NOTE_BYTES];
     if (names.count == 0) {
-        act_call(load_names, NULL, why, sizeof why);
+        lua_values_call(load_names, NULL, why, sizeof why);
     }
     unsigned at = 0;
     while (at < names.count && strcmp(names.of[at].name, name) != 0) {
@@ -90,13 +90,13 @@ struct setting_range settings_range(enum setting_part part) {
 
 static void take_row(lua_State *L, struct tunable *row) {
     char form[8];
-    act_take_text(L, "name", row->name, sizeof row->name);
-    act_take_text(L, "label", row->label, sizeof row->label);
-    act_take_text(L, "now", row->now, sizeof row->now);
-    act_take_text(L, "source", row->source, sizeof row->source);
-    act_take_text(L, "choices", row->choices, sizeof row->choices);
-    act_take_text(L, "refusal", row->refusal, sizeof row->refusal);
-    act_take_text(L, "form", form, sizeof form);
+    lua_values_text(L, "name", row->name, sizeof row->name);
+    lua_values_text(L, "label", row->label, sizeof row->label);
+    lua_values_text(L, "now", row->now, sizeof row->now);
+    lua_values_text(L, "source", row->source, sizeof row->source);
+    lua_values_text(L, "choices", row->choices, sizeof row->choices);
+    lua_values_text(L, "refusal", row->refusal, sizeof row->refusal);
+    lua_values_text(L, "form", form, sizeof form);
     row->form = form[0] == 'n' ? FORM_NUMBER : form[0] == 't' ? FORM_TEXT : FORM_CHOICE;
     row->least = act_take_number(L, "least");
     row->most = act_take_number(L, "most");
@@ -106,7 +106,7 @@ static void take_row(lua_State *L, struct tunable *row) {
 /* (listing) -> nothing */
 static int list(lua_State *L) {
     struct listing *listing = lua_touserdata(L, 1);
-    act_push_function(L, MODULE, "list");
+    lua_values_push_function(L, MODULE, "list");
     act_push_who(L, listing->now);
     act_push_replies(L, listing->now, listing->answers);
     lua_pushinteger(L, listing->class_id);
@@ -124,7 +124,7 @@ unsigned settings_list(const struct snapshot *now, const struct answers *answers
                        struct tunable out[SETTINGS_MOST]) {
     char why[NOTE_BYTES];
     struct listing listing = {.now = now, .answers = answers, .class_id = class_id, .rows = out};
-    return act_call(list, &listing, why, sizeof why) ? listing.count : 0;
+    return lua_values_call(list, &listing, why, sizeof why) ? listing.count : 0;
 }
 
 bool settings_find(const struct snapshot *now, const struct answers *answers, const char *name,
@@ -148,7 +148,7 @@ static int step(lua_State *L) {
         [FORM_NUMBER] = "number", [FORM_CHOICE] = "choice", [FORM_TEXT] = "text"};
     const struct stepping *stepping = lua_touserdata(L, 1);
     const struct tunable *row = stepping->row;
-    act_push_function(L, MODULE, "step");
+    lua_values_push_function(L, MODULE, "step");
     lua_createtable(L, 0, 6);
     act_set_text(L, "name", row->name);
     act_set_text(L, "form", forms[row->form]);
@@ -172,7 +172,7 @@ void setting_step(const struct tunable *row, const char *value, int by,
     char why[NOTE_BYTES], from[SETTING_VALUE_BYTES];
     snprintf(from, sizeof from, "%s", value); /* it may be out */
     struct stepping stepping = {.row = row, .value = from, .by = by, .out = out};
-    act_call(step, &stepping, why, sizeof why);
+    lua_values_call(step, &stepping, why, sizeof why);
 }
 
 /* ---- what a value does ---- */
@@ -185,7 +185,7 @@ struct wording {
 /* (wording) -> nothing */
 static int find_words(lua_State *L) {
     const struct wording *wording = lua_touserdata(L, 1);
-    act_push_function(L, MODULE, "value_words");
+    lua_values_push_function(L, MODULE, "value_words");
     lua_pushstring(L, wording->name);
     lua_pushstring(L, wording->value);
     lua_call(L, 2, 1);
@@ -197,5 +197,5 @@ void setting_value_words(const char *name, const char *value, char out[SETTING_W
     char why[NOTE_BYTES];
     struct wording wording = {name, value, out};
     out[0] = '\0';
-    act_call(find_words, &wording, why, sizeof why);
+    lua_values_call(find_words, &wording, why, sizeof why);
 }

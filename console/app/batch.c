@@ -11,6 +11,7 @@
 #include "draw/class_table.h"
 #include "facts/format.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -158,9 +159,12 @@ static json_t *json_figures(const struct model *model) {
     return list;
 }
 
-/* A line of a recording, which is taken, with what slatetop makes of it under names of its own. */
-static void print_json(const struct model *model, json_t *taken, uint64_t now_ms,
+/* A whole line of a recording, which is freed, with what slatetop makes of it under names of its
+ * own. */
+static void print_json(const struct model *model, char *line, uint64_t now_ms,
                        uint64_t interval_ms) {
+    json_t *taken = line != NULL ? json_loads(line, JSON_ALLOW_NUL, NULL) : NULL;
+    free(line);
     if (taken == NULL) {
         return;
     }
@@ -325,12 +329,13 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
     }
 }
 
-/* The line of a recording for a moment; NULL when it is not to be had any more. */
-static json_t *line_at(const char *path, int64_t wall_ms) {
+/* The line of a recording for a moment, which the caller frees; NULL when it is not to be had any
+ * more. */
+static char *line_at(const char *path, int64_t wall_ms) {
     static struct snapshot snapshot;
     char why[NOTE_BYTES];
     struct recording *recording = recording_open(path, why, sizeof why);
-    json_t *line = NULL;
+    char *line = NULL;
     int64_t at_ms = 0;
     while (recording != NULL && line == NULL && at_ms < wall_ms) {
         enum recording_result result =
@@ -338,9 +343,7 @@ static json_t *line_at(const char *path, int64_t wall_ms) {
         if (result == RECORDING_END) {
             break;
         }
-        line = result == RECORDING_SAMPLE && at_ms == wall_ms
-                   ? json_deep_copy(recording_line(recording))
-                   : NULL;
+        line = result == RECORDING_SAMPLE && at_ms == wall_ms ? recording_line(recording) : NULL;
     }
     recording_close(&recording);
     return line;

@@ -2,6 +2,7 @@
 
 #include "brain/lua_outside.h"
 #include "brain/lua_state.h"
+#include "brain/lua_values.h"
 #include "link/exchange.h"
 
 #include <errno.h>
@@ -18,15 +19,8 @@
 
 /* ---- the ways of slate.wire.dns; in the child they may wait ---- */
 
-/* (path, most bytes) -> text; or nil and a message */
 static int read_file(lua_State *L) {
-    if (lua_outside_push_file(L, luaL_checkstring(L, 1), (size_t)luaL_checkinteger(L, 2), false)) {
-        return 1;
-    }
-    int problem = errno;
-    lua_pushnil(L);
-    lua_pushstring(L, strerror(problem));
-    return 2;
+    return lua_outside_return_file(L, false);
 }
 
 typedef ssize_t exchange(const char *host, unsigned port, const void *message, size_t bytes,
@@ -89,10 +83,7 @@ static const luaL_Reg ways[] = {{"environment", lua_outside_environment},
 /* (word) -> lines of servers, or '!' and a message */
 static int list_servers(lua_State *L) {
     luaL_Buffer lines;
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, MODULE);
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, "parse");
+    lua_values_push_function(L, MODULE, "parse");
     lua_pushvalue(L, 1);
     lua_call(L, 1, 2);
     if (lua_isnil(L, -2)) {
@@ -101,7 +92,7 @@ static int list_servers(lua_State *L) {
         return 1;
     }
     lua_pop(L, 1);
-    lua_getfield(L, -2, "servers");
+    lua_values_push_function(L, MODULE, "servers");
     lua_insert(L, -2);
     luaL_newlib(L, ways);
     lua_call(L, 2, 2);

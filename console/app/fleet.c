@@ -1,5 +1,6 @@
 #include "app/fleet.h"
 
+#include "app/address_word.h"
 #include "facts/format.h"
 
 #include <stdio.h>

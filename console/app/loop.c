@@ -7,6 +7,7 @@
 #include "app/pointer.h"
 #include "brain/brain.h"
 #include "brain/health.h"
+#include "brain/lua_outside.h"
 #include "views/marked.h"
 
 #include <errno.h>
@@ -209,8 +210,8 @@ static bool open_everything(struct app *app) {
     char why[NOTE_BYTES];
     if (options->audit_log != NULL) {
         snprintf(app->audit_path, sizeof app->audit_path, "%s", options->audit_log);
-    } else {
-        audit_default_path(app->audit_path);
+    } else if (!lua_outside_place("audit", app->audit_path, sizeof app->audit_path)) {
+        app->audit_path[0] = '\0';
     }
     fleet_init(&app->fleet, options->interval_ms, options->server_count,
                &options->access);

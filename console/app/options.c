@@ -1,7 +1,9 @@
 #include "app/options.h"
 
+#include "app/address_word.h"
 #include "app/server_names.h"
 #include "app/settings_file.h"
+#include "brain/lua_outside.h"
 #include "draw/class_columns.h"
 #include "draw/keys.h"
 #include "draw/term.h"
@@ -388,18 +390,6 @@ static const char *config_path(int argc, char **argv, const char *letters,
     return path;
 }
 
-/* $XDG_CONFIG_HOME/slate/slatetoprc, or the same in ~/.config; false when neither is known. */
-static bool usual_path(char *out, size_t out_bytes) {
-    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    int n = -1;
-    if (folder != NULL && folder[0] == '/') { /* the specification wants others ignored */
-        n = snprintf(out, out_bytes, "%s/slate/slatetoprc", folder);
-    } else if (home != NULL && home[0] == '/') {
-        n = snprintf(out, out_bytes, "%s/.config/slate/slatetoprc", home);
-    }
-    return n > 0 && (size_t)n < out_bytes;
-}
-
 bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
                        size_t why_bytes) {
     return settings_file_read(path, must_exist, take_setting, options, why, why_bytes);
@@ -410,7 +400,7 @@ static bool read_config(struct options *options, const char *path, char *why, si
     if (path != NULL) {
         return options_read_file(options, path, true, why, why_bytes);
     }
-    return !usual_path(usual, sizeof usual) ||
+    return !lua_outside_place("options", usual, sizeof usual) ||
            options_read_file(options, usual, false, why, why_bytes);
 }
 

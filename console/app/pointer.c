@@ -28,9 +28,7 @@ void handle_pointer(struct app *app, uint64_t now_ms) {
         break;
     case HOT_SORT:
     case HOT_ROW:
-        if (view->click != NULL) {
-            view->click(&app->ui, hot->kind, hot->value);
-        }
+        view_click(view, &app->ui, hot->kind, hot->value);
         break;
     case HOT_NOTHING:
         break;

@@ -2,6 +2,7 @@
 
 #include "act/audit.h"
 #include "app/settings_file.h"
+#include "brain/lua_outside.h"
 #include "draw/term.h"
 
 #include <errno.h>
@@ -19,14 +20,7 @@ struct draft {
 };
 
 bool remembered_path(char out[REMEMBERED_PATH_BYTES]) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int n = -1;
-    if (state != NULL && state[0] == '/') { /* the specification wants others ignored */
-        n = snprintf(out, REMEMBERED_PATH_BYTES, "%s/slate/slatetop", state);
-    } else if (home != NULL && home[0] == '/') {
-        n = snprintf(out, REMEMBERED_PATH_BYTES, "%s/.local/state/slate/slatetop", home);
-    }
-    return n > 0 && n < REMEMBERED_PATH_BYTES;
+    return lua_outside_place("remembered", out, REMEMBERED_PATH_BYTES);
 }
 
 /* ---- words for choices ---- */

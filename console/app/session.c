@@ -187,16 +187,22 @@ void session_stop_recording(struct session *session) {
     recording_end(&session->record);
 }
 
-json_t *session_line(const struct session *session, int64_t wall_ms) {
+static struct raw_about about_line(const struct session *session, int64_t wall_ms) {
     const struct snapshot *now = model_now(session->model);
-    return recording_build(&session->raw, session->address.text,
-                           now != NULL && now->is_slated ? now->own_version : "", wall_ms);
+    return (struct raw_about){.server = session->address.text,
+                              .own_version = now != NULL && now->is_slated ? now->own_version : "",
+                              .wall_ms = wall_ms};
+}
+
+char *session_line(const struct session *session, int64_t wall_ms) {
+    struct raw_about about = about_line(session, wall_ms);
+    return recording_whole(&session->raw, &about);
 }
 
 static void write_line(struct session *session, int64_t wall_ms) {
-    char why[NOTE_BYTES] = "out of memory";
-    json_t *line = session_line(session, wall_ms);
-    if (line == NULL || !recording_write(&session->record, line, why, sizeof why)) {
+    char why[NOTE_BYTES];
+    struct raw_about about = about_line(session, wall_ms);
+    if (!recording_write(&session->record, &session->raw, &about, why, sizeof why)) {
         model_note(session->model, EVENT_ALARM, (time_t)(wall_ms / 1000), "%s", why);
         session_stop_recording(session);
     }

@@ -4,8 +4,8 @@
 #ifndef CONSOLE_APP_SESSION_H
 #define CONSOLE_APP_SESSION_H
 #include "act/acting.h"
+#include "brain/recording.h"
 #include "facts/model.h"
-#include "facts/recording.h"
 #include "facts/tape.h"
 #include "link/poller.h"
 #include "link/watch.h"
@@ -53,9 +53,9 @@ void session_destroy(struct session **session);
 bool session_record(struct session *session, const char *path, char *why, size_t why_bytes);
 void session_stop_recording(struct session *session);
 
-/* The snapshot that was completed last, as a line of a recording; NULL when out of memory. Needs
- * keeps_raw. */
-json_t *session_line(const struct session *session, int64_t wall_ms);
+/* The snapshot that was completed last, as a whole line of a recording, which the caller frees;
+ * NULL when it cannot be made. Needs keeps_raw. */
+char *session_line(const struct session *session, int64_t wall_ms);
 
 /* Reads what has come. Then session_take hands out, one a call, the replies to what others than the
  * poller sent (tag TAG_OTHER and up); the poller's own go into the model. Then session_end asks for

@@ -1,6 +1,7 @@
 #include "brain/ask.h"
 
 #include "brain/inside.h"
+#include "brain/lua_values.h"
 #include "brain/observer.h"
 #include "brain/own_rules.h"
 
@@ -42,20 +43,6 @@ static const struct {
                {"memory", INQUIRY_MEMORY},
                {"curve", INQUIRY_CURVE}};
 
-static void set_text(lua_State *L, const char *name, const char *text) {
-    if (text != NULL) {
-        lua_pushstring(L, text);
-        lua_setfield(L, -2, name);
-    }
-}
-
-static void set_number(lua_State *L, const char *name, double value) {
-    if (!isnan(value)) {
-        lua_pushnumber(L, value);
-        lua_setfield(L, -2, name);
-    }
-}
-
 static void push_change(lua_State *L, const struct asked_change *change) {
     lua_createtable(L, 0, 3);
     if (change->pages > 0) {
@@ -66,8 +53,8 @@ static void push_change(lua_State *L, const struct asked_change *change) {
         lua_pushinteger(L, change->pages);
         lua_setfield(L, -2, "pages");
     } else {
-        set_text(L, "name", change->name);
-        set_text(L, "value", change->value);
+        lua_values_set_text(L, "name", change->name);
+        lua_values_set_text(L, "value", change->value);
     }
 }
 
@@ -81,8 +68,8 @@ static void push_known_curves(lua_State *L, const struct details *details) {
             continue;
         }
         lua_createtable(L, (int)curve->count, 2);
-        set_number(L, "reads", curve->reads);
-        set_number(L, "bytes", curve->bytes);
+        lua_values_set_number(L, "reads", curve->reads);
+        lua_values_set_number(L, "bytes", curve->bytes);
         for (unsigned i = 0; i < curve->count; i++) {
             lua_createtable(L, 2, 0);
             lua_pushnumber(L, curve->points[i].bytes);
@@ -114,11 +101,11 @@ static void push_asked(lua_State *L, const struct asking *asking) {
     const struct answers *answers = model_answers(asking->model);
     lua_createtable(L, 0, 10);
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
-        set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
+        lua_values_set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
     }
-    set_number(L, "page_moves_per_s",
+    lua_values_set_number(L, "page_moves_per_s",
                model_mean(asking->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
-    set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
+    lua_values_set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
     lua_pushboolean(L, asking->question->is_past);
     lua_setfield(L, -2, "is_past");
     own_rules_push(L);
@@ -128,24 +115,17 @@ static void push_asked(lua_State *L, const struct asking *asking) {
         lua_setfield(L, -2, "class_id");
     }
     if (asking->question->change != NULL) {
-        set_text(L, "outlook", asking->question->change->outlook);
+        lua_values_set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
         set_curves(L, asking->model);
     }
 }
 
-static void take_text(lua_State *L, const char *field, char *out, size_t out_bytes) {
-    lua_getfield(L, -1, field);
-    const char *text = lua_tostring(L, -1);
-    snprintf(out, out_bytes, "%s", text != NULL ? text : "");
-    lua_pop(L, 1);
-}
-
 static enum tone tone_of(lua_State *L) {
     static const char *const words[] = {"plain", "good", "note", "warn", "bad"};
     char word[8];
-    take_text(L, "tone", word, sizeof word);
+    lua_values_text(L, "tone", word, sizeof word);
     int tone = TONE_BAD;
     while (tone > TONE_PLAIN && strcmp(words[tone], word) != 0) {
         tone--;
@@ -156,10 +136,7 @@ static enum tone tone_of(lua_State *L) {
 /* (asking) -> nothing */
 static int ask(lua_State *L) {
     struct asking *asking = lua_touserdata(L, 1);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, asking->question->module);
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, asking->question->function);
+    lua_values_push_function(L, asking->question->module, asking->question->function);
     brain_push_observer(L, brain_of(asking->model));
     push_asked(L, asking);
     lua_call(L, 2, 1);
@@ -170,10 +147,10 @@ static int ask(lua_State *L) {
         struct sentence *sentence = &asking->out[asking->count++];
         sentence->tone = tone_of(L);
         char key[2];
-        take_text(L, "key", key, sizeof key);
+        lua_values_text(L, "key", key, sizeof key);
         sentence->key = key[0];
-        take_text(L, "label", sentence->label, sizeof sentence->label);
-        take_text(L, "text", sentence->text, sizeof sentence->text);
+        lua_values_text(L, "label", sentence->label, sizeof sentence->label);
+        lua_values_text(L, "text", sentence->text, sizeof sentence->text);
         lua_pop(L, 1);
     }
     return 0;
@@ -235,38 +212,29 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
 
 /* ---- what a page is worth ---- */
 
-static double field_of(lua_State *L, const char *name) {
-    lua_getfield(L, -1, name);
-    double value = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
-    lua_pop(L, 1);
-    return value;
-}
-
 /* (model, worths), both as light userdata -> nothing */
 static int find_worths(lua_State *L) {
     const struct model *model = lua_touserdata(L, 1);
     struct worths *worths = lua_touserdata(L, 2);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.judge.worth");
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, "classes");
+    lua_values_push_function(L, "slate.judge.worth", "classes");
     brain_push_observer(L, brain_of(model));
     lua_createtable(L, 0, 2);
-    set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
-    set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
+    lua_values_set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
+    lua_values_set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
     set_curves(L, model);
     lua_call(L, 2, 1);
     lua_Integer count = luaL_len(L, -1);
     for (worths->count = 0; worths->count < CLASS_LIMIT && worths->count < count; worths->count++) {
         lua_geti(L, -1, worths->count + 1);
         struct class_worth *worth = &worths->of[worths->count];
-        *worth = (struct class_worth){.class_id = (unsigned)field_of(L, "id"),
-                                      .pages = field_of(L, "pages"),
-                                      .hit_ratio = field_of(L, "hit_ratio"),
-                                      .read_share = field_of(L, "read_share"),
-                                      .gain = field_of(L, "gain"), .loss = field_of(L, "loss"),
-                                      .policy_gain = field_of(L, "policy_gain")};
-        take_text(L, "policy", worth->policy, sizeof worth->policy);
+        *worth = (struct class_worth){.class_id = (unsigned)lua_values_number(L, "id"),
+                                      .pages = lua_values_number(L, "pages"),
+                                      .hit_ratio = lua_values_number(L, "hit_ratio"),
+                                      .read_share = lua_values_number(L, "read_share"),
+                                      .gain = lua_values_number(L, "gain"),
+                                      .loss = lua_values_number(L, "loss"),
+                                      .policy_gain = lua_values_number(L, "policy_gain")};
+        lua_values_text(L, "policy", worth->policy, sizeof worth->policy);
         lua_pop(L, 1);
     }
     return 0;

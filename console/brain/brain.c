@@ -4,6 +4,7 @@
 #include "brain/observer.h"
 #include "brain/lua_facts.h"
 #include "brain/lua_state.h"
+#include "brain/lua_values.h"
 #include "brain/own_rules.h"
 
 #include <lauxlib.h>
@@ -45,20 +46,6 @@ static void fail(struct brain *brain) {
 
 /* ---- what Lua says, as plain data ---- */
 
-static double number_of(lua_State *L, const char *field) {
-    lua_getfield(L, -1, field);
-    double value = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
-    lua_pop(L, 1);
-    return value;
-}
-
-static bool is_true(lua_State *L, const char *field) {
-    lua_getfield(L, -1, field);
-    bool value = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return value;
-}
-
 static enum class_state state_of(lua_State *L) {
     lua_getfield(L, -1, "state");
     const char *name = lua_tostring(L, -1);
@@ -77,12 +64,12 @@ static void read_rows(struct brain *brain) {
     lua_Integer count = luaL_len(L, -1);
     for (lua_Integer i = 1; i <= count; i++) {
         lua_geti(L, -1, i);
-        double id = number_of(L, "id");
+        double id = lua_values_number(L, "id");
         if (id >= 0 && id < CLASS_LIMIT) {
             brain->classes[(unsigned)id] =
-                (struct class_verdict){state_of(L), number_of(L, "life_s"),
-                                       number_of(L, "mean_evicted_per_s")};
-            brain->worst = is_true(L, "is_worst") ? (int)id : brain->worst;
+                (struct class_verdict){state_of(L), lua_values_number(L, "life_s"),
+                                       lua_values_number(L, "mean_evicted_per_s")};
+            brain->worst = lua_values_flag(L, "is_worst") ? (int)id : brain->worst;
         }
         lua_pop(L, 1);
     }
@@ -92,22 +79,19 @@ static void read_rows(struct brain *brain) {
 static void read_held(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "over") == LUA_TTABLE) {
-        double classes = number_of(L, "classes");
-        brain->held = (struct held){.bytes = number_of(L, "held_bytes"),
-                                    .limit_bytes = number_of(L, "limit_bytes"),
+        double classes = lua_values_number(L, "classes");
+        brain->held = (struct held){.bytes = lua_values_number(L, "held_bytes"),
+                                    .limit_bytes = lua_values_number(L, "limit_bytes"),
                                     .classes = classes > 0 ? (unsigned)classes : 0,
-                                    .is_by_classes = is_true(L, "is_by_classes"),
-                                    .is_falling = is_true(L, "is_falling"),
-                                    .is_much = is_true(L, "is_much")};
+                                    .is_by_classes = lua_values_flag(L, "is_by_classes"),
+                                    .is_falling = lua_values_flag(L, "is_falling"),
+                                    .is_much = lua_values_flag(L, "is_much")};
     }
     lua_pop(L, 1);
 }
 
 static void read_automove(struct brain *brain) {
-    lua_getfield(brain->lua, -1, "automove");
-    const char *text = lua_tostring(brain->lua, -1);
-    snprintf(brain->automove, sizeof brain->automove, "%s", text != NULL ? text : "");
-    lua_pop(brain->lua, 1);
+    lua_values_text(brain->lua, "automove", brain->automove, sizeof brain->automove);
 }
 
 /* ---- calls in which Lua may raise errors ---- */
@@ -119,11 +103,7 @@ void brain_push_observer(lua_State *L, const struct brain *brain) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
         return;
     }
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.judge.observer");
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, "new");
-    lua_remove(L, -2);
+    lua_values_push_function(L, "slate.judge.observer", "new");
     lua_call(L, 0, 1);
     lua_pushvalue(L, -1);
     ((struct brain *)brain)->observer = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -163,10 +143,7 @@ static int find_giver(lua_State *L) {
 /* (brain, from, to, pages) -> nothing */
 static int find_pages(lua_State *L) {
     const struct brain *brain = lua_touserdata(L, 1);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.judge.prospect");
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, "pages");
+    lua_values_push_function(L, "slate.judge.prospect", "pages");
     brain_push_observer(L, brain);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, 3);
@@ -179,11 +156,8 @@ static int find_pages(lua_State *L) {
 static int find_waste(lua_State *L) {
     const struct brain *brain = lua_touserdata(L, 1);
     struct waste *waste = lua_touserdata(L, 2);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.facts.waste");
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, "total");
-    lua_getfield(L, -2, "classes");
+    lua_values_push_function(L, "slate.facts.waste", "total");
+    lua_values_push_function(L, "slate.facts.waste", "classes");
     brain_push_observer(L, brain);
     lua_getfield(L, -1, "now");
     lua_replace(L, -2);
@@ -191,7 +165,8 @@ static int find_waste(lua_State *L) {
     lua_insert(L, -3); /* total, now, classes, now */
     lua_call(L, 1, 1);
     lua_call(L, 2, 1);
-    *waste = (struct waste){number_of(L, "slack_bytes"), number_of(L, "waste_ratio")};
+    *waste = (struct waste){lua_values_number(L, "slack_bytes"),
+                            lua_values_number(L, "waste_ratio")};
     return 0;
 }
 

@@ -1,9 +1,13 @@
 #include "brain/lua_outside.h"
 
+#include "brain/lua_values.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,4 +48,54 @@ bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes, bo
     }
     errno = problem;
     return got >= 0;
+}
+
+int lua_outside_return_file(lua_State *L, bool only_regular) {
+    size_t most_bytes = (size_t)luaL_checkinteger(L, 2);
+    if (lua_outside_push_file(L, luaL_checkstring(L, 1), most_bytes, only_regular)) {
+        return 1;
+    }
+    int problem = errno;
+    lua_pushnil(L);
+    lua_pushstring(L, problem == EINVAL ? "not a regular file" : strerror(problem));
+    lua_pushboolean(L, problem == ENOENT || problem == ENOTDIR);
+    return 3;
+}
+
+int lua_outside_read_file(lua_State *L) {
+    return lua_outside_return_file(L, true);
+}
+
+/* ---- the operator's own files ---- */
+
+struct place {
+    const char *file;
+    char *out;
+    size_t out_bytes;
+    bool is_there;
+};
+
+void lua_outside_push_place(lua_State *L, const char *file) {
+    lua_values_push_function(L, "slate.base.places", "path");
+    lua_pushstring(L, file);
+    lua_pushcfunction(L, lua_outside_environment);
+    lua_call(L, 2, 1);
+}
+
+/* (place) -> nothing */
+static int find_place(lua_State *L) {
+    struct place *place = lua_touserdata(L, 1);
+    lua_outside_push_place(L, place->file);
+    const char *path = lua_tostring(L, -1);
+    place->is_there = path != NULL && strlen(path) < place->out_bytes;
+    if (place->is_there) {
+        strcpy(place->out, path);
+    }
+    return 0;
+}
+
+bool lua_outside_place(const char *file, char *out, size_t out_bytes) {
+    struct place place = {.file = file, .out = out, .out_bytes = out_bytes};
+    char why[100];
+    return lua_values_call(find_place, &place, why, sizeof why) && place.is_there;
 }

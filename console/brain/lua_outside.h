@@ -1,5 +1,6 @@
-/* What Lua is given of the machine by the parts that ask for it: a variable of the environment and
- * the text of a file. The state itself (lua_state.h) has neither. */
+/* What Lua is given of the machine by the parts that ask for it: variables of the environment and
+ * the text of a file. The state itself (lua_state.h) has neither. And where the operator's own files
+ * are. */
 #ifndef CONSOLE_BRAIN_LUA_OUTSIDE_H
 #define CONSOLE_BRAIN_LUA_OUTSIDE_H
 #include <lua.h>
@@ -12,4 +13,14 @@ int lua_outside_environment(lua_State *L);
 /* Pushes the text of a file, most_bytes of it at most. False: nothing is pushed, and errno says
  * why. only_regular: any other file is EINVAL, so that nobody waits for a pipe. */
 bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes, bool only_regular);
+
+/* For a function of Lua, (path, most bytes) -> the text; or nil, a message and whether the file is
+ * not there at all. The second is one for regular files. */
+int lua_outside_return_file(lua_State *L, bool only_regular);
+int lua_outside_read_file(lua_State *L);
+
+/* Pushes the path of a file of lua/slate/base/places.lua; nil where there is no home. */
+void lua_outside_push_place(lua_State *L, const char *file);
+/* The same for C; false where there is none, or out has no room for it. */
+bool lua_outside_place(const char *file, char *out, size_t out_bytes);
 #endif

@@ -3,6 +3,7 @@
 #include "brain/inside.h"
 #include "brain/lua_outside.h"
 #include "brain/lua_state.h"
+#include "brain/lua_values.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -34,15 +35,6 @@ static void push_source(lua_State *L, const char *path) {
                     problem == EINVAL ? "it is no regular file" : strerror(problem));
 }
 
-/* (module, name) -> that function of the module */
-static void push_function(lua_State *L, const char *module, const char *name) {
-    lua_getglobal(L, "require");
-    lua_pushstring(L, module);
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, name);
-    lua_remove(L, -2);
-}
-
 /* The rules on top of the stack. */
 static void take_titles(lua_State *L) {
     lua_getfield(L, -1, "columns");
@@ -61,15 +53,13 @@ static void take_titles(lua_State *L) {
 /* () -> whether there is a file */
 static int load(lua_State *L) {
     /* without a file the rest is not loaded before the first paint */
-    push_function(L, "slate.facts.rules_file", "path");
-    lua_pushcfunction(L, lua_outside_environment);
-    lua_call(L, 1, 1);
+    lua_outside_push_place(L, "rules");
     const char *path = lua_tostring(L, -1);
     if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))) {
         lua_pushboolean(L, false);
         return 1;
     }
-    push_function(L, "slate.judge.rules", "for_screen");
+    lua_values_push_function(L, "slate.judge.rules", "for_screen");
     lua_pushvalue(L, -2);
     push_source(L, path);
     lua_call(L, 3, 1);

@@ -2,6 +2,7 @@
 
 #include "brain/inside.h"
 #include "brain/lua_state.h"
+#include "brain/lua_values.h"
 #include "brain/observer.h"
 
 #include <lauxlib.h>
@@ -10,45 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MODULE "slate.judge.size_plan"
+
 struct size_plans {
     uint64_t snapshot_ms, replies_ms;
     struct size_plan plan;
 };
-
-static void set_number(lua_State *L, const char *name, double value) {
-    if (!isnan(value)) {
-        lua_pushnumber(L, value);
-        lua_setfield(L, -2, name);
-    }
-}
-
-static void set_text(lua_State *L, const char *name, const char *text) {
-    if (text != NULL) {
-        lua_pushstring(L, text);
-        lua_setfield(L, -2, name);
-    }
-}
-
-static double number_of(lua_State *L, const char *name) {
-    lua_getfield(L, -1, name);
-    double value = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
-    lua_pop(L, 1);
-    return value;
-}
-
-static bool is_true(lua_State *L, const char *name) {
-    lua_getfield(L, -1, name);
-    bool value = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return value;
-}
-
-static void text_of(lua_State *L, const char *name, char *out, size_t out_bytes) {
-    lua_getfield(L, -1, name);
-    const char *text = lua_tostring(L, -1);
-    snprintf(out, out_bytes, "%s", text != NULL ? text : "");
-    lua_pop(L, 1);
-}
 
 static void sizes_of(lua_State *L, const char *name, struct size_list *list) {
     list->count = 0;
@@ -71,12 +39,12 @@ static void push_outlooks(lua_State *L, const struct outlook_list *list) {
             continue;
         }
         lua_createtable(L, 0, 5);
-        set_number(L, "classes", outlook->classes);
-        set_number(L, "waste_pct", outlook->waste_pct);
-        set_number(L, "items_pct", outlook->items_pct);
+        lua_values_set_number(L, "classes", outlook->classes);
+        lua_values_set_number(L, "waste_pct", outlook->waste_pct);
+        lua_values_set_number(L, "items_pct", outlook->items_pct);
         lua_pushboolean(L, outlook->would_be_made);
         lua_setfield(L, -2, "would_be_made");
-        set_text(L, "words", outlook->words);
+        lua_values_set_text(L, "words", outlook->words);
         lua_setfield(L, -2, outlook->order);
     }
 }
@@ -85,33 +53,25 @@ static void push_asked(lua_State *L, const struct model *model) {
     const struct details *details = model_details(model);
     const struct answers *answers = model_answers(model);
     lua_createtable(L, 0, 3);
-    set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
-    set_text(L, "sizes", answer_text(answers, INQUIRY_STOCK_SIZES));
+    lua_values_set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
+    lua_values_set_text(L, "sizes", answer_text(answers, INQUIRY_STOCK_SIZES));
     if (details != NULL) {
         push_outlooks(L, &details->outlooks);
         lua_setfield(L, -2, "outlooks");
     }
 }
 
-static void push_function(lua_State *L, const char *name) {
-    lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.judge.size_plan");
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, name);
-    lua_remove(L, -2);
-}
-
 /* The choice on top of the stack. */
 static void take_choice(lua_State *L, struct size_plan *plan) {
     struct size_choice *choice = &plan->of[plan->count++];
-    text_of(L, "order", choice->order, sizeof choice->order);
-    text_of(L, "words", choice->words, sizeof choice->words);
-    choice->is_known = is_true(L, "is_known");
-    choice->is_worth_it = is_true(L, "is_worth_it");
-    choice->is_best = is_true(L, "is_best");
-    choice->classes = number_of(L, "classes");
-    choice->waste_ratio = number_of(L, "waste_ratio");
-    choice->items_change = number_of(L, "items_change");
+    lua_values_text(L, "order", choice->order, sizeof choice->order);
+    lua_values_text(L, "words", choice->words, sizeof choice->words);
+    choice->is_known = lua_values_flag(L, "is_known");
+    choice->is_worth_it = lua_values_flag(L, "is_worth_it");
+    choice->is_best = lua_values_flag(L, "is_best");
+    choice->classes = lua_values_number(L, "classes");
+    choice->waste_ratio = lua_values_number(L, "waste_ratio");
+    choice->items_change = lua_values_number(L, "items_change");
     if (choice->is_best) {
         sizes_of(L, "sizes", &plan->best);
     }
@@ -121,12 +81,12 @@ static void take_choice(lua_State *L, struct size_plan *plan) {
 static int find_sizes(lua_State *L) {
     const struct model *model = lua_touserdata(L, 1);
     struct size_plan *plan = lua_touserdata(L, 2);
-    push_function(L, "choices");
+    lua_values_push_function(L, MODULE, "choices");
     brain_push_observer(L, brain_of(model));
     push_asked(L, model);
     lua_call(L, 2, 1);
     sizes_of(L, "now", &plan->now);
-    plan->waste_ratio = number_of(L, "waste_ratio");
+    plan->waste_ratio = lua_values_number(L, "waste_ratio");
     lua_Integer count = luaL_len(L, -1);
     while (plan->count < SIZE_CHOICES_MOST && plan->count < count) {
         lua_geti(L, -1, plan->count + 1);
@@ -175,7 +135,7 @@ const struct size_plan *brain_sizes(const struct model *model) {
 /* (list of orders as light userdata) -> how many */
 static int find_orders(lua_State *L) {
     char(*out)[OUTLOOK_ORDER_BYTES] = lua_touserdata(L, 1);
-    push_function(L, "orders");
+    lua_values_push_function(L, MODULE, "orders");
     lua_call(L, 0, 1);
     lua_Integer count = luaL_len(L, -1), taken = 0;
     for (; taken < count && taken < SIZE_CHOICES_MOST; taken++) {

@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is(const char *a, const char *b) {
-    return strcmp(a, b) == 0;
-}
-
 /* --- curves --- */
 
 static void curve_point(struct curve *curve, double bytes, double hit_ratio) {
@@ -21,26 +17,22 @@ static void curve_point(struct curve *curve, double bytes, double hit_ratio) {
 }
 
 void curve_parse(struct curve *curve, const char *text, size_t text_bytes) {
-    static const char *const sizes[CURVE_SIZES] = {"hit_ratio_x0.5", "hit_ratio_x1", "hit_ratio_x2",
-                                                   "hit_ratio_x4"};
+    const struct stat_slot slots[] = {{"bytes", &curve->bytes},
+                                      {"reads", &curve->reads},
+                                      {"lru_hit_ratio", &curve->hit_ratio},
+                                      {"hit_ratio_x0.5", &curve->at_size[0]},
+                                      {"hit_ratio_x1", &curve->at_size[1]},
+                                      {"hit_ratio_x2", &curve->at_size[2]},
+                                      {"hit_ratio_x4", &curve->at_size[3]}};
     struct stat_line line;
     *curve = (struct curve){.bytes = NAN, .reads = NAN, .hit_ratio = NAN};
     for (int i = 0; i < CURVE_SIZES; i++) {
         curve->at_size[i] = NAN;
     }
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
-        double value = stat_line_number(line.value);
-        if (is(line.name, "bytes")) {
-            curve->bytes = value;
-        } else if (is(line.name, "reads")) {
-            curve->reads = value;
-        } else if (is(line.name, "lru_hit_ratio")) {
-            curve->hit_ratio = value;
-        } else if (strncmp(line.name, "point:", 6) == 0) {
-            curve_point(curve, stat_line_number(line.name + 6), value);
-        }
-        for (int i = 0; i < CURVE_SIZES; i++) {
-            curve->at_size[i] = is(line.name, sizes[i]) ? value : curve->at_size[i];
+        STAT_LINE_TAKE(slots, line.name, line.value);
+        if (strncmp(line.name, "point:", 6) == 0) {
+            curve_point(curve, stat_line_number(line.name + 6), stat_line_number(line.value));
         }
     }
 }
@@ -63,16 +55,12 @@ double curve_value_at(const struct curve *curve, double bytes) {
 
 /* --- what if --- */
 
-static void set_guess(struct policy_guess *guess, const char *field, double value) {
-    if (is(field, "hit_ratio")) {
-        guess->hit_ratio = value;
-    } else if (is(field, "difference")) {
-        guess->difference = value;
-    } else if (is(field, "doubt")) {
-        guess->doubt = value;
-    } else if (is(field, "reads")) {
-        guess->reads = value;
-    }
+static void set_guess(struct policy_guess *guess, const char *field, const char *value) {
+    const struct stat_slot slots[] = {{"hit_ratio", &guess->hit_ratio},
+                                      {"difference", &guess->difference},
+                                      {"doubt", &guess->doubt},
+                                      {"reads", &guess->reads}};
+    STAT_LINE_TAKE(slots, field, value);
 }
 
 static struct policy_guess blank_guess(const char *name, size_t name_bytes) {
@@ -86,7 +74,7 @@ static struct policy_guess blank_guess(const char *name, size_t name_bytes) {
 static struct policy_guess *guess_named(struct whatif *whatif, const char *name, size_t n) {
     struct policy_guess blank = blank_guess(name, n);
     for (unsigned i = 0; i < whatif->count; i++) {
-        if (is(whatif->policies[i].name, blank.name)) {
+        if (stat_line_is(whatif->policies[i].name, blank.name)) {
             return &whatif->policies[i];
         }
     }
@@ -98,10 +86,7 @@ static struct policy_guess *guess_named(struct whatif *whatif, const char *name,
 }
 
 static void take_whatif_fact(struct whatif *whatif, const struct stat_line *line) {
-    const struct {
-        const char *name;
-        double *to;
-    } numbers[] = {
+    const struct stat_slot slots[] = {
         {"rate", &whatif->rate},
         {"keys", &whatif->keys},
         {"windows", &whatif->windows},
@@ -110,18 +95,14 @@ static void take_whatif_fact(struct whatif *whatif, const struct stat_line *line
         {"records_dropped", &whatif->dropped},
         {"memory_bytes", &whatif->memory_bytes},
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (is(line->name, numbers[i].name)) {
-            *numbers[i].to = stat_line_number(line->value);
-        }
-    }
-    if (is(line->name, "sampling")) {
-        whatif->is_sampling = is(line->value, "1");
-    } else if (is(line->name, "auto")) {
-        whatif->follows = is(line->value, "1");
-    } else if (is(line->name, "policy")) {
+    STAT_LINE_TAKE(slots, line->name, line->value);
+    if (stat_line_is(line->name, "sampling")) {
+        whatif->is_sampling = stat_line_is(line->value, "1");
+    } else if (stat_line_is(line->name, "auto")) {
+        whatif->follows = stat_line_is(line->value, "1");
+    } else if (stat_line_is(line->name, "policy")) {
         stat_line_copy(whatif->policy, sizeof whatif->policy, line->value);
-    } else if (is(line->name, "why")) {
+    } else if (stat_line_is(line->name, "why")) {
         stat_line_copy(whatif->why, sizeof whatif->why, line->value);
     }
 }
@@ -133,7 +114,6 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
     whatif->dropped = whatif->records = whatif->memory_bytes = NAN;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         const char *colon = strchr(line.name, ':');
-        double value = stat_line_number(line.value);
         if (colon == NULL) {
             take_whatif_fact(whatif, &line);
         /* those of classes are for Lua: slate.judge.worth */
@@ -141,7 +121,7 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));
             if (guess != NULL) {
-                set_guess(guess, colon + 1, value);
+                set_guess(guess, colon + 1, line.value);
             }
         }
     }
@@ -156,7 +136,7 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         unsigned number;
         const char *field;
-        if (is(line.name, "requests")) {
+        if (stat_line_is(line.name, "requests")) {
             hot->requests = stat_line_number(line.value);
         }
         if (!stat_line_numbered(line.name, HOT_KEYS_SHOWN + 1, &number, &field) || number == 0) {
@@ -170,12 +150,10 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
             *key = (struct hot_key){.requests = NAN, .error = NAN};
             hot->count = number;
         }
-        if (is(field, "key")) {
+        const struct stat_slot slots[] = {{"requests", &key->requests}, {"error", &key->error}};
+        STAT_LINE_TAKE(slots, field, line.value);
+        if (stat_line_is(field, "key")) {
             stat_line_copy(key->key, sizeof key->key, line.value);
-        } else if (is(field, "requests")) {
-            key->requests = stat_line_number(line.value);
-        } else if (is(field, "error")) {
-            key->error = stat_line_number(line.value);
         }
     }
 }
@@ -204,19 +182,16 @@ void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_byte
     memset(sizes, 0, sizeof *sizes);
     sizes->items = sizes->item_bytes = sizes->taken_bytes = sizes->sampled_pages = NAN;
     sizes->is_tracked = true;
+    const struct stat_slot slots[] = {{"items", &sizes->items},
+                                      {"item_bytes", &sizes->item_bytes},
+                                      {"taken_bytes", &sizes->taken_bytes},
+                                      {"sampled_pages", &sizes->sampled_pages}};
     double sum = 0;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         double value = stat_line_number(line.value), bytes = stat_line_number(line.name);
-        if (is(line.name, "sizes_status")) {
-            sizes->is_tracked = is(line.value, "enabled");
-        } else if (is(line.name, "items")) {
-            sizes->items = value;
-        } else if (is(line.name, "item_bytes")) {
-            sizes->item_bytes = value;
-        } else if (is(line.name, "taken_bytes")) {
-            sizes->taken_bytes = value;
-        } else if (is(line.name, "sampled_pages")) {
-            sizes->sampled_pages = value;
+        STAT_LINE_TAKE(slots, line.name, line.value);
+        if (stat_line_is(line.name, "sizes_status")) {
+            sizes->is_tracked = stat_line_is(line.value, "enabled");
         } else if (bytes > 0 && value > 0) {
             sizes->bins[size_bin_of(bytes)] += value;
             sum += value;

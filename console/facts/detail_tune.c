@@ -6,45 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is(const char *a, const char *b) {
-    return strcmp(a, b) == 0;
-}
-
-/* Where one named number goes. */
-struct slot {
-    const char *name;
-    double *to;
-};
-
-static void take_number(const struct slot *slots, size_t count, const char *name,
-                        const char *value) {
-    for (size_t i = 0; i < count; i++) {
-        if (is(name, slots[i].name)) {
-            *slots[i].to = stat_line_number(value);
-        }
-    }
-}
-#define TAKE_NUMBER(slots, name, value)                                                            \
-    take_number(slots, sizeof(slots) / sizeof *(slots), name, value)
-
 /* --- moves --- */
 
 static void take_move_field(struct page_move *move, const char *field, const char *value) {
-    const struct slot slots[] = {{"time", &move->time_s},       {"pages", &move->pages},
+    const struct stat_slot slots[] = {{"time", &move->time_s},       {"pages", &move->pages},
                                  {"rescued", &move->rescued},   {"lost", &move->lost},
                                  {"duration_us", &move->duration_us}};
-    TAKE_NUMBER(slots, field, value);
+    STAT_LINE_TAKE(slots, field, value);
     double number = stat_line_number(value);
     unsigned class_id = number >= 0 && number < TUNE_CLASSES ? (unsigned)number : 0;
-    if (is(field, "from")) {
+    if (stat_line_is(field, "from")) {
         move->from = class_id;
-    } else if (is(field, "to")) {
+    } else if (stat_line_is(field, "to")) {
         move->to = class_id;
-    } else if (is(field, "mode")) {
+    } else if (stat_line_is(field, "mode")) {
         stat_line_copy(move->mode, sizeof move->mode, value);
-    } else if (is(field, "outcome")) {
+    } else if (stat_line_is(field, "outcome")) {
         stat_line_copy(move->outcome, sizeof move->outcome, value);
-    } else if (is(field, "reason")) {
+    } else if (stat_line_is(field, "reason")) {
         stat_line_copy(move->reason, sizeof move->reason, value);
     }
 }
@@ -72,7 +51,7 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
     struct stat_line line;
     memset(list, 0, sizeof *list);
     list->pages_moved = list->given_up = list->rescues = list->evicted = NAN;
-    const struct slot slots[] = {{"pages_moved", &list->pages_moved},
+    const struct stat_slot slots[] = {{"pages_moved", &list->pages_moved},
                                  {"given_up", &list->given_up},
                                  {"rescues", &list->rescues},
                                  {"evicted", &list->evicted}};
@@ -92,9 +71,9 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
             take_move_field(move_numbered(list, number), field, line.value);
             continue;
         }
-        TAKE_NUMBER(slots, line.name, line.value);
+        STAT_LINE_TAKE(slots, line.name, line.value);
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            if (is(line.name, words[i].name)) {
+            if (stat_line_is(line.name, words[i].name)) {
                 stat_line_copy(words[i].to, words[i].bytes, line.value);
             }
         }
@@ -102,7 +81,7 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
 }
 
 bool move_list_has_failed(const struct move_list *list) {
-    return list->failed[0] != '\0' && !is(list->failed, "none");
+    return list->failed[0] != '\0' && !stat_line_is(list->failed, "none");
 }
 
 /* --- worth of pages --- */
@@ -118,16 +97,16 @@ void worth_list_parse(struct worth_list *list, const char *text, size_t text_byt
         const char *field;
         if (stat_line_numbered(line.name, TUNE_CLASSES, &id, &field)) {
             struct page_worth *worth = &list->classes[id];
-            const struct slot slots[] = {{"gain", &worth->gain},
+            const struct stat_slot slots[] = {{"gain", &worth->gain},
                                          {"gain_doubt", &worth->gain_doubt},
                                          {"loss", &worth->loss},
                                          {"loss_doubt", &worth->loss_doubt},
                                          {"average", &worth->average}};
-            TAKE_NUMBER(slots, field, line.value);
-        } else if (is(line.name, "mode")) {
+            STAT_LINE_TAKE(slots, field, line.value);
+        } else if (stat_line_is(line.name, "mode")) {
             stat_line_copy(list->mode, sizeof list->mode, line.value);
-        } else if (is(line.name, "weighed")) {
-            list->is_weighed = is(line.value, "1");
+        } else if (stat_line_is(line.name, "weighed")) {
+            list->is_weighed = stat_line_is(line.value, "1");
         }
     }
 }
@@ -145,10 +124,10 @@ void policy_list_parse(struct policy_list *list, const char *text, size_t text_b
         }
         if (strncmp(line.name, "class:", 6) == 0) {
             if (stat_line_numbered(line.name + 6, TUNE_CLASSES, &id, &field) &&
-                is(field, "policy")) {
+                stat_line_is(field, "policy")) {
                 stat_line_copy(list->of_class[id], sizeof list->of_class[id], line.value);
             }
-        } else if (is(colon, ":active") && is(line.value, "yes")) {
+        } else if (stat_line_is(colon, ":active") && stat_line_is(line.value, "yes")) {
             line.name[colon - line.name] = '\0';
             stat_line_copy(list->active, sizeof list->active, line.name);
         }
@@ -166,7 +145,7 @@ void geometry_state_parse(struct geometry_state *geometry, const char *text, siz
     for (unsigned id = 0; id < TUNE_CLASSES; id++) {
         g->of_class[id] = (struct geometry_class){NAN, NAN, false};
     }
-    const struct slot slots[] = {
+    const struct stat_slot slots[] = {
         {"classes", &g->classes},           {"classes_wanted", &g->classes_wanted},
         {"waste_before", &g->waste_before_pct}, {"waste_predicted", &g->waste_predicted_pct},
         {"pages_old", &g->pages_old},       {"pages_new", &g->pages_new},
@@ -176,17 +155,17 @@ void geometry_state_parse(struct geometry_state *geometry, const char *text, siz
         const char *field;
         if (stat_line_numbered(line.name, TUNE_CLASSES, &id, &field)) {
             struct geometry_class *c = &g->of_class[id];
-            const struct slot of_class[] = {{"chunk_size", &c->chunk_bytes},
+            const struct stat_slot of_class[] = {{"chunk_size", &c->chunk_bytes},
                                             {"total_pages", &c->pages}};
-            TAKE_NUMBER(of_class, field, line.value);
-            c->is_retired =
-                c->is_retired || (is(field, "class_state") && is(line.value, "retired"));
-        } else if (is(line.name, "state")) {
+            STAT_LINE_TAKE(of_class, field, line.value);
+            c->is_retired = c->is_retired || (stat_line_is(field, "class_state") &&
+                                              stat_line_is(line.value, "retired"));
+        } else if (stat_line_is(line.name, "state")) {
             stat_line_copy(g->state, sizeof g->state, line.value);
-        } else if (is(line.name, "why")) {
+        } else if (stat_line_is(line.name, "why")) {
             stat_line_copy(g->why, sizeof g->why, line.value);
         } else {
-            TAKE_NUMBER(slots, line.name, line.value);
+            STAT_LINE_TAKE(slots, line.name, line.value);
         }
     }
 }
@@ -202,7 +181,7 @@ void eviction_ages_parse(struct eviction_ages *ages, const char *text, size_t te
         const char *field;
         double value = stat_line_number(line.value);
         if (!stat_line_numbered(line.name, TUNE_CLASSES, &id, &field) ||
-            (strncmp(field, "under_", 6) != 0 && !is(field, "older"))) {
+            (strncmp(field, "under_", 6) != 0 && !stat_line_is(field, "older"))) {
             continue;
         }
         step = id == at_class ? step + 1 : 0;

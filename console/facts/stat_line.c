@@ -57,6 +57,19 @@ bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, cons
     return true;
 }
 
+void stat_line_take(const struct stat_slot *slots, size_t count, const char *name,
+                    const char *value) {
+    for (size_t i = 0; i < count; i++) {
+        if (stat_line_is(name, slots[i].name)) {
+            *slots[i].to = stat_line_number(value);
+        }
+    }
+}
+
+bool stat_line_is(const char *a, const char *b) {
+    return strcmp(a, b) == 0;
+}
+
 void stat_line_copy(char *out, size_t out_bytes, const char *text) {
     snprintf(out, out_bytes, "%.*s", (int)out_bytes - 1, text);
 }

@@ -22,6 +22,21 @@ double stat_line_number(const char *text);
  * limit and a colon. */
 bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest);
 
+/* Where one named number goes. */
+struct stat_slot {
+    const char *name;
+    double *to;
+};
+
+/* Puts a number into each slot of that name. slots: an array. */
+void stat_line_take(const struct stat_slot *slots, size_t count, const char *name,
+                    const char *value);
+#define STAT_LINE_TAKE(slots, name, value)                                                         \
+    stat_line_take(slots, sizeof(slots) / sizeof *(slots), name, value)
+
+/* Are the words the same? */
+bool stat_line_is(const char *a, const char *b);
+
 /* Copies text that fits, and the beginning of text that does not. */
 void stat_line_copy(char *out, size_t out_bytes, const char *text);
 #endif

@@ -1,6 +1,4 @@
-/* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; or
- * where many are: "dns:name:port", "srv:name" or "file:path"; "tls://" stands before those that
- * speak TLS; and their numbers.
+/* Where a server is, or where many are, as app/address_word.h reads it; and their numbers.
  *
  * Looking up a name may take as long as a name server likes, so it never happens in this process:
  * numeric addresses and paths are answered at once, names are looked up in a child that writes the
@@ -13,7 +11,6 @@
 #include <sys/types.h>
 
 enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 128 };
-#define DEFAULT_PORT "11211"
 
 enum address_list {
     NO_LIST,
@@ -48,9 +45,6 @@ struct lookup {
     pid_t child;
     int pipe_fd;
 };
-
-/* False with a sentence in why when the text is no address. */
-bool address_parse(const char *text, struct address *address, char *why, size_t why_bytes);
 
 /* A list as lua/slate/wire/lists.lua takes it: without "tls://". */
 const char *address_list_word(const struct address *address);

@@ -311,28 +311,18 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {
-        "class.state", "class.age", "class.pages", "class.hot", "class.warm", "class.cold",
-        "class.hits", "class.sets", "class.ev", "class.unread", "class.oom", "policy",
-        "automove.gain", "automove.loss", "moves.why", "class.evicted_time", "reclaimed",
-        "crawler_reclaimed", "direct_reclaims", "tailrepairs"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
-
-static void wants(const struct ui *ui, struct wants *out) {
-    (void)ui;
-    out->inquiries |= INQUIRY_BIT(CLASS) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(AUTOMOVE) |
-           INQUIRY_BIT(POLICIES) | INQUIRY_BIT(EVICTIONS);
-}
+static const char *const shown[] = {
+    "class.state", "class.age", "class.pages", "class.hot", "class.warm", "class.cold",
+    "class.hits", "class.sets", "class.ev", "class.unread", "class.oom", "policy",
+    "automove.gain", "automove.loss", "moves.why", "class.evicted_time", "reclaimed",
+    "crawler_reclaimed", "direct_reclaims", "tailrepairs", NULL};
 
 const struct view class_view = {.name = "Class",
                                 .scope = SCOPE_CLASS,
                                 .open = COMMAND_OPEN_CLASS,
                                 .draw = draw,
                                 .command = command,
-                                .terms = terms,
-                                .wants = wants};
+                                .shown = shown,
+                                .inquiries = INQUIRY_BIT(CLASS) | INQUIRY_BIT(MOVES) |
+                                             INQUIRY_BIT(AUTOMOVE) | INQUIRY_BIT(POLICIES) |
+                                             INQUIRY_BIT(EVICTIONS)};

@@ -203,9 +203,9 @@ static void terms(const struct ui *ui, struct terms *out) {
     for (unsigned i = 0; i < COLUMN_COUNT; i++) {
         terms_add(out, "class.", class_columns[i].name, ui->classes.sort == i);
     }
-    terms_add(out, "", "class.state", false);
-    terms_add(out, "", "starving", false);
 }
+
+static const char *const shown[] = {"class.state", "starving", NULL};
 
 /* The same head again turns the order round. */
 static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
@@ -226,4 +226,5 @@ const struct view classes_view = {.name = "Classes",
                                  .draw = draw,
                                  .command = command,
                                  .terms = terms,
+                                 .shown = shown,
                                  .click = click};

@@ -6,6 +6,7 @@
 #include "facts/format.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -336,34 +337,16 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {
-        "curve.lru_hit_ratio", "curve.hit_ratio_x1", "automove.gain", "automove.loss",
-        "whatif.hit_ratio",    "whatif.difference",  "hit_ratio",     "policy",
-        "sample_rate"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
-
-static void wants(const struct ui *ui, struct wants *out) {
-    (void)ui;
-    out->inquiries |= INQUIRY_BIT(CURVE) | INQUIRY_BIT(CLASS_CURVES) | INQUIRY_BIT(WHATIF) |
-           INQUIRY_BIT(AUTOMOVE);
-}
-
-static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
-    if (kind == HOT_ROW) {
-        ui->curves.cursor = value;
-    }
-}
+static const char *const shown[] = {
+    "curve.lru_hit_ratio", "curve.hit_ratio_x1", "automove.gain", "automove.loss",
+    "whatif.hit_ratio", "whatif.difference", "hit_ratio", "policy", "sample_rate", NULL};
 
 const struct view curves_view = {.name = "Curves",
                                  .scope = SCOPE_CURVES,
                                  .open = COMMAND_VIEW_CURVES,
                                  .draw = draw,
                                  .command = command,
-                                 .terms = terms,
-                                 .click = click,
-                                 .wants = wants};
+                                 .shown = shown,
+                                 .cursor = offsetof(struct ui, curves.cursor),
+                                 .inquiries = INQUIRY_BIT(CURVE) | INQUIRY_BIT(CLASS_CURVES) |
+                                              INQUIRY_BIT(WHATIF) | INQUIRY_BIT(AUTOMOVE)};

@@ -263,15 +263,9 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {
-        "gets", "hit_ratio", "sets", "evictions", "out_of_memory", "page_moves", "curr_items",
-        "memory.items", "memory.limit", "connections", "memory.pool", "slab_automove"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
+static const char *const shown[] = {
+    "gets", "hit_ratio", "sets", "evictions", "out_of_memory", "page_moves", "curr_items",
+    "memory.items", "memory.limit", "connections", "memory.pool", "slab_automove", NULL};
 
 const struct view diff_view = {
     .name = "Diff",
@@ -279,4 +273,4 @@ const struct view diff_view = {
     .open = COMMAND_VIEW_DIFF,
     .draw = draw,
     .command = command,
-    .terms = terms};
+    .shown = shown};

@@ -95,18 +95,12 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"page_moves", "starving",       "slab_automove",
-                                        "ping_pong",  "memory.limit", "lost_by_moves"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], false);
-    }
-}
+static const char *const shown[] = {
+    "page_moves", "starving", "slab_automove", "ping_pong", "memory.limit", "lost_by_moves", NULL};
 
 const struct view events_view = {.name = "Events",
                                 .scope = SCOPE_EVENTS,
                                 .open = COMMAND_VIEW_EVENTS,
                                 .draw = draw,
                                 .command = command,
-                                .terms = terms};
+                                .shown = shown};

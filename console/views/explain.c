@@ -8,7 +8,7 @@ enum { BOX_WIDTH = 76, LABEL_WIDTH = 9, LINES_MOST = 200 };
 
 void explain_open(struct ui *ui, const struct view *view) {
     ui->explain = (struct explain_ui){.is_open = true};
-    view->terms(ui, &ui->explain.terms);
+    view_terms(view, ui, &ui->explain.terms);
 }
 
 void explain_command(struct ui *ui, enum command command) {

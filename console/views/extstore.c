@@ -5,6 +5,7 @@
 #include "facts/format.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,24 +292,14 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return tune_command_part(frame, ui, SETTINGS_OF_EXTSTORE, given);
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {
-        "extstore.pages",   "extstore.objects",  "extstore.fragmented", "extstore.sparse",
-        "extstore.written", "extstore.read",     "extstore.evicted",    "extstore.failed",
-        "extstore.recached", "extstore.compaction", "extstore.queue",   "extstore.pressure",
-        "extstore.class"};
-    struct setting_range range = settings_range(SETTINGS_OF_EXTSTORE);
-    for (unsigned i = range.first; i < range.end; i++) {
-        terms_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
-    }
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], false);
-    }
-}
+static const char *const shown[] = {
+    "extstore.pages",   "extstore.objects",  "extstore.fragmented", "extstore.sparse",
+    "extstore.written", "extstore.read",     "extstore.evicted",    "extstore.failed",
+    "extstore.recached", "extstore.compaction", "extstore.queue",   "extstore.pressure",
+    "extstore.class", NULL};
 
-static void wants(const struct ui *ui, struct wants *out) {
-    tune_wants(ui, out);
-    out->inquiries |= INQUIRY_BIT(EXTSTORE);
+static void terms(const struct ui *ui, struct terms *out) {
+    tune_terms_part(ui, SETTINGS_OF_EXTSTORE, out);
 }
 
 const struct view extstore_view = {
@@ -318,5 +309,7 @@ const struct view extstore_view = {
     .draw = draw,
     .command = command,
     .terms = terms,
-    .click = tune_click,
-    .wants = wants};
+    .shown = shown,
+    .cursor = offsetof(struct ui, tune.cursor),
+    .inquiries = INQUIRY_BIT(EXTSTORE),
+    .wants = tune_wants};

@@ -173,15 +173,9 @@ static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {
-        "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions",
-        "fleet.age", "connections", "reply_ms", "fleet.proxy"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
+static const char *const shown[] = {
+    "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions",
+    "fleet.age", "connections", "reply_ms", "fleet.proxy", NULL};
 
 const struct view fleet_view = {
     .name = "Fleet",
@@ -189,5 +183,5 @@ const struct view fleet_view = {
     .open = COMMAND_VIEW_FLEET,
     .draw = draw,
     .command = command,
-    .terms = terms,
+    .shown = shown,
     .click = click};

@@ -4,6 +4,7 @@
 #include "facts/format.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
 enum { SCREEN_STEP = 15, BAR_LEAST = 12, KEY_LEAST = 16 };
@@ -113,30 +114,13 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"sample_rate", "gets", "ops"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
-
-static void wants(const struct ui *ui, struct wants *out) {
-    (void)ui;
-    out->inquiries |= INQUIRY_BIT(HOTKEYS);
-}
-
-static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
-    if (kind == HOT_ROW) {
-        ui->hotkeys.cursor = value;
-    }
-}
+static const char *const shown[] = {"sample_rate", "gets", "ops", NULL};
 
 const struct view hotkeys_view = {.name = "Keys",
                                   .scope = SCOPE_HOTKEYS,
                                   .open = COMMAND_VIEW_HOTKEYS,
                                   .draw = draw,
                                   .command = command,
-                                  .terms = terms,
-                                  .click = click,
-                                 .wants = wants};
+                                  .shown = shown,
+                                  .cursor = offsetof(struct ui, hotkeys.cursor),
+                                 .inquiries = INQUIRY_BIT(HOTKEYS)};

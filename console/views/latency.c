@@ -161,11 +161,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    (void)ui;
-    terms_add(out, "", "latency", true);
-    terms_add(out, "", "reply_ms", false);
-}
+static const char *const shown[] = {"latency", "reply_ms", NULL};
 
 static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
@@ -177,5 +173,5 @@ const struct view latency_view = {.name = "Latency",
                                   .open = COMMAND_VIEW_LATENCY,
                                   .draw = draw,
                                   .command = command,
-                                  .terms = terms,
+                                  .shown = shown,
                                   .wants = wants};

@@ -318,24 +318,16 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
+static const char *const shown[] = {
+    "starving", "lost_by_moves", "slab_automove", "memory.items", "memory.limit", "memory.held",
+    "memory.slack", "memory.pages", "memory.pool", "memory.free_chunks", "curr_items", "threads",
+    "memory.hash", "uptime", NULL};
+
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const others[] = {
-        "starving",      "lost_by_moves", "slab_automove", "memory.items",
-        "memory.limit",  "memory.held",  "memory.slack",  "memory.pages",  "memory.pool",
-        "memory.free_chunks", "curr_items", "threads",    "memory.hash",   "uptime",
-    };
     (void)ui;
     for (int i = 0; i < RATE_LINES; i++) {
         terms_add(out, "", metric_rows[rate_lines[i]].key, rate_lines[i] == METRIC_HIT_RATIO);
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        terms_add(out, "", others[i], false);
-    }
-}
-
-static void wants(const struct ui *ui, struct wants *out) {
-    (void)ui;
-    out->inquiries |= INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY);
 }
 
 const struct view overview_view = {.name = "Overview",
@@ -344,4 +336,5 @@ const struct view overview_view = {.name = "Overview",
                                   .draw = draw,
                                   .command = command,
                                   .terms = terms,
-                                  .wants = wants};
+                                  .shown = shown,
+                                  .inquiries = INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY)};

@@ -9,6 +9,7 @@
 #include "facts/format.h"
 #include "facts/page_summary.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -271,15 +272,9 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"class.pages", "class.free",    "memory.pool",
-                                        "moves.why",   "moves.rescues", "lost_by_moves",
-                                        "starving",    "ping_pong"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
+static const char *const shown[] = {
+    "class.pages", "class.free", "memory.pool", "moves.why", "moves.rescues", "lost_by_moves",
+    "starving", "ping_pong", NULL};
 
 static void wants(const struct ui *ui, struct wants *out) {
     out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(CLASS_CURVES);
@@ -287,17 +282,11 @@ static void wants(const struct ui *ui, struct wants *out) {
     out->curves_first[1] = ui->pages.cursor < CLASS_LIMIT ? ui->pages.cursor : 0;
 }
 
-static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
-    if (kind == HOT_ROW) {
-        ui->pages.cursor = value;
-    }
-}
-
 const struct view pages_view = {.name = "Pages",
                                 .scope = SCOPE_PAGES,
                                 .open = COMMAND_VIEW_PAGES,
                                 .draw = draw,
                                 .command = command,
-                                .terms = terms,
-                                .click = click,
+                                .shown = shown,
+                                .cursor = offsetof(struct ui, pages.cursor),
                                 .wants = wants};

@@ -254,6 +254,7 @@ void screen_wants(const struct ui *ui, struct wants *wants) {
             forecast_wants(&ui->review.plan.steps[i], wants);
         }
     }
+    wants->inquiries |= view->inquiries;
     if (view->wants != NULL) {
         view->wants(ui, wants);
     }

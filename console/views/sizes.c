@@ -7,6 +7,7 @@
 #include "facts/format.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -204,14 +205,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     draw_geometry(frame, cells, y + table, area.width);
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"class.waste",   "class.size",     "growth_factor",
-                                        "mem_requested", "geometry.state", "geometry.waste"};
-    (void)ui;
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == 0);
-    }
-}
+static const char *const shown[] = {
+    "class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state",
+    "geometry.waste", NULL};
 
 static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
@@ -220,17 +216,11 @@ static void wants(const struct ui *ui, struct wants *out) {
            INQUIRY_BIT(GEOMETRY);
 }
 
-static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
-    if (kind == HOT_ROW) {
-        ui->sizes.cursor = value;
-    }
-}
-
 const struct view sizes_view = {.name = "Sizes",
                                 .scope = SCOPE_SIZES,
                                 .open = COMMAND_VIEW_SIZES,
                                 .draw = draw,
                                 .command = size_choices_command,
-                                .terms = terms,
-                                .click = click,
+                                .shown = shown,
+                                .cursor = offsetof(struct ui, sizes.cursor),
                                  .wants = wants};

@@ -4,6 +4,7 @@
 
 #include "act/forecast.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -430,15 +431,17 @@ void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uin
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const others[] = {"whatif.hit_ratio", "whatif.difference", "moves.failed"};
-    struct setting_range range = settings_range(SETTINGS_OF_MEMORY);
+static const char *const shown[] = {"whatif.hit_ratio", "whatif.difference", "moves.failed", NULL};
+
+void tune_terms_part(const struct ui *ui, enum setting_part part, struct terms *out) {
+    struct setting_range range = settings_range(part);
     for (unsigned i = range.first; i < range.end; i++) {
         terms_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
     }
-    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
-        terms_add(out, "", others[i], false);
-    }
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    tune_terms_part(ui, SETTINGS_OF_MEMORY, out);
 }
 
 void tune_wants(const struct ui *ui, struct wants *out) {
@@ -450,12 +453,6 @@ void tune_wants(const struct ui *ui, struct wants *out) {
     }
 }
 
-void tune_click(struct ui *ui, enum hot_kind kind, unsigned value) {
-    if (kind == HOT_ROW) {
-        ui->tune.cursor = value;
-    }
-}
-
 const struct view tune_view = {
     .name = "Tune",
     .scope = SCOPE_TUNE,
@@ -463,5 +460,6 @@ const struct view tune_view = {
     .draw = draw,
     .command = command,
     .terms = terms,
-    .click = tune_click,
+    .shown = shown,
+    .cursor = offsetof(struct ui, tune.cursor),
     .wants = tune_wants};

@@ -2,12 +2,30 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void class_open(struct ui *ui, unsigned class_id) {
     if (class_id > 0 && class_id < CLASS_LIMIT) {
         ui->class_is_open = true;
         ui->class_top = 0;
         ui->focus = class_id;
+    }
+}
+
+void view_click(const struct view *view, struct ui *ui, enum hot_kind kind, unsigned value) {
+    if (view->click != NULL) {
+        view->click(ui, kind, value);
+    } else if (view->cursor > 0 && kind == HOT_ROW) {
+        memcpy((char *)ui + view->cursor, &value, sizeof value);
+    }
+}
+
+void view_terms(const struct view *view, const struct ui *ui, struct terms *out) {
+    if (view->terms != NULL) {
+        view->terms(ui, out);
+    }
+    for (const char *const *term = view->shown; *term != NULL; term++) {
+        terms_add(out, "", *term, false);
     }
 }
 

@@ -176,18 +176,29 @@ struct view {
     enum command open; /* the command that goes to this view */
     void (*draw)(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area);
     struct intent (*command)(const struct frame *frame, struct ui *ui, enum command command);
-    /* what it shows, for `?`; never none */
+    /* What it shows, for `?`: terms that depend on what is chosen, NULL: none; and behind these such
+     * as it always shows, up to a NULL. */
     void (*terms)(const struct ui *ui, struct terms *terms);
-    /* Adds what it shows beyond a refresh; NULL: nothing. */
+    const char *const *shown;
+    unsigned inquiries; /* what it always shows beyond a refresh: of INQUIRY_BIT */
+    /* Adds what else it shows; NULL: nothing. */
     void (*wants)(const struct ui *ui, struct wants *wants);
-    /* A click on a head (HOT_SORT) or a row (HOT_ROW) of it; NULL: it has none. */
+    /* A click on a head (HOT_SORT) or a row (HOT_ROW) of it; NULL: it does nothing but choose the
+     * row, whose place in struct ui, an unsigned, is at `cursor`; 0: there is none. */
     void (*click)(struct ui *ui, enum hot_kind kind, unsigned value);
+    size_t cursor;
 };
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
     tune_view, extstore_view, fleet_view, events_view, hotkeys_view, diff_view, latency_view;
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
+
+/* A click on a head or a row of a view. */
+void view_click(const struct view *view, struct ui *ui, enum hot_kind kind, unsigned value);
+
+/* All terms that a view shows; never none. */
+void view_terms(const struct view *view, const struct ui *ui, struct terms *out);
 
 /* Shows one class, above the view that it is opened from. */
 void class_open(struct ui *ui, unsigned class_id);
@@ -210,7 +221,7 @@ void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part 
                     struct cells *cells, struct rect area);
 struct intent tune_command_part(const struct frame *frame, struct ui *ui, enum setting_part part,
                                 enum command given);
-void tune_click(struct ui *ui, enum hot_kind kind, unsigned value);
+void tune_terms_part(const struct ui *ui, enum setting_part part, struct terms *out);
 void tune_wants(const struct ui *ui, struct wants *out);
 void columns_draw(const struct ui *ui, struct cells *cells);
 void columns_command(struct ui *ui, enum command command);

@@ -4,7 +4,7 @@
  * changes, files of settings, addresses, its own command line. A hostile server or a damaged file may say anything; what is read keeps its limits,
  * and a snapshot comes back from the tape as it went there.
  *
- * Covers: console:address|audit|detail.*|inquiry|options|recording|stat_line|stats|tape|watch
+ * Covers: console:address.*|audit|detail.*|inquiry|options|recording|stat_line|stats|tape|watch
  *
  * Input: one byte that chooses the reader, one that chooses the kind, then the text. */
 #include <stdint.h>
@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "link/address.h"
+#include "app/address_word.h"
 #include "act/acting.h"
 #include "brain/brain.h"
 #include "facts/details.h"
 #include "facts/inquiry.h"
 #include "app/options.h"
-#include "facts/recording.h"
+#include "brain/recording.h"
 #include "facts/stat_line.h"
 #include "facts/stats.h"
 #include "facts/tape.h"

@@ -5,6 +5,7 @@ local change = require "slate.facts.record_change"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local record = require "slate.facts.record"
+local record_line = require "slate.facts.record_line"
 local server = require "support.server"
 
 local function deep(value)
@@ -45,7 +46,7 @@ describe("what changed between two snapshots", function()
             end
             local text = assert(change.between(one, next_one), "round " .. round)
             local line = { schema = change.SCHEMA, time_s = next_one.time_s, d = text }
-            assert.same(next_one, (assert(change.apply(one, line))))
+            assert.same(next_one, (assert(change.apply(one, line, change.places(one)))))
             one = next_one
         end
     end)
@@ -68,11 +69,52 @@ describe("what changed between two snapshots", function()
 
     it("of a damaged line is refused, never wrong by chance of a crash", function()
         for _, text in ipairs({ "_", "9", "A", "999999999999999999A", "?", "AA\0", ("_"):rep(100) }) do
-            local one, problem = change.apply(made_up(0), { time_s = 1, d = text })
+            local one, problem = change.apply(made_up(0), { time_s = 1, d = text }, change.places(made_up(0)))
             assert.is_true(one ~= nil or problem == "its changes do not fit the snapshot before it", text)
         end
-        assert.is_nil(change.apply(made_up(0), { time_s = 1 }))
-        assert.is_nil(change.apply(made_up(0), { d = "" }))
+        assert.is_nil(change.apply(made_up(0), { time_s = 1 }, {}))
+        assert.is_nil(change.apply(made_up(0), { d = "" }, {}))
+    end)
+end)
+
+describe("the lines of a recording", function()
+    it("are read the same in place and as tables of their own", function()
+        local writer, own, in_place = record_line.chain(true), record_line.chain(), record_line.chain(nil, true)
+        local seen = {}
+        for i = 1, 20 do
+            local one = made_up(i)
+            one.general.a, one.general.cpu, one.general.switch = i * 7, i / 8, i < 10
+            one.settings = i == 1 and { maxbytes = 5 } or nil
+            for _, class in ipairs(one.classes) do
+                class.big = 1 << 50 -- what JSON holds
+            end
+            local line = writer:encode(deep(one))
+            assert.equal(i == 1 or i == 10, line:find("slate/snapshot/1", 1, true) ~= nil, line)
+            seen[i] = assert(own:decode(line))
+            assert.same(one, seen[i])
+            assert.same(one, (assert(in_place:decode(line))))
+        end
+        assert.equal(7, seen[1].general.a)
+        assert.equal(record_line.whole({}, { time_s = 1 }), record_line.chain():next({}, { time_s = 1 }))
+    end)
+
+    it("that are damaged leave nothing to go on from in place", function()
+        local one = record_line.chain(nil, true)
+        assert(one:decode(record_line.chain():encode(made_up(1))))
+        local line = '{"schema":"slate/change/1","time_s":%d,"of":1,"d":"%s"}'
+        local _, problem = one:decode(line:format(2, "AA999999999"))
+        assert.equal("its changes do not fit the snapshot before it", problem)
+        assert.equal("the line before it is missing", select(2, one:decode(line:format(3, ""))))
+    end)
+
+    it("tell settings when they are the first, or others", function()
+        local known
+        for _, case in ipairs({ { "a", true }, { "a", false }, { nil, false }, { "a", false }, { "b", true } }) do
+            local one = { settings = case[1] and { policy = case[1] } }
+            known = record_line.drop_known(one, known)
+            assert.equal(case[2], one.settings ~= nil)
+        end
+        assert.same({ policy = "b" }, known)
     end)
 end)
 

@@ -61,10 +61,13 @@ describe("units", function()
         assert.same({ host = "10.0.0.1", port = 1, name = "10.0.0.1:1" }, units.parse_server("10.0.0.1:1"))
         assert.same({ host = "::1", port = 12, name = "[::1]:12" }, units.parse_server("[::1]:12"))
         assert.same({ host = "::1", port = 11211, name = "[::1]:11211" }, units.parse_server("[::1]"))
+        assert.same({ host = "::1", port = 11211, name = "[::1]:11211" }, units.parse_server("::1"))
+        assert.same({ host = "127.0.0.1", port = 12, name = "127.0.0.1:12" }, units.parse_server(":12"))
         assert.same({ path = "/run/a.sock", name = "/run/a.sock" }, units.parse_server("/run/a.sock"))
         assert.same({ path = "./a.sock", name = "./a.sock" }, units.parse_server("./a.sock"))
         assert.same({ path = "a", name = "a" }, units.parse_server("unix:a"))
-        for _, bad in ipairs({ "", "a b", "host:", "host:x", "host:0", "host:65536", "[::1", "::1" }) do
+        for _, bad in ipairs({ "", "a b", "host:", "host:x", "host:0", "host:65536",
+            "[::1", "[::1]x", ":", "::1:x" }) do
             assert.is_nil(units.parse_server(bad), bad)
         end
     end)

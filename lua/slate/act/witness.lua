@@ -56,17 +56,7 @@ local function watch(context, client, one, for_s)
     end
 end
 
---- Looks at the server for for_s seconds. Returns a witness for `predict`; or nil, message, code.
-function M.glance(context, client, for_s)
-    local one = observer.new()
-    local ok, message, code = watch(context, client, one, for_s)
-    if not ok then
-        return nil, message, code
-    end
-    return { observer = one }
-end
-
---- Watches before the change. Returns a witness for `after`; or nil, message, code.
+--- Watches before the change. Returns a witness for `predict` and `after`; or nil, message, code.
 function M.before(context, client, for_s)
     local one = observer.new()
     local ok, message, code = watch(context, client, one, for_s)

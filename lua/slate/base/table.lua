@@ -21,11 +21,22 @@ local function padded(text, columns, to_left)
     return to_left and text .. fill or fill .. text
 end
 
+-- "CLASS|PAGES|NOTE<" as a list of columns: "<" is behind the title of a text column.
+local function columns_of(text)
+    local columns = {}
+    for title, mark in (text .. "|"):gmatch("([^|<]*)(<?)|") do
+        columns[#columns + 1] = { title = title, left = mark == "<" }
+    end
+    return columns
+end
+
 --- Renders rows as lines.
--- columns: list of { title =, left = true for text columns }; rows: list of lists of cells (strings
--- or numbers; nil shows as "-"). Returns one string that ends with a newline; trailing blanks are cut.
+-- columns: list of { title =, left = true for text columns }, or the same as a text, "CLASS|PAGES|NOTE<"; rows: list of
+-- lists of cells (strings or numbers; nil shows as "-"). Returns one string that ends with a newline; trailing blanks
+-- are cut.
 function M.render(columns, rows)
     local widths, cells = {}, {}
+    columns = type(columns) == "string" and columns_of(columns) or columns
     for c, column in ipairs(columns) do
         widths[c] = width(column.title)
     end

@@ -105,7 +105,13 @@ function M.parse_whole(text, least, most)
     return n
 end
 
---- Reads a server's address: "host", "host:port", "[v6]:port", "tls://host:port", "/path/to.sock" or "unix:/path".
+--- A reader of whole numbers from `least` to `most`, for options: M.parse_whole with these bounds.
+function M.whole(least, most)
+    return function(text) return M.parse_whole(text, least, most) end
+end
+
+--- Reads a server's address: "host", "host:port", ":port" (of loopback), "[v6]:port", "v6", "tls://host:port",
+-- "/path/to.sock" or "unix:/path".
 -- Returns { path = } or { host =, port =, tls = true or nil }, each with `name` for messages; or nil and a message.
 function M.parse_server(text)
     local behind_tls = text:match("^tls://([^/]*)$")
@@ -123,11 +129,14 @@ function M.parse_server(text)
         return { path = path, name = path }
     end
     local host, rest = text:match("^%[([%x:.%%%w]+)%](.*)$")
-    if not host then
-        host, rest = text:match("^([%w._-]+)(.*)$")
+    if not host and text:find("^[%x:.]*::[%x:.]*$") then -- IPv6 without brackets, and so without a port
+        host, rest = text, ""
+    elseif not host then
+        host, rest = text:match("^([%w._-]*)(.*)$")
+        host = host == "" and rest ~= "" and "127.0.0.1" or host
     end
     local port = rest == "" and M.DEFAULT_PORT or tonumber((rest or ""):match("^:(%d+)$"))
-    if not port then
+    if host == "" or not port then
         return nil, ("'%s' is not a server: write host:port, [v6address]:port or /path/to.sock"):format(text)
     end
     if port < 1 or port > 65535 then

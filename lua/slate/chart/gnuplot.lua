@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A figure (slate.chart.draw tells what that is) as a script for gnuplot. Pure: the same figure gives the same text.
+local extent = require "slate.chart.extent"
+
 local M = {}
 
 -- CELL_INK is on cells whose colour is the same on either ground.
@@ -190,20 +192,12 @@ local function band_rows(panel, lower, upper)
     return rows
 end
 
-local function sum_at(series, i)
-    local sum = 0
-    for _, band in ipairs(series) do
-        sum = sum + band.values[i]
-    end
-    return sum
-end
-
 function kinds.stack(lines, panel, name, pixels)
-    local parts, lower, highest = {}, {}, panel.limit and panel.limit.value or 0
+    local parts, lower = {}, {}
     for i = 1, #panel.at do
-        lower[i], highest = 0, math.max(highest, sum_at(panel.series, i))
+        lower[i] = 0
     end
-    add_y_axis(lines, panel.y, highest, pixels)
+    add_y_axis(lines, panel.y, select(2, extent.sums(panel, #panel.at)), pixels)
     if panel.limit then
         add_limit(lines, panel.limit)
     end
@@ -221,13 +215,8 @@ function kinds.stack(lines, panel, name, pixels)
 end
 
 function kinds.lines(lines, panel, name, pixels)
-    local parts, highest = {}, 0
-    for _, one in ipairs(panel.series) do
-        for _, point in ipairs(one.points) do
-            highest = math.max(highest, point[2] or 0)
-        end
-    end
-    add_y_axis(lines, panel.y, highest, pixels)
+    local parts = {}
+    add_y_axis(lines, panel.y, extent.highest_point(panel), pixels)
     for s, one in ipairs(panel.series) do
         local rows = {}
         for i, point in ipairs(one.points) do
@@ -264,12 +253,11 @@ function kinds.bars(lines, panel, name)
 end
 
 function kinds.ranges(lines, panel, name)
-    local rows, least, most = {}, math.huge, 0
+    local rows, least, most = {}, extent.of_ranges(panel)
     add_names(lines, panel.names)
     add(lines, "set grid xtics back linetype 1 linecolor '#e4e4e4' linewidth 1")
     for i, range in ipairs(panel.ranges) do
         -- A range of one value would have no width.
-        least, most = math.min(least, range[1]), math.max(most, range[3])
         rows[i] = ("%s %s %s %d"):format(number(range[1] * 0.98), number(range[2]), number(range[3] * 1.02),
             #panel.names - i + 1)
     end
@@ -321,15 +309,12 @@ function kinds.heat(lines, panel, name)
 end
 
 function kinds.matrix(lines, panel, name)
-    local rows, most, names = { "0 -9 0" }, 0, panel.names
+    local rows, most, names = { "0 -9 0" }, extent.of_matrix(panel), panel.names
     add_names(lines, names)
     add(lines, "set ylabel %s", quoted(panel.y.label))
     local tics = {}
     for i, one in ipairs(names) do
         tics[i] = ("%s %d"):format(quoted(one), i)
-        for j = 1, #names do
-            most = math.max(most, panel.values[i][j] or 0)
-        end
     end
     add(lines, "set xtics (%s) nomirror scale 0\nset xrange [0.4:%g]", table.concat(tics, ", "), #names + 0.6)
     add(lines, COUNTS)
@@ -351,10 +336,7 @@ function kinds.matrix(lines, panel, name)
 end
 
 function kinds.histogram(lines, panel, name, pixels)
-    local rows, highest = {}, 0
-    for _, bar in ipairs(panel.bars) do
-        highest = math.max(highest, bar[3])
-    end
+    local rows, highest = {}, extent.highest_bar(panel)
     add_y_axis(lines, panel.y, highest, pixels)
     for i, bar in ipairs(panel.bars) do
         rows[i] = ("%s %s %s"):format(number(bar[1]), number(bar[2]), number(bar[3]))

@@ -4,6 +4,7 @@
 -- The SVG of a plot is stretched over its box, and all words stand beside it as HTML: so a chart is as wide as its
 -- page, and its letters keep their size. What the script (slate.chart.html_script) tells under the pointer comes as
 -- JSON in the plot, or as words in data-tip.
+local extent = require "slate.chart.extent"
 local gnuplot = require "slate.chart.gnuplot"
 local html = require "slate.chart.html"
 
@@ -231,15 +232,7 @@ local function band_path(panel, lower, upper)
 end
 
 function kinds.stack(panel, figure)
-    local highest, sums = panel.limit and panel.limit.value or 0, {}
-    for i = 1, #panel.at do
-        sums[i] = 0
-        for _, band in ipairs(panel.series) do
-            sums[i] = sums[i] + (band.values[i] or 0)
-        end
-        highest = math.max(highest, sums[i])
-    end
-    panel.y = with_top(panel.y, highest)
+    panel.y = with_top(panel.y, select(2, extent.sums(panel, #panel.at)))
     local shapes, series, lower = {}, {}, {}
     local places = places_of(panel.x, panel.at)
     for i = 1, #panel.at do
@@ -272,13 +265,7 @@ local function line_path(panel, points)
 end
 
 function kinds.lines(panel, figure)
-    local highest = 0
-    for _, one in ipairs(panel.series) do
-        for _, point in ipairs(one.points) do
-            highest = math.max(highest, point[2] or 0)
-        end
-    end
-    panel.y = with_top(panel.y, highest)
+    panel.y = with_top(panel.y, extent.highest_point(panel))
     local shapes, series = {}, {}
     for s, one in ipairs(panel.series) do
         local colour, at, values, dots = colour_of(one, s), {}, {}, {}
@@ -301,12 +288,9 @@ function kinds.lines(panel, figure)
 end
 
 function kinds.histogram(panel, figure)
-    local highest, bars = 0, panel.bars
-    for _, bar in ipairs(bars) do
-        highest = math.max(highest, bar[3])
-    end
+    local bars = panel.bars
     panel.x = { label = panel.x.label, log = true, min = bars[1][1] / 1.1, max = bars[#bars][2] * 1.1 }
-    panel.y = with_top(panel.y, highest)
+    panel.y = with_top(panel.y, extent.highest_bar(panel))
     local shapes, edges = {}, {}
     for _, bar in ipairs(bars) do
         local from, to = SIDE * fraction(panel.x, bar[1]), SIDE * fraction(panel.x, bar[2])
@@ -340,14 +324,8 @@ local function add_axis(parts, axis)
 end
 
 function kinds.bars(panel)
-    local most, parts = 0, { '<div class="rows">\n' }
-    for i in ipairs(panel.names) do
-        local sum = 0
-        for _, one in ipairs(panel.series) do
-            sum = sum + (one.values[i] or 0)
-        end
-        most = math.max(most, sum)
-    end
+    local _, most = extent.sums(panel, #panel.names)
+    local parts = { '<div class="rows">\n' }
     local axis = { label = panel.x.label, min = 0, max = math.max(most, 1e-9) }
     for i, name in ipairs(panel.names) do
         local track, left = {}, 0
@@ -368,10 +346,8 @@ function kinds.bars(panel)
 end
 
 function kinds.ranges(panel)
-    local least, most, parts = math.huge, 0, { '<div class="rows">\n' }
-    for _, range in ipairs(panel.ranges) do
-        least, most = math.min(least, range[1]), math.max(most, range[3])
-    end
+    local least, most = extent.of_ranges(panel)
+    local parts = { '<div class="rows">\n' }
     local axis = { label = panel.x.label, log = true, min = math.max(least, 1e-9) / 1.2,
         max = math.max(most * 1.2, least * 2) }
     for i, name in ipairs(panel.names) do
@@ -442,12 +418,10 @@ function kinds.heat(panel)
 end
 
 function kinds.matrix(panel)
-    local most, parts = 1, { '<div class="wide"><table class="matrix"><tr><th></th>' }
-    for i, name in ipairs(panel.names) do
+    local most = math.max(1, extent.of_matrix(panel))
+    local parts = { '<div class="wide"><table class="matrix"><tr><th></th>' }
+    for _, name in ipairs(panel.names) do
         add(parts, "<th>%s</th>", escape(name))
-        for j in ipairs(panel.names) do
-            most = math.max(most, panel.values[i][j] or 0)
-        end
     end
     parts[#parts + 1] = "</tr>\n"
     for i, name in ipairs(panel.names) do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A figure (slate.chart.draw tells what that is) as text, without gnuplot: every kind, readable without colour. Pure.
+local extent = require "slate.chart.extent"
 local tic_step = require("slate.chart.gnuplot").tic_step
 
 local M = {}
@@ -195,14 +196,7 @@ local function sample_at(panel, x)
 end
 
 function kinds.stack(page, panel, top, height)
-    local most = panel.limit and panel.limit.value or 0
-    for i = 1, #panel.at do
-        local sum = 0
-        for _, band in ipairs(panel.series) do
-            sum = sum + band.values[i]
-        end
-        most = math.max(most, sum)
-    end
+    local _, most = extent.sums(panel, #panel.at)
     local plane = with_axes(page, panel, top, height, { min = 0, max = most > 0 and most or 1 })
     for column = 0, plane.width - 1 do
         local sample = sample_at(panel, plane.x_at(column))
@@ -261,14 +255,7 @@ local function with_names(page, panel, top, x, right)
 end
 
 function kinds.bars(page, panel, top)
-    local most = 0
-    for i = 1, #panel.names do
-        local sum = 0
-        for _, one in ipairs(panel.series) do
-            sum = sum + one.values[i]
-        end
-        most = math.max(most, sum)
-    end
+    local _, most = extent.sums(panel, #panel.names)
     local plane = with_names(page, panel, top, { label = panel.x.label, max = most > 0 and most or 1 }, 7)
     for i = 1, #panel.names do
         local from = 0
@@ -285,10 +272,7 @@ function kinds.bars(page, panel, top)
 end
 
 function kinds.ranges(page, panel, top)
-    local least, most = math.huge, 0
-    for _, range in ipairs(panel.ranges) do
-        least, most = math.min(least, range[1]), math.max(most, range[3])
-    end
+    local least, most = extent.of_ranges(panel)
     local plane = with_names(page, panel, top, { label = panel.x.label, log = true, min = least,
         max = math.max(most, least * 10) })
     for i, range in ipairs(panel.ranges) do
@@ -328,12 +312,10 @@ function kinds.matrix(page, panel, top)
 end
 
 function kinds.histogram(page, panel, top, height)
-    local most, bars = 0, panel.bars
+    local bars = panel.bars
     local x = { label = panel.x.label, log = true, min = bars[1][1], max = bars[#bars][2] }
-    for _, bar in ipairs(bars) do
-        most = math.max(most, bar[3])
-    end
-    local plane = with_axes(page, { x = x, y = panel.y }, top, height, { min = 0, max = math.max(most, 1) })
+    local y = { min = 0, max = math.max(extent.highest_bar(panel), 1) }
+    local plane = with_axes(page, { x = x, y = panel.y }, top, height, y)
     for _, bar in ipairs(bars) do
         local from, to = math.floor(plane.column_of(bar[1]) + 0.5), math.floor(plane.column_of(bar[2]) + 0.5)
         for column = from, math.max(from, to - 1) do

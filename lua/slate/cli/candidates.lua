@@ -15,6 +15,14 @@ local function row(word, about)
     return { word, about or "" }
 end
 
+local function rows_of(words)
+    local rows = {}
+    for i, word in ipairs(words) do
+        rows[i] = row(word)
+    end
+    return rows
+end
+
 -- Lists of rows by the name of an argument; from: { context =, server = text or nil }.
 local VALUES = {}
 
@@ -89,8 +97,8 @@ end
 
 function VALUES.MODE()
     local rows = {}
-    for name in ("off ratio eviction random lra lrc utility"):gmatch("%S+") do
-        rows[#rows + 1] = row(name)
+    for _, mode in ipairs(require("slate.facts.automove").MODES) do
+        rows[#rows + 1] = mode.name ~= "lua:" and row(mode.name) or nil
     end
     for _, one in ipairs(VALUES.POLICY()) do
         rows[#rows + 1] = one[1] ~= M.FILES and row("lua:" .. one[1], "a policy in Lua") or nil
@@ -140,12 +148,8 @@ function VALUES.TERM()
 end
 
 function VALUES.GROUP()
-    local rows = {}
-    for name in ("items slabs settings sizes conns slated policies pages moves geometry curve whatif forecast "
-        .. "hotkeys latency automove audit sizehist evictions memory describe"):gmatch("%S+") do
-        rows[#rows + 1] = row(name)
-    end
-    return rows
+    local stats = require "slate.facts.stats"
+    return table.move(rows_of(stats.SLATED_GROUPS), 1, #stats.SLATED_GROUPS, #stats.GROUPS + 1, rows_of(stats.GROUPS))
 end
 
 for _, name in ipairs({ "FILE", "FOLDER", "TRACE", "OLD", "NEW", "PATH", "file", "path" }) do
@@ -157,11 +161,7 @@ local BY_ARGUMENT = { term = "TERM", setting = { set = "NAME=VALUE" } }
 
 local function values_of(argument, command, from)
     if argument.choices then
-        local rows = {}
-        for _, choice in ipairs(argument.choices) do
-            rows[#rows + 1] = row(choice)
-        end
-        return rows
+        return rows_of(argument.choices)
     end
     local name = BY_ARGUMENT[argument.name]
     name = type(name) == "table" and name[command] or name

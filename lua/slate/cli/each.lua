@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- One command on many servers: all are asked at once, and what each brings is printed in the order of the servers.
+local caught = require("slate.base.failure").caught
+
 local M = {}
 
 -- What would not end, or would be written over by the next server.
@@ -27,7 +29,7 @@ function M.run(command, parsed, servers, options)
             own[name] = value
         end
         contexts[i] = require("slate.cli.context").new(own)
-        tasks[i] = function() return command.run(contexts[i], parsed) end
+        tasks[i] = function() return caught(command.run, contexts[i], parsed) end
     end
     local worst, has_heading = 0, false
     for i, result in ipairs(require("slate.wire.together").run(tasks)) do

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl advise pages|sizes|memory|flash|automove|policy: what to change, from what the server does now.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 local SUBJECTS <const> = {}
@@ -24,7 +26,7 @@ function M.declare(command)
     command:option("--from", "Where the sizes come from: sizehist, sizes or metadump; see sizes.")
         :choices(require("slate.facts.sizehist").SOURCES):argname("SOURCE")
     command:option("--classes", "Use N classes, besides the one of the largest chunk."):argname("N")
-        :convert(function(text) return units.parse_whole(text, 2, 254) end)
+        :convert(units.whole(2, 254))
     command:option("--hits", "With memory: the hit ratio to reach, in per cent."):argname("PERCENT")
         :convert(function(text)
             local percent = tonumber(text)
@@ -75,15 +77,8 @@ function M.run(context, parsed)
     if wrong then
         return nil, wrong, "usage"
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local advice
-    advice, message, code = require("slate.judge.advice")[parsed.subject](context, client, parsed)
-    if not advice then
-        return nil, message, code
-    end
+    local client = must(context:open())
+    local advice = must(require("slate.judge.advice")[parsed.subject](context, client, parsed))
     client:close()
     advice.server, advice.subject = context.server.name, parsed.subject
     advice.time_s = require("slate.base.clock").time_s()

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl apply FILE: carries a plan out, step by step, each verified and put on record.
+local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
 
 local M = {}
@@ -58,18 +59,12 @@ local function do_step(context, client, step, dry_run)
 end
 
 function M.run(context, parsed)
-    local plan, message, code = M.load(parsed.file)
-    if not plan then
-        return nil, message, code
-    elseif plan.server ~= context.server.name and not parsed.any_server then
+    local plan = must(M.load(parsed.file))
+    if plan.server ~= context.server.name and not parsed.any_server then
         return nil, ("the plan was made for %s, not for %s: --any-server applies it anyway"):format(
             tostring(plan.server), context.server.name), "usage"
     end
-    local client
-    client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     local results = {}
     for i, step in ipairs(plan.steps) do
         local words, id, why = do_step(context, client, step, parsed.dry_run)

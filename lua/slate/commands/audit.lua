@@ -11,7 +11,7 @@ local KINDS <const> = { "move", "set", "geometry" }
 function M.declare(command)
     local units = require "slate.base.units"
     command:option("--last", ("Only the last N of the changes that are asked for. Default: %d"):format(DEFAULT_LIST))
-        :argname("N"):convert(function(text) return units.parse_whole(text, 1) end)
+        :argname("N"):convert(units.whole(1))
     command:option("--since", "Only changes of so long ago at most, such as 2h or 7d."):argname("TIME")
         :convert(units.parse_duration)
     command:option("--kind", "Only changes of a kind: " .. table.concat(KINDS, ", ") .. "."):choices(KINDS)
@@ -75,8 +75,7 @@ local function list(context, entries, most, words)
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
                 .. (entry.outcome and ": " .. entry.outcome or "") }
     end
-    context:out(#rows == 0 and "no such change is on record\n" or context:table({ { title = "ID" },
-        { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))
+    context:out(#rows == 0 and "no such change is on record\n" or context:table("ID|TIME<|SERVER<|CHANGE<", rows))
     context:out(words(#rows), "\n")
     return 0
 end

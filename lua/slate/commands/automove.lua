@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl automove [MODE]: shows or sets how the server moves pages by itself.
 local automove = require "slate.facts.automove"
+local must = require("slate.base.failure").must
 
 local M = {}
 
@@ -24,10 +25,7 @@ end
 
 -- The state as the server reports it: a record for JSON and for people.
 local function read_state(context, client)
-    local now, message, code = context:snapshot(client)
-    if not now then
-        return nil, message, code
-    end
+    local now = must(context:snapshot(client))
     local settings = now.settings or {}
     if settings.slab_automove == nil then
         return nil, "this server does not report an automove mode", "unsupported"
@@ -77,47 +75,32 @@ end
 -- Returns the mode, or nil, message, code.
 local function set_mode(client, who, word)
     local mode = automove.of(word) or { name = word }
-    local line, message, code = client:command("slabs automove " .. (mode.number or mode.name))
-    if not line then
-        return nil, message, code
-    elseif line ~= "OK" then
+    local line = must(client:command("slabs automove " .. (mode.number or mode.name)))
+    if line ~= "OK" then
         local has = line:match("^CLIENT_ERROR automove (wants .*)")
         if not mode.number and (has or line == "ERROR" or line:find("bad command line", 1, true)) then
             return nil, ("%s has no automove mode '%s' (%s); it stays as it was"):format(
                 who.slated and "slated " .. who.slated or "memcached " .. who.version, word,
                 has or known_modes(who)), "unsupported"
         end
-        message, code = require("slate.facts.runtime").refusal(line)
+        local message, code = require("slate.facts.runtime").refusal(line)
         return nil, "automove stays as it was; " .. message, code
     end
     return mode
 end
 
 function M.run(context, parsed)
-    local client, who, code = context:open()
-    if not client then
-        return nil, who, code
-    end
-    local wanted, was, message
+    local client, who = must(context:open())
+    local wanted, was
     if parsed.mode then
-        was, message, code = require("slate.facts.runtime").read(client, who)
-        if not was then
-            return nil, message, code
-        end
+        was = must(require("slate.facts.runtime").read(client, who))
         local fault = require("slate.facts.faults").of_setting(who, "slab_automove", parsed.mode)
         if fault then
             context:say("caution: " .. fault)
         end
-        wanted, message, code = set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " "))
-        if not wanted then
-            return nil, message, code
-        end
+        wanted = must(set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " ")))
     end
-    local state
-    state, message, code = read_state(context, client)
-    if not state then
-        return nil, message, code
-    end
+    local state = must(read_state(context, client))
     client:close()
     out_state(context, state)
     if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then

@@ -3,6 +3,7 @@
 --- that costs least.
 local autoscale = require "slate.judge.autoscale"
 local clock = require "slate.base.clock"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -53,7 +54,7 @@ function M.declare(command)
     command:option("--interval", "Time between two decisions. Default: 1m"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--count", "End after N decisions."):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1) end)
+        :convert(units.whole(1))
     command:option("--for", "End after this long."):argname("TIME"):convert(units.parse_duration):target("for_s")
 end
 
@@ -77,17 +78,10 @@ end
 local Follower = {}
 Follower.__index = Follower
 
--- What the decision goes by; or nil, message, code.
+-- What the decision goes by.
 function Follower:look()
-    local now, message, code = self.context:snapshot(self.client)
-    if not now then
-        return nil, message, code
-    end
-    local curve
-    curve, message, code = require("slate.facts.foresight").curve(self.client)
-    if not curve then
-        return nil, message, code
-    end
+    local now = must(self.context:snapshot(self.client))
+    local curve = must(require("slate.facts.foresight").curve(self.client))
     local before = self.since or self.seen
     local lately = self.seen and require("slate.act.guarded").overview_between(self.seen, now)
     local since = before and require("slate.act.guarded").overview_between(before, now)
@@ -108,43 +102,30 @@ local function tell(context, decision, words)
     context:flush()
 end
 
--- Sets the limit, or takes the last step back. Returns what came of it, or nil, message, code.
+-- Sets the limit, or takes the last step back. Returns what came of it.
 function Follower:carry_out(decision, seen)
     local steps = require "slate.act.steps"
     if decision.action == "back" then
-        local words, message, code = steps.take_back(self.context, self.client, decision.entry)
-        if not words then
-            return nil, message, code
-        end
+        local words = must(steps.take_back(self.context, self.client, decision.entry))
         self.since = nil
         return words
     end
-    local words, id, entry = steps.carry_out(self.context, self.client,
-        { kind = "set", name = "maxbytes", value = ("%d"):format(decision.to) })
-    if not words then
-        return nil, id, entry
-    end
+    local words, id, entry = must(steps.carry_out(self.context, self.client,
+        { kind = "set", name = "maxbytes", value = ("%d"):format(decision.to) }))
     self.scale:stepped(decision, clock.steady_s(), seen.hit_ratio, entry)
     self.since = self.seen -- hits are counted from here on
     return id and ("slatectl undo %d"):format(id) or words
 end
 
 function Follower:round(parsed)
-    local seen, message, code = self:look()
-    if not seen then
-        return nil, message, code
-    end
+    local seen = self:look()
     local decision = self.scale:decide(seen)
     local words
     if decision.action ~= "stay" and parsed.apply then
         decision.is_applied = true
-        words, message, code = self:carry_out(decision, seen)
-        if not words then
-            return nil, message, code
-        end
+        words = self:carry_out(decision, seen)
     end
     tell(self.context, decision, words)
-    return true
 end
 
 function M.run(context, parsed)
@@ -152,21 +133,14 @@ function M.run(context, parsed)
     if problem then
         return nil, problem, "usage"
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     local defaults = autoscale.DEFAULTS
     local follower = setmetatable({ context = context, client = client, scale = autoscale.new({
         least_bytes = parsed.least, most_bytes = parsed.most, price_per_gb = parsed.price_per_gb,
         price_per_miss = parsed.price_per_miss, step_ratio = parsed.step or defaults.step_ratio,
         cool_down_s = parsed.cool_down or defaults.cool_down_s, fall_points = parsed.fall or defaults.fall_points,
     }) }, Follower)
-    local seen
-    seen, message, code = follower:look() -- there are rates from the second look on
-    if not seen then
-        return nil, message, code
-    end
+    follower:look() -- there are rates from the second look on
     if not parsed.apply then
         context:say("a dry run: nothing is sent; --apply changes the limit")
     end
@@ -174,11 +148,7 @@ function M.run(context, parsed)
     local until_s, count = clock.steady_s() + (parsed.for_s or math.huge), 0
     while count < (parsed.count or math.huge) and clock.steady_s() + interval_s <= until_s + 1e-6 do
         clock.sleep(interval_s)
-        local ok
-        ok, message, code = follower:round(parsed)
-        if not ok then
-            return nil, message, code
-        end
+        follower:round(parsed)
         count = count + 1
     end
     client:close()

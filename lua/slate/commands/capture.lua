@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl capture -o FILE [SERVER]: a sample of a server's requests as a trace, which simulate and slate-load play.
 local clock = require "slate.base.clock"
+local must = require("slate.base.failure").must
 local trace = require "slate.facts.trace"
 local units = require "slate.base.units"
 
@@ -185,18 +186,13 @@ end
 local function open_servers(context, parsed)
     local server
     if parsed.source then
-        local servers, message, code = require("slate.wire.addresses").expand({ parsed.source })
-        if not servers then
-            return nil, message, code
-        elseif #servers > 1 then
+        local servers = must(require("slate.wire.addresses").expand({ parsed.source }))
+        if #servers > 1 then
             return nil, ("capture takes one server, %d are given"):format(#servers), "usage"
         end
         server = servers[1]
     end
-    local client, who, code = context:meet(server)
-    if not client then
-        return nil, who, code
-    end
+    local client, who = must(context:meet(server))
     context.who = who
     return client, server or context.server
 end
@@ -218,16 +214,9 @@ function M.run(context, parsed)
         return nil, "capture needs a file to write: -o FILE", "usage"
     end
     local one_in = parsed.sample or ONE_IN
-    local other, server, code = open_servers(context, parsed)
-    if not other then
-        return nil, server, code
-    end
+    local other, server = must(open_servers(context, parsed))
     local before = dropped(other)
-    local writer, message
-    writer, message, code = require("slate.base.packed").create(parsed.output)
-    if not writer then
-        return nil, message, code
-    end
+    local writer = must(require("slate.base.packed").create(parsed.output))
     local capture <close> = setmetatable({ writer = writer, bytes = 0, started_s = clock.steady_s() },
         { __index = Capture, __close = function() writer:drop() end })
     -- Whatever ends it, an interrupt too: what was captured is a trace.
@@ -241,8 +230,7 @@ function M.run(context, parsed)
         end
         return nil, why, how
     end
-    local figures
-    figures, message, code = capture:finish(before, other)
+    local figures, message, code = capture:finish(before, other)
     other:close()
     if figures then
         report(context, parsed, server, one_in, figures)

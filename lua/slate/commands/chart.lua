@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl chart KIND FILE... | --live: a recording or the live server as a picture, or as text.
 local chart = require "slate.chart.draw"
+local must = require("slate.base.failure").must
 local picture = require "slate.chart.picture"
 local units = require "slate.base.units"
 
@@ -8,9 +9,7 @@ local M = {}
 
 local LIVE_DURATION_S <const> = 60
 
-local function pixels(text)
-    return units.parse_whole(text, 20, 10000)
-end
+local pixels <const> = units.whole(20, 10000)
 
 function M.declare(command)
     local names, lines = {}, {}
@@ -68,10 +67,7 @@ end
 
 local function draw(context, figure, parsed, options)
     if parsed.keep_script then
-        local ok, message, code = keep_script(figure, parsed, options)
-        if not ok then
-            return nil, message, code
-        end
+        must(keep_script(figure, parsed, options))
     end
     if parsed.output then
         return picture.save(parsed.output, figure, options)
@@ -102,23 +98,17 @@ end
 local function connect(context)
     local peers = {}
     for i, server in ipairs(context.servers) do
-        local client, who, code = context:meet(server)
-        if not client then
-            return nil, who, code
-        end
+        local client, who = must(context:meet(server))
         peers[i] = { client = client, slated = who.slated, name = server.name }
     end
     return peers
 end
 
 -- Samples the servers; on a terminal the chart is drawn anew with each sample.
--- Returns the snapshots and, for a chart of sizes, the histogram; or nil, message, code.
+-- Returns the snapshots and, for a chart of sizes, the histogram.
 local function sample(context, parsed, on_sample)
     local clock = require "slate.base.clock"
-    local peers, message, code = connect(context)
-    if not peers then
-        return nil, message, code
-    end
+    local peers = connect(context)
     local until_s = clock.steady_s() + (parsed["for"] or LIVE_DURATION_S)
     local interval_s = math.max(parsed.interval or 1, 0.01)
     local list, histogram = {}, nil
@@ -127,13 +117,9 @@ local function sample(context, parsed, on_sample)
     end
     while true do
         for _, peer in ipairs(peers) do
-            local one
-            one, message, code = require("slate.facts.snapshot").take(peer.client, {
+            local one = must(require("slate.facts.snapshot").take(peer.client, {
                 server = peer.name, slated = peer.slated, settings = true,
-            })
-            if not one then
-                return nil, message, code
-            end
+            }))
             list[#list + 1] = one
         end
         if until_s == 0 or #list > #peers and clock.steady_s() + interval_s > until_s then
@@ -199,30 +185,19 @@ function M.run(context, parsed)
     elseif #context.servers > 1 and parsed.what ~= "fleet" then
         return nil, "only a chart of a fleet takes several servers", "usage"
     end
-    local options, message, code = drawing_options(context, parsed)
-    if not options then
-        return nil, message, code
-    end
+    local options = must(drawing_options(context, parsed))
     local list, histogram
     if parsed.live then
-        list, histogram, code = live(context, parsed, options)
+        list, histogram = live(context, parsed, options)
     else
-        list, histogram, code = context:recordings(parsed.files)
+        list = must(context:recordings(parsed.files))
     end
-    if not list then
-        return nil, histogram, code
-    end
-    local figure
-    figure, message = figure_of(parsed.what, list, histogram)
+    local figure, message = figure_of(parsed.what, list, histogram)
     if not figure then
         return nil, message, "no"
     end
     if parsed.output or not context.json then
-        local ok
-        ok, message, code = draw(context, figure, parsed, options)
-        if not ok then
-            return nil, message, code
-        end
+        must(draw(context, figure, parsed, options))
     end
     if context.json then
         out_json(context, parsed.what, figure)

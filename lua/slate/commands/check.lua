@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl check [SERVER...]: a monitoring plugin: one line, performance data, and exit codes 0 to 3.
+local must = require("slate.base.failure").must
 local thresholds = require "slate.judge.thresholds"
 local units = require "slate.base.units"
 
@@ -122,10 +123,7 @@ local function line_of(context, results, state)
 end
 
 function M.run(context, parsed)
-    local servers, problem, code = context:servers_of(parsed.members)
-    if not servers then
-        return nil, problem, code
-    end
+    local servers = must(context:servers_of(parsed.members))
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
     local own = require("slate.judge.rules").own(function(message) context:say(message) end)
     local results, state = {}, "ok"

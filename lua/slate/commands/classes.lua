@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl classes [ID...]: one row for each slab class.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -28,14 +29,10 @@ local function sort_keys()
 end
 
 function M.declare(command)
-    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(function(text)
-        return units.parse_whole(text, 1, 255)
-    end)
+    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(units.whole(1, 255))
     command:option("--sort", "Sort by a column, largest first (id: smallest first): "
         .. table.concat(sort_keys(), " ")):choices(sort_keys()):argname("COLUMN")
-    command:option("--top", "Only the first N rows."):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:option("--top", "Only the first N rows."):argname("N"):convert(units.whole(1))
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
         .. "and shows no rates. Default: 1s"):argname("TIME"):convert(units.parse_duration)
 end
@@ -134,22 +131,12 @@ local function add_own(context, known)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
-    if not now then
-        return nil, before, rates
-    end
+    local client = must(context:open())
+    local now, before, rates, judge = must(context:pair(client, parsed.interval or 1))
     client:close()
     local all = view.classes(now, before, rates, judge)
     local own = add_own(context, { now = now, before = before, rates = rates, rows = all })
-    local rows
-    rows, message, code = only(all, parsed.ids)
-    if not rows then
-        return nil, message, code
-    end
+    local rows = must(only(all, parsed.ids))
     M.sort(rows, parsed.sort or "id")
     local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
     if context.json then

@@ -1,18 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl conns: who is connected, what each connection does and how long it has been idle.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
 local DEFAULT_TOP <const> = 40
 
-local COLUMNS <const> = {
-    { title = "ID" }, { title = "IDLE" }, { title = "STATE", left = true }, { title = "ADDRESS", left = true },
-}
+local COLUMNS <const> = "ID|IDLE|STATE<|ADDRESS<"
 
 function M.declare(command)
     command:option("--top", ("Only the first N rows, the longest idle first. Default: %d"):format(DEFAULT_TOP))
-        :argname("N"):convert(function(text) return units.parse_whole(text, 1) end)
+        :argname("N"):convert(units.whole(1))
     command:flag("--listening", "Show the sockets that listen too.")
 end
 
@@ -62,15 +61,8 @@ local function out_text(context, list, total, states)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local lines
-    lines, message, code = client:stats("conns")
-    if not lines then
-        return nil, message, code
-    end
+    local client = must(context:connect())
+    local lines = must(client:stats("conns"))
     client:close()
     local chosen, states = {}, {}
     for _, one in ipairs(M.parse(lines)) do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl curve [CLASS]: which hit ratio to expect with other amounts of memory.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -15,7 +16,7 @@ read, as if the policy were LRU. Compare rows within a table, not across the two
 
 function M.declare(command)
     command:argument("class", "A slab class. Default: the whole cache"):args("?"):argname("CLASS")
-        :convert(function(text) return units.parse_whole(text, 1, 255) end)
+        :convert(units.whole(1, 255))
     command:option("-o --output", "Draw the curve into FILE.png, .svg, .html, .sixel or .txt."):argname("FILE")
 end
 
@@ -46,7 +47,7 @@ local function out_text(context, curve)
         local point = curve.points[i]
         rows[#rows + 1] = { units.bytes(point[1]), share(point[2]) }
     end
-    context:out("\n", context:table({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" } }, rows))
+    context:out("\n", context:table("MEMORY|HITS, LRU MODEL", rows))
     if #curve.sizes > 0 then
         context:out("\n", NOTE:format(curve.policy))
     end
@@ -92,15 +93,8 @@ function M.run(context, parsed)
             return nil, problem, "usage"
         end
     end
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local curve
-    curve, message, code = require("slate.facts.foresight").curve(client, parsed.class)
-    if not curve then
-        return nil, message, code
-    end
+    local client = must(context:connect())
+    local curve = must(require("slate.facts.foresight").curve(client, parsed.class))
     client:close()
     if context.json then
         local array = require("slate.base.json").array
@@ -115,11 +109,7 @@ function M.run(context, parsed)
         if #curve.points == 0 then
             return nil, require("slate.facts.foresight").too_few("for a chart"), "no"
         end
-        local drawn
-        drawn, message, code = draw(context, curve, parsed.class, parsed.output)
-        if not drawn then
-            return nil, message, code
-        end
+        must(draw(context, curve, parsed.class, parsed.output))
     end
     return 0
 end

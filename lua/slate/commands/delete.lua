@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl delete KEY: removes one item.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 function M.declare(command)
@@ -8,12 +10,8 @@ end
 
 --- Exits with 1 when there was no such item.
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local was_there
-    was_there, message, code = client:delete(parsed.key)
+    local client = must(context:connect())
+    local was_there, message, code = client:delete(parsed.key)
     if was_there == nil then
         return nil, message, code
     elseif not was_there then

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl diff OLD [NEW]: what changed between two snapshots, or between one and now.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -11,10 +12,7 @@ function M.declare(command)
 end
 
 local function load_last(path)
-    local list, message, code = require("slate.facts.record").load(path)
-    if not list then
-        return nil, message, code
-    end
+    local list = must(require("slate.facts.record").load(path))
     return list[#list]
 end
 
@@ -103,19 +101,9 @@ local function out_text(context, result, before, after, parsed)
 end
 
 function M.run(context, parsed)
-    local before, after, message, code
-    before, message, code = load_last(parsed.old)
-    if not before then
-        return nil, message, code
-    end
-    if parsed.new then
-        after, message, code = load_last(parsed.new)
-    else
-        after, message, code = context:look()
-    end
-    if not after then
-        return nil, message, code
-    elseif after.time_s < before.time_s then
+    local before = load_last(parsed.old)
+    local after = parsed.new and load_last(parsed.new) or must(context:look())
+    if after.time_s < before.time_s then
         return nil, ("%s is later than the other: give the earlier one first"):format(parsed.old), "usage"
     end
     local result = require("slate.facts.difference").between(before, after)

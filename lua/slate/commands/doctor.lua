@@ -4,6 +4,7 @@ local chronicle = require "slate.judge.chronicle"
 local clock = require "slate.base.clock"
 local doctor = require "slate.judge.doctor"
 local examined = require "slate.cli.examined"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -53,10 +54,7 @@ local function exit_code(findings)
 end
 
 local function over_recording(context, path)
-    local list, skipped, code = require("slate.facts.record").load(path)
-    if not list then
-        return nil, skipped, code
-    end
+    local list = must(require("slate.facts.record").load(path))
     local own = examined.own_of(context)
     local episodes = chronicle.over(list, function(known)
         return examined.findings(own, known)
@@ -84,33 +82,21 @@ local function has_few_hits(one)
 end
 
 -- That few reads hit for a second may be chance: then it looks on until it has seen as long as slatetop judges by, or
--- enough of them hit. True, or nil, message, code.
+-- enough of them hit.
 local function look_on(context, client, one)
     local until_s = clock.steady_s() + chronicle.LATELY_S - LOOK_S
     while clock.steady_s() < until_s and has_few_hits(one) do
         clock.sleep(LOOK_S)
-        local now, message, code = context:snapshot(client)
-        if not now then
-            return nil, message, code
-        end
-        one:look(now)
+        one:look(must(context:snapshot(client)))
     end
-    return true
 end
 
 -- What two snapshots, and an observer that saw them and those between, tell. Where nobody chose the time between them,
--- few hits are looked at for longer. Or nil, message, code.
+-- few hits are looked at for longer.
 local function look(context, client, interval_s)
-    local now, before, rates, _, _, one = context:pair(client, interval_s or LOOK_S)
-    if not now then
-        return nil, before, rates
-    end
-    local ok, message, code = true, nil, nil
+    local now, before, rates, _, _, one = must(context:pair(client, interval_s or LOOK_S))
     if one and not interval_s then
-        ok, message, code = look_on(context, client, one)
-    end
-    if not ok then
-        return nil, message, code
+        look_on(context, client, one)
     end
     local known = one and chronicle.known(one) or { now = now }
     if known.now == now then -- it looked no further: rates are of the whole time
@@ -124,15 +110,8 @@ function M.run(context, parsed)
     if parsed.recording then
         return over_recording(context, parsed.recording)
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local known
-    known, message, code = look(context, client, parsed.interval)
-    if not known then
-        return nil, message, code
-    end
+    local client = must(context:open())
+    local known = look(context, client, parsed.interval)
     local now, rates = known.now, known.rates
     examined.ask(client, function() return context:connect() end, known)
     client:close()

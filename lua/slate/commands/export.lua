@@ -33,7 +33,7 @@ function M.declare(command)
             return units.parse_whole(text, 1, 255)
         end)
     command:option("--hotkeys", "Also the N keys asked for most, where a slated tells them; the key is a label.")
-        :argname("N"):convert(function(text) return units.parse_whole(text, 1, 128) end)
+        :argname("N"):convert(units.whole(1, 128))
 end
 
 -- What only a slated tells.

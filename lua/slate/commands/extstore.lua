@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl extstore [NAME VALUE]: memcached's storage on flash, and its settings by memcached's own words for them.
+local must = require("slate.base.failure").must
 local storage = require "slate.facts.storage"
 local units = require "slate.base.units"
 
@@ -34,10 +35,7 @@ local function set(context, parsed)
     elseif #parsed.setting ~= 2 then
         return nil, "extstore wants a setting and its value, or neither", "usage"
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     return require("slate.commands.set").apply(context, client, { { name = name, value = value } },
         parsed.dry_run)
 end
@@ -67,10 +65,8 @@ local function rows_of(seen)
     }
 end
 
-local BUCKET_COLUMNS <const> = { { title = "WRITTEN AS", left = true }, { title = "PAGES" }, { title = "FREE" },
-    { title = "BYTES" }, { title = "FULL" }, { title = "SPARSE" } }
-local CLASS_COLUMNS <const> = { { title = "CLASS" }, { title = "CHUNK" }, { title = "ITEMS" }, { title = "BYTES" },
-    { title = "AGE" }, { title = "TO FLASH", left = true } }
+local BUCKET_COLUMNS <const> = "WRITTEN AS<|PAGES|FREE|BYTES|FULL|SPARSE"
+local CLASS_COLUMNS <const> = "CLASS|CHUNK|ITEMS|BYTES|AGE|TO FLASH<"
 
 local function out_text(context, document)
     context:out(context:pairs(rows_of(document.storage)), "\n")
@@ -95,23 +91,13 @@ local function out_text(context, document)
 end
 
 local function show(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now, before, rates = context:pair(client, parsed.interval or 1)
-    if not now then
-        return nil, before, rates
-    end
+    local client = must(context:open())
+    local now, _, rates = must(context:pair(client, parsed.interval or 1))
     local seen = storage.of(now, rates)
     if not seen then
         return nil, storage.absent(now), "unsupported"
     end
-    local lines
-    lines, message, code = client:stats("extstore")
-    if not lines then
-        return nil, message, code
-    end
+    local lines = must(client:stats("extstore"))
     client:close()
     local json = require "slate.base.json"
     local document = { server = now.server, time_s = now.time_s, interval_s = rates and rates.interval_s,

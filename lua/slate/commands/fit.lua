@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fit BYTES...: the class that values of so many bytes go to, what they waste there, and how it does.
 local chunks = require "slate.facts.chunks"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -8,16 +9,13 @@ local M = {}
 
 local DEFAULT_KEY_BYTES <const>, KEY_BYTES_MOST <const> = 20, 250
 
-local COLUMNS <const> = {
-    { title = "VALUE" }, { title = "ITEM" }, { title = "CLASS" }, { title = "CHUNK" }, { title = "WASTE" },
-    { title = "PAGES" }, { title = "AGE" }, { title = "NOTE", left = true },
-}
+local COLUMNS <const> = "VALUE|ITEM|CLASS|CHUNK|WASTE|PAGES|AGE|NOTE<"
 
 function M.declare(command)
     command:argument("values", "Values of so many bytes each, without key and header."):args("+"):argname("BYTES")
-        :convert(function(text) return units.parse_whole(text, 0, 1 << 30) end)
+        :convert(units.whole(0, 1 << 30))
     command:option("--key", ("The key has N bytes. Default: %d"):format(DEFAULT_KEY_BYTES)):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1, KEY_BYTES_MOST) end)
+        :convert(units.whole(1, KEY_BYTES_MOST))
     command:flag("--flags", "The client stores flags with the value, which take 4 bytes.")
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
         .. "and shows no rates. Default: 1s"):argname("TIME"):convert(units.parse_duration)
@@ -74,24 +72,10 @@ local function out_text(context, list, about)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local ok
-    ok, message, code = require("slate.facts.store").needs_slab(context.who, "classes by size")
-    if not ok then
-        return nil, message, code
-    end
-    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
-    if not now then
-        return nil, before, rates
-    end
-    local classes, complete
-    classes, complete, code = chunks.classes(client, now)
-    if not classes then
-        return nil, complete, code
-    end
+    local client = must(context:open())
+    must(require("slate.facts.store").needs_slab(context.who, "classes by size"))
+    local now, before, rates, judge = must(context:pair(client, parsed.interval or 1))
+    local classes, complete = must(chunks.classes(client, now))
     client:close()
     local rows = by_id(view.classes(now, before, rates, judge))
     local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES

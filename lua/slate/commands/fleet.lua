@@ -1,13 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet [SERVER...]: one row for each of many servers, the worst first.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
-local COLUMNS <const> = {
-    { title = "SERVER", left = true }, { title = "HITS" }, { title = "GET/s" }, { title = "SET/s" },
-    { title = "EV/s" }, { title = "USED" }, { title = "SPREAD" }, { title = "UP" }, { title = "NOTE", left = true },
-}
+local COLUMNS <const> = "SERVER<|HITS|GET/s|SET/s|EV/s|USED|SPREAD|UP|NOTE<"
 
 function M.declare(command)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
@@ -33,10 +31,7 @@ end
 
 --- Exits with 0; with 1 when a server is down.
 function M.run(context, parsed)
-    local servers, problem, code = context:servers_of(parsed.members)
-    if not servers then
-        return nil, problem, code
-    end
+    local servers = must(context:servers_of(parsed.members))
     local members = require "slate.fleet.members"
     local rows = members.rows(members.sample(context, servers, parsed.interval or 1))
     local down = 0

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet apply PLAN [SERVER...]: a plan carried out on many servers, one after the other, under guards.
 local guard = require "slate.judge.guard"
+local must = require("slate.base.failure").must
 local rolling = require "slate.fleet.rolling"
 local units = require "slate.base.units"
 
@@ -59,9 +60,7 @@ local function out_text(context, rows, words)
             units.percent(during.hit_ratio, 2), units.rate(before.evictions_per_s), units.rate(during.evictions_per_s),
             row.why or "" }
     end
-    context:out(context:table({ { title = "SERVER", left = true },
-        { title = "STATE", left = true }, { title = "HITS" }, { title = "THEN" }, { title = "EV/s" },
-        { title = "THEN" }, { title = "WHY", left = true } }, cells,
+    context:out(context:table("SERVER<|STATE<|HITS|THEN|EV/s|THEN|WHY<", cells,
         function(i) return INKS[rows[i].state] end), words, "\n")
 end
 
@@ -102,12 +101,9 @@ local function outcome(rows, fleet, ended)
         changed > 0 and undo or "")
 end
 
--- The contexts of the servers, each once; or nil, message, code.
+-- The contexts of the servers, each once.
 local function contexts_of(context, members)
-    local servers, message, code = context:servers_of(members)
-    if not servers then
-        return nil, message, code
-    end
+    local servers = must(context:servers_of(members))
     local list, seen = {}, {}
     for _, server in ipairs(servers) do
         if not seen[server.name] then
@@ -122,16 +118,11 @@ function M.run(context, parsed)
     if parsed.for_s == 0 then
         return nil, "--for takes more than 0: a server must be watched for some time", "usage"
     end
-    local plan, message, code = require("slate.commands.apply").load(parsed.file)
-    local contexts, found
-    if plan then
-        contexts, message, code = contexts_of(context, parsed.members)
-    end
-    if contexts then
-        found, message, code = rolling.check(contexts, plan.steps)
-    end
+    local plan = must(require("slate.commands.apply").load(parsed.file))
+    local contexts = contexts_of(context, parsed.members)
+    local found, message, code = rolling.check(contexts, plan.steps)
     if not found then
-        return nil, message .. (contexts and "; no server was changed" or ""), code
+        return nil, message .. "; no server was changed", code
     elseif parsed.dry_run then
         return dry_run(context, contexts, found)
     end

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet down: ends what `fleet up` has started.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 function M.declare(command)
@@ -7,14 +9,8 @@ function M.declare(command)
 end
 
 function M.run(context, parsed)
-    local folder, message, code = require("slate.commands.fleet_up").folder_of(parsed)
-    local processes
-    if folder then
-        processes, message, code = require("slate.fleet.local_fleet").down(folder)
-    end
-    if not processes then
-        return nil, message, code
-    end
+    local folder = must(require("slate.commands.fleet_up").folder_of(parsed))
+    local processes = must(require("slate.fleet.local_fleet").down(folder))
     local ended = 0
     for _, one in ipairs(processes) do
         ended = ended + (one.running and 1 or 0)

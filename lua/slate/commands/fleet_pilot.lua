@@ -2,6 +2,7 @@
 --- slatectl fleet pilot POLICY: runs a policy beside every server of a fleet, until something speaks against it.
 local addresses = require "slate.wire.addresses"
 local guard = require "slate.judge.guard"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -25,7 +26,7 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--for", "End after this long."):argname("TIME"):convert(units.parse_duration):target("for_s")
     command:option("--per-minute", ("At most so many pages of a server in any minute. Default: %d"):format(
-        PAGES_PER_MINUTE)):argname("N"):convert(function(text) return units.parse_whole(text, 1) end)
+        PAGES_PER_MINUTE)):argname("N"):convert(units.whole(1))
     command:option("--listen", ("Serve /metrics on this address: HOST, HOST:PORT or :PORT. Default: 127.0.0.1:%d")
         :format(PORT)):args("?"):argname("ADDRESS")
         :convert(function(text) return addresses.parse_listen(text, PORT) end)
@@ -133,10 +134,7 @@ function M.run(context, parsed)
     end
     local file = require "slate.policy.file"
     local options = { log = function(text) io.stderr:write("policy: ", text, "\n") end }
-    local policy, message, code = file.open(parsed.policy, options)
-    if not policy then
-        return nil, message, code
-    end
+    local policy = must(file.open(parsed.policy, options))
     local settled, wrong = policy:start(parsed.setting)
     if not settled then
         return nil, ("policy %s: %s"):format(policy.name, wrong), "usage"

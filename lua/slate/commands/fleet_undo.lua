@@ -7,7 +7,7 @@ local M = {}
 
 function M.declare(command)
     command:argument("id", "The number of a change to a fleet. Default: the last one that is not taken back whole")
-        :args("?"):argname("ID"):convert(function(text) return units.parse_whole(text, 1) end)
+        :args("?"):argname("ID"):convert(units.whole(1))
     command:flag("--force", "Take a setting back also where somebody changed it since.")
     command:flag("--dry-run", "Show what would be done; change nothing.")
 end

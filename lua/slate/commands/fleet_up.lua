@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet up N: a fleet of slated behind nutcracker on this machine, for trying out.
 local fleet = require "slate.fleet.local_fleet"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -58,9 +59,7 @@ local function out_text(context, processes, folder, given_folder)
             proxy = one.address
         end
     end
-    context:out_table({
-        { title = "NAME", left = true }, { title = "ADDRESS", left = true }, { title = "WEIGHT" }, { title = "PID" },
-    }, cells)
+    context:out_table("NAME<|ADDRESS<|WEIGHT|PID", cells)
     if proxy then
         context:out("Clients talk to ", proxy, ", or to the members by ketama with MD5 over ", folder, "/servers.\n")
     end
@@ -71,21 +70,16 @@ end
 
 --- Exits with 0 when all of it is up.
 function M.run(context, parsed)
-    local folder, message, code = M.folder_of(parsed)
-    if not folder then
-        return nil, message, code
-    elseif parsed.weights and #parsed.weights ~= parsed.servers then
+    local folder = must(M.folder_of(parsed))
+    if parsed.weights and #parsed.weights ~= parsed.servers then
         return nil, ("%s for %s: one each is needed"):format(units.plural(#parsed.weights, "weight"),
             units.plural(parsed.servers, "server")), "usage"
     end
-    local processes
-    processes, message, code = fleet.up(folder, parsed.servers, {
+    local processes = must(fleet.up(folder, parsed.servers, {
         program = parsed.program or context.bin_dir .. "/slated", memory_mb = parsed.memory or 64,
         weights = parsed.weights, port = parsed.port, no_proxy = parsed.no_proxy,
-    })
-    if not processes then
-        return nil, message, code
-    elseif context.json then
+    }))
+    if context.json then
         context:out_json("slate/fleet-up/1", { folder = folder, processes = processes })
     else
         out_text(context, processes, folder, parsed.folder)

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet where KEY...: which server of a fleet holds a key.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 local KINDS <const> = { "ketama", "consistent", "modula", "jump" }
@@ -18,9 +20,8 @@ function M.declare(command)
             end
             return text
         end)
-    command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N"):convert(function(text)
-        return require("slate.base.units").parse_whole(text, 1)
-    end)
+    command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N")
+        :convert(require("slate.base.units").whole(1))
     command:option("--folder", "The fleet's folder. Default: that of fleet up"):argname("PATH")
 end
 
@@ -63,10 +64,7 @@ local function hashed_part(key, tag)
 end
 
 function M.run(context, parsed)
-    local ring, message, code = ring_of(parsed)
-    if not ring then
-        return nil, message, code
-    end
+    local ring = must(ring_of(parsed))
     local cells, placed = {}, {}
     for i, key in ipairs(parsed.keys) do
         local names = {}
@@ -78,9 +76,7 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/fleet-where/1", { keys = placed })
     else
-        context:out_table({ { title = "KEY", left = true },
-            { title = "SERVER", left = true } },
-            cells)
+        context:out_table("KEY<|SERVER<", cells)
     end
     return 0
 end

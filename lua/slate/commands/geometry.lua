@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl geometry: shows or changes the chunk sizes of a live slated.
 local geometry = require "slate.facts.geometry"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -117,8 +118,7 @@ local function out_text(context, change, classes)
     for _, class in ipairs(classes) do
         rows[#rows + 1] = { class.id, class.chunk_size, class.total_pages, class.class_state }
     end
-    context:out("\n", context:table({ { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" },
-        { title = "STATE", left = true } }, rows))
+    context:out("\n", context:table("CLASS|CHUNK|PAGES|STATE<", rows))
 end
 
 -- Waits until no change is under way. True; or nil, message, code.
@@ -126,10 +126,8 @@ local function await(client, limit_s)
     local clock = require "slate.base.clock"
     local until_s = clock.steady_s() + limit_s
     while true do
-        local change, message, code = geometry.read(client)
-        if not change then
-            return nil, message, code
-        elseif change.state == "steady" then
+        local change = must(geometry.read(client))
+        if change.state == "steady" then
             return true
         elseif change.state == "paused" then
             return nil, "the change is paused", "no"
@@ -138,15 +136,6 @@ local function await(client, limit_s)
         end
         clock.sleep(POLL_S)
     end
-end
-
--- What an order would bring, for those that change sizes. A prediction, or nil for the others; or false, message, code.
-local function predict(client, parsed, line)
-    if not PREDICTED[parsed.verb] then
-        return nil
-    end
-    local prediction, message, code = geometry.order(client, line .. " dry")
-    return prediction or false, message, code
 end
 
 local function carry_out(context, client, parsed, line)
@@ -167,27 +156,14 @@ function M.run(context, parsed)
     if line == false then
         return nil, wrong, "usage"
     end
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local change, classes, prediction
-    change, classes, code = geometry.read(client) -- also tells whether the server knows such orders
-    if change and line and parsed.dry_run then
-        prediction, message, code = predict(client, parsed, line)
-        if prediction == false then
-            return nil, message, code
-        end
-    elseif change and line then
-        local ok
-        ok, message, code = carry_out(context, client, parsed, line)
-        if not ok then
-            return nil, message, code
-        end
-        change, classes, code = geometry.read(client)
-    end
-    if not change then
-        return nil, classes, code
+    local client = must(context:connect())
+    local change, classes = must(geometry.read(client)) -- also tells whether the server knows such orders
+    local prediction
+    if line and parsed.dry_run then
+        prediction = PREDICTED[parsed.verb] and must(geometry.order(client, line .. " dry"))
+    elseif line then
+        must(carry_out(context, client, parsed, line))
+        change, classes = must(geometry.read(client))
     end
     client:close()
     if context.json then

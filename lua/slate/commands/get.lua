@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl get KEY: the value of one key.
+local must = require("slate.base.failure").must
 local requests = require "slate.wire.request"
 
 local M = {}
@@ -30,12 +31,8 @@ end
 
 --- Exits with 1 when the server has no such item. Reading counts as a use, as every get does.
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local item
-    item, message, code = client:get(parsed.key)
+    local client = must(context:connect())
+    local item, message, code = client:get(parsed.key)
     if item == nil then
         return nil, message, code
     elseif not item then

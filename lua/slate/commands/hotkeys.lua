@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl hotkeys [COUNT]: the keys asked for most.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
-local COLUMNS <const> = {
-    { title = "AT LEAST" }, { title = "AT MOST" }, { title = "SHARE" }, { title = "KEY", left = true },
-}
+local COLUMNS <const> = "AT LEAST|AT MOST|SHARE|KEY<"
 
 -- What is certain comes first: a key that was seen a little may have the count of one that gave way to it.
 local function cells_of(keys, requests)
@@ -25,19 +24,12 @@ end
 
 function M.declare(command)
     command:argument("count", "How many, at most 128. Default: 20"):args("?"):argname("COUNT")
-        :convert(function(text) return units.parse_whole(text, 1, 128) end)
+        :convert(units.whole(1, 128))
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local requests, keys
-    requests, keys, code = require("slate.facts.foresight").hotkeys(client, parsed.count)
-    if not requests then
-        return nil, keys, code
-    end
+    local client = must(context:connect())
+    local requests, keys = must(require("slate.facts.foresight").hotkeys(client, parsed.count))
     client:close()
     if context.json then
         context:out_json("slate/hotkeys/1", { server = context.server.name,

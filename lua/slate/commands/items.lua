@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl items [CLASS...]: what each class holds by eviction queue, and what it has lost.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -23,9 +24,7 @@ local COLUMNS <const> = {
 }
 
 function M.declare(command)
-    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(function(text)
-        return units.parse_whole(text, 1, 255)
-    end)
+    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(units.whole(1, 255))
 end
 
 local function rows_of(now, ids)
@@ -77,10 +76,7 @@ local function out_text(context, rows)
 end
 
 function M.run(context, parsed)
-    local now, message, code = context:look()
-    if not now then
-        return nil, message, code
-    end
+    local now = must(context:look())
     local rows = rows_of(now, parsed.ids)
     if #rows == 0 and #parsed.ids > 0 then
         return nil, "no such class holds items on this server", "no"

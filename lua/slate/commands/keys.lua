@@ -2,32 +2,26 @@
 --- slatectl keys: what keys there are, from a bounded dump: summed up by prefix, or one by one.
 local clock = require "slate.base.clock"
 local keydump = require "slate.wire.keydump"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
 local DEFAULT_LIMIT <const>, DEFAULT_TOP <const> = 100000, 20
 
-local COLUMNS <const> = {
-    { title = "ITEMS" }, { title = "BYTES" }, { title = "MEAN" }, { title = "UNREAD" }, { title = "EXPIRE" },
-    { title = "IDLE" }, { title = "PREFIX", left = true },
-}
+local COLUMNS <const> = "ITEMS|BYTES|MEAN|UNREAD|EXPIRE|IDLE|PREFIX<"
 
 function M.declare(command)
     command:option("--prefix", "Only keys that begin with this."):argname("TEXT")
-    command:option("--class", "Only this slab class."):argname("CLASS"):convert(function(text)
-        return units.parse_whole(text, 1, 255)
-    end)
+    command:option("--class", "Only this slab class."):argname("CLASS"):convert(units.whole(1, 255))
     command:flag("--unread", "Only keys that nobody has read since they were stored.")
     command:option("--idle", "Only keys not used for this long."):argname("TIME"):convert(units.parse_duration)
-    command:option("--larger", "Only items of more bytes."):argname("BYTES"):convert(function(text)
-        return units.parse_whole(text, 0)
-    end)
+    command:option("--larger", "Only items of more bytes."):argname("BYTES"):convert(units.whole(0))
     command:option("--limit", ("Read at most N keys of the dump. Default: %d"):format(DEFAULT_LIMIT)):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1) end)
+        :convert(units.whole(1))
     command:option("--delimiter", "What ends a prefix. Default: ':'"):argname("TEXT")
     command:option("--top", ("Show the N prefixes with most bytes. Default: %d"):format(DEFAULT_TOP)):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1) end)
+        :convert(units.whole(1))
     command:flag("--list", "Print the keys one by one, as they come, escaped as in a URI.")
 end
 
@@ -109,19 +103,11 @@ function M.run(context, parsed)
     if parsed.delimiter == "" then
         return nil, "--delimiter wants at least one character", "usage"
     end
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local lines
-    lines, message, code = client:stats("")
-    if not lines then
-        return nil, message, code
-    end
+    local client = must(context:connect())
+    local lines = must(client:stats(""))
     local now_s = require("slate.facts.stats").figures(lines).time or math.floor(clock.time_s())
     local is_wanted, prefixes, chosen = filter(parsed, now_s), {}, 0
-    local read
-    message, code, read = keydump.each(client, { limit = parsed.limit or DEFAULT_LIMIT, class = parsed.class },
+    local message, code, read = keydump.each(client, { limit = parsed.limit or DEFAULT_LIMIT, class = parsed.class },
         function(key)
             if is_wanted(key) then
                 chosen = chosen + 1

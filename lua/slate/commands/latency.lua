@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl latency: how long round trips take from here, one request at a time.
 local clock = require "slate.base.clock"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -12,7 +13,7 @@ local COMMANDS <const> = { { "mn", "mn" }, { "get", "get " .. PROBE }, { "versio
 
 function M.declare(command)
     command:option("--count", ("Requests of each kind. Default: %d"):format(DEFAULT_COUNT)):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1, MOST) end)
+        :convert(units.whole(1, MOST))
     command:flag("--dist", "Show the distribution too.")
 end
 
@@ -73,19 +74,14 @@ local function out_distribution(context, name, buckets, count)
         rows[i] = { "< " .. microseconds(bucket[1]), bucket[2], units.percent(bucket[2] / count, 1),
             ("#"):rep(math.ceil(bucket[2] / count * 40)) }
     end
-    context:out("\n", name, "\n", context:table({ { title = "TIME" }, { title = "COUNT" },
-        { title = "SHARE" }, { title = "", left = true } }, rows))
+    context:out("\n", name, "\n", context:table("TIME|COUNT|SHARE|<", rows))
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:connect())
     local rows, cells, distributions = {}, {}, {}
     for _, probe in ipairs(COMMANDS) do
-        local times
-        times, message, code = measure(client, probe[2], parsed.count or DEFAULT_COUNT)
+        local times, message, code = measure(client, probe[2], parsed.count or DEFAULT_COUNT)
         if times == nil then
             return nil, message, code
         elseif times then
@@ -104,8 +100,7 @@ function M.run(context, parsed)
         context:out_json("slate/latency/1", { server = context.server.name, time_s = clock.time_s(), commands = rows })
         return 0
     end
-    context:out_table({ { title = "REQUEST", left = true }, { title = "COUNT" },
-        { title = "LEAST" }, { title = "HALF" }, { title = "90%" }, { title = "99%" }, { title = "MOST" } }, cells)
+    context:out_table("REQUEST<|COUNT|LEAST|HALF|90%|99%|MOST", cells)
     for i, buckets in ipairs(parsed.dist and distributions or {}) do
         out_distribution(context, rows[i].command, buckets, rows[i].count)
     end

@@ -2,6 +2,7 @@
 --- slatectl load FILE: the items of a file that save wrote, stored in a server.
 local items_file = require "slate.wire.items_file"
 local load_items = require "slate.act.load_items"
+local must = require("slate.base.failure").must
 local pace = require "slate.act.pace"
 local packed = require "slate.base.packed"
 local progress = require "slate.cli.progress"
@@ -40,16 +41,12 @@ local function summary(tally, items, value_bytes)
 end
 
 local function store_all(context, parsed, client, reader, tally)
-    local before, message, code = evictions(client)
-    if not before then
-        return nil, message, code
-    end
+    local before = must(evictions(client))
     local work = pace.new(parsed.pace or pace.SHARE)
     local tell = progress.new(context, function()
         return ("%s read"):format(units.plural(reader.items, "item"))
     end)
-    local ok
-    ok, message, code = load_items.store(client, reader, tally, { overwrite = parsed.overwrite }, function()
+    local ok, message, code = load_items.store(client, reader, tally, { overwrite = parsed.overwrite }, function()
         tell()
         work:rest()
     end)
@@ -78,16 +75,9 @@ local function most_bytes_of(client)
 end
 
 function M.run(context, parsed)
-    local handle, problem, problem_code = packed.open(parsed.file)
-    if not handle then
-        return nil, problem, problem_code
-    end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local reader
-    reader, message, code = items_file.reader(handle, parsed.file == "-" and "standard input" or parsed.file,
+    local handle = must(packed.open(parsed.file))
+    local client = must(context:open())
+    local reader, message, code = items_file.reader(handle, parsed.file == "-" and "standard input" or parsed.file,
         most_bytes_of(client))
     if not reader then
         local hint = parsed.file == "-" and "; is it packed? Then it needs zcat or zstdcat before" or ""

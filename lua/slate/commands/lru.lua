@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl lru tune|mode|temp-ttl: the segmented LRU's settings, by memcached's own words for them.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 local USES <const> = {
@@ -27,10 +29,7 @@ function M.run(context, parsed)
     if parsed.verb == "mode" and not MODES[parsed.values[1]] then
         return nil, "lru mode wants flat or segmented", "usage"
     end
-    local client, who, code = context:open()
-    if not client then
-        return nil, who, code
-    end
+    local client, who = must(context:open())
     local steps = {}
     for i, name in ipairs(use[3]) do
         steps[i] = { name = name, value = parsed.values[i] }

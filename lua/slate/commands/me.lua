@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl me KEY: what the server knows of one item, without using it.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -42,12 +43,8 @@ end
 
 --- Exits with 1 when the server has no such item.
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local reply
-    reply, message, code = client:meta("me", parsed.key)
+    local client = must(context:connect())
+    local reply, message, code = client:meta("me", parsed.key)
     if not reply then
         return nil, code == "unsupported" and "this server does not know 'me': it needs memcached 1.6 or slated"
             or message, code

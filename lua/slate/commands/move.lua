@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl move SRC DST [PAGES]: see slate.act.move for what it checks and how it verifies.
 local move = require "slate.act.move"
+local must = require("slate.base.failure").must
 local recent = require "slate.judge.recent"
 local units = require "slate.base.units"
 local witness = require "slate.act.witness"
@@ -22,9 +23,7 @@ function M.declare(command)
     command:argument("src", "Class to take pages from; 0 or pool: the global page pool; -1 or any: the server's "
         .. "choice."):argname("SRC"):convert(class_id)
     command:argument("dst", "Class to give pages to; 0 or pool: the global page pool."):argname("DST"):convert(class_id)
-    command:argument("pages", "How many pages. Default: 1"):args("?"):argname("PAGES"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:argument("pages", "How many pages. Default: 1"):args("?"):argname("PAGES"):convert(units.whole(1))
     command:flag("--dry-run", "Check and explain the move, and tell what it will bring; send nothing.")
     command:option("--interval", "With --dry-run: how long to look at the server for the prediction. Default: 10s")
         :argname("TIME"):convert(units.parse_duration)
@@ -40,10 +39,7 @@ end
 
 -- What it would do, what speaks against it, and what it will bring. 0; or nil, message, code.
 local function rehearse(context, client, plan, interval_s)
-    local seen, message, code = witness.glance(context, client, interval_s)
-    if not seen then
-        return nil, message, code
-    end
+    local seen = must(witness.before(context, client, interval_s))
     local caution = caution_of(seen.observer, plan)
     local predicted, expected
     if plan.src ~= move.ANY then
@@ -106,17 +102,10 @@ local function exit_code(result)
 end
 
 function M.run(context, parsed)
-    local client, who, code = context:open()
-    if not client then
-        return nil, who, code
-    end
-    local plan, message
-    plan, message, code = move.prepare(context, client, {
+    local client = must(context:open())
+    local plan = must(move.prepare(context, client, {
         src = parsed.src, dst = parsed.dst, pages = parsed.pages or 1,
-    })
-    if not plan then
-        return nil, message, code
-    end
+    }))
     if parsed.dry_run then
         return rehearse(context, client, plan, math.max(parsed.interval or recent.SPAN_S, 0.01))
     end
@@ -127,10 +116,7 @@ function M.run(context, parsed)
     end
     local seen
     if witness.asked(parsed) then
-        seen, message, code = witness.before(context, client, witness.asked(parsed))
-        if not seen then
-            return nil, message, code
-        end
+        seen = must(witness.before(context, client, witness.asked(parsed)))
         local made, expected = witness.predict(client, seen, plan.src, plan.dst, plan.pages)
         if made and not context.json then
             context:out(expected, "\n")
@@ -146,8 +132,7 @@ function M.run(context, parsed)
         context:say("caution: " .. caution)
     end
     local progress, wipe = progress_line(context)
-    local result
-    result, message, code = move.run(client, plan, {
+    local result, message, code = move.run(client, plan, {
         wait = parsed.wait or seen ~= nil, limit_s = parsed.limit or DEFAULT_LIMIT_S, progress = progress,
         result = sofar,
     })

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl moves: what moved pages lately, why, and what it cost.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 function M.declare(command)
-    command:option("--last", "Show only the last N moves."):argname("N"):convert(function(text)
-        return require("slate.base.units").parse_whole(text, 1)
-    end)
+    command:option("--last", "Show only the last N moves."):argname("N"):convert(require("slate.base.units").whole(1))
     command:flag("--wide", "Show full times, how many items each move rescued and lost, and how long it took.")
 end
 
@@ -69,15 +69,8 @@ local function out_text(context, totals, moves, wide)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local totals, moves
-    totals, moves, code = require("slate.facts.moves").read(client)
-    if not totals then
-        return nil, moves, code
-    end
+    local client = must(context:connect())
+    local totals, moves = must(require("slate.facts.moves").read(client))
     client:close()
     moves = last_of(moves, parsed.last)
     if context.json then

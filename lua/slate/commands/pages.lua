@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl pages [CLASS...]: how full the pages of each class are: every page on slated, else the mean of a class.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -12,9 +13,7 @@ local BANDS <const> = {
 }
 
 function M.declare(command)
-    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(function(text)
-        return units.parse_whole(text, 1, 255)
-    end)
+    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(units.whole(1, 255))
     command:flag("--map", "Draw every page as a character: . empty, 1 to 9 tenths, # full.")
 end
 
@@ -155,18 +154,12 @@ local function only(pages, ids)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now, pages
-    now, message, code = context:snapshot(client)
-    if not now then
-        return nil, message, code
-    elseif context.who.store == "heap" then -- its pages are pieces of one whole; blocks has pages of blocks
+    local client = must(context:open())
+    local now = must(context:snapshot(client))
+    if context.who.store == "heap" then -- its pages are pieces of one whole; blocks has pages of blocks
         return nil, select(2, require("slate.facts.store").needs_slab(context.who, "pages of classes"))
     end
-    pages, message, code = exact(client)
+    local pages, message, code = exact(client)
     if pages == nil then
         return nil, message, code
     end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl plan: writes what to change into a file, checked against the server; slatectl apply carries it out.
+local must = require("slate.base.failure").must
 local recent = require "slate.judge.recent"
 local steps = require "slate.act.steps"
 
@@ -31,35 +32,21 @@ function M.declare(command)
 end
 
 -- What the server did in the time that policies and predictions go by: an earlier snapshot and the observer that saw
--- it; or nil, message, code.
+-- it.
 local function watch(context, client, parsed)
-    local now, before, rates, _, _, one = context:pair(client, math.max(parsed.interval or recent.SPAN_S, 0.01))
-    if not now then
-        return nil, before, rates
-    end
+    local _, before, _, _, _, one = must(context:pair(client, math.max(parsed.interval or recent.SPAN_S, 0.01)))
     return before, one
 end
 
 -- What a policy would move now, as steps, the reason to move nothing, and the observer; or nil, message, code.
 local function decided(context, client, parsed)
-    local one, message, code = require("slate.policy.file").open(parsed.policy)
-    if not one then
-        return nil, message, code
-    end
-    local ok
-    ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
-    if not ok then
-        return nil, message, code
-    end
+    local one = must(require("slate.policy.file").open(parsed.policy))
+    must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local running, problem = one:start({})
     if not running then
         return nil, problem, "no"
     end
-    local before, seen
-    before, seen, code = watch(context, client, parsed)
-    if not before then
-        return nil, seen, code
-    end
+    local before, seen = watch(context, client, parsed)
     local moves, why = running:decide(before, seen.now)
     if not moves then
         return nil, ("policy %s: %s"):format(parsed.policy, why), "no"
@@ -76,10 +63,7 @@ end
 local function gather(context, client, parsed)
     local list, why, seen = {}, nil, nil
     if parsed.policy then
-        list, why, seen = decided(context, client, parsed)
-        if not list then
-            return nil, why, seen
-        end
+        list, why, seen = must(decided(context, client, parsed))
     end
     table.move(parsed.move, 1, #parsed.move, #list + 1, list)
     table.move(parsed.set, 1, #parsed.set, #list + 1, list)
@@ -90,15 +74,11 @@ local function gather(context, client, parsed)
     return list, seen
 end
 
--- Adds to each step of the list that moves pages what it would bring by itself. True; or nil, message, code.
+-- Adds to each step of the list that moves pages what it would bring by itself.
 local function predict_moves(context, client, parsed, list, seen)
     for _, step in ipairs(list) do
         if step.kind == "move" and not seen then
-            local before, code
-            before, seen, code = watch(context, client, parsed)
-            if not before then
-                return nil, seen, code
-            end
+            seen = select(2, watch(context, client, parsed))
         end
         if step.kind == "move" then
             local made, words = require("slate.act.witness").predict(client, { observer = seen }, step.src, step.dst,
@@ -107,32 +87,19 @@ local function predict_moves(context, client, parsed, list, seen)
             step.predicted_band = made and made.band
         end
     end
-    return true
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local list, seen
-    list, seen, code = gather(context, client, parsed)
-    if not list then
-        return nil, seen, code
-    end
+    local client = must(context:open())
+    local list, seen = must(gather(context, client, parsed))
     for _, step in ipairs(list) do
-        local prepared
-        prepared, message, code = steps.prepare(context, client, step)
+        local prepared, message, code = steps.prepare(context, client, step)
         if not prepared then
             return nil, ("%s: %s"):format(steps.words(step), message), code
         end
         step.was = step.kind == "set" and prepared.was or nil
     end
-    local ok
-    ok, message, code = predict_moves(context, client, parsed, list, seen)
-    if not ok then
-        return nil, message, code
-    end
+    predict_moves(context, client, parsed, list, seen)
     client:close()
     local text = require("slate.base.json").encode({ schema = M.SCHEMA, server = context.server.name,
         time_s = require("slate.base.clock").time_s(), steps = require("slate.base.json").array(list) },
@@ -142,7 +109,7 @@ function M.run(context, parsed)
         return 0
     end
     local file, problem = io.open(parsed.output, "w")
-    ok = file and file:write(text)
+    local ok = file and file:write(text)
     if not (ok and file:close()) then
         return nil, "cannot write " .. (problem or parsed.output), "output"
     end

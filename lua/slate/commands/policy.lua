@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl policy list|show|new|test|simulate|run: policies in Lua, see slate-policies(7).
+local must = require("slate.base.failure").must
 local policy = require "slate.policy.file"
 local shell = require "slate.base.shell"
 local units = require "slate.base.units"
@@ -22,24 +23,20 @@ function M.declare(command)
         :argname("SIZES")
     command:option("--rate", "With --trace: requests a second of the policies' clock. Default: as the trace has them, "
         .. "10000 if it tells no times"):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1, 1e9) end)
+        :convert(units.whole(1, 1e9))
     require("slate.commands.simulate").declare_trace(command)
     command:option("--processes", "With --trace: at most N processes at once. Default: one a core"):argname("N")
-        :convert(function(text) return units.parse_whole(text, 1, 256) end)
+        :convert(units.whole(1, 256))
     command:option("--with", "With --trace: further options of slated: --with='-f 1.5'."):argname("OPTIONS")
     command:option("--interval", "With run: time between two samples. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--window", "With run: the same as the setting window_s."):argname("TIME")
         :convert(units.parse_duration)
     command:option("--for", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
-    command:option("--max-moves", "With run: stop after so many pages."):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:option("--max-moves", "With run: stop after so many pages."):argname("N"):convert(units.whole(1))
     command:flag("--once", "With run: stop after one decision.")
     command:option("--per-minute", ("With run: at most so many pages in any minute. Default: %d"):format(
-        PAGES_PER_MINUTE)):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+        PAGES_PER_MINUTE)):argname("N"):convert(units.whole(1))
     command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
 end
 
@@ -87,10 +84,7 @@ local function show(context, one)
         rows[i] = { row.name, row.default, row.min, row.max, row.unit, row.help }
     end
     if #rows > 0 then
-        context:out("\n", context:table({
-            { title = "SETTING", left = true }, { title = "DEFAULT" }, { title = "LEAST" }, { title = "MOST" },
-            { title = "UNIT", left = true }, { title = "MEANING", left = true },
-        }, rows))
+        context:out("\n", context:table("SETTING<|DEFAULT|LEAST|MOST|UNIT<|MEANING<", rows))
     end
     context:out("\n", require("slate.base.table").for_terminal(one.text))
     return 0
@@ -144,10 +138,7 @@ local function new(context, name)
             short, policy.NAME_BYTES), "usage"
     end
     local path = name:gsub("%.lua$", "") .. ".lua"
-    local ok, message, code = require("slate.policy.new").write(path, short)
-    if not ok then
-        return nil, message, code
-    end
+    must(require("slate.policy.new").write(path, short))
     local file = path:find("/", 1, true) and path or "./" .. path
     context:say(("wrote %s; see slate-policies(7), and try: slatectl policy test %s"):format(path, file))
     return 0
@@ -186,10 +177,7 @@ local function printer(context, name, clock_of)
 end
 
 local function replay(context, one, running, path)
-    local snapshots, message, code = require("slate.facts.record").load(path)
-    if not snapshots then
-        return nil, message, code
-    end
+    local snapshots = must(require("slate.facts.record").load(path))
     local start_s = snapshots[1].time_s
     local each = printer(context, one.name, function(time_s)
         return ("%+9.1f s"):format(time_s - start_s)
@@ -255,22 +243,13 @@ local function live_on(context, client, who, one, running, parsed)
 end
 
 local function live(context, one, running, parsed)
-    local client, who, code = context:open()
-    if not client then
-        return nil, who, code
-    end
-    local ok, message
-    ok, message, code = require("slate.facts.store").needs_slab(who, "pages that move")
-    if not ok then
-        return nil, message, code
-    elseif not parsed.apply then
+    local client, who = must(context:open())
+    must(require("slate.facts.store").needs_slab(who, "pages that move"))
+    if not parsed.apply then
         return live_on(context, client, who, one, running, parsed)
     end
-    local taken
-    taken, message, code = require("slate.fleet.takeover").begin(context)
-    if not taken then
-        return nil, message, code
-    elseif taken.mode then
+    local taken = must(require("slate.fleet.takeover").begin(context))
+    if taken.mode then
         context:say(("automove was %s; it is off while the policy runs"):format(taken.mode))
     end
     local outcome = table.pack(pcall(live_on, context, client, who, one, running, parsed))
@@ -359,12 +338,8 @@ local function simulate_trace(context, parsed, chosen)
 end
 
 local function simulate_recording(parsed, chosen)
-    local snapshots, message, code = require("slate.facts.record").load(parsed.recording)
-    if not snapshots then
-        return nil, message, code
-    end
-    local rows
-    rows, message, code = require("slate.policy.compare").over_recording(snapshots, chosen)
+    local snapshots = must(require("slate.facts.record").load(parsed.recording))
+    local rows, message, code = require("slate.policy.compare").over_recording(snapshots, chosen)
     return rows, rows and { recording = parsed.recording, snapshots = #snapshots } or message, code
 end
 
@@ -401,12 +376,10 @@ function M.run(context, parsed)
     if parsed.action == "new" then
         return new(context, parsed.policy)
     end
-    local one, message, code = policy.open(parsed.policy, {
+    local one = must(policy.open(parsed.policy, {
         log = function(text) io.stderr:write("policy: ", text, "\n") end,
-    })
-    if not one then
-        return nil, message, code
-    elseif parsed.action == "show" then
+    }))
+    if parsed.action == "show" then
         return show(context, one)
     elseif parsed.action == "test" then
         return test(context, one, parsed.setting)

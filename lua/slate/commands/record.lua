@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl record -o FILE: snapshots of a server, one line of JSON each, until it is told to stop.
 local clock = require "slate.base.clock"
+local must = require("slate.base.failure").must
 local record = require "slate.facts.record"
+local record_line = require "slate.facts.record_line"
 local units = require "slate.base.units"
 
 local M = {}
@@ -12,9 +14,7 @@ function M.declare(command)
     command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")
     command:option("--interval", "Time between two snapshots. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
-    command:option("--count", "Stop after N snapshots."):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:option("--count", "Stop after N snapshots."):argname("N"):convert(units.whole(1))
     command:option("--for", "Stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:flag("--append", "Continue a recording that exists.")
     command:flag("--whole", "Write every snapshot whole, as to standard output, and not only what changed.")
@@ -29,37 +29,17 @@ local function open_writer(parsed)
     return record.create(parsed.output, parsed.append, parsed.whole or parsed.recording)
 end
 
--- Writes a recording out whole. Returns an exit code, or nil, message, code.
+-- Writes a recording out whole. Returns an exit code.
 local function expand(context, parsed)
-    local list, skipped, code = record.load(parsed.recording)
-    if not list then
-        return nil, skipped, code
+    local list, skipped = must(record.load(parsed.recording))
+    local writer = must(open_writer(parsed))
+    for _, one in ipairs(list) do
+        must(writer:append(one))
     end
-    local writer, message
-    writer, message, code = open_writer(parsed)
-    for _, one in ipairs(writer and list or {}) do
-        local ok
-        ok, message, code = writer:append(one)
-        if not ok then
-            return nil, message, code
-        end
-    end
-    if not writer then
-        return nil, message, code
-    elseif skipped > 0 then
+    if skipped > 0 then
         context:say(("skipped %s of the recording that are no snapshots"):format(units.plural(skipped, "line")))
     end
     return 0
-end
-
--- Settings seldom change: a snapshot carries them when it is the first, or when they differ.
-local function settings_changed(last, now)
-    for name, value in pairs(now) do
-        if last[name] ~= value then
-            return true
-        end
-    end
-    return false
 end
 
 -- Takes snapshots and survives a server that goes away: a missed sample is counted, and the next
@@ -81,10 +61,7 @@ function Sampler:take()
         self.client = nil
         return nil, message, code
     end
-    if one.settings and self.settings and not settings_changed(self.settings, one.settings) then
-        one.settings = nil
-    end
-    self.settings = one.settings or self.settings
+    self.settings = record_line.drop_known(one, self.settings)
     return one
 end
 
@@ -142,24 +119,15 @@ function M.run(context, parsed)
         return expand(context, parsed)
     end
     local sampler = setmetatable({ context = context }, Sampler)
-    local client, message, code = context:open() -- before the file: no server, no empty file
-    if not client then
-        return nil, message, code
-    end
-    sampler.client = client
-    local writer
-    writer, message, code = open_writer(parsed)
-    if not writer then
-        return nil, message, code
-    end
+    sampler.client = must(context:open()) -- before the file: no server, no empty file
+    local writer = must(open_writer(parsed))
     local tally = { missed = 0, is_down = false }
     local function summary()
         return ("%s written to %s%s"):format(units.plural(writer.written, "snapshot"), writer.name,
             tally.missed > 0 and (", %d missed while the server was away"):format(tally.missed) or "")
     end
     context.summary = summary
-    local ok
-    ok, message, code = run_rounds(context, parsed, sampler, writer, tally)
+    local ok, message, code = run_rounds(context, parsed, sampler, writer, tally)
     if parsed.output then
         writer:close()
     end

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl repl: Lua with the library at hand and a client connected.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 local HELP <const> = [[
@@ -101,10 +103,7 @@ end
 
 --- Exits with 1 when something failed.
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     local names, failed = environment(context, client), 0
     if #parsed.execute == 0 then
         failed = converse(context, names)

@@ -3,7 +3,9 @@
 local clock = require "slate.base.clock"
 local examined = require "slate.cli.examined"
 local moments = require "slate.report.moments"
+local must = require("slate.base.failure").must
 local snapshot = require "slate.facts.snapshot"
+local together = require "slate.wire.together"
 local units = require "slate.base.units"
 
 local M = {}
@@ -86,19 +88,11 @@ local function ask(context, peer)
     peer.client:close()
 end
 
-local function each(peers, f)
-    local tasks = {}
-    for i, peer in ipairs(peers) do
-        tasks[i] = function() return f(peer) end
-    end
-    return require("slate.wire.together").run(tasks)
-end
-
 -- Samples servers side by side. A list of { server, list (snapshots), asked, histogram, message, code }; or nil,
 -- message, code when none answers.
 local function watch(context, servers, duration_s, interval_s)
     local peers, any = {}, false
-    for i, opened in ipairs(each(servers, function(server) return open(context, server) end)) do
+    for i, opened in ipairs(together.each(servers, function(server) return open(context, server) end)) do
         peers[i] = opened[1]
         any = any or peers[i].client ~= nil
     end
@@ -110,13 +104,13 @@ local function watch(context, servers, duration_s, interval_s)
         return ("%.0f s of %.0f s sampled"):format(clock.steady_s() - start_s, duration_s)
     end)
     repeat
-        each(peers, sample)
+        together.each(peers, sample)
         progress()
         n = n + 1
         clock.sleep(math.max(0, start_s + n * interval_s - clock.steady_s()))
     until clock.steady_s() > start_s + duration_s + 1e-6
-    each(peers, sample)
-    each(peers, function(peer) return ask(context, peer) end)
+    together.each(peers, sample)
+    together.each(peers, function(peer) return ask(context, peer) end)
     return peers
 end
 
@@ -156,12 +150,8 @@ local function stories_of(context, parsed, sources)
 end
 
 local function from_files(context, parsed)
-    local all, message, code = context:recordings(parsed.sources)
-    if not all then
-        return nil, message, code
-    end
     local sources = {}
-    for i, list in ipairs(by_server(all)) do
+    for i, list in ipairs(by_server(must(context:recordings(parsed.sources)))) do
         sources[i] = { list = list }
     end
     return sources, { source = "from " .. table.concat(parsed.sources, ", ") }
@@ -176,15 +166,8 @@ local function from_servers(context, parsed)
         end
         lists[i] = list
     end
-    local servers, message, code = context:servers_of(lists)
-    local peers
-    if servers then
-        peers, message, code = watch(context, servers, parsed["for"] or LIVE_DURATION_S,
-            math.max(parsed.interval or 1, LEAST_INTERVAL_S))
-    end
-    if not peers then
-        return nil, message, code
-    end
+    local peers = must(watch(context, must(context:servers_of(lists)), parsed["for"] or LIVE_DURATION_S,
+        math.max(parsed.interval or 1, LEAST_INTERVAL_S)))
     local sources, about = {}, { source = "sampled live", absent = {}, histograms = {} }
     for _, peer in ipairs(peers) do
         if peer.list and #peer.list > 0 then
@@ -226,25 +209,14 @@ function M.run(context, parsed)
     if message then
         return nil, message, "usage"
     end
-    local sources, about, code = (kind == "files" and from_files or from_servers)(context, parsed)
-    if not sources then
-        return nil, about, code
-    end
-    local stories
-    stories, message, code = stories_of(context, parsed, sources)
-    if not stories then
-        return nil, message, code
-    end
+    local sources, about = must((kind == "files" and from_files or from_servers)(context, parsed))
+    local stories = must(stories_of(context, parsed, sources))
     about.title, about.made_s, about.version = parsed.title, clock.time_s(), context.version
     local page = require("slate.report.page").of(stories, about)
     if not parsed.output then
         context:out(page)
     else
-        local ok
-        ok, message, code = require("slate.chart.picture").save_text(parsed.output, page)
-        if not ok then
-            return nil, message, code
-        end
+        must(require("slate.chart.picture").save_text(parsed.output, page))
     end
     local findings = 0
     for _, story in ipairs(stories) do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl rules list|test: an operator's own rules, see slate-rules(7).
+local must = require("slate.base.failure").must
 local rules = require "slate.judge.rules"
 local units = require "slate.base.units"
 
@@ -57,10 +58,7 @@ end
 
 -- What a server is known by, for rules; or nil, message, code.
 local function look(context, interval_s)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     local now, before, rates, judge, course = context:pair(client, interval_s)
     client:close()
     if not now then
@@ -71,19 +69,13 @@ end
 
 local function test(context, own, parsed)
     if not parsed.recording then
-        local known, message, code = look(context, parsed.interval or 1)
-        if not known then
-            return nil, message, code
-        end
+        local known = must(look(context, parsed.interval or 1))
         local findings = own:findings(known)
         own:values(known)
         out(context, findings, { server = known.now.server })
         return judged(own)
     end
-    local snapshots, message, code = require("slate.facts.record").load(parsed.recording)
-    if not snapshots then
-        return nil, message, code
-    end
+    local snapshots = must(require("slate.facts.record").load(parsed.recording))
     local findings = require("slate.judge.chronicle").over(snapshots, function(known)
         own:values(known)
         return own:findings(known)
@@ -97,10 +89,7 @@ function M.run(context, parsed)
     if not path then
         return nil, "no file of rules is known: name one, or set HOME or SLATE_RULES", "usage"
     end
-    local own, message, code = rules.open(path, { log = function(text) context:say("rules: " .. text) end })
-    if not own then
-        return nil, message, code
-    end
+    local own = must(rules.open(path, { log = function(text) context:say("rules: " .. text) end }))
     return (parsed.action == "list" and list or test)(context, own, parsed.action == "list" and path or parsed)
 end
 

@@ -2,6 +2,7 @@
 --- slatectl save FILE: the items of a server, with their times to live, in a file.
 local clock = require "slate.base.clock"
 local items_file = require "slate.wire.items_file"
+local must = require("slate.base.failure").must
 local pace = require "slate.act.pace"
 local packed = require "slate.base.packed"
 local progress = require "slate.cli.progress"
@@ -33,68 +34,39 @@ end
 
 -- The walk needs a connection of its own: a dump that is broken off would stand before the next reply.
 local function walk(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local lines
-    lines, message, code = client:stats("")
-    if not lines then
-        return nil, message, code
-    end
+    local client = must(context:connect())
+    local lines = must(client:stats(""))
     local items = require("slate.facts.stats").figures(lines).curr_items
     return save_items.walk(client, parsed.prefix, math.type(items) == "integer" and items or 0,
         context.who.slated ~= nil)
 end
 
 local function write_all(context, parsed, client, out, tally)
-    local spool <close>, count, code = walk(context, parsed)
-    if not spool then
-        return nil, count, code
-    end
-    local writer, message
+    local spool <close>, count = must(walk(context, parsed))
     local about = { server = context.server.name, time_s = math.floor(clock.time_s()) }
-    writer, message, code = items_file.writer(out, about)
-    if not writer then
-        return nil, message, code
-    end
+    local writer = must(items_file.writer(out, about))
     local work = pace.new(parsed.pace or pace.SHARE)
     local tell = progress.new(context, function()
         return ("%s of %s keys read"):format(units.count(tally.read), units.count(count))
     end)
-    local ok
-    ok, message, code = save_items.read(client, spool, tally, function(item) return writer:append(item) end, function()
+    must(save_items.read(client, spool, tally, function(item) return writer:append(item) end, function()
         tell()
         work:rest()
-    end)
-    if ok then
-        ok, message, code = writer:finish()
-    end
-    if ok then
-        ok, message, code = out:finish()
-    end
-    return ok and writer, message, code
+    end))
+    must(writer:finish())
+    must(out:finish())
+    return writer
 end
 
 function M.run(context, parsed)
     if parsed.file == "-" and context.json then
         return nil, "save - writes the items to standard output: it takes no --json", "usage"
     end
-    local client, message, code = context:open() -- before the file: no server, no file
-    if not client then
-        return nil, message, code
-    end
-    local out <close>, problem, out_code = packed.create(parsed.file)
-    if not out then
-        return nil, problem, out_code
-    end
+    local client = must(context:open()) -- before the file: no server, no file
+    local out <close> = must(packed.create(parsed.file))
     local tally = { gone = 0, stale = 0, unaskable = 0, read = 0 }
-    local writer
-    writer, message, code = write_all(context, parsed, client, out, tally)
+    local writer = write_all(context, parsed, client, out, tally)
     client:close()
-    if not writer then
-        return nil, message, code
-    end
     if context.json then
         context:out_json("slate/save/1", {
             server = context.server.name, file = parsed.file, items = writer.items, value_bytes = writer.value_bytes,

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl set NAME=VALUE...: changes settings of a running server, verifies them and puts them on record.
+local must = require("slate.base.failure").must
 local witness = require "slate.act.witness"
 
 local M = {}
@@ -43,19 +44,12 @@ function M.apply(context, client, steps, dry_run, verdict_s)
     local changes = {}
     for i, step in ipairs(steps) do
         step.kind = "set"
-        local change, message, code = require("slate.act.steps").prepare(context, client, step)
-        if not change then
-            return nil, message, code
-        end
+        local change = must(require("slate.act.steps").prepare(context, client, step))
         changes[i] = { name = change.name, was = change.was, is = change.is, commands = change.lines }
     end
     local seen, outcome
     if verdict_s and not dry_run then
-        local message, code
-        seen, message, code = witness.before(context, client, verdict_s)
-        if not seen then
-            return nil, message, code
-        end
+        seen = must(witness.before(context, client, verdict_s))
     end
     for i, step in ipairs(dry_run and {} or steps) do
         local words, id, code = require("slate.act.steps").carry_out(context, client, step)
@@ -94,11 +88,7 @@ function M.run(context, parsed)
     if not steps then
         return nil, problem, "usage"
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    return M.apply(context, client, steps, parsed.dry_run, witness.asked(parsed))
+    return M.apply(context, must(context:open()), steps, parsed.dry_run, witness.asked(parsed))
 end
 
 return M

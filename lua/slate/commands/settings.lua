@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl settings [PART]: the server's settings, all or those whose name contains PART.
+local must = require("slate.base.failure").must
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -9,15 +10,8 @@ function M.declare(command)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local lines
-    lines, message, code = client:stats("settings")
-    if not lines then
-        return nil, message, code
-    end
+    local client = must(context:connect())
+    local lines = must(client:stats("settings"))
     client:close()
     local json = require "slate.base.json"
     local rows, values = {}, {}

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl simulate TRACE: a grid of policies and sizes played by `slated --simulate`, as a table and a chart.
+local must = require("slate.base.failure").must
 local simulate = require "slate.policy.simulate"
 local units = require "slate.base.units"
 
@@ -8,13 +9,9 @@ local M = {}
 local DEFAULT_MEMORY <const> = "32m,64m,128m,256m"
 local REFERENCE <const> = "lru"
 
-local function processes(text)
-    return units.parse_whole(text, 1, 256)
-end
+local processes <const> = units.whole(1, 256)
 
-local function pixels(text)
-    return units.parse_whole(text, 20, 10000)
-end
+local pixels <const> = units.whole(20, 10000)
 
 --- The options that say how a trace is to be read, which become options of slated.
 function M.declare_trace(command)
@@ -154,10 +151,7 @@ end
 local function open_files(parsed)
     local list = {}
     for i, path in ipairs(parsed.policy_file) do
-        local one, message, code = require("slate.policy.evicting").open(path)
-        if not one then
-            return nil, message, code
-        end
+        local one = must(require("slate.policy.evicting").open(path))
         list[i] = one
     end
     if #list > 0 and parsed.trace == "-" then
@@ -170,46 +164,25 @@ end
 local function add_files(files, program, grid, rows)
     local sizes = simulate.sizes(rows)
     for _, one in ipairs(files) do
-        local own, message, code = require("slate.policy.evicting").play(one, program, grid, sizes)
-        if not own then
-            return nil, message, code
-        end
+        local own = must(require("slate.policy.evicting").play(one, program, grid, sizes))
         table.move(own, 1, #own, #rows + 1, rows)
     end
     return simulate.sort(rows)
 end
 
 function M.run(context, parsed)
-    local terminal, message, code = check(parsed)
-    if not terminal then
-        return nil, message, code
-    end
-    local files
-    files, message, code = open_files(parsed)
-    if not files then
-        return nil, message, code
-    end
+    local terminal = must(check(parsed))
+    local files = must(open_files(parsed))
     local program = context.bin_dir .. "/slated"
-    local known, missing, why = simulate.describe(program)
-    if not known then
-        return nil, missing, why
-    end
+    local known = must(simulate.describe(program))
     local default = known.policy
-    local grid, problem, misuse = grid_of(parsed, known.policies)
-    if not grid then
-        return nil, problem, misuse
-    end
+    local grid = must(grid_of(parsed, known.policies))
     local baselines = default ~= REFERENCE and { REFERENCE, default } or { REFERENCE }
-    local rows, remark, failed = simulate.run(program, grid, parsed.processes or simulate.cores())
-    if not rows then
-        return nil, remark, failed
-    elseif remark then
+    local rows, remark = must(simulate.run(program, grid, parsed.processes or simulate.cores()))
+    if remark then
         context:say(remark)
     end
-    rows, remark, failed = add_files(files, program, grid, rows)
-    if not rows then
-        return nil, remark, failed
-    end
+    rows = add_files(files, program, grid, rows)
     simulate.compare(rows, baselines)
     if context.json then
         context:out_json("slate/simulations/1", { trace = parsed.trace, default_policy = default,
@@ -218,11 +191,7 @@ function M.run(context, parsed)
         out_table(context, rows, baselines)
     end
     if parsed.output then
-        local ok
-        ok, message, code = draw(rows, parsed, terminal)
-        if not ok then
-            return nil, message, code
-        end
+        must(draw(rows, parsed, terminal))
     end
     return 0
 end

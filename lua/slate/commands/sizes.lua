@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl sizes: how large the items are, over the boundaries of the classes.
 local chunks = require "slate.facts.chunks"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -76,32 +77,17 @@ local function out_text(context, histogram, classes, every_size)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now
-    now, message, code = context:snapshot(client)
-    if not now then
-        return nil, message, code
-    end
-    local has_classes
-    has_classes, message, code = require("slate.facts.store").needs_slab(context.who, "classes by size")
+    local client = must(context:open())
+    local now = must(context:snapshot(client))
+    local has_classes, message, code = require("slate.facts.store").needs_slab(context.who, "classes by size")
     if not has_classes and parsed["from"] ~= "metadump" then
         return nil, message .. "; to sample its keys give --from metadump", code
     end
     local classes, complete = {}, true
     if has_classes then
-        classes, complete, code = chunks.classes(client, now)
-        if not classes then
-            return nil, complete, code
-        end
+        classes, complete = must(chunks.classes(client, now))
     end
-    local histogram
-    histogram, message, code = require("slate.facts.sizehist").read(client, parsed["from"])
-    if not histogram then
-        return nil, message, code
-    end
+    local histogram = must(require("slate.facts.sizehist").read(client, parsed["from"]))
     client:close()
     for _, size in ipairs(histogram.sizes) do
         local class = chunks.class_of(classes, size.bytes)

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl snapshot [-o FILE]: everything the server says of itself at one moment, a recording of one line.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 function M.declare(command)
@@ -7,25 +9,17 @@ function M.declare(command)
 end
 
 function M.run(context, parsed)
-    local now, message, code = context:look()
-    if not now then
-        return nil, message, code
-    end
+    local now = must(context:look())
     if not parsed.output then
         context:out(require("slate.facts.snapshot").encode(now), "\n")
         return 0
     end
-    local writer
-    writer, message, code = require("slate.facts.record").create(parsed.output)
+    local writer, message, code = require("slate.facts.record").create(parsed.output)
     if not writer then
         return nil, (message:gsub(", or %-%-append to continue it", "")), code
     end
-    local ok
-    ok, message, code = writer:append(now)
+    must(writer:append(now))
     writer:close()
-    if not ok then
-        return nil, message, code
-    end
     context:say("a snapshot was written to " .. parsed.output)
     return 0
 end

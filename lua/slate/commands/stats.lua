@@ -1,28 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl stats [GROUP]: one group of statistics, names and order as the server sends them.
+local must = require("slate.base.failure").must
 local stats = require "slate.facts.stats"
 
 local M = {}
 
--- Groups that only slated has, for an answer that says more than ERROR.
-local SLATED_GROUPS <const> = {
-    slated = true, policies = true, pages = true, moves = true, geometry = true, curve = true, whatif = true,
-    hotkeys = true, latency = true, describe = true, automove = true, audit = true,
-    sizehist = true, evictions = true, memory = true, forecast = true,
-}
-
 function M.declare(command)
-    command:argument("group", "general when absent; items, slabs, settings, sizes, conns, and on slated: "
-        .. "slated, policies, pages, moves, geometry, curve, whatif, forecast, hotkeys, latency, automove, audit, "
-        .. "sizehist, evictions, memory, describe")
-        :args("*"):argname("GROUP")
+    command:argument("group", ("general when absent; %s, and on slated: %s"):format(table.concat(stats.GROUPS, ", "),
+        table.concat(stats.SLATED_GROUPS, ", "))):args("*"):argname("GROUP")
 end
 
 local function explain(group, message, code)
     if code ~= "unsupported" then
         return nil, message, code
-    elseif SLATED_GROUPS[group:match("^%S*")] then
-        return nil, ("stats %s needs slated: this server does not know it"):format(group), code
+    end
+    for _, known in ipairs(stats.SLATED_GROUPS) do
+        if group:match("^%S*") == known then
+            return nil, ("stats %s needs slated: this server does not know it"):format(group), code
+        end
     end
     return nil, ("this server does not know 'stats %s'"):format(group), code
 end
@@ -54,12 +49,8 @@ end
 
 function M.run(context, parsed)
     local group = table.concat(parsed.group, " ")
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local lines
-    lines, message, code = client:stats(group)
+    local client = must(context:connect())
+    local lines, message, code = client:stats(group)
     if not lines then
         return explain(group, message, code)
     end

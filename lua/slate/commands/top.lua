@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl top: the server at a glance, once or again and again.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -11,9 +12,7 @@ local HEAD_LINES <const> = 6 -- what stands above and below the class rows, advi
 function M.declare(command)
     command:option("-w --watch", "Repeat every so often until Ctrl-C. Default: 2s"):args("?"):argname("TIME")
         :convert(units.parse_duration)
-    command:option("--count", "With --watch, stop after N rounds."):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:option("--count", "With --watch, stop after N rounds."):argname("N"):convert(units.whole(1))
     command:option("--interval", "Without --watch, the time between the two samples that give the rates. "
         .. "Default: 1s"):argname("TIME"):convert(units.parse_duration)
 end
@@ -110,10 +109,7 @@ end
 
 local function watch(context, client, interval_s, count)
     local in_place = not context.json and context:is_terminal(1)
-    local first, message, code = context:snapshot(client)
-    if not first then
-        return nil, message, code
-    end
+    local first = must(context:snapshot(client))
     local observer = require("slate.judge.observer").new()
     observer:look(first)
     if in_place then
@@ -121,11 +117,7 @@ local function watch(context, client, interval_s, count)
     end
     for round = 1, count or math.huge do
         require("slate.base.clock").sleep(interval_s)
-        local now
-        now, message, code = context:snapshot(client)
-        if not now then
-            return nil, message, code
-        end
+        local now = must(context:snapshot(client))
         if round > 1 and not in_place and not context.json then
             context:out("\n")
         end
@@ -136,17 +128,11 @@ local function watch(context, client, interval_s, count)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     if parsed.watch then
         return watch(context, client, parsed.watch[1] or 2, parsed.count)
     end
-    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
-    if not now then
-        return nil, before, rates
-    end
+    local now, before, rates, judge = must(context:pair(client, parsed.interval or 1))
     show(context, now, rates, view.classes(now, before, rates, judge))
     return 0
 end

@@ -2,6 +2,7 @@
 --- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and goes back when a bound is crossed.
 local guard = require "slate.judge.guard"
 local guarded = require "slate.act.guarded"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -30,8 +31,7 @@ local function report(context, base, last, words)
             during = last })
         return
     end
-    context:out(context:table({ { title = "", left = true }, { title = "BEFORE" },
-        { title = "DURING" } },
+    context:out(context:table("<|BEFORE|DURING",
         { row("hit ratio", "hit_ratio", percent), row("gets/s", "get_per_s", units.rate),
             row("evictions/s", "evictions_per_s", units.rate), row("items lost/s", "item_loss_per_s", units.rate),
             row("out of memory/s", "out_of_memory_per_s", units.rate) }), words, "\n")
@@ -55,15 +55,9 @@ function M.run(context, parsed)
     if parsed.for_s == 0 then
         return nil, "--for takes more than 0: a trial needs some time", "usage"
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
+    local client = must(context:open())
     -- What the trial is held against: as long a time as guards judge it by.
-    local now, before, rates = context:pair(client, math.min(guard.WINDOW_S, parsed.for_s or DEFAULT_FOR_S))
-    if not now then
-        return nil, before, rates
-    end
+    local now, _, rates = must(context:pair(client, math.min(guard.WINDOW_S, parsed.for_s or DEFAULT_FOR_S)))
     local base = require("slate.judge.view").overview(now, rates)
     local done = {}
     local finished, last, sentence, why = pcall(try, context, client, parsed, base, done)
@@ -73,8 +67,7 @@ function M.run(context, parsed)
     end
     -- An interrupt may have left an answer unread: go back over a connection of its own.
     client:close()
-    local other
-    other, message, code = context:open()
+    local other, message, code = context:open()
     if not other then
         return nil, ("the settings could not be taken back: %s"):format(message), code
     end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl undo [ID]: takes a change back that slatectl made.
 local audit = require "slate.facts.audit"
+local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
 
 local M = {}
@@ -8,7 +9,7 @@ local M = {}
 function M.declare(command)
     command:argument("id", "The number of one change. Default: all changes of the last command that was not "
         .. "taken back"):args("?"):argname("ID")
-        :convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
+        :convert(require("slate.base.units").whole(1))
     command:flag("--force", "Take a setting back also when somebody changed it since.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
@@ -31,10 +32,7 @@ end
 local function dry_run(context, client, list, force)
     local lines = {}
     for i = #list, 1, -1 do
-        local step, message, code = steps.check_back(context, client, list[i], force)
-        if not step then
-            return nil, message, code
-        end
+        local step = must(steps.check_back(context, client, list[i], force))
         lines[#lines + 1] = ("would undo change %d: %s\n"):format(list[i].id, steps.words(step))
     end
     context:out(table.concat(lines), "nothing was sent\n")
@@ -67,16 +65,13 @@ local function take_all_back(context, list, parsed)
             return nil, problem, "no", entry
         end
     end
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    elseif parsed.dry_run then
+    local client = must(context:open())
+    if parsed.dry_run then
         return dry_run(context, client, list, parsed.force)
     end
     local done = {}
     for i = #list, 1, -1 do
-        local one
-        one, message, code = take_back(context, client, list[i], parsed.force)
+        local one, message, code = take_back(context, client, list[i], parsed.force)
         if not one then
             message = #done > 0 and ("%s (%d of %d changes were taken back)"):format(message, #done, #list) or message
             return nil, message, code, list[i]

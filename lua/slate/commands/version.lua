@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl version: ours at once, the server's when asked for.
+local must = require("slate.base.failure").must
+
 local M = {}
 
 function M.declare(command)
@@ -21,11 +23,7 @@ local function capabilities(client, who)
     }
     local found = {}
     if who.slated then
-        local message, code
-        found, message, code = client:stats_groups(SLATED_GROUPS)
-        if not found then
-            return nil, message, code
-        end
+        found = must(client:stats_groups(SLATED_GROUPS))
     end
     for _, group in ipairs(SLATED_GROUPS) do
         list[#list + 1] = { name = "stats " .. group, available = found[group] ~= nil }
@@ -51,16 +49,9 @@ end
 function M.run(context, parsed)
     local who, list
     if parsed.caps then
-        local client, found, code = context:open()
-        if not client then
-            return nil, found, code
-        end
-        local message
+        local client, found = must(context:open())
         who = found
-        list, message, code = capabilities(client, who)
-        if not list then
-            return nil, message, code
-        end
+        list = capabilities(client, who)
         client:close()
     end
     if context.json then

@@ -1,18 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl waste: memory that holds no item, by class and by cause.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
-local COLUMNS <const> = {
-    { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" }, { title = "ITEMS" }, { title = "SLACK" },
-    { title = "TAILS" }, { title = "FREE" }, { title = "WASTE" },
-}
+local COLUMNS <const> = "CLASS|CHUNK|PAGES|ITEMS|SLACK|TAILS|FREE|WASTE"
 
 function M.declare(command)
-    command:option("--top", "Only the N classes that waste most bytes."):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:option("--top", "Only the N classes that waste most bytes."):argname("N"):convert(units.whole(1))
 end
 
 local function wasted(row)
@@ -52,10 +48,7 @@ local function out_text(context, rows, total, count)
 end
 
 function M.run(context, parsed)
-    local now, message, code = context:look()
-    if not now then
-        return nil, message, code
-    end
+    local now = must(context:look())
     local waste = require "slate.facts.waste"
     local rows = waste.classes(now)
     local total = waste.total(now, rows)

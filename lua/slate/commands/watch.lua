@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl watch CLASS...: the server's own stream of events, and how many of them were lost.
 local clock = require "slate.base.clock"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -30,9 +31,7 @@ function M.declare(command)
         end)
     command:option("--for", "Stop after this long. Default: when interrupted"):argname("TIME")
         :convert(units.parse_duration):target("for_s")
-    command:option("--count", "Stop after N events."):argname("N"):convert(function(text)
-        return units.parse_whole(text, 1)
-    end)
+    command:option("--count", "Stop after N events."):argname("N"):convert(units.whole(1))
     command:option("--where", "Only events of which a field has this value, such as class=5 or command=set; "
         .. "may be given again."):argname("FIELD=VALUE"):count("*"):convert(function(text)
             local field, value = text:match("^([%l_]+)=(.+)$")
@@ -103,15 +102,9 @@ local function told(client)
 end
 
 local function begin(context, classes)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local line
-    line, message, code = client:command("watch " .. table.concat(classes, " "))
-    if not line then
-        return nil, message, code
-    elseif line ~= "OK" then
+    local client = must(context:connect())
+    local line = must(client:command("watch " .. table.concat(classes, " ")))
+    if line ~= "OK" then
         local refused, refusal_code = require("slate.wire.client").refusal(line)
         return nil, ("the server cannot watch %s (%s)"):format(table.concat(classes, " "),
             require("slate.wire.request").printable(line)),
@@ -152,26 +145,18 @@ end
 
 function M.run(context, parsed)
     local classes = #parsed.classes > 0 and parsed.classes or { "evictions" }
-    local other, message, code = context:open()
-    if not other then
-        return nil, message, code
-    end
+    local other = must(context:open())
     local fault = require("slate.facts.faults").of_watch(context.who, classes)
     if fault then
         context:say("caution: " .. fault)
     end
     local before = told(other)
-    local client
-    client, message, code = begin(context, classes)
-    if not client then
-        return nil, message, code
-    end
+    local client = must(begin(context, classes))
     local sofar, started_s = { events = 0, skipped = 0 }, clock.steady_s()
     context.summary = function()
         return summary(sofar, before, told(other), clock.steady_s() - started_s)
     end
-    local ok
-    ok, message, code = follow(context, client, parsed, sofar)
+    local ok, message, code = follow(context, client, parsed, sofar)
     client:close()
     context:say(context.summary())
     other:close()

@@ -1,13 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl whatif: which hit ratio the other policies would have.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
 
-local COLUMNS <const> = {
-    { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" }, { title = "±" },
-    { title = "SAMPLED" },
-}
+local COLUMNS <const> = "POLICY<|HITS|POINTS|±|SAMPLED"
 
 function M.declare(command)
     command:flag("--classes", "Show each class that has enough reads, too.")
@@ -67,14 +65,8 @@ local function as_list(classes)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:connect()
-    if not client then
-        return nil, message, code
-    end
-    local totals, policies, classes = require("slate.facts.foresight").whatif(client)
-    if not totals then
-        return nil, policies, classes
-    end
+    local client = must(context:connect())
+    local totals, policies, classes = must(require("slate.facts.foresight").whatif(client))
     client:close()
     if context.json then
         context:out_json("slate/whatif/1", {

@@ -2,7 +2,8 @@
 --- Replies to stats as slatetop has them, in one text, as tables. Pure. A reply that is not there (nil) gives nil.
 local M = {}
 
-local function lines_of(text)
+--- The lines of a reply.
+function M.lines(text)
     local lines = {}
     for line in text:gmatch("[^\r\n]+") do
         lines[#lines + 1] = line
@@ -12,13 +13,13 @@ end
 
 --- `stats settings`: values by their names.
 function M.settings(text)
-    return text and require("slate.facts.stats").settings(lines_of(text))
+    return text and require("slate.facts.stats").settings(M.lines(text))
 end
 
 --- `stats moves`: totals and moves, as of slate.facts.moves.
 function M.moves(text)
     if text then
-        return require("slate.facts.moves").parse(lines_of(text))
+        return require("slate.facts.moves").parse(M.lines(text))
     end
 end
 
@@ -26,7 +27,7 @@ end
 -- 1,000 requests that a page more brings and a page less costs.
 function M.automove(text)
     local list = text and { classes = {} }
-    for name, value in pairs(text and require("slate.facts.stats").flat(lines_of(text)) or {}) do
+    for name, value in pairs(text and require("slate.facts.stats").flat(M.lines(text)) or {}) do
         local id, field = name:match("^(%d+):(.+)$")
         if id then
             id = math.tointeger(tonumber(id))
@@ -43,18 +44,18 @@ end
 
 --- `stats memory`: bytes by their names, as of slate.facts.memory.
 function M.memory(text)
-    return text and require("slate.facts.stats").figures(lines_of(text))
+    return text and require("slate.facts.stats").figures(M.lines(text))
 end
 
 --- `stats curve`: of slate.facts.foresight.parse_curve.
 function M.curve(text)
-    return text and require("slate.facts.foresight").parse_curve(lines_of(text))
+    return text and require("slate.facts.foresight").parse_curve(M.lines(text))
 end
 
 --- `stats whatif`: { totals, policies, classes }, of slate.facts.foresight.parse_whatif.
 function M.whatif(text)
     if text then
-        local totals, policies, classes = require("slate.facts.foresight").parse_whatif(lines_of(text))
+        local totals, policies, classes = require("slate.facts.foresight").parse_whatif(M.lines(text))
         return { totals = totals, policies = policies, classes = classes }
     end
 end

@@ -15,9 +15,7 @@ M.SCHEMA = "slate/audit/1"
 
 --- The path of the record; nil where there is no home to put it in.
 function M.path(environment)
-    environment = environment or os.getenv
-    local state = environment("XDG_STATE_HOME") or environment("HOME") and environment("HOME") .. "/.local/state"
-    return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
+    return require("slate.base.places").path("audit", environment or os.getenv)
 end
 
 local function is_text(value)

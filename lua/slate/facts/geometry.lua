@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `stats geometry` of slated as tables, and the orders of `slabs geometry`.
+local stats = require "slate.facts.stats"
+
 local M = {}
 
 local TEXT <const> = { state = true, why = true, class_state = true, auto = true }
@@ -17,7 +19,7 @@ local REFUSALS <const> = {
 -- Returns the change's figures by name, and the classes whose chunks are told, smallest first:
 -- { id, chunk_size, class_state, total_pages }.
 function M.parse(lines)
-    local change, classes = require("slate.facts.stats").numbered(lines, "id", TEXT, { "chunk_size" })
+    local change, classes = stats.numbered(lines, "id", TEXT, { "chunk_size" })
     table.sort(classes, function(a, b) return a.chunk_size < b.chunk_size end)
     return change, classes
 end
@@ -36,11 +38,9 @@ end
 
 --- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
-    local lines, message, code = client:stats("geometry")
+    local lines, message, code = stats.ask_slated(client, "geometry",
+        "a change of the chunk sizes needs slated: this server keeps those of its start")
     if not lines then
-        if code == "unsupported" then
-            message = "a change of the chunk sizes needs slated: this server keeps those of its start"
-        end
         return nil, message, code
     end
     local change, classes = M.parse(lines)

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- `stats moves` of slated as tables: how pages move, and the last moves one by one.
+local stats = require "slate.facts.stats"
+
 local M = {}
 
 local TEXT <const> = { mode = true, failed = true, why = true, reason = true, outcome = true, state = true,
@@ -12,7 +14,7 @@ local NO_TIME_S <const> = 1e11 -- thousands of years from now
 -- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first, those that are told
 -- whole: { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
 function M.parse(lines)
-    local totals, rows = require("slate.facts.stats").numbered(lines, "number", TEXT, NEEDED)
+    local totals, rows = stats.numbered(lines, "number", TEXT, NEEDED)
     local moves = {}
     for _, move in ipairs(rows) do
         move.time_s, move.time = move.time, nil
@@ -36,11 +38,9 @@ end
 
 --- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
 function M.read(client)
-    local lines, message, code = client:stats("moves")
+    local lines, message, code = stats.ask_slated(client, "moves",
+        "a record of moves needs slated: this server keeps none")
     if not lines then
-        if code == "unsupported" then
-            message = "a record of moves needs slated: this server keeps none"
-        end
         return nil, message, code
     end
     local totals, moves = M.parse(lines)

@@ -3,7 +3,7 @@
 --
 -- A line is written whole in one call, so a recording stays readable after a crash or on a full
 -- disk: the reader skips what is not a whole snapshot and says how many lines it skipped.
-local change = require "slate.facts.record_change"
+local record_line = require "slate.facts.record_line"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -13,29 +13,18 @@ Writer.__index = Writer
 Writer.__name = "slate.facts.record"
 
 --- A writer over an open handle (anything with write and flush). `name` is for messages. tells_changes: between whole
--- snapshots only what changed is written (slate.facts.record_change).
+-- snapshots only what changed is written (slate.facts.record_line).
 function M.writer(handle, name, tells_changes)
     if handle.setvbuf then
         handle:setvbuf("full", 1 << 20) -- so that flush writes a line with one system call
     end
-    return setmetatable({ handle = handle, name = name, written = 0, tells_changes = tells_changes }, Writer)
-end
-
--- The line of a snapshot: what changed, where that can be told, else the whole.
-function Writer:line(one)
-    local of = (self.since_whole or 0) + 1
-    local changes = self.tells_changes and self.last and of < change.WHOLE_EVERY and change.between(self.last, one)
-    self.last, self.since_whole = one, changes and of or 0
-    if changes then
-        return ('{"schema":"%s","time_s":%.6f,"of":%d,"d":"%s"}'):format(change.SCHEMA, one.time_s, of, changes)
-    end
-    return snapshot.encode(one)
+    return setmetatable({ handle = handle, name = name, written = 0, chain = record_line.chain(tells_changes) }, Writer)
 end
 
 --- Appends one snapshot, which belongs to the writer from now on. Returns true, or nil, message, "output"; the lines
 -- before stay good.
 function Writer:append(one)
-    local ok, problem = self.handle:write(self:line(one), "\n")
+    local ok, problem = self.handle:write(self.chain:encode(one), "\n")
     if ok then
         ok, problem = self.handle:flush()
     end
@@ -105,37 +94,12 @@ local function hold_settings(list)
     end
 end
 
-local CHANGE <const> = '^{"schema":"' .. change.SCHEMA .. '"'
-
--- Reads one line after the other. chain: { last, of }, the snapshot before and how many lines of changes led to it.
--- Returns the snapshot; or nil and what is wrong.
-local function decode(line, chain)
-    if not line:find(CHANGE) then
-        local one, problem = snapshot.decode(line)
-        if one then
-            chain.last, chain.of = one, 0
-        end
-        return one, problem
-    end
-    local parsed = require("slate.base.json").decode(line)
-    if type(parsed) ~= "table" then
-        return nil, "it is not a line of changes"
-    elseif not chain.last or parsed.of ~= chain.of + 1 then
-        return nil, "the line before it is missing"
-    end
-    local one, problem = change.apply(chain.last, parsed)
-    if one then
-        chain.last, chain.of = one, parsed.of
-    end
-    return one, problem
-end
-
 --- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots and
 -- how many lines were skipped, or nil and a message when not one line is a snapshot.
 function M.read(handle, name)
-    local list, skipped, first_problem, chain = {}, 0, nil, {}
+    local list, skipped, first_problem, chain = {}, 0, nil, record_line.chain()
     for line in handle:lines() do
-        local one, problem = decode(line, chain)
+        local one, problem = chain:decode(line)
         if one then
             list[#list + 1] = one
         elseif line ~= "" then

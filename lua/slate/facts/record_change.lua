@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What changed between two snapshots of a recording, as a short text; and the second one made of the first and the
--- text. So an hour of a busy server takes three megabytes. The console has the same in C
--- (console/facts/recording_change.c).
+-- text. So an hour of a busy server takes three megabytes.
 --
 -- A line of changes is { schema = "slate/change/1", time_s, of, d }: `of` counts from the last whole snapshot, which is
 -- 0, so that a line that is missing is noticed; `d` has the numbers that changed, in the order of `numbers`: how many
@@ -16,7 +15,6 @@ M.WHOLE_EVERY = 300
 
 local ALPHABET <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 local MILLION <const>, DIFFERENCE_MOST <const> = 1000000, 1 << 60
-local TOP <const> = { pages_limit = true, pages_free = true }
 local VALUES <const> = {}
 for i = 1, #ALPHABET do
     VALUES[ALPHABET:byte(i)] = i - 1
@@ -56,36 +54,41 @@ local function sorted_keys(object)
     return keys
 end
 
--- Hands each table of a snapshot that has numbers to visit, with its keys in order; stops when that returns false.
-local function each_part(one, visit)
-    local parts = { one.general or {}, one.totals or {} }
-    table.move(one.classes or {}, 1, #(one.classes or {}), 3, parts)
-    if visit(one, { "pages_free", "pages_limit" }) == false then
-        return false
-    end
-    for _, part in ipairs(parts) do
-        if visit(part, sorted_keys(part)) == false then
-            return false
-        end
-    end
-    return true
+-- The tables of a snapshot that have numbers, in their order.
+local function parts_of(one)
+    local classes = one.classes or {}
+    return table.move(classes, 1, #classes, 4, { one, one.general or {}, one.totals or {} })
 end
 
--- All numbers in their order: { part, key } each; and all else as one text that must stay the same.
-local function numbers(one)
-    local list, rest = {}, { tostring(one.server), tostring(one.version), tostring(one.slated) }
-    each_part(one, function(part, keys)
-        for _, key in ipairs(keys) do
+local function keys_of(part, is_top)
+    return is_top and { "pages_free", "pages_limit" } or sorted_keys(part)
+end
+
+--- Where the numbers of a snapshot stand, in their order: { part, key } each, the part by its place in `parts_of`.
+function M.places(one)
+    local list = {}
+    for i, part in ipairs(parts_of(one)) do
+        for _, key in ipairs(keys_of(part, i == 1)) do
             if type(part[key]) == "number" then
-                list[#list + 1] = { part, key }
+                list[#list + 1] = { i, key }
             end
-            if not TOP[key] or part[key] == nil then
+        end
+    end
+    return list
+end
+
+-- All but the numbers, as one text that must stay the same.
+local function rest_of(one)
+    local rest = { tostring(one.server), tostring(one.version), tostring(one.slated) }
+    for i, part in ipairs(parts_of(one)) do
+        for _, key in ipairs(keys_of(part, i == 1)) do
+            if i > 1 or part[key] == nil then
                 rest[#rest + 1] = key .. "=" .. (type(part[key]) == "number" and "#" or tostring(part[key]))
             end
         end
         rest[#rest + 1] = ";"
-    end)
-    return list, table.concat(rest, " ")
+    end
+    return table.concat(rest, " ")
 end
 
 local function millionths(value)
@@ -115,23 +118,22 @@ end
 --- The changes from one snapshot to the next as the text d; nil when it has to be written whole. Numbers of `after`
 -- that are not whole are rounded to millionths, as a reader will have them.
 function M.between(before, after)
-    local was, was_rest = numbers(before)
-    local is, is_rest = numbers(after)
-    if after.settings or was_rest ~= is_rest or #was ~= #is then
+    if after.settings or rest_of(before) ~= rest_of(after) then
         return nil
     end
-    local out, skipped = {}, 0
-    for i, place in ipairs(is) do
-        local old, new = was[i][1][was[i][2]], place[1][place[2]]
+    local was, is, out, skipped = parts_of(before), parts_of(after), {}, 0
+    for _, place in ipairs(M.places(after)) do
+        local i, key = place[1], place[2]
+        local old, new = was[i][key], is[i][key]
         if old == new then
             skipped = skipped + 1
-            place[1][place[2]] = old -- of the type that a reader has
+            is[i][key] = old -- of the type that a reader has
         else
             local code, kept = code_of(old, new)
             if not code then
                 return nil
             end
-            place[1][place[2]] = kept
+            is[i][key] = kept
             put(out, skipped)
             put(out, code)
             skipped = 0
@@ -155,7 +157,6 @@ local function copy_of(before)
     for i, class in ipairs(before.classes or {}) do
         one.classes[i] = copy(class)
     end
-    one.settings = nil
     return one
 end
 
@@ -167,10 +168,11 @@ local function changed(value, code)
     return math.tointeger(value) and math.tointeger(value) + difference
 end
 
---- The snapshot after a line of changes. before: the one before it. Returns it; or nil and what is wrong.
-function M.apply(before, line)
-    local one = copy_of(before)
-    local list, at, place = numbers(one), 1, 0
+--- The snapshot after a line of changes. before: the one before it; places: of that, or of any since which only numbers
+-- changed. is_in_place: it is `before`, changed, else a table of its own. Returns it; or nil and what is wrong.
+function M.apply(before, line, places, is_in_place)
+    local one = is_in_place and before or copy_of(before)
+    local parts, at, place = parts_of(one), 1, 0
     if type(line.d) ~= "string" or type(line.time_s) ~= "number" then
         return nil, "it is not a line of changes"
     end
@@ -180,15 +182,15 @@ function M.apply(before, line)
         if skipped then
             code, at = take(line.d, at)
         end
-        place = code and skipped >= 0 and skipped < #list and place + skipped + 1 or #list + 1
-        local number = list[place]
-        local value = number and changed(number[1][number[2]], code)
+        place = code and skipped >= 0 and skipped < #places and place + skipped + 1 or #places + 1
+        local part, key = table.unpack(places[place] or {})
+        local value = part and changed(parts[part][key], code)
         if not value then
             return nil, "its changes do not fit the snapshot before it"
         end
-        number[1][number[2]] = value
+        parts[part][key] = value
     end
-    one.time_s = line.time_s
+    one.time_s, one.settings = line.time_s, nil
     return one
 end
 

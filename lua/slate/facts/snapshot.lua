@@ -24,6 +24,7 @@ local M = {}
 
 M.SCHEMA = "slate/snapshot/1"
 
+local CLASS_MOST <const>, TIME_END_S <const> = 255, 1e11
 local KEY_ORDER <const> = {
     "schema", "time_s", "server", "version", "slated", "pages_limit", "pages_free", "id", "general", "settings",
     "classes", "totals",
@@ -75,10 +76,16 @@ function M.encode(snapshot)
     return json.encode(snapshot, KEY_ORDER)
 end
 
+--- Is it a time that a snapshot may have been taken at?
+function M.is_time(seconds)
+    return type(seconds) == "number" and seconds >= 0 and seconds < TIME_END_S
+end
+
 local function check_classes(classes)
     local last_id = -1
     for _, class in ipairs(classes) do
-        if type(class) ~= "table" or math.type(class.id) ~= "integer" or class.id <= last_id then
+        if type(class) ~= "table" or math.type(class.id) ~= "integer" or class.id <= last_id
+            or class.id > CLASS_MOST then
             return nil, "classes are not a list of records with ascending ids"
         end
         last_id = class.id
@@ -95,8 +102,10 @@ function M.decode(line)
         return nil, ("schema is %s, this program reads %s"):format(tostring(value.schema), M.SCHEMA)
     elseif type(value.time_s) ~= "number" or type(value.general) ~= "table" or type(value.classes) ~= "table" then
         return nil, "time_s, general or classes are missing"
-    elseif value.time_s ~= value.time_s then
+    elseif not M.is_time(value.time_s) then
         return nil, "time_s is no time"
+    elseif type(value.totals or {}) ~= "table" or type(value.settings or {}) ~= "table" then
+        return nil, "totals or settings are no tables"
     end
     local ok, message = check_classes(value.classes)
     if not ok then

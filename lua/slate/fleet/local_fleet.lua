@@ -201,14 +201,16 @@ local function remove_folder(folder, processes)
     return os.remove(folder)
 end
 
--- Whether it is a folder of this user's, and not a link to another: what stands in one of somebody else's would be
--- obeyed, and what has the names of ours there removed. Nil and a message, "input".
-local function is_ours(folder)
+-- A file of the folder, if that is this user's and not a link to another: what stands in one of somebody else's would
+-- be obeyed, and what has the names of ours there removed. Its text; or nil and a message, "input".
+local function read_ours(folder, name)
     local word = shell.word(folder)
-    if os.execute(("test -d %s -a -O %s -a ! -h %s"):format(word, word, word)) then
-        return true
+    local is_ours = os.execute(("test -d %s -a -O %s -a ! -h %s"):format(word, word, word))
+    local text = is_ours and read_file(folder .. "/" .. name)
+    if text then
+        return text
     end
-    return nil, ("there is no fleet in %s"):format(folder) .. (os.execute("test -e " .. word)
+    return nil, ("there is no fleet in %s"):format(folder) .. (not is_ours and os.execute("test -e " .. word)
         and ": it is not a folder of your own" or ""), "input"
 end
 
@@ -279,12 +281,9 @@ end
 -- @tparam string folder
 -- @treturn {table,...} as `up` returns them, with `running`; or nil, message, "input"
 function M.read(folder)
-    local ours, message, code = is_ours(folder)
-    local text = ours and read_file(folder .. "/fleet")
-    if not ours then
+    local text, message, code = read_ours(folder, "fleet")
+    if not text then
         return nil, message, code
-    elseif not text then
-        return nil, ("there is no fleet in %s"):format(folder), "input"
     end
     local processes = {}
     for pid, name, address, weight in text:gmatch("(%d+) ([%w-]+) (%S+) (%d+)\n") do
@@ -300,12 +299,9 @@ end
 -- @tparam string folder
 -- @treturn {string,...} or nil, message, "input"
 function M.servers(folder)
-    local ours, message, code = is_ours(folder)
-    local text = ours and read_file(folder .. "/servers")
-    if not ours then
+    local text, message, code = read_ours(folder, "servers")
+    if not text then
         return nil, message, code
-    elseif not text then
-        return nil, ("there is no fleet in %s"):format(folder), "input"
     end
     local servers = {}
     for line in text:gmatch("[^\n]+") do

@@ -45,29 +45,20 @@ local function sample(one)
     one.observer:look(now)
 end
 
--- Calls f with each member, all at once.
-local function each(members, f)
-    local tasks = {}
-    for i, one in ipairs(members) do
-        tasks[i] = function() return f(one) end
-    end
-    return together.run(tasks)
-end
-
 --- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many
 -- servers are down, they cost one time-out together. Returns a list in the order of the servers: { server, who,
 -- before, now, rates, judge, automove (totals of slate.facts.moves, of a slated) } or { server, message, code }.
 function M.sample(context, servers, interval_s)
     local members = {}
-    for i, opened in ipairs(each(servers, function(server) return open(context, server) end)) do
+    for i, opened in ipairs(together.each(servers, function(server) return open(context, server) end)) do
         members[i] = opened[1]
     end
-    each(members, sample)
+    together.each(members, sample)
     for _ = 1, interval_s > 0 and starving.SAMPLES or 0 do
         clock.sleep(interval_s / starving.SAMPLES)
-        each(members, sample)
+        together.each(members, sample)
     end
-    each(members, function(one)
+    together.each(members, function(one)
         if one.client and one.who.slated then
             one.automove = require("slate.facts.moves").read(one.client) or nil
         end

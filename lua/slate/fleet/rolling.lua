@@ -55,11 +55,8 @@ end
 --- Asks all servers at once whether they can take the steps. Returns a list with, for each, a list of sentences; or
 -- nil, message, code of the first that cannot.
 function M.check(contexts, list)
-    local tasks, found = {}, {}
-    for i, context in ipairs(contexts) do
-        tasks[i] = function() return check(context, list) end
-    end
-    for i, result in ipairs(together.run(tasks)) do
+    local found = {}
+    for i, result in ipairs(together.each(contexts, function(context) return check(context, list) end)) do
         if not result[1] then
             return nil, result[2], result[3]
         end

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What `slatectl advise` says, one function for each subject: f(context, client, options) returns
 -- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
--- figures of its own for JSON }, or nil, message, code.
+-- figures of its own for JSON }; or nil, message, code, or it ends the command with these (slate.base.failure).
 local foresight = require "slate.facts.foresight"
+local must = require("slate.base.failure").must
 local outlook = require "slate.judge.outlook"
 local units = require "slate.base.units"
 
@@ -50,10 +51,7 @@ end
 
 -- On a server without a curve: whether it evicts at all, and whether a class starves, is all that can be said.
 local function memory_without_curve(context, client, options)
-    local now, before, rates, _, _, one = context:pair(client, options.interval or 1)
-    if not now then
-        return nil, before, rates
-    end
+    local now, _, rates, _, _, one = must(context:pair(client, options.interval or 1))
     local general, about = now.general, outlook.about(one or { now = now })
     local evicted = general.evictions or 0
     local advice = {
@@ -70,10 +68,8 @@ end
 
 -- What slate.judge.outlook needs to know of the server; or nil, message, code.
 local function outlook_about(context, client, options)
-    local now, before, rates, _, _, one = context:pair(client, options.interval or 1)
-    if not now then
-        return nil, before, rates
-    elseif not one then
+    local now, _, _, _, _, one = must(context:pair(client, options.interval or 1))
+    if not one then
         return { evicts = (now.general.evictions or 0) > 0 }
     end
     return outlook.about(one)
@@ -109,11 +105,7 @@ function M.memory(context, client, options)
     if not points then
         return nil, foresight.too_few("for a curve"), "no"
     end
-    local about
-    about, message, code = outlook_about(context, client, options)
-    if not about then
-        return nil, message, code
-    end
+    local about = must(outlook_about(context, client, options))
     local bytes, most = curve.bytes, points[#points][2]
     local here, enough = foresight.between(points, bytes), bytes_for(points, most - NO_GAIN)
     local target = options.hits and bytes_for(points, options.hits / 100)
@@ -193,8 +185,7 @@ function M.flash(_, client)
             { "the curve reaches", ("%.1f times the memory"):format(reach_times) },
             { "sampled", units.plural(curve.reads or 0, "read") },
         },
-        table = #cells > 0 and { columns = { { title = "SIZE", left = true }, { title = "BYTES" },
-            { title = "HITS" }, { title = "GAIN" } }, rows = cells } or nil,
+        table = #cells > 0 and { columns = "SIZE<|BYTES|HITS|GAIN", rows = cells } or nil,
         text = flash_text(rows, reach_times), sizes = require("slate.base.json").array(rows), reach_times = reach_times,
         commands = reach_times < 8 and { "slatectl simulate TRACE --memory " .. ("%dm,%dm"):format(
             math.ceil(8 * bytes / MIB), math.ceil(40 * bytes / MIB)) } or {},
@@ -248,14 +239,8 @@ end
 
 --- Which way of moving pages suits what is seen now.
 function M.automove(context, client, options)
-    local ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
-    if not ok then
-        return nil, message, code
-    end
-    local now, before, rates, judge = context:pair(client, options.interval or 1)
-    if not now then
-        return nil, before, rates
-    end
+    must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
+    local now, before, rates, judge = must(context:pair(client, options.interval or 1))
     local view = require "slate.judge.view"
     local rows = view.classes(now, before, rates, judge)
     local spread = require("slate.judge.starving").spread(rows)
@@ -311,11 +296,7 @@ function M.policy(context, client, options)
     if not best or (best.reads or 0) == 0 then
         return nil, foresight.too_few("to compare policies"), "no"
     end
-    local about, message
-    about, message, code = outlook_about(context, client, options)
-    if not about then
-        return nil, message, code
-    end
+    local about = must(outlook_about(context, client, options))
     local judged = outlook.policy({ totals = totals, policies = policies }, about)
     if judged.too_few then
         return { facts = { { "policy", now }, { "sampled", units.plural(best.reads // 1, "read") } },
@@ -331,8 +312,7 @@ function M.policy(context, client, options)
     end
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
-        table = { columns = { { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" },
-            { title = "±" }, { title = "", left = true } }, rows = rows },
+        table = { columns = "POLICY<|HITS|POINTS|±|<", rows = rows },
         text = judged.text .. ((judged.is_better or about.starves) and ":" or ""),
         commands = { judged.is_better and "slatectl set policy " .. best.policy or about.starves
             and "slatectl advise pages" or nil },

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What `slatectl advise memory --price-per-gb P --price-per-miss Q` says: the size that costs least.
 local money = require "slate.judge.money"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -19,10 +20,7 @@ function M.reads_per_s(context, client, options)
     if options.reads_per_s then
         return options.reads_per_s
     end
-    local now, before, rates = context:pair(client, options.interval or INTERVAL_S)
-    if not now then
-        return nil, before, rates
-    end
+    local _, _, rates = must(context:pair(client, options.interval or INTERVAL_S))
     return (rates and rates.general.cmd_get) or 0
 end
 
@@ -46,10 +44,7 @@ function M.advise(context, client, options, curve)
     if not points then
         return nil, lacking, "no"
     end
-    local reads_per_s, message, code = M.reads_per_s(context, client, options)
-    if not reads_per_s then
-        return nil, message, code
-    end
+    local reads_per_s = must(M.reads_per_s(context, client, options))
     local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
         price_per_miss = options.price_per_miss }
     local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
@@ -72,8 +67,7 @@ function M.advise(context, client, options, curve)
                 money.words(best.cost_error)) },
             note,
         },
-        table = { columns = { { title = "", left = true }, { title = "MEMORY" }, { title = "FLASH" },
-            { title = "HITS" }, { title = "MEMORY/MONTH" }, { title = "MISSES/MONTH" }, { title = "COST/MONTH" } },
+        table = { columns = "<|MEMORY|FLASH|HITS|MEMORY/MONTH|MISSES/MONTH|COST/MONTH",
             rows = rows },
         text = text_of(now, best, load),
         commands = is_worth_it and { "slatectl set maxbytes " .. math.ceil(best.bytes / MIB) * MIB } or {},

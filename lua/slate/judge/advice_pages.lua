@@ -2,6 +2,7 @@
 --- Which class should get pages: the move that slatectl doctor and slatetop name, with what it is predicted to bring,
 --- and what a page is worth to each class.
 local foresight = require "slate.facts.foresight"
+local must = require("slate.base.failure").must
 local predict = require "slate.judge.predict"
 local recent = require "slate.judge.recent"
 local starving = require "slate.judge.starving"
@@ -27,7 +28,7 @@ local function worth_table(list)
     for i, one in ipairs(list) do
         cells[i] = { one.id, one.pages, "+" .. units.rate(one.gain), "-" .. units.rate(one.loss) }
     end
-    return { columns = { { title = "CLASS" }, { title = "PAGES" }, { title = "PAGE MORE" }, { title = "PAGE LESS" } },
+    return { columns = "CLASS|PAGES|PAGE MORE|PAGE LESS",
         rows = cells }
 end
 
@@ -63,14 +64,8 @@ end
 --- What `slatectl advise pages` says: which class should get pages, from which, and what that brings. Arguments and
 -- results are those of the functions of slate.judge.advice.
 function M.advise(context, client, options)
-    local ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
-    if not ok then
-        return nil, message, code
-    end
-    local now, before, rates, _, _, one = context:pair(client, options.interval or recent.SPAN_S)
-    if not now then
-        return nil, before, rates
-    end
+    must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
+    local now, _, _, _, _, one = must(context:pair(client, options.interval or recent.SPAN_S))
     local curves = all_curves(client, now)
     local worst = starving.worst(one.rows)
     local automove = curves and client:stats("automove")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and
 -- the best ones waste, and what to type for them.
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -13,10 +14,7 @@ end
 
 -- The sizes, and whether these are all; or nil, message, code.
 local function current_sizes(client, now)
-    local classes, complete, code = require("slate.facts.chunks").classes(client, now)
-    if not classes then
-        return nil, complete, code
-    end
+    local classes, complete = must(require("slate.facts.chunks").classes(client, now))
     local sizes = {}
     for i, class in ipairs(classes) do
         sizes[i] = class.chunk_bytes
@@ -72,10 +70,8 @@ end
 
 -- A histogram with what its items need as exactly as the server tells it.
 local function histogram_of(client, now, source)
-    local histogram, message, code = require("slate.facts.sizehist").read(client, source, now)
-    if not histogram then
-        return nil, message, code
-    elseif histogram.items == 0 then
+    local histogram = must(require("slate.facts.sizehist").read(client, source, now))
+    if histogram.items == 0 then
         return nil, "this server holds no item: chunk sizes cannot be judged", "no"
     end
     return histogram
@@ -133,30 +129,15 @@ end
 
 --- f(context, client, options), as slate.judge.advice has one for each subject.
 function M.advise(context, client, options)
-    local ok, now, message, code
-    ok, message, code = require("slate.facts.store").needs_slab(context.who, "chunk sizes")
-    if not ok then
-        return nil, message, code
-    end
-    now, message, code = context:snapshot(client)
-    if not now then
-        return nil, message, code
-    end
+    must(require("slate.facts.store").needs_slab(context.who, "chunk sizes"))
+    local now = must(context:snapshot(client))
     local settings, advise = now.settings or {}, require "slate.judge.advise"
     local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
     if not (chunk_max and room) then
         return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
     end
-    local sizes, complete
-    sizes, complete, code = current_sizes(client, now)
-    if not sizes then
-        return nil, complete, code
-    end
-    local histogram
-    histogram, message, code = histogram_of(client, now, options["from"])
-    if not histogram then
-        return nil, message, code
-    end
+    local sizes, complete = must(current_sizes(client, now))
+    local histogram = must(histogram_of(client, now, options["from"]))
     local best_sizes, order, prediction = best_sizes_of(client, now, histogram, sizes, options)
     if not best_sizes then
         return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
@@ -181,8 +162,7 @@ function M.advise(context, client, options)
                 units.percent(unseen), units.percent(unseen_most)) },
         },
         table = {
-            columns = { { title = "SIZES", left = true }, { title = "CLASSES" }, { title = "WASTE" },
-                { title = "TAKEN" }, { title = "OPTIONS", left = true } },
+            columns = "SIZES<|CLASSES|WASTE|TAKEN|OPTIONS<",
             rows = {
                 row_of("now", complete and ("-f %.4g -n %d"):format(settings.growth_factor or 0, room) or "", judged),
                 row_of("best factor", ("-f %.2f -n %d"):format(factor, room), by_factor),

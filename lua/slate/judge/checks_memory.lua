@@ -17,8 +17,10 @@ local PROCESS_SHARE_RATIO <const> = 0.1 -- of what was asked for: a limit of the
 local PRESSURE_LEAST_PERCENT <const> = 10
 local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
 
+-- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
+--- Stores that were refused come first.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
         if (row.out_of_memory_per_s or 0) > 0 then
@@ -221,12 +223,4 @@ function CHECKS.expired(about, add)
             or "the server frees them when its crawler comes by or when their chunks are needed", "expired_unread")
 end
 
---- The checks by their names (slate.judge.doctor has their order).
-return {
-    { name = "out_of_memory", check = CHECKS.out_of_memory }, { name = "held", check = CHECKS.held },
-    { name = "process", check = CHECKS.process }, { name = "starving", check = CHECKS.starving },
-    { name = "idle_pages", check = CHECKS.idle_pages }, { name = "moves", check = CHECKS.moves },
-    { name = "expired", check = CHECKS.expired }, { name = "memory", check = CHECKS.memory },
-    { name = "policy", check = CHECKS.policy }, { name = "waste", check = CHECKS.waste },
-    { name = "geometry", check = CHECKS.geometry },
-}
+return CHECKS

@@ -9,9 +9,10 @@ local view = require "slate.judge.view"
 local CONNECTIONS_MOST_RATIO <const>, HITS_LEAST_RATIO <const>, HITS_LEAST_READS <const> = 0.9, 0.5, 100
 local HITS_SHORT_S <const> = 8 -- a hit ratio of less time says of how much
 
+-- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
--- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
+--- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
 function CHECKS.automove_failed(about, add)
     local failure = moves.failure(about.automove, view.automove_mode(about.now))
     if failure then
@@ -124,11 +125,4 @@ function CHECKS.version(about, add)
     end
 end
 
---- The checks by their names (slate.judge.doctor has their order).
-return {
-    { name = "automove_failed", check = CHECKS.automove_failed }, { name = "restart", check = CHECKS.restart },
-    { name = "young", check = CHECKS.young }, { name = "traffic", check = CHECKS.traffic },
-    { name = "hits_fell", check = CHECKS.hits_fell }, { name = "connections", check = CHECKS.connections },
-    { name = "hits", check = CHECKS.hits }, { name = "log", check = CHECKS.log },
-    { name = "version", check = CHECKS.version },
-}
+return CHECKS

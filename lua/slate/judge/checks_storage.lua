@@ -10,6 +10,7 @@ local HOLES_MOST_RATIO <const> = 0.25 -- of the pages in use
 local MAX_FRAG_MOST <const> = 0.95 -- fuller pages cost more writes than they free
 local FILLS_FROM_RATIO <const> = 0.5 -- of the pages are in use, from where on holes are worth a word
 
+-- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
 local function seen_of(about)
@@ -20,7 +21,7 @@ local function positive(value)
     return value and value > 0
 end
 
--- Reads that fail are lost to clients whatever the rest is like.
+--- Reads that fail are lost to clients whatever the rest is like.
 function CHECKS.storage_reads(about, add)
     local seen = seen_of(about) or {}
     if positive(seen.bad_crc_per_s) then
@@ -147,10 +148,4 @@ function CHECKS.storage_idle(about, add)
             .. "more -o ext_threads", "extstore.written")
 end
 
---- The checks by their names (slate.judge.doctor has their order).
-return {
-    { name = "storage_reads", check = CHECKS.storage_reads }, { name = "storage_queue", check = CHECKS.storage_queue },
-    { name = "storage_pages", check = CHECKS.storage_pages },
-    { name = "storage_unread", check = CHECKS.storage_unread },
-    { name = "storage_holes", check = CHECKS.storage_holes }, { name = "storage_idle", check = CHECKS.storage_idle },
-}
+return CHECKS

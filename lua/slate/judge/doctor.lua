@@ -19,9 +19,9 @@ local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "o
 
 local CHECKS <const> = {}
 for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.judge.checks_memory",
-    require "slate.judge.checks_storage" }) do
-    for _, one in ipairs(checks) do
-        CHECKS[one.name] = one.check
+    (require "slate.judge.checks_storage") }) do
+    for name, check in pairs(checks) do
+        CHECKS[name] = check
     end
 end
 

@@ -5,6 +5,7 @@
 -- The file runs in the sandbox of policies (slate.base.sandbox), under their limits. It is given copies. A file that
 -- does not load, and a rule that fails, is one message, and is not asked again.
 local chronicle = require "slate.judge.chronicle"
+local places = require "slate.base.places"
 local policy_box = require "slate.base.policy_box"
 local doctor = require "slate.judge.doctor"
 local sandbox = require "slate.base.sandbox"
@@ -23,8 +24,10 @@ local SEVERITIES <const> = { critical = true, warning = true, note = true }
 local HASTY <const> = { instructions = 1000000, cpu_s = 0.02, memory_bytes = 4 << 20 }
 local BUDGET_S <const> = 0.05
 
---- The path of the file: of slate.facts.rules_file.
-M.path = require("slate.facts.rules_file").path
+--- The path of the file; nil where there is no home.
+function M.path(environment)
+    return places.path("rules", environment or os.getenv)
+end
 
 local function deep_copy(value)
     if type(value) ~= "table" then

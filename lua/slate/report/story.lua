@@ -183,7 +183,6 @@ end
 
 -- findings ------------------------------------------------------------------------------------------------
 
-local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 
 -- All that was found in the span, the worst first, with its times since 1970; and the rows of the classes at its end.
 local function findings_of(list, span, options)
@@ -208,17 +207,7 @@ local function findings_of(list, span, options)
             found[#found + 1] = one
         end
     end
-    local at = {}
-    for i, one in ipairs(found) do
-        at[one] = i
-    end
-    table.sort(found, function(a, b)
-        if a.severity ~= b.severity then
-            return SEVERITIES[a.severity] < SEVERITIES[b.severity]
-        end
-        return at[a] < at[b]
-    end)
-    return found, rows
+    return doctor.sort(found), rows
 end
 
 -- The worst that was found, in one sentence.

@@ -3,7 +3,6 @@
 -- many: names that are looked up, and files.
 local lists = require "slate.wire.lists"
 local names = require "slate.wire.names"
-local units = require "slate.base.units"
 
 local M = {}
 
@@ -32,10 +31,7 @@ function M.parse(text)
         return nil, problem
     end
     for word in plain:gmatch("[^,]+") do
-        local server, message = lists.parse(word)
-        if not server and not message then
-            server, message = units.parse_server(word)
-        end
+        local server, message = lists.word(word)
         if not server then
             return nil, message
         end

@@ -107,11 +107,20 @@ function M.parse(word)
     local server, message = units.parse_server(rest)
     if not server then
         return nil, message
-    elseif server.path or server.tls then
+    elseif server.path or server.tls or rest:find("^:") then
         return nil, ("'%s' is not dns:NAME:PORT"):format(word)
     end
     server.is_list = kind
     return server
+end
+
+--- One word: a server, as of units.parse_server, or a list of them, as of `parse`; or nil and a message.
+function M.word(text)
+    local one, message = M.parse(text)
+    if one or message then
+        return one, message
+    end
+    return units.parse_server(text)
 end
 
 --- The servers that it stands for now, as units.parse_server has them; or nil, message, code.

@@ -1,21 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Servers by names of one's own: lines "NAME = ADDRESS" in a file, which slatetop reads, too.
 --
--- It is the file SLATE_SERVERS, else slate/servers under XDG_CONFIG_HOME, else under ~/.config. A name may stand for
--- several servers, with commas between. "#" begins a comment line.
+-- The file is that of slate.base.places. A name may stand for several servers, with commas between. "#" begins a
+-- comment line.
+local places = require "slate.base.places"
+
 local M = {}
 
 M.MAX_BYTES = 64 * 1024
 
 --- The path of the file; nil where there is no home.
 function M.path(environment)
-    environment = environment or os.getenv
-    local folder = environment("XDG_CONFIG_HOME")
-    if not folder or folder:sub(1, 1) ~= "/" then
-        folder = environment("HOME") and environment("HOME") .. "/.config"
-    end
-    local named = environment("SLATE_SERVERS")
-    return named ~= "" and named or folder and folder .. "/slate/servers"
+    return places.path("servers", environment or os.getenv)
 end
 
 --- Whether a word may be a name: an address has a colon or a slash.
@@ -44,21 +40,30 @@ function M.read(text, path)
     return addresses, order
 end
 
---- The servers of the usual file, as `read`; none when it is not there.
-function M.load(environment)
-    local path = M.path(environment)
-    local file = path and io.open(path, "r")
-    if not file then
+--- The servers of the usual file, as `read`; none when it is not there. ways: environment and read_file, as of
+-- slate.wire.resolver, which has them when there are none.
+function M.load(ways)
+    ways = ways or require("slate.wire.resolver").WAYS
+    local path = M.path(ways.environment)
+    local text, problem, is_absent = nil, nil, true
+    if path then
+        text, problem, is_absent = ways.read_file(path, M.MAX_BYTES + 1)
+    end
+    if is_absent then
         return {}, {}
+    elseif not text or #text > M.MAX_BYTES then
+        return nil, ("cannot read %s: %s"):format(path, problem or "more than 64 KiB")
     end
-    local text, problem = file:read(M.MAX_BYTES + 1)
-    file:close()
-    if problem then -- a folder opens, and fails here
-        return nil, ("cannot read %s: %s"):format(path, problem)
-    elseif #(text or "") > M.MAX_BYTES then
-        return nil, ("cannot read %s: more than 64 KiB"):format(path)
+    return M.read(text, path)
+end
+
+--- What a word stands for: the addresses of that name, or the word itself when there is none; or nil and a message.
+function M.resolve(word, ways)
+    if not M.is_name(word) then
+        return word
     end
-    return M.read(text or "", path)
+    local addresses, problem = M.load(ways)
+    return addresses and (addresses[word] or word), problem
 end
 
 return M

@@ -40,10 +40,14 @@ local function by_tcp(host, port, message)
     return answer
 end
 
+local ENOENT <const>, ENOTDIR <const> = 2, 20
+
+-- Up to so many bytes of a file; or nil, a message and whether the file is not there at all.
 local function read_file(path, most_bytes)
-    local file, problem = io.open(path, "r")
+    local file, problem, number = io.open(path, "r")
     if not file then
-        return nil, problem:gsub("^.*: ", "") -- without the path
+        problem = problem:gsub("^.*: ", "") -- without the path
+        return nil, problem, number == ENOENT or number == ENOTDIR
     end
     local text, unreadable = file:read(most_bytes)
     file:close()

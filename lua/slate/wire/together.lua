@@ -138,4 +138,13 @@ function M.run(functions)
     return results
 end
 
+--- Calls f with each of a list, all at once: a list of what it returned for each, packed.
+function M.each(list, f)
+    local functions = {}
+    for i, one in ipairs(list) do
+        functions[i] = function() return f(one) end
+    end
+    return M.run(functions)
+end
+
 return M

@@ -1,4 +1,4 @@
-#include "link/address.h"
+#include "app/address_word.h"
 #include "tap.h"
 
 #include <arpa/inet.h>

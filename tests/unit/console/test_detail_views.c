@@ -368,7 +368,7 @@ static void test_a_click_chooses_a_row(void) {
             last = hot != NULL && hot->kind == HOT_ROW ? hot : last;
         }
         ok(last != NULL, "%s has rows to click on", views[i].view->name);
-        views[i].view->click(&ui, HOT_ROW, last->value);
+        view_click(views[i].view, &ui, HOT_ROW, last->value);
         unsigned wanted = last->value;
         screen_draw(&frame, &ui, cells);
         is(*views[i].cursor, wanted, "and the cursor goes there");

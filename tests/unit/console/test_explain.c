@@ -8,7 +8,7 @@ static void test_every_term_of_every_view_has_an_entry(void) {
         static struct terms terms;
         memset(&terms, 0, sizeof terms);
         ui.view = i;
-        view_list[i]->terms(&ui, &terms);
+        view_terms(view_list[i], &ui, &terms);
         ok(terms.count > 0 && terms.count < TERMS_MOST && terms.current < terms.count,
            "%s has %u terms", view_list[i]->name, terms.count);
         for (unsigned t = 0; t < terms.count; t++) {

@@ -1,4 +1,5 @@
 /* Lists of servers: who is on them is watched, who has left them is not. */
+#include "app/address_word.h"
 #include "app/fleet.h"
 #include "brain/brain.h"
 #include "tap.h"

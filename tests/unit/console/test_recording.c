@@ -1,4 +1,4 @@
-#include "facts/recording.h"
+#include "brain/recording.h"
 #include "fixture.h"
 #include "tap.h"
 
@@ -53,8 +53,8 @@ static void test_what_is_written_is_read_back(const char *name) {
     ok(recording_append_to(&writer, path, why, sizeof why), "an empty file becomes a recording");
     for (int i = 0; i < 2; i++) {
         take_fixture(&raw, name);
-        json_t *line = recording_build(&raw, "cache7:11211", "", 1000500 + 1000 * i);
-        ok(line != NULL && recording_write(&writer, line, why, sizeof why), "a line is written");
+        struct raw_about about = {"cache7:11211", "", 1000500 + 1000 * i};
+        ok(recording_write(&writer, &raw, &about, why, sizeof why), "a line is written");
     }
     recording_end(&writer);
     raw_fini(&raw);
@@ -117,13 +117,13 @@ static void test_a_bad_line_is_one_clear_error(void) {
 
 static void test_random_damage_never_breaks_the_reader(unsigned seed) {
     static char text[64 * 1024], damaged[sizeof text];
-    size_t bytes = 0;
+    size_t bytes;
     struct raw_replies raw = {0};
     take_fixture(&raw, "memcached-1.6.45-first.txt");
-    json_t *line = recording_build(&raw, "x", "0.1.0", 5000);
-    bytes = json_dumpb(line, text, sizeof text - 1, JSON_COMPACT);
-    text[bytes++] = '\n';
-    json_decref(line);
+    char *line = recording_whole(&raw, &(struct raw_about){"x", "0.1.0", 5000});
+    ok(line != NULL && strlen(line) < sizeof text, "a line to damage");
+    bytes = strlen(strcpy(text, line));
+    free(line);
     raw_fini(&raw);
     unsigned read = 0, samples, bad;
     for (int i = 0; i < 300; i++) {
@@ -154,34 +154,36 @@ static void test_files_that_are_no_recordings_are_left_alone(void) {
        "a torn line is ended first");
     recording_end(&writer);
     writer = (struct recording_writer){.fd = open("/dev/full", O_WRONLY)};
-    ok(!recording_write(&writer, json_object(), why, sizeof why) && strstr(why, "No space") != NULL, "%s", why);
+    ok(!recording_write(&writer, &(struct raw_replies){0}, &(struct raw_about){"x", "", 1}, why, sizeof why) &&
+           strstr(why, "No space") != NULL,
+       "%s", why);
     recording_end(&writer);
 }
 
-/* A snapshot whose numbers go on from call to call. */
-static json_t *made_up(unsigned i, unsigned classes) {
-    json_t *list = json_array();
+/* Replies whose numbers go on from call to call. */
+static void make_up(struct raw_replies *raw, unsigned i, unsigned classes) {
+    char general[200], slabs[4000];
+    int bytes = snprintf(general, sizeof general, "STAT pid 7\r\nSTAT cmd_get %llu\r\nSTAT rusage_user %.6f\r\nSTAT version 1.6.%d\r\nEND\r\n",
+                         9000000000000000000ULL - i * 3, i * 0.000337, i == 6 ? 44 : 45);
+    raw_take(raw, GROUP_GENERAL, general, (size_t)bytes);
+    bytes = 0;
     for (unsigned id = 1; id <= classes; id++) {
-        json_array_append_new(list, json_pack("{s:i, s:i, s:I, s:i}", "id", (int)id, "chunk_size", 100 * (int)id, "get_hits",
-                                              (json_int_t)i * 1000 * id, "age", rand() % 100));
+        bytes += snprintf(slabs + bytes, sizeof slabs - (size_t)bytes, "STAT %u:chunk_size %u\r\nSTAT %u:get_hits %u\r\n", id,
+                          100 * id, id, i * 1000 * id);
     }
-    return json_pack("{s:s, s:f, s:s, s:s, s:{s:I, s:f, s:s, s:b}, s:o, s:{s:i}}", "schema", RECORDING_SCHEMA, "time_s",
-                     1000.5 + i, "server", "cache7", "version", "1.6.45", "general", "cmd_get",
-                     (json_int_t)9000000000000000000 - i * 3, "rusage_user", i * 0.000337, "version", "1.6.45",
-                     "accepting", i != 6, "classes", list, "totals", "active_slabs", (int)classes);
+    raw_take(raw, GROUP_SLABS, slabs, (size_t)bytes);
 }
 
-/* Whole lines where something other than a number changed (a switch, a class that came), else what changed. */
+/* Whole lines where something other than a number changed (a text, a class that came), else what changed. */
 static void test_changes_lead_to_what_was_written(void) {
     struct recording_writer writer;
-    json_t *wanted[12];
+    struct raw_replies raw = {0};
     int64_t wall_ms;
     write_file("", 0);
     ok(recording_append_to(&writer, path, why, sizeof why), "a recording");
     for (unsigned i = 0; i < 12; i++) {
-        wanted[i] = made_up(i, i < 9 ? 5 : 6);
-        json_t *line = json_deep_copy(wanted[i]);
-        ok(recording_write(&writer, line, why, sizeof why), "line %u is written", i);
+        make_up(&raw, i, i < 9 ? 5 : 6);
+        ok(recording_write(&writer, &raw, &(struct raw_about){"cache7", "", 1000500 + 1000 * i}, why, sizeof why), "line %u is written", i);
     }
     recording_end(&writer);
     static char text[1 << 16];
@@ -193,22 +195,26 @@ static void test_changes_lead_to_what_was_written(void) {
         whole += strncmp(at, "\"schema\":\"slate/snapshot/1\"", 27) == 0;
         changes += strncmp(at, "\"schema\":\"slate/change/1\"", 25) == 0;
     }
-    is(whole, 4, "four lines are whole: the first, two where a switch changed, one where a class came");
+    is(whole, 4, "four lines are whole: the first, two where the version changed, one where a class came");
     is(changes, 8, "the others tell what changed");
     struct recording *recording = recording_open(path, why, sizeof why);
     for (unsigned i = 0; i < 12; i++) {
         is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), RECORDING_SAMPLE, "line %u is read", i);
-        json_t *shown = json_deep_copy(recording_line(recording));
-        json_object_del(shown, "settings");
-        double apart = json_real_value(json_object_get(json_object_get(shown, "general"), "rusage_user")) - i * 0.000337;
-        ok(apart < 1e-6 && apart > -1e-6, "times are exact to a millionth");
-        json_object_set(json_object_get(shown, "general"), "rusage_user",
-                        json_object_get(json_object_get(wanted[i], "general"), "rusage_user"));
-        ok(json_equal(shown, wanted[i]), "and is what was written");
-        json_decref(shown);
-        json_decref(wanted[i]);
+        is(wall_ms, 1000500 + 1000 * i, "with its time");
+        is(snapshot.general[GENERAL_rusage_user], i * 337, "times are exact to a millionth");
+        ok(snapshot.general[GENERAL_cmd_get] == 9000000000000000000ULL - i * 3, "large numbers are exact");
+        unsigned last = i < 9 ? 5 : 6;
+        is(snapshot_class(&snapshot, last)->value[CLASS_get_hits], i * 1000 * last, "so are those of classes");
+        ok(!snapshot_class(&snapshot, last + 1)->present, "and no class is more");
+        make_up(&raw, i, last);
+        char *shown = recording_line(recording);
+        char *wanted = recording_whole(&raw, &(struct raw_about){"cache7", "", wall_ms});
+        ok(shown != NULL && strncmp(shown, wanted, strlen(shown)) == 0, "it can be had as a whole line: %s", shown);
+        free(shown);
+        free(wanted);
     }
     recording_close(&recording);
+    raw_fini(&raw);
 }
 
 static void test_a_line_that_is_missing_is_noticed(void) {

@@ -38,15 +38,8 @@ function M.figure(list)
     if #rows == 0 then
         return nil, "no class evicted anything in all that time, so there is no age to draw"
     end
-    table.sort(rows, function(a, b)
-        if a.evicted ~= b.evicted then
-            return a.evicted > b.evicted
-        end
-        return a.id < b.id
-    end)
-    local left_out = math.max(0, #rows - MAX_CLASSES)
-    rows = table.move(rows, 1, #rows - left_out, 1, {})
-    table.sort(rows, function(a, b) return a.id < b.id end)
+    local left_out
+    rows, left_out = time.largest(rows, MAX_CLASSES, function(ages) return ages.evicted end)
     local names, ranges, least, most = {}, {}, math.huge, 0
     for i, ages in ipairs(rows) do
         names[i] = time.class_name(ages.id, ages.chunk_bytes)

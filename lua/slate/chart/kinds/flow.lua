@@ -74,16 +74,7 @@ local function busiest(moves)
             by_id[id] = by_id[id] + move.pages
         end
     end
-    table.sort(ids, function(a, b)
-        if by_id[a] ~= by_id[b] then
-            return by_id[a] > by_id[b]
-        end
-        return a < b
-    end)
-    local left_out = math.max(0, #ids - MAX_CLASSES)
-    ids = table.move(ids, 1, #ids - left_out, 1, {})
-    table.sort(ids)
-    return ids, left_out
+    return time.largest(ids, MAX_CLASSES, function(id) return by_id[id] end)
 end
 
 --- The figure, or nil and a message.

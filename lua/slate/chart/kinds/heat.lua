@@ -29,15 +29,8 @@ function M.figure(list)
     if #ids == 0 then
         return nil, "no class held a page all that time, so there is nothing to draw"
     end
-    table.sort(ids, function(a, b)
-        if rows[a].most_pages ~= rows[b].most_pages then
-            return rows[a].most_pages > rows[b].most_pages
-        end
-        return a < b
-    end)
-    local left_out = math.max(0, #ids - MAX_CLASSES)
-    ids = table.move(ids, 1, #ids - left_out, 1, {})
-    table.sort(ids)
+    local left_out
+    ids, left_out = time.largest(ids, MAX_CLASSES, function(id) return rows[id].most_pages end)
     local names, values = {}, {}
     for i, id in ipairs(ids) do
         names[i], values[i] = time.class_name(id, rows[id].chunk_bytes), rows[id].values

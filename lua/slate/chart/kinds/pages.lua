@@ -28,15 +28,8 @@ end
 -- Picks the classes that get a band of their own: the largest, in order of chunk size.
 local function choose_bands(list)
     local seen, ids = classes_seen(list)
-    table.sort(ids, function(a, b)
-        if seen[a].most_pages ~= seen[b].most_pages then
-            return seen[a].most_pages > seen[b].most_pages
-        end
-        return a < b
-    end)
     local own = #ids <= M.MAX_BANDS and #ids or M.MAX_BANDS - 1
-    local chosen = table.move(ids, 1, own, 1, {})
-    table.sort(chosen)
+    local chosen = time.largest(ids, own, function(id) return seen[id].most_pages end)
     local band_of, bands = {}, {}
     for i, id in ipairs(chosen) do
         bands[i] = { label = time.class_name(id, seen[id].chunk_bytes), values = {} }

@@ -56,6 +56,24 @@ function M.marks(list, at)
     return marks
 end
 
+local function id_of(one)
+    return type(one) == "table" and one.id or one
+end
+
+--- Of a list of ids, or of tables with an id, the `most` largest in the order of their ids, and how many are left out.
+-- size: a function of one of them.
+function M.largest(list, most, size)
+    table.sort(list, function(a, b)
+        if size(a) ~= size(b) then
+            return size(a) > size(b)
+        end
+        return id_of(a) < id_of(b)
+    end)
+    local kept = table.move(list, 1, math.min(#list, most), 1, {})
+    table.sort(kept, function(a, b) return id_of(a) < id_of(b) end)
+    return kept, #list - #kept
+end
+
 --- "What, server, its version" of the last snapshot.
 function M.title(what, list)
     local last = list[#list]

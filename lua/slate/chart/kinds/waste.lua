@@ -10,19 +10,12 @@ local MIB <const> = 1 << 20
 
 --- The figure, or nil and a message.
 function M.figure(list)
-    local rows = waste.classes(list[#list])
-    table.sort(rows, function(a, b)
-        if a.page_bytes ~= b.page_bytes then
-            return a.page_bytes > b.page_bytes
-        end
-        return a.id < b.id
+    local rows, left_out = time.largest(waste.classes(list[#list]), MAX_CLASSES, function(row)
+        return row.page_bytes
     end)
-    local left_out = math.max(0, #rows - MAX_CLASSES)
-    rows = table.move(rows, 1, #rows - left_out, 1, {})
     if #rows == 0 then
         return nil, "no class has a page, so there is nothing to draw"
     end
-    table.sort(rows, function(a, b) return a.id < b.id end)
     local names, right = {}, {}
     local series = {
         { label = "items", values = {} }, { label = "ends of chunks", values = {}, colour = 2 },

@@ -1,0 +1,11 @@
+/* An address as people write it: "host", "host:port", "[v6]:port", "/path/of/a/socket" or
+ * "unix:/path"; or where many servers are told: "dns:name:port", "srv:name" or "file:path"; "tls://"
+ * stands before those that speak TLS. It is read by lua/slate/wire/lists.lua, as slatectl reads it.
+ * One thread. */
+#ifndef CONSOLE_APP_ADDRESS_WORD_H
+#define CONSOLE_APP_ADDRESS_WORD_H
+#include "link/address.h"
+
+/* False with a sentence in why when the text is no address. */
+bool address_parse(const char *text, struct address *address, char *why, size_t why_bytes);
+#endif

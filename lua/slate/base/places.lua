@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Where an operator's own files are. Pure.
+--
+-- A variable of its own names a file; else it is below a folder of the XDG base directories, of which one that is no
+-- absolute path does not count.
+local M = {}
+
+local FOLDERS <const> = {
+    config = { variable = "XDG_CONFIG_HOME", at_home = "/.config" },
+    state = { variable = "XDG_STATE_HOME", at_home = "/.local/state" },
+}
+local FILES <const> = {
+    rules = { variable = "SLATE_RULES", folder = "config", name = "rules.lua" },
+    servers = { variable = "SLATE_SERVERS", folder = "config", name = "servers" },
+    audit = { variable = "SLATE_AUDIT", folder = "state", name = "audit.log" },
+    options = { folder = "config", name = "slatetoprc" }, -- of slatetop, as what follows
+    remembered = { folder = "state", name = "slatetop" },
+}
+
+local function absolute(path)
+    return path and path:sub(1, 1) == "/" and path or nil
+end
+
+--- The path of a file by its name in FILES; nil without a home. environment: os.getenv, or another such function.
+function M.path(file, environment)
+    local one = FILES[file]
+    local named, folder = one.variable and environment(one.variable), FOLDERS[one.folder]
+    local home = absolute(environment("HOME"))
+    local base = absolute(environment(folder.variable)) or home and home .. folder.at_home
+    return named and named ~= "" and named or base and base .. "/slate/" .. one.name or nil
+end
+
+return M
