@@ -259,6 +259,7 @@ static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
         }
         more += e[i].session != NULL;
     }
+    batch_end(w->batch);
     cache_turn_end(w->cache_thread);
     return more;
 }

@@ -20,11 +20,6 @@
 enum {
     FINISH_TICK_US = 20 * 1000,
     SLICE_US = 300, /* in that time the mover copies some hundred items */
-    /* Answers that go on rest so many times as long as a piece took, while others ask. Two workers
-     * on two cores, mgdump in a loop beside 10,000 gets a second: with no rest and pieces of 200 us
-     * p90 480 us and p99 1,750, with no rest and pieces of 50 us 175 and 1,260; with it 110 and
-     * 175. memcached 58 and 180. */
-    ANSWERS_REST = 3,
     ASKED_LATELY_US = 2000,
 };
 
@@ -203,7 +198,7 @@ static void note_answers(struct worker *w) {
     }
     if (took_us > 0) {
         bool asked = now_us < w->asked_until_us;
-        w->answers_due_us = asked ? now_us + (uint64_t)ANSWERS_REST * took_us : 0;
+        w->answers_due_us = asked ? now_us + worker_answers_rest_us(took_us) : 0;
     }
 }
 
@@ -249,6 +244,7 @@ static void worker_turn(struct worker *w) {
         }
     }
     note_answers(w);
+    batch_end(w->batch);
     buffers_turn_end(&w->buffers);
     cache_turn_end(w->cache_thread);
     count_turn(w);

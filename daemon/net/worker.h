@@ -22,7 +22,17 @@
 #include "net/tls.h"
 #include "net/values.h"
 
-enum { WORKER_TURN_CONNS = 256 }; /* most connections in one turn */
+enum {
+    WORKER_TURN_CONNS = 256, /* most connections in one turn */
+    /* Answers that go on rest so many times as long as a piece took, while others ask. Two workers
+     * on two cores, mgdump in a loop beside 10,000 gets a second: with no rest and pieces of 200 us
+     * p90 480 us and p99 1,750, with no rest and pieces of 50 us 175 and 1,260; with it 110 and
+     * 175. memcached 58 and 180. */
+    WORKER_ANSWERS_REST = 3,
+    /* A piece takes longer by the clock than it works when its thread waits for a processor, or is
+     * stopped: nobody gains by a rest as long as that. */
+    WORKER_ANSWERS_REST_MOST_US = 10 * 1000,
+};
 
 /* Connections in the order of their coming, linked by ready_next. A connection is in one queue at
  * most. */
@@ -81,6 +91,13 @@ void worker_take_inbox(struct worker *);
 /* While it rests: takes over a connection. False: no memory, and the connection is closed. */
 bool worker_own(struct worker *, struct conn *taken);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
+
+/* How long answers that go on rest after pieces that took so long, while others ask. */
+static inline uint32_t worker_answers_rest_us(uint32_t took_us) {
+    return took_us < WORKER_ANSWERS_REST_MOST_US / WORKER_ANSWERS_REST
+               ? WORKER_ANSWERS_REST * took_us
+               : WORKER_ANSWERS_REST_MOST_US;
+}
 
 /* --- ready.c: what connections wait for. The worker's thread --- */
 void conn_queue_init(struct conn_queue *);

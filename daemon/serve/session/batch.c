@@ -71,6 +71,8 @@ void batch_begin(struct batch *b) {
     b->slot_current = NO_SLOT;
 }
 
+void batch_end(struct batch *b) { batch_return_values(b); }
+
 bool batch_full(const struct batch *b) {
     return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS ||
            b->sv.used >= BATCH_FULL_BYTES || b->commands_us >= 2 * BATCH_COMMANDS_US;

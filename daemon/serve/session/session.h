@@ -9,7 +9,7 @@
  *     batch_run(batch);                                // until here the bytes stay as they are
  *     for each: out = batch_output(batch, session); output_iov, send, output_sent;
  *               output_keep                            // keeps what is left to be sent
- *     cache_turn_end(ct);
+ *     batch_end(batch); cache_turn_end(ct);
  *
  * batch_add parses, and runs a group of requests whenever one is full; batch_run runs the last. A
  * group's buckets and items are prefetched, then its requests run in order, so those of one session
@@ -79,6 +79,9 @@ enum {
  * (SESSION_NEED_EVENT) may be there. Before the first turn. */
 void   batch_on_event(struct batch *, void (*wake)(void *), void *arg);
 void   batch_begin(struct batch *);
+/* Values that were neither sent nor kept, because their client is gone, are not borrowed any more:
+ * the next turn may be far off. */
+void   batch_end(struct batch *);
 bool   batch_full(const struct batch *);
 bool   batch_has_time(const struct batch *); /* for another command in this turn */
 /* From now on, in this turn, commands wait: other sessions came before with theirs. */
@@ -154,7 +157,7 @@ void session_value_got(struct session *, size_t n);
 
 /* --- what a session has to send: bytes and borrowed values, in order --- */
 struct output;
-/* NULL: nothing to send. Valid until the next batch_begin. */
+/* NULL: nothing to send. Valid until batch_end. */
 struct output *batch_output(struct batch *, struct session *);
 size_t output_bytes(const struct output *);                    /* left to send */
 int    output_iov(struct output *, struct iovec *, int max);

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "net/starting.h"
 #include "base/clock.h"
-#include "net/conn.h"
+#include "net/worker.h"
 #include "net_fixture.h"
 
 /* --- claims --- */
@@ -314,8 +314,54 @@ static void test_last_words_are_heard(void) {
     host_close(&h);
 }
 
+/* The client takes nothing more, so that sending fails at once; nobody asks this worker for anything else. */
+static void test_who_leaves_holds_nothing(void) {
+    struct host h;
+    host_prepare(&h, NULL);
+    struct net_config cfg = host_config(&h);
+    cfg.unix_path = h.path;
+    cfg.port_file = NULL;
+    cfg.worker_count = 1;
+    host_start(&h, &cfg);
+    enum { BYTES = 300000 };
+    char *value = calloc(1, BYTES + 2);
+    memcpy(value + BYTES, "\r\n", 2);
+    int fd = connect_unix(h.path);
+    say(fd, "set big 0 0 300000\r\n", 20);
+    say(fd, value, BYTES + 2);
+    ok(answers(fd, "", "STORED\r\n") && shutdown(fd, SHUT_RD) == 0, "a client hears no more");
+    say(fd, "get big\r\n", 9);
+    ok(settles(&h.rig.server.conns.current, 0), "and is hung up on when it asks for a large value");
+    struct cache_thread *ct = cache_thread_create(h.rig.server.cache);
+    struct key key = {.ptr = "big", .len = 3};
+    struct cache_delete how = {.compare = false};
+    struct cache_facts facts;
+    key.hash = key_hash(key.ptr, key.len);
+    cache_turn_begin(ct);
+    is(cache_delete(ct, &key, &how), CACHE_OK, "the value is deleted by somebody else");
+    cache_turn_end(ct);
+    cache_facts(h.rig.server.cache, &facts);
+    is(facts.pinned_bytes, 0, "and nobody holds its memory");
+    cache_thread_destroy(&ct);
+    close(fd);
+    free(value);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+/* A worker that was stopped amid a piece for 75 s let the answer rest for 225, and looked for work all that time: its timer takes
+ * less than a second. */
+static void test_answers_rest(void) {
+    is(worker_answers_rest_us(50), 150, "a long answer rests three times as long as its piece took");
+    is(worker_answers_rest_us(75 * 1000 * 1000), WORKER_ANSWERS_REST_MOST_US, "but not as long as its worker was stopped");
+    ok(worker_answers_rest_us(UINT32_MAX) < 1000 * 1000 && worker_answers_rest_us(3333) <= WORKER_ANSWERS_REST_MOST_US,
+       "and never for a second");
+}
+
 int main(void) {
     uint64_t seed = tap_seed();
+    test_answers_rest();
+    test_who_leaves_holds_nothing();
     test_serves_and_stops();
     test_bytes_in_any_pieces(seed);
     test_large_values();
