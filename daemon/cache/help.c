@@ -165,7 +165,9 @@ static bool turns_ended(const struct cache *c, const struct helped_page *h) {
     return true;
 }
 
-static void put_back(struct helped_page *h) {
+/* The thread that began the page may have ended. */
+static void put_back(struct cache_thread *ct, struct helped_page *h) {
+    h->take.ct = ct;
     cache_page_put_back(&h->take);
     set_state(h, HELPED_NONE);
 }
@@ -190,7 +192,7 @@ static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
         add(&help->pages, 1);
         note_turns(ct, h);
     } else if (!more && ++h->passes == HELP_PASSES) {
-        put_back(h);
+        put_back(ct, h);
     }
     return h->take.bytes_passed;
 }
@@ -280,8 +282,7 @@ void cache_help_end(struct cache_thread *ct) {
             usleep(HELD_LOOK_US);
         }
         if (state_of(h) == HELPED_EMPTYING) {
-            h->take.ct = ct;
-            put_back(h);
+            put_back(ct, h);
         }
         let_go(h);
     }
@@ -363,14 +364,15 @@ unsigned cache_help_hand_over(struct cache_thread *ct) {
     return atomic_load_explicit(&c->help.waiting, memory_order_relaxed);
 }
 
-static void put_back_waiting(struct cache *c) {
+static void put_back_waiting(struct cache_thread *ct) {
+    struct cache *c = ct->cache;
     for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
         struct helped_page *h = &c->help.each[i];
         while (!hold(h)) {
             usleep(HELD_LOOK_US);
         }
         if (state_of(h) == HELPED_EMPTIED) {
-            put_back(h);
+            put_back(ct, h);
             atomic_fetch_sub_explicit(&c->help.waiting, 1, memory_order_relaxed);
         }
         let_go(h);
@@ -381,7 +383,7 @@ void cache_help_settle(struct cache_thread *ct, uint64_t deadline_us) {
     uint64_t start_us = clock_mono_us();
     while (cache_help_hand_over(ct) > 0) {
         if (clock_mono_us() - start_us >= deadline_us) {
-            put_back_waiting(ct->cache);
+            put_back_waiting(ct);
             return;
         }
         usleep(HELD_LOOK_US);

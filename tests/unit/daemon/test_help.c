@@ -245,6 +245,34 @@ static void test_the_owner_settles_what_waits(void) {
     rig_close(&h.r);
 }
 
+/* The owner of the page that waits is gone, and its memory with it. */
+static void test_a_page_outlives_who_emptied_it(void) {
+    struct help_rig h;
+    struct slab_class_facts f;
+    open_full(&h);
+    struct cache_thread *other = cache_thread_create(h.r.cache);
+    struct cache_thread *setter = cache_thread_create(h.r.cache);
+    uint32_t had = pages_of(&h.r, h.from);
+    char *value = calloc(1, LARGE);
+    cache_turn_begin(other);
+    cache_help_begin(h.r.ct, h.from, h.to, 1);
+    for (unsigned i = 0; i < ENOUGH && cache_help_state(h.r.cache).pages == 0; i++) {
+        cache_turn_begin(setter);
+        fixture_set(setter, h.next++, value, LARGE);
+        cache_turn_end(setter);
+    }
+    is(cache_help_state(h.r.cache).pages, 1, "a page that a thread has emptied waits for a turn");
+    cache_thread_destroy(&setter);
+    cache_help_end(h.r.ct);
+    cache_help_settle(h.r.ct, 1000);
+    slab_facts(h.r.slab, h.from, &f);
+    ok(f.pages == had && f.draining == 0, "and goes back after the thread's end");
+    cache_turn_end(other);
+    cache_thread_destroy(&other);
+    free(value);
+    rig_close(&h.r);
+}
+
 /* --- many at once --- */
 
 enum { THREADS = 3, ROUNDS = 60, KEYS_A_THREAD = 400 };
@@ -328,6 +356,7 @@ int main(void) {
     test_sets_go_on_after_the_move();
     test_a_set_hands_over_what_the_mover_left();
     test_the_owner_settles_what_waits();
+    test_a_page_outlives_who_emptied_it();
     test_threads_and_the_mover();
     return tap_done();
 }
