@@ -14,6 +14,8 @@ void *reader_main(void *actor);      /* reader.c: reads everybody's */
 void *slow_reader_main(void *actor); /* reader.c: large values, a little at a time */
 void *hammer_main(void *actor);      /* hammer.c: hot keys, one writer, many at a time */
 void *sharer_main(void *actor);      /* sharer.c: counts and appends on keys that all sharers change */
+void *dumper_main(void *actor);      /* dumper.c: dumps and statistics of every kind */
+void *watcher_main(void *actor);     /* dumper.c: events, for a while */
 void *guest_main(void *actor);       /* guest.c: half-sent values, broken connections, nonsense */
 void *operator_main(void *actor);    /* operator.c: policies, modes, pages, chunk sizes, the limit */
 void *flusher_main(void *actor);     /* operator.c: flush_all, several in a second, and some a second later */

@@ -17,10 +17,10 @@ static const struct {
     void *(*run)(void *);
     unsigned count;
 } kinds[] = { /* the flusher last: it is ended first */
-    {owner_main, OWNERS}, {sharer_main, SHARERS}, {hammer_main, 2}, {reader_main, 2}, {slow_reader_main, 3}, {guest_main, 2}, {operator_main, 1},
-    {flusher_main, 1},
+    {owner_main, OWNERS}, {sharer_main, SHARERS}, {hammer_main, 2}, {reader_main, 2}, {slow_reader_main, 3}, {guest_main, 2}, {dumper_main, 2},
+    {watcher_main, 1}, {operator_main, 1}, {flusher_main, 1},
 };
-enum { ACTORS_MAX = 32 };
+enum { ACTORS_MAX = 32, WATCH_DESCRIPTORS = 1 /* the first watcher has one opened that stays, however many come */ };
 
 static const char *setting(const char *name, const char *otherwise) {
     const char *given = getenv(name);
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     printf("# %s, store %s, index %s, %s, %g s\n", server, store, index, w.roomy ? "roomy" : "tight", seconds);
     w.port = s.port;
     audit_stat(s.port, "", "pid"); /* the first connection of all may open more than itself */
-    unsigned descriptors = server_descriptors(&s);
+    unsigned descriptors = server_descriptors(&s) + WATCH_DESCRIPTORS;
     storm(&w, seconds);
     sharers_check(&w);
     operator_calm(&w);

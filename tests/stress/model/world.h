@@ -21,6 +21,7 @@ enum { GUEST_OWNER = OWNERS, KEYS_ALL = OWNERS * KEYS_AN_OWNER + GUEST_KEYS + HO
     X(OUT_OF_PLACE, "every reply answers what was asked, and nobody is left waiting") \
     X(SAME_CAS, "no two keys ever have the same CAS") \
     X(MISSING, "no key is missing where nothing is evicted") \
+    X(BAD_REPORT, "every line of dumps and statistics is whole, and no counter goes backwards") \
     X(LOST_UPDATE, "no acknowledged increment or append of a shared key is lost or done twice")
 #define WRONG_NAME(name, claim) name,
 enum wrong { WRONGS(WRONG_NAME) WRONG_KINDS };
@@ -32,7 +33,7 @@ enum wrong { WRONGS(WRONG_NAME) WRONG_KINDS };
     X(OP_MS_APPEND, "ms append") X(OP_MS_PREPEND, "ms prepend") X(OP_MA, "ma") X(OP_MD, "md") X(OP_ME, "me")
 #define OTHERS(X) \
     X(OP_READ, "others' keys read") X(OP_SLOW, "read slowly") X(OP_HAMMER, "hot keys read or written") X(OP_SHARED, "shared keys changed") X(OP_HALF, "half-sent values") \
-    X(OP_GUEST, "guests' visits") X(OP_ORDER, "orders") X(OP_FLUSH, "flushes") X(OP_REFUSED, "refused for memory") \
+    X(OP_GUEST, "guests' visits") X(OP_REPORT, "dumps and statistics") X(OP_ORDER, "orders") X(OP_FLUSH, "flushes") X(OP_REFUSED, "refused for memory") \
     X(OP_HIT, "hits") X(OP_LOST, "keys that were evicted")
 #define OP_NAME(name, text) name,
 enum op { OPS(OP_NAME) OTHERS(OP_NAME) OP_KINDS };
