@@ -1,6 +1,6 @@
 /* What Lua is given of the machine by the parts that ask for it: variables of the environment and
- * the text of a file. The state itself (lua_state.h) has neither. And where the operator's own files
- * are. */
+ * the text of a file. The state itself (lua_state.h) has neither. And the places of the operator's
+ * own files. */
 #ifndef CONSOLE_BRAIN_LUA_OUTSIDE_H
 #define CONSOLE_BRAIN_LUA_OUTSIDE_H
 #include <lua.h>

@@ -176,8 +176,8 @@ struct view {
     enum command open; /* the command that goes to this view */
     void (*draw)(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area);
     struct intent (*command)(const struct frame *frame, struct ui *ui, enum command command);
-    /* What it shows, for `?`: terms that depend on what is chosen, NULL: none; and behind these such
-     * as it always shows, up to a NULL. */
+    /* The terms that `?` explains: `terms` adds those that depend on what is chosen (NULL: none),
+     * `shown` has those that the view always shows, up to a NULL. */
     void (*terms)(const struct ui *ui, struct terms *terms);
     const char *const *shown;
     unsigned inquiries; /* what it always shows beyond a refresh: of INQUIRY_BIT */
