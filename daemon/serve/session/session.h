@@ -79,8 +79,8 @@ enum {
  * (SESSION_NEED_EVENT) may be there. Before the first turn. */
 void   batch_on_event(struct batch *, void (*wake)(void *), void *arg);
 void   batch_begin(struct batch *);
-/* Values that were neither sent nor kept, because their client is gone, are not borrowed any more:
- * the next turn may be far off. */
+/* Ends the borrowing of values that were neither sent nor kept, because their client is gone. The
+ * next turn, which would do so, too, may be far off. */
 void   batch_end(struct batch *);
 bool   batch_full(const struct batch *);
 bool   batch_has_time(const struct batch *); /* for another command in this turn */

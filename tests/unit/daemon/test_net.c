@@ -349,8 +349,8 @@ static void test_who_leaves_holds_nothing(void) {
     host_close(&h);
 }
 
-/* A worker that was stopped amid a piece for 75 s let the answer rest for 225, and looked for work all that time: its timer takes
- * less than a second. */
+/* A worker that was stopped for 75 s amid a piece let the answer rest for 225 s. It looked for work
+ * all that time, because its timer takes less than a second. */
 static void test_answers_rest(void) {
     is(worker_answers_rest_us(50), 150, "a long answer rests three times as long as its piece took");
     is(worker_answers_rest_us(75 * 1000 * 1000), WORKER_ANSWERS_REST_MOST_US, "but not as long as its worker was stopped");
