@@ -23,6 +23,7 @@ unsigned tuner_move(struct tuner *t, const char *by, const struct page_move *mov
     if (move->helped > 0) {
         t->helped = *move;
         t->helped_us = clock_mono_us();
+        t->help_until_us = t->helped_us + HELP_IDLE_US;
         snprintf(t->helped_by, sizeof t->helped_by, "%s", by);
     }
     return result.pages;

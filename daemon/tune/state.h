@@ -42,6 +42,8 @@ struct automove_name {
     char argument[AUTOMOVE_NAME_BYTES];
 };
 
+enum { HELP_IDLE_US = 20 * 1000 }; /* sets that did nothing for so long need no more pages */
+
 struct tuner {
     struct cache        *cache;
     struct cache_thread *ct;

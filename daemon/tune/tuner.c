@@ -22,7 +22,6 @@
 enum {
     SLICE_US = 100,
     TURNS_LOOK_US = 1000, /* between two looks at emptied pages that wait for turns */
-    HELP_IDLE_US = 20 * 1000, /* sets that did nothing for so long need no more pages */
 };
 
 /* --- crawling --- */

@@ -67,6 +67,7 @@ void batch_begin(struct batch *b) {
     b->commands_wait = false;
     b->answers_wait = false;
     b->wary_turns -= b->wary_turns > 0;
+    b->beside_turns -= b->beside_turns > 0;
     b->slot_count = 0;
     b->slot_current = NO_SLOT;
 }
@@ -198,9 +199,9 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
 /* How many requests the session may still add in this turn: at least its share, and more while the
  * batch has room. */
 static uint32_t allowance(const struct batch *b, const struct slot *slot) {
-    uint32_t most = b->requests < TURN_REQUESTS && b->reqs_per_event < TURN_SESSION_REQUESTS
-                        ? TURN_SESSION_REQUESTS
-                        : b->reqs_per_event;
+    uint32_t share = b->beside_turns > 0 ? TURN_SESSION_BESIDE : TURN_SESSION_REQUESTS;
+    uint32_t most =
+        b->requests < TURN_REQUESTS && b->reqs_per_event < share ? share : b->reqs_per_event;
     return slot->requests < most ? most - slot->requests : 0;
 }
 
@@ -412,6 +413,16 @@ __attribute__((always_inline)) static inline void add_requests(struct batch *b, 
     s->copies = s->copies || alone; /* the request has not run, so it may still copy much */
 }
 
+/* Notes that sessions which ask for little are there. The rest of a long run of requests is not
+ * little. */
+static inline void note_little(struct batch *b, struct session *s, const struct slot *slot) {
+    bool much = slot->requests >= TURN_SESSION_BESIDE;
+    if (slot->requests > 0 && slot->requests <= ASKS_LITTLE && !s->asked_much) {
+        b->beside_turns = BESIDE_TURNS;
+    }
+    s->asked_much = much;
+}
+
 __attribute__((always_inline)) static inline size_t add(struct batch *b, struct session *s,
                                                         char *bytes, size_t n,
                                                         const bool guarded) {
@@ -426,6 +437,7 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
         return 0;
     }
     add_requests(b, s, slot, &at, bytes + n, guarded);
+    note_little(b, s, slot);
     if (s->need == SESSION_NEED_BYTES) {
         s->piped = false;
     }

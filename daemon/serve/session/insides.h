@@ -24,6 +24,11 @@ enum {
     GROUP_ROOM = 128,    /* what it holds: a get line of 64 keys need not be cut */
     TURN_REQUESTS = 2048, /* a batch of so many is full */
     TURN_SESSION_REQUESTS = 512, /* and a session that ran so many in a turn waits for its next */
+    /* … or so many, while other sessions ask for little: a request of theirs that comes in a turn
+     * waits for the turn's end */
+    TURN_SESSION_BESIDE = 128,
+    ASKS_LITTLE = 16,   /* a session asks for little if its turn has at most so many requests */
+    BESIDE_TURNS = 64,  /* turns for which such a session is remembered */
     TURN_SESSIONS = 1024,
     /* requests of one session that may run before its replies are looked at … */
     SESSION_UNSEEN = 80,
@@ -103,6 +108,7 @@ struct session {
     uint16_t            slot;
     uint32_t            opaque;        /* of the packet whose command's answer is `more` */
     uint8_t             need;
+    bool                asked_much; /* its share of its last turn was full */
     bool                spoke; /* the client's first byte has come */
     bool                plain; /* its requests need no look at its role */
     bool                tried_login; /* its last request was a name and a password */
@@ -144,6 +150,7 @@ struct batch {
     void   (*wake)(void *); /* wakes the worker for sessions that wait for another thread */
     void    *wake_arg;
     unsigned wary_turns; /* turns for which sessions may run only few requests unseen */
+    unsigned beside_turns; /* turns for which some session is known to ask for little */
     unsigned shrink_turns;  /* since buffers were looked at … */
     size_t   used_most, text_most; /* and the most that the buffers held since then */
     unsigned grouped;  /* requests in the group */

@@ -84,6 +84,53 @@ static void test_everyone_gets_a_share_of_a_full_batch(void) {
     rig_close(&rig);
 }
 
+enum { FLOOD_REST = 8, FLOOD = 4 * 512 + FLOOD_REST };
+
+static void flood(struct client *c) {
+    c->in = realloc(c->in, 4 * FLOOD + PARSE_SLACK);
+    for (int k = 0; k < FLOOD; k++) {
+        memcpy(c->in + 4 * k, "mn\r\n", 4);
+    }
+    c->in_bytes = 4 * FLOOD;
+}
+
+/* Requests that the client's next turn runs. */
+static size_t turn_of(struct rig *rig, struct client *c) {
+    size_t before = c->out_bytes;
+    rig_turn(rig, &c, 1);
+    return (c->out_bytes - before) / 4;
+}
+
+static void test_who_asks_much_leaves_time_for_who_asks_little(void) {
+    static struct rig rig;
+    struct client much, little;
+    rig_open(&rig, NULL);
+    client_open(&much);
+    client_open(&little);
+    client_send(&rig, &much, "mn\r\n", 4); /* its first turn has the care of a first byte */
+    for (int i = 0; i < 64; i++) {
+        rig_turn(&rig, NULL, 0);
+    }
+    flood(&much);
+    is(turn_of(&rig, &much), 512, "alone, a client of many requests runs 512 in a turn");
+    client_send(&rig, &little, "mn\r\n", 4);
+    is(turn_of(&rig, &much), 128, "128 after another client has asked for little");
+    for (int i = 0; i < 64; i++) {
+        rig_turn(&rig, NULL, 0);
+    }
+    is(turn_of(&rig, &much), 512, "512 once that was 64 turns ago");
+    flood(&much);
+    for (int i = 0; i < 4; i++) {
+        turn_of(&rig, &much);
+    }
+    is(turn_of(&rig, &much), FLOOD_REST, "the last turn of a long run has its rest");
+    flood(&much);
+    is(turn_of(&rig, &much), 512, "and that does not count as little");
+    client_close(&rig, &much);
+    client_close(&rig, &little);
+    rig_close(&rig);
+}
+
 static void test_after_closing_nothing_is_taken(void) {
     static struct rig rig;
     struct client c, *ready = &c;
@@ -410,6 +457,7 @@ static void test_error_words(void) {
 int main(void) {
     test_a_get_line_of_100000_keys();
     test_everyone_gets_a_share_of_a_full_batch();
+    test_who_asks_much_leaves_time_for_who_asks_little();
     test_after_closing_nothing_is_taken();
     test_a_first_byte_chooses_the_protocol();
     test_a_value_stays_whole_while_it_is_sent();
