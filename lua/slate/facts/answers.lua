@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Replies to stats as slatetop has them, in one text, as tables. Pure. A reply that is not there (nil) gives nil.
+--- Replies to stats as slatetop has them, in one text, as tables. A reply that is not there (nil) gives nil. The last
+-- reply of each group is kept with its table, which callers only read: several judges want the same one in a refresh,
+-- and a server's samples change once in some seconds.
 local M = {}
 
 --- The lines of a reply.
@@ -11,23 +13,35 @@ function M.lines(text)
     return lines
 end
 
---- `stats settings`: values by their names.
-function M.settings(text)
-    return text and require("slate.facts.stats").settings(M.lines(text))
-end
-
---- `stats moves`: totals and moves, as of slate.facts.moves.
-function M.moves(text)
-    if text then
-        return require("slate.facts.moves").parse(M.lines(text))
+-- parse: from a reply's lines to one or two values.
+local function of_text(parse)
+    local last_text, first, second
+    return function(text)
+        if text ~= last_text then
+            last_text, first, second = text, nil, nil
+            if text then
+                first, second = parse(M.lines(text))
+            end
+        end
+        return first, second
     end
 end
 
+--- `stats settings`: values by their names.
+M.settings = of_text(function(lines)
+    return require("slate.facts.stats").settings(lines)
+end)
+
+--- `stats moves`: totals and moves, as of slate.facts.moves.
+M.moves = of_text(function(lines)
+    return require("slate.facts.moves").parse(lines)
+end)
+
 --- `stats automove`: { mode, is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits of
 -- 1,000 requests that a page more brings and a page less costs.
-function M.automove(text)
-    local list = text and { classes = {} }
-    for name, value in pairs(text and require("slate.facts.stats").flat(M.lines(text)) or {}) do
+M.automove = of_text(function(lines)
+    local list = { classes = {} }
+    for name, value in pairs(require("slate.facts.stats").flat(lines)) do
         local id, field = name:match("^(%d+):(.+)$")
         if id then
             id = math.tointeger(tonumber(id))
@@ -40,24 +54,22 @@ function M.automove(text)
         end
     end
     return list
-end
+end)
 
 --- `stats memory`: bytes by their names, as of slate.facts.memory.
-function M.memory(text)
-    return text and require("slate.facts.stats").figures(M.lines(text))
-end
+M.memory = of_text(function(lines)
+    return require("slate.facts.stats").figures(lines)
+end)
 
 --- `stats curve`: of slate.facts.foresight.parse_curve.
-function M.curve(text)
-    return text and require("slate.facts.foresight").parse_curve(M.lines(text))
-end
+M.curve = of_text(function(lines)
+    return require("slate.facts.foresight").parse_curve(lines)
+end)
 
 --- `stats whatif`: { totals, policies, classes }, of slate.facts.foresight.parse_whatif.
-function M.whatif(text)
-    if text then
-        local totals, policies, classes = require("slate.facts.foresight").parse_whatif(M.lines(text))
-        return { totals = totals, policies = policies, classes = classes }
-    end
-end
+M.whatif = of_text(function(lines)
+    local totals, policies, classes = require("slate.facts.foresight").parse_whatif(lines)
+    return { totals = totals, policies = policies, classes = classes }
+end)
 
 return M
