@@ -150,7 +150,8 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
             *key = (struct hot_key){.requests = NAN, .error = NAN};
             hot->count = number;
         }
-        const struct stat_slot slots[] = {{"requests", &key->requests}, {"error", &key->error}};
+        const struct stat_slot slots[] = {
+            {"requests", &key->requests}, {"error", &key->error}, {"doubt", &key->doubt}};
         STAT_LINE_TAKE(slots, field, line.value);
         if (stat_line_is(field, "key")) {
             stat_line_copy(key->key, sizeof key->key, line.value);

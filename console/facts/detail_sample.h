@@ -48,7 +48,8 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes);
 
 struct hot_key {
     char key[HOT_KEY_BYTES];
-    double requests, error; /* requests - error to requests of the sampled ones */
+    /* at least requests - error - doubt, at most requests + doubt; doubt: zero if not told */
+    double requests, error, doubt;
 };
 struct hot_keys {
     double requests; /* of all keys */

@@ -17,8 +17,8 @@ struct share {
 static struct share share_of(const struct hot_keys *hot, const struct hot_key *key) {
     struct share share = {NAN, NAN};
     if (hot->requests > 0) {
-        share.most = fmin(key->requests / hot->requests, 1);
-        share.least = fmax(key->requests - key->error, 0) / hot->requests;
+        share.most = fmin((key->requests + key->doubt) / hot->requests, 1);
+        share.least = fmax(key->requests - key->error - key->doubt, 0) / hot->requests;
     }
     return share;
 }

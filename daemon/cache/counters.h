@@ -5,7 +5,9 @@
 #define SLATE_CACHE_COUNTERS_H
 #include "base/counter.h"
 
+/* key_requests: requests that have a key, whatever they do; stats hotkeys goes by it */
 #define CACHE_COUNTERS(X) \
+    X(key_requests) \
     X(get_hits) X(get_misses) X(get_expired) X(get_flushed) \
     X(touch_hits) X(touch_misses) \
     X(cmd_get) X(cmd_set) X(cmd_touch) \

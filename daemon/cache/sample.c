@@ -39,6 +39,20 @@ void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t r
     }
 }
 
+void cache_count_key_requests(struct cache_thread *ct, unsigned requests) {
+    counter_add(&ct->counters.key_requests, requests);
+}
+
+uint64_t cache_key_requests(struct cache *c) {
+    lock_take(&c->threads_lock);
+    uint64_t requests = c->retired.key_requests;
+    for (unsigned t = 0; t < c->thread_count; t++) {
+        requests += counter_get(&c->threads[t]->counters.key_requests);
+    }
+    lock_release(&c->threads_lock);
+    return requests;
+}
+
 /* --- on and off --- */
 
 /* A ring is never freed while its thread runs, so the thread need not ask whether it is still

@@ -50,6 +50,10 @@ void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
 uint32_t cache_sample_key_every(const struct cache *);
 /* The thread notes the key of this request, which stands for so many requests. */
 void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests);
+/* The thread ran so many requests with a key. They are counted whether keys are noted or not. */
+void cache_count_key_requests(struct cache_thread *, unsigned requests);
+/* Those of all threads since the start. */
+uint64_t cache_key_requests(struct cache *);
 
 struct cache_samples {
     size_t used;

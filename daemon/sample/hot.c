@@ -1,5 +1,6 @@
 #include "sample/hot.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,24 +48,29 @@ static void note_least(struct hot *h, unsigned group) {
 void hot_add(struct hot *h, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests) {
     unsigned i = counter_of(h, hash);
     h->requests += requests;
+    h->noted++;
     if (i == HOT_KEYS) {
         i = least_of(h);
         h->hashes[i] = hash;
         h->tags[i] = tag_of(hash);
         h->texts[i].error = h->counts[i];
+        h->texts[i].squares = 0;
         h->texts[i].key_bytes = key_bytes;
         memcpy(h->texts[i].key, key, key_bytes);
         h->texts[i].key[key_bytes] = '\0';
     }
     h->counts[i] += requests;
+    h->texts[i].squares += (double)requests * requests;
     note_least(h, i / HOT_GROUP);
 }
 
 void hot_fade(struct hot *h) {
     h->requests /= 2;
+    h->noted = (h->noted + 1) / 2;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
         uint64_t count = h->counts[i] /= 2, error = (h->texts[i].error + 1) / 2;
         h->texts[i].error = error < count ? error : count;
+        h->texts[i].squares /= 4;
     }
     for (unsigned g = 0; g < HOT_GROUPS; g++) {
         note_least(h, g);
@@ -77,14 +83,22 @@ static int by_count(const void *a, const void *b) {
                                 : (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-unsigned hot_sorted(const struct hot *h, struct hot_key *to, unsigned max) {
+/* Of a key's share of the noted requests: none where every one of them is for this key. */
+static double doubt_of(const struct hot *h, unsigned i) {
+    double others = 1 - (double)(h->counts[i] - h->texts[i].error) / (double)h->requests;
+    return 2 * sqrt(h->texts[i].squares * fmax(others, 0));
+}
+
+unsigned hot_sorted(const struct hot *h, uint64_t asked, struct hot_key *to, unsigned max) {
     struct hot_key all[HOT_KEYS];
     unsigned n = 0;
+    double scale = asked > h->requests ? (double)asked / (double)h->requests : 1;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
         if (h->counts[i] != 0) {
             all[n] = (struct hot_key){.hash = h->hashes[i],
-                                      .count = h->counts[i],
-                                      .error = h->texts[i].error,
+                                      .count = (uint64_t)((double)h->counts[i] * scale),
+                                      .error = (uint64_t)((double)h->texts[i].error * scale),
+                                      .doubt = (uint64_t)ceil(doubt_of(h, i) * scale),
                                       .key_bytes = h->texts[i].key_bytes};
             memcpy(all[n++].key, h->texts[i].key, sizeof all[n].key);
         }

@@ -3,7 +3,9 @@
  * HOT_KEYS counters; a key that has none takes over the least counter, and its count then may be
  * too high by what it found there (`error`), never too low. So every key with more than 1/HOT_KEYS
  * of all requests has a counter. Source: Metwally and others, "Efficient Computation of Frequent
- * and Top-k Elements in Data Streams", ICDT 2005. Memory: 36 KiB. Cost: a look through 128
+ * and Top-k Elements in Data Streams", ICDT 2005. That much is sure of the sample. A request that
+ * is noted stands for those around it, so chance may make the count of a key wrong either way
+ * (`doubt`). Memory: 37 KiB. Cost: a look through 128
  * tags, and at a few dozen counts for the least; and a key's text when a counter changes hands.
  * Threading: one owner. */
 #ifndef SLATE_SAMPLE_HOT_H
@@ -14,17 +16,21 @@ enum { HOT_KEYS = 128, HOT_KEY_BYTES_MAX = 250 };
 enum { HOT_GROUP = 16, HOT_GROUPS = HOT_KEYS / HOT_GROUP };
 
 struct hot_key {
-    uint64_t hash, count, error; /* count - error to count requests */
+    /* requests, of the sample those from count - error to count, of all those within `doubt` of
+     * that: two standard errors */
+    uint64_t hash, count, error, doubt;
     uint8_t  key_bytes;
     char     key[HOT_KEY_BYTES_MAX + 1]; /* any bytes, and a zero behind them */
 };
 struct hot {
-    uint64_t requests; /* all that were counted, whatever their keys */
+    uint64_t requests; /* for which those that were noted stand, whatever their keys */
+    uint64_t noted;    /* of these, how many were */
     uint8_t  tags[HOT_KEYS]; /* of the hashes: their top bytes */
     uint64_t hashes[HOT_KEYS], counts[HOT_KEYS]; /* no count: free */
     uint64_t least[HOT_GROUPS]; /* count of each group of counters */
     struct {
         uint64_t error;
+        double   squares; /* of what each noted request of the key stands for */
         uint8_t  key_bytes;
         char     key[HOT_KEY_BYTES_MAX + 1];
     } texts[HOT_KEYS];
@@ -34,6 +40,7 @@ void hot_clear(struct hot *);
 /* one request at least */
 void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests);
 void hot_fade(struct hot *); /* halves all counts */
-/* Copies at most `max` keys, the greatest count first. Returns how many. */
-unsigned hot_sorted(const struct hot *, struct hot_key *to, unsigned max);
+/* Copies at most `max` keys, the greatest count first, as of `asked` requests in all: more than
+ * `requests` where some were not noted. Returns how many. */
+unsigned hot_sorted(const struct hot *, uint64_t asked, struct hot_key *to, unsigned max);
 #endif

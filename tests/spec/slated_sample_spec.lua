@@ -84,7 +84,7 @@ describe("slated's sampled keys", function()
         assert.are.equal("0", stats("whatif").sampling)
         assert.are.equal("s3fifo", stats("whatif").policy) -- also before anybody has looked at samples
         assert.are.equal("0", stats("whatif").memory_bytes)
-        assert.are.same({ "STAT requests 0", "END" }, wire.lines(connection, "stats hotkeys"))
+        assert.are.same({ "STAT requests 0", "STAT noted 0", "END" }, wire.lines(connection, "stats hotkeys"))
         assert.is_nil(stats("curve").hit_ratio_x2)
         local out, code = slatectl("curve")
         assert.are.equal(0, code)
@@ -242,6 +242,37 @@ describe("slated's sampled keys", function()
         assert.are.equal("lru", stats("slated").policy)
         assert.are.equal("1", stats("whatif").auto)
         assert.are.equal("CLIENT_ERROR auto is for the whole cache", wire.ask(connection, "evict policy auto 3"))
+    end)
+
+    -- Hot keys forget half of what they counted a minute ago: on a machine that stands still for so long, once more.
+    it("tell every request of a burst, though few keys of it are noted", function()
+        local GETS <const>, HOT_EVERY <const>, MINUTE_S <const> = 9000, 5, 60
+        local gets, hot = {}, nil
+        for n = 1, GETS do
+            gets[n] = ("get key-%d\r\n"):format(n % HOT_EVERY == 0 and 0 or n)
+        end
+        local function in_a_minute()
+            start("-t", "1")
+            wait_for(function() return stats("whatif").sampling == "1" end)
+            local began_s = clock.steady_s()
+            assert(connection:send(table.concat(gets)))
+            for _ = 1, GETS do
+                assert.are.equal("END", connection:receive("*l"))
+            end
+            wait_for(function()
+                hot = stats("hotkeys")
+                return hot["1:key"]
+            end)
+            return clock.steady_s() - began_s < MINUTE_S
+        end
+        while not in_a_minute() do
+            connection:close()
+            one:stop()
+        end
+        assert.are.equal(GETS, tonumber(hot.requests))
+        assert.truthy(tonumber(hot.noted) > 0 and tonumber(hot.noted) < GETS, hot.noted)
+        assert.truthy(tonumber(hot["1:requests"]) <= GETS and tonumber(hot["1:doubt"]) > 0)
+        assert.truthy((slatectl("hotkeys")):find("\nthe keys of %d+ in 9000 requests were noted\n$"))
     end)
 
     it("refuse what they cannot answer, and say what is allowed", function()

@@ -364,8 +364,8 @@
     X(ACTION, version, NULL, 'V', "version", NULL, 0, 0, "-", STARTUP, PROCESS, \
       "print the version") \
     X(TEXT, config, NULL, 0, "config", NULL, 0, 0, "file", STARTUP, PROCESS, \
-      "take options from this file too, one a line; options of the command line and of " \
-      "SLATED_OPTIONS come before those of the file") \
+      "take options from this file too, one a line; values of SLATED_OPTIONS and of the command " \
+      "line win over those of the file") \
     X(ACTION, check_config, NULL, 0, "check-config", NULL, 0, 0, "-", STARTUP, PROCESS, \
       "say whether the server would take the options of --config and of the command line, and " \
       "end") \

@@ -153,7 +153,8 @@ static inline void run_request(struct batch *b, const struct request *r) {
  * The distance between two is at least a group, and varies, so that it does not fall into step with
  * a client that repeats its requests. */
 static void note_key(struct batch *b, unsigned count) {
-    enum { LOOK_AGAIN = 4096 };
+    /* few, so that keys are noted soon after sampling began: it begins a moment after the start */
+    enum { LOOK_AGAIN = 64 };
     unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
     if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
         cache_sample_key(b->sv.ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
@@ -186,14 +187,16 @@ static void note_copying(struct batch *b) {
     }
 }
 
-/* Prefetches the items of a group, and the neighbours in the queue of those that it deletes. */
-static void prefetch_group(const struct batch *b, unsigned n) {
+/* Prefetches the items of a group, and the neighbours in the queue of those that it deletes.
+ * Returns how many of its requests have a key. */
+static unsigned prefetch_group(const struct batch *b, unsigned n) {
     uint32_t leaving[GROUP_ROOM];
     uint8_t behind[GROUP_ROOM];
-    unsigned leaving_count = 0, behind_count = 0;
+    unsigned leaving_count = 0, behind_count = 0, keys = 0;
     for (unsigned i = 0; i < n; i++) {
         const struct request *r = &b->group[i];
         if (verb_has_key(r->verb)) {
+            keys++;
             uint32_t ref = cache_prefetch_item(b->sv.cache, &r->key, b->spots[i]);
             if (ref == 0) {
                 behind[behind_count++] = (uint8_t)i;
@@ -213,13 +216,14 @@ static void prefetch_group(const struct batch *b, unsigned n) {
     for (unsigned i = 0; i < leaving_count; i++) {
         cache_prefetch_neighbours(b->sv.cache, leaving[i]);
     }
+    return keys;
 }
 _Static_assert(GROUP_ROOM <= UINT8_MAX + 1, "the number of a request fits a byte");
 
 void batch_run_group(struct batch *b) {
-    unsigned n = b->grouped;
+    unsigned n = b->grouped, keys = n == 1 && verb_has_key(b->group[0].verb);
     if (n > 1) {
-        prefetch_group(b, n);
+        keys = prefetch_group(b, n);
     }
     unsigned watched = b->sv.watched = event_watched(~0u);
     for (unsigned i = 0; i < n; i++) {
@@ -239,6 +243,7 @@ void batch_run_group(struct batch *b) {
     b->sv.watched = watched;
     batch_settle_slot(b);
     counter_add(&b->sv.counters->requests, n);
+    cache_count_key_requests(b->sv.ct, keys);
     b->key_due -= n;
     if (b->key_due < 0 && n > 0) {
         note_key(b, n);

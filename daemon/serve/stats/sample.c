@@ -169,9 +169,10 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
 static void put_key(struct text_out *out, unsigned number, const struct hot_key *k) {
     char name[3 * HOT_KEY_BYTES_MAX];
     size_t n = line_escape(name, k->key, k->key_bytes);
-    text_out_printf(
-        out, "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\nSTAT %u:error %" PRIu64 "\r\n",
-        number, (int)n, name, number, k->count, number, k->error);
+    text_out_printf(out,
+                    "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\n"
+                    "STAT %u:error %" PRIu64 "\r\nSTAT %u:doubt %" PRIu64 "\r\n",
+                    number, (int)n, name, number, k->count, number, k->error, number, k->doubt);
 }
 
 struct hot_told {
@@ -193,7 +194,7 @@ static bool write_hot(struct command_context *ctx, uint32_t *next, void *state) 
 
 void stats_hotkeys(struct command_context *ctx, const struct words *w) {
     struct hot_told all;
-    uint64_t requests;
+    struct whatif_asked asked;
     uint32_t most = HOT_SHOWN;
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
@@ -205,7 +206,8 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
                         HOT_KEYS);
         return;
     }
-    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &requests);
-    text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\n", requests);
+    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &asked);
+    text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\nSTAT noted %" PRIu64 "\r\n",
+                    asked.requests, asked.noted);
     pieces_answer(ctx, write_hot, 0, &all, sizeof all);
 }

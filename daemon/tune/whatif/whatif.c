@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cache/signals.h"
+#include "tune/whatif/asked.h"
 #include "watch/ring.h"
 
 enum {
@@ -32,7 +33,6 @@ enum {
 /* a memory that is so much larger or smaller is another; less is what other parts of the process
  * leave today */
 #define RESIZED_RATIO 0.05
-#define HOT_FADE_US (60 * CLOCK_SECOND_US)
 
 struct reads {
     double hits, misses;
@@ -48,6 +48,7 @@ struct whatif {
     bool           follow, gives_way;
     struct shadow *shadow; /* NULL: never on, or it gave way */
     struct hot    *hot;
+    struct asked   asked;
     uint32_t       below;
     /* the cache's own by windows, as the shadow counts policies and sizes */
     struct reads   lately, longer;
@@ -63,9 +64,8 @@ struct whatif {
     uint64_t sized_bytes;        /* of the cache, when sizes began to be counted */
     uint32_t key_every;
     uint64_t hits_before, misses_before;
-    uint64_t rest_us, second_us, fade_us;
+    uint64_t rest_us, second_us;
     uint64_t records, keys;      /* in this second */
-    bool     key_noted;          /* since the hot keys faded last */
 };
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
@@ -75,6 +75,7 @@ struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned t
         w->limit_bytes = limit_bytes;
         w->threads = threads;
         w->key_every = KEY_EVERY_MIN;
+        w->asked.before = ASKED_NEVER;
         lock_init(&w->lock);
         snprintf(w->why, sizeof w->why, "nothing was counted yet");
     }
@@ -164,6 +165,7 @@ static void unmake(struct whatif *w) {
     struct hot *hot = w->hot;
     w->shadow = NULL;
     w->hot = NULL;
+    w->asked.requests = 0;
     w->changed_window = 0;
     w->lately = w->longer = (struct reads){0};
     w->forecasts.told = (struct forecast_told){.enough = false};
@@ -237,12 +239,42 @@ static void settle_rate(struct whatif *w) {
     cache_set_sample(w->cache, w->below, w->key_every);
 }
 
+/* --- how many requests there were --- */
+
+static void begin_asked(struct whatif *w) {
+    uint64_t key_requests = cache_key_requests(w->cache);
+    lock_take(&w->lock);
+    asked_begin(&w->asked, key_requests);
+    lock_release(&w->lock);
+}
+
+static void end_asked(struct whatif *w) {
+    uint64_t key_requests = cache_key_requests(w->cache);
+    lock_take(&w->lock);
+    asked_end(&w->asked, key_requests);
+    lock_release(&w->lock);
+}
+
+static void fade_asked(struct whatif *w, uint64_t now_us) {
+    uint64_t key_requests = cache_key_requests(w->cache);
+    lock_take(&w->lock);
+    if (asked_fade(&w->asked, key_requests, now_us)) {
+        hot_fade(w->hot);
+    }
+    lock_release(&w->lock);
+}
+
+/* --- on and off --- */
+
 /* Returns whether it is on. */
 static bool adopt(struct whatif *w) {
     lock_take(&w->lock);
     bool gives_way = w->gives_way;
     double rate = gives_way ? 0 : w->rate;
     lock_release(&w->lock);
+    if (rate > 0 && !(w->adopted > 0)) {
+        begin_asked(w);
+    }
     if (rate > 0 && !make(w)) {
         log_warn("sampling is off: no memory for it");
         whatif_set(w, 0, false);
@@ -256,6 +288,7 @@ static bool adopt(struct whatif *w) {
             cache_reads(w->cache, &w->hits_before, &w->misses_before);
         } else {
             cache_set_sample(w->cache, 0, 0);
+            end_asked(w);
         }
     }
     if (gives_way && w->shadow != NULL) {
@@ -295,16 +328,9 @@ static void each_second(struct whatif *w, uint64_t now_us) {
     if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache)) {
         settle_rate(w);
     }
-    w->key_noted = w->key_noted || w->keys > 0;
     w->records = w->keys = 0;
     w->second_us = now_us + CLOCK_SECOND_US;
-    if (now_us >= w->fade_us && w->key_noted) { /* what nothing came after is still the latest */
-        lock_take(&w->lock);
-        hot_fade(w->hot);
-        lock_release(&w->lock);
-        w->fade_us = now_us + HOT_FADE_US;
-        w->key_noted = false;
-    }
+    fade_asked(w, now_us);
 }
 
 /* --- the stream --- */
@@ -524,10 +550,17 @@ void whatif_forecasts(struct whatif *w, struct forecast_log *to) {
     }
 }
 
-unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, uint64_t *requests) {
+unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, struct whatif_asked *all) {
+    uint64_t key_requests = cache_key_requests(w->cache);
+    unsigned n = 0;
+    *all = (struct whatif_asked){0};
     lock_take(&w->lock);
-    *requests = w->hot != NULL ? w->hot->requests : 0;
-    unsigned n = w->hot != NULL ? hot_sorted(w->hot, to, max) : 0;
+    if (w->hot != NULL) {
+        uint64_t asked = asked_requests(&w->asked, key_requests);
+        all->requests = asked > w->hot->requests ? asked : w->hot->requests;
+        all->noted = w->hot->noted;
+        n = hot_sorted(w->hot, all->requests, to, max);
+    }
     lock_release(&w->lock);
     return n;
 }

@@ -83,5 +83,11 @@ bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 /* What is told of other sizes, and what came true of what was. */
 void whatif_forecasts(struct whatif *, struct forecast_log *);
 
-unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max, uint64_t *requests);
+/* Requests with a key since sampling began, of which each minute with traffic halves what it finds;
+ * and how many of them had their keys noted. */
+struct whatif_asked {
+    uint64_t requests, noted;
+};
+/* Copies at most `max` of the keys asked for most (sample/hot.h). Returns how many. */
+unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max, struct whatif_asked *);
 #endif

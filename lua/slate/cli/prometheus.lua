@@ -182,7 +182,7 @@ function M.add(families, now, options)
     add_forecast(families, options.curve, options.policies)
     for _, one in ipairs(options.hotkeys or {}) do
         families:add("slate_hotkey_requests", "gauge", "requests for the key, at least", { { "key", one.key } },
-            one.requests - one.error)
+            (require("slate.facts.foresight").hotkey_bounds(one)))
     end
     require("slate.cli.exporter_names").add(families, now, classes, function(name)
         return about(name, { "general", "slabs", "items" }, descriptions).help

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl hotkeys [COUNT]: the keys asked for most.
 local must = require("slate.base.failure").must
+local foresight = require "slate.facts.foresight"
 local units = require "slate.base.units"
 
 local M = {}
@@ -9,15 +10,20 @@ local COLUMNS <const> = "AT LEAST|AT MOST|SHARE|KEY<"
 
 -- What is certain comes first: a key that was seen a little may have the count of one that gave way to it.
 local function cells_of(keys, requests)
-    local rows = {}
-    table.sort(keys, function(a, b)
-        local least, other = a.requests - a.error, b.requests - b.error
-        return least > other or least == other and a.key < b.key
-    end)
+    local rows, ranges = {}, {}
     for i, one in ipairs(keys) do
-        local least = one.requests - one.error
-        rows[i] = { units.count(least), units.count(one.requests), ("%.2f to %.2f%%"):format(100 * least / requests,
-            100 * one.requests / requests), one.key }
+        local least, most = foresight.hotkey_bounds(one)
+        ranges[i] = { key = one.key, least = least, most = math.min(most, requests) }
+    end
+    table.sort(ranges, function(a, b)
+        if a.least ~= b.least then
+            return a.least > b.least
+        end
+        return a.most > b.most or a.most == b.most and a.key < b.key
+    end)
+    for i, one in ipairs(ranges) do
+        rows[i] = { units.count(one.least), units.count(one.most), ("%.2f to %.2f%%"):format(
+            100 * one.least / requests, 100 * one.most / requests), one.key }
     end
     return rows
 end
@@ -29,12 +35,12 @@ end
 
 function M.run(context, parsed)
     local client = must(context:connect())
-    local requests, keys = must(require("slate.facts.foresight").hotkeys(client, parsed.count))
+    local requests, keys, noted = must(foresight.hotkeys(client, parsed.count))
     client:close()
     if context.json then
         context:out_json("slate/hotkeys/1", { server = context.server.name,
             time_s = require("slate.base.clock").time_s(),
-            requests = requests, keys = require("slate.base.json").array(keys) })
+            requests = requests, noted = noted, keys = require("slate.base.json").array(keys) })
         return 0
     end
     local rows = cells_of(keys, requests)
@@ -42,6 +48,9 @@ function M.run(context, parsed)
         context:out("no key was sampled yet\n")
     else
         context:out_table(COLUMNS, rows)
+        if noted then
+            context:out(("the keys of %d in %d requests were noted\n"):format(noted, requests))
+        end
     end
     return 0
 end

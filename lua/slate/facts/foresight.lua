@@ -175,9 +175,10 @@ local function in_order(keys)
     return list
 end
 
---- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.
+--- All requests; the keys, the hottest first: { key (escaped as in a URI), requests, error, doubt }; then how many
+-- requests had their keys noted.
 function M.parse_hotkeys(lines)
-    local keys, requests = {}, 0
+    local keys, requests, noted = {}, 0, nil
     for _, line in ipairs(lines) do
         local name, text = stats.split(line)
         local number, field = (name or ""):match("^(%d+):(%l+)$")
@@ -187,9 +188,18 @@ function M.parse_hotkeys(lines)
             keys[i][field] = field == "key" and text or math.tointeger(tonumber(text))
         elseif name == "requests" then
             requests = math.tointeger(tonumber(text)) or 0
+        elseif name == "noted" then
+            noted = math.tointeger(tonumber(text))
         end
     end
-    return requests, in_order(keys)
+    return requests, in_order(keys), noted
+end
+
+--- How many requests a key had, at least and at most: where its counter was another's before, and by chance, because
+-- only some requests are noted.
+function M.hotkey_bounds(one)
+    local doubt = one.doubt or 0
+    return math.max(one.requests - one.error - doubt, 0), one.requests + doubt
 end
 
 --- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they

@@ -306,6 +306,11 @@ static void test_hot_keys_have_bounds(void) {
     draw(&frame, 80, 24, false);
     ok(shows(" 20 "), "the last one can be reached");
     struct details *details = model_open_details(model);
+    static const char doubtful[] = "STAT requests 1000\r\nSTAT noted 60\r\nSTAT 1:key one\r\n"
+                                   "STAT 1:requests 300\r\nSTAT 1:error 50\r\nSTAT 1:doubt 100\r\nEND\r\n";
+    hot_keys_parse(&details->hot, doubtful, sizeof doubtful - 1);
+    draw(&frame, 80, 24, false);
+    ok(shows("15.0-40.0"), "and what chance may do widens them");
     hot_keys_parse(&details->hot, "STAT requests 0\r\nEND\r\n", 22);
     draw(&frame, 80, 24, false);
     ok(shows("no key was counted yet"), "none is said to be none");

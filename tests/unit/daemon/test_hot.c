@@ -30,7 +30,7 @@ static uint64_t number_of(const struct hot_key *k) { return strtoull(k->key + 4,
 
 static void test_counts_within_their_error(void) {
     struct hot_key sorted[HOT_KEYS];
-    unsigned n = hot_sorted(&hot, sorted, HOT_KEYS), low = 0, high = 0, unordered = 0;
+    unsigned n = hot_sorted(&hot, 0, sorted, HOT_KEYS), low = 0, high = 0, unordered = 0;
     for (unsigned i = 0; i < n; i++) {
         uint64_t truth = counts[number_of(&sorted[i])];
         high += sorted[i].count < truth;
@@ -46,7 +46,7 @@ static void test_counts_within_their_error(void) {
 
 static void test_the_hottest_are_there(void) {
     struct hot_key sorted[HOT_KEYS];
-    unsigned n = hot_sorted(&hot, sorted, HOT_KEYS), missing = 0, frequent = 0;
+    unsigned n = hot_sorted(&hot, 0, sorted, HOT_KEYS), missing = 0, frequent = 0;
     for (uint64_t k = 0; k < KEYS; k++) {
         bool found = false;
         for (unsigned i = 0; i < n && counts[k] > REQUESTS / HOT_KEYS; i++) {
@@ -64,16 +64,56 @@ static void test_the_hottest_are_there(void) {
 
 static void test_the_past_fades(void) {
     struct hot_key sorted[HOT_KEYS];
-    hot_sorted(&hot, sorted, HOT_KEYS);
+    hot_sorted(&hot, 0, sorted, HOT_KEYS);
     uint64_t before = sorted[0].count;
     hot_fade(&hot);
-    hot_sorted(&hot, sorted, HOT_KEYS);
+    hot_sorted(&hot, 0, sorted, HOT_KEYS);
     is(sorted[0].count, before / 2, "counts are halved");
     is(hot.requests, REQUESTS / 2, "and so are all requests");
     for (unsigned i = 0; i < 64; i++) {
         hot_fade(&hot);
     }
-    is(hot_sorted(&hot, sorted, HOT_KEYS), 0, "until none is left");
+    is(hot_sorted(&hot, 0, sorted, HOT_KEYS), 0, "until none is left");
+}
+
+enum { EVERY = 16, TENTH = 10, NOTED = 4000, RUNS = 50, ASKED_MORE = 3 };
+
+/* One request in EVERY is noted and stands for them; every tenth is for one key. */
+static void fill_sampled(uint64_t *x) {
+    hot_clear(&hot);
+    for (unsigned i = 0; i < NOTED; i++) {
+        char name[32];
+        *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+        unsigned n = *x % TENTH == 0 ? 0 : (unsigned)(*x >> 20) % KEYS + 1;
+        int len = snprintf(name, sizeof name, "key:%u", n);
+        hot_add(&hot, key_hash(name, (size_t)len), name, (uint8_t)len, EVERY);
+    }
+}
+
+static void test_chance_is_told(uint64_t x) {
+    struct hot_key sorted[HOT_KEYS];
+    const double truth = (double)NOTED * EVERY / TENTH;
+    unsigned within = 0, narrow = 0;
+    for (unsigned i = 0; i < RUNS; i++) {
+        fill_sampled(&x);
+        hot_sorted(&hot, 0, sorted, 1);
+        double least = (double)sorted[0].count - (double)sorted[0].error - (double)sorted[0].doubt;
+        within += least <= truth && truth <= (double)(sorted[0].count + sorted[0].doubt);
+        narrow += (double)sorted[0].doubt < truth / 4;
+    }
+    ok(within >= RUNS * 8 / 10, "a sampled key's true count is within its doubt: %u times of %d", within, RUNS);
+    is(narrow, RUNS, "which is less than a quarter of it after %d notes", NOTED / TENTH);
+    uint64_t count = sorted[0].count, doubt = sorted[0].doubt;
+    is(hot.noted, NOTED, "the size of the sample is known");
+    hot_sorted(&hot, ASKED_MORE * hot.requests, sorted, 1);
+    ok(sorted[0].count == ASKED_MORE * count && sorted[0].doubt >= ASKED_MORE * (doubt - 1), "where requests were missed, counts are as of all");
+    hot_clear(&hot);
+    hot_add(&hot, 1, "one", 3, EVERY);
+    hot_sorted(&hot, 0, sorted, 1);
+    is(sorted[0].doubt, 0, "a key that has all requests leaves no doubt");
+    hot_add(&hot, 2, "two", 3, EVERY);
+    hot_sorted(&hot, 0, sorted, 1);
+    ok(sorted[0].doubt >= EVERY, "one that was noted once may have had none but that");
 }
 
 int main(void) {
@@ -81,5 +121,6 @@ int main(void) {
     test_counts_within_their_error();
     test_the_hottest_are_there();
     test_the_past_fades();
+    test_chance_is_told(tap_seed() | 1);
     return tap_done();
 }

@@ -265,23 +265,59 @@ enum { HOT_REQUESTS = 100, A_MINUTE_US = 60 * 1000000, MINUTES = 60 };
 static void test_hot_keys_outlast_a_pause(void) {
     struct setup s = fresh(&evict_s3fifo, 1, false);
     struct hot_key keys[HOT_KEYS];
-    uint64_t requests;
+    struct whatif_asked asked;
     char name[64];
     struct key key = fixture_key(name, 1), other;
     cache_sample_key(s.ct, &key, HOT_REQUESTS);
+    cache_count_key_requests(s.ct, HOT_REQUESTS);
     for (unsigned i = 0; i < MINUTES; i++) {
         whatif_tend_at(s.whatif, now_us += A_MINUTE_US);
     }
-    unsigned n = whatif_hot(s.whatif, keys, HOT_KEYS, &requests);
+    unsigned n = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
     ok(n == 1 && keys[0].count > 0 && memcmp(keys[0].key, key.ptr, key.len) == 0, "after %d quiet minutes the key is still there: %" PRIu64 " requests", MINUTES,
-       requests);
+       asked.requests);
     other = fixture_key(name, 2);
     for (unsigned i = 0; i < MINUTES; i++) {
         cache_sample_key(s.ct, &other, 1);
+        cache_count_key_requests(s.ct, 1);
         whatif_tend_at(s.whatif, now_us += A_MINUTE_US);
     }
-    n = whatif_hot(s.whatif, keys, HOT_KEYS, &requests);
+    n = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
     ok(n <= 1, "but not after as many in which others were asked for");
+    end(&s);
+}
+
+enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
+
+/* A burst fills the ring before anyone looks: the keys of most requests are lost, their number is not. And what is
+ * asked for after a pause is not halved before its minute is over. */
+static void test_requests_count_that_were_not_noted(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct hot_key keys[HOT_KEYS];
+    struct whatif_asked asked;
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    const uint64_t all = (uint64_t)BURST_NOTES * NOTE_EVERY;
+    whatif_tend_at(s.whatif, now_us += A_MINUTE_US);
+    for (unsigned i = 0; i < BURST_NOTES; i++) {
+        cache_count_key_requests(s.ct, NOTE_EVERY);
+        cache_sample_key(s.ct, &key, NOTE_EVERY);
+    }
+    for (unsigned i = 0; i < 30; i++) {
+        whatif_tend_at(s.whatif, now_us += A_MINUTE_US / 60);
+    }
+    unsigned n = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
+    ok(asked.noted < BURST_NOTES / 2, "the keys of %" PRIu64 " in %d were noted", asked.noted, BURST_NOTES);
+    is(asked.requests, all, "all requests are counted, half a minute later too");
+    ok(n == 1 && keys[0].count == all && keys[0].doubt == 0, "and all are the one key's");
+    cache_count_key_requests(s.ct, NOTE_EVERY);
+    whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
+    is(asked.requests, all + NOTE_EVERY, "those since the last look as well");
+    whatif_set(s.whatif, 0, false);
+    whatif_tend_at(s.whatif, now_us += A_MINUTE_US / 60);
+    cache_count_key_requests(s.ct, NOTE_EVERY);
+    whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
+    is(asked.requests, all + NOTE_EVERY, "but none while sampling is off");
     end(&s);
 }
 
@@ -487,6 +523,7 @@ int main(void) {
     test_drops_are_counted();
     test_threads_and_a_reader();
     test_hot_keys_outlast_a_pause();
+    test_requests_count_that_were_not_noted();
     test_memory_is_what_is_told_and_bounded((size_t)64 * MIB, FEW_THREADS);
     test_memory_is_what_is_told_and_bounded((size_t)8 * MIB, MANY_THREADS);
     test_a_small_cache_has_a_sample_too();
