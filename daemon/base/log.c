@@ -143,6 +143,7 @@ static void *writer_main(void *arg) {
     char line[LOG_LINE_BYTES];
     uint64_t told;
     (void)arg;
+    thread_name("slated-log");
     pthread_mutex_lock(&queue.mutex);
     for (;;) {
         size_t bytes = next_line(line, &told);
@@ -176,7 +177,6 @@ bool log_start(void) {
     int error = thread_start(&queue.thread, writer_main, NULL);
     if (error == 0) {
         queue.writer = WRITER_RUNS;
-        pthread_setname_np(queue.thread, "slated-log");
     }
     pthread_mutex_unlock(&queue.mutex);
     errno = error;

@@ -16,4 +16,9 @@ static inline int thread_start(pthread_t *thread, void *(*run)(void *), void *ar
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
+
+/* The name that ps and top show, given by the thread itself. That of another thread the C library
+ * writes into a file below /proc, of which Linux then keeps an entry for each thread: clearing them
+ * away after the process took 4 ms of processor time, more than all of a start and a stop. */
+static inline void thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 #endif

@@ -155,6 +155,7 @@ static void *metrics_main(void *arg) {
     struct metrics *m = arg;
     struct pollfd   at[1 + SOCKETS_MOST + CROWD_MOST];
     struct crowd    crowd = {.count = 0};
+    thread_name("slated-metrics");
     while (await_any(m, &crowd, at)) {
         /* who comes while this rests is the next process's, if there is one */
         pthread_mutex_lock(&m->looks);
@@ -252,7 +253,6 @@ static bool start_thread(struct metrics *m) {
         log_error("cannot start the thread that tells metrics: %s", strerror(failed));
         return false;
     }
-    pthread_setname_np(m->thread, "slated-metrics");
     return true;
 }
 

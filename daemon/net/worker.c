@@ -282,6 +282,7 @@ static bool has_work(struct worker *w) {
 
 static void *worker_main(void *arg) {
     struct worker *w = arg;
+    thread_name("slated-worker");
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("worker: no memory to tell its events to those who watch");
@@ -363,9 +364,6 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
 bool worker_start(struct worker *w) {
     int error = thread_start(&w->thread, worker_main, w);
     w->started = error == 0;
-    if (w->started) {
-        pthread_setname_np(w->thread, "slated-worker");
-    }
     errno = error;
     return w->started;
 }

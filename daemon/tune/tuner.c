@@ -155,6 +155,7 @@ static uint64_t tend_help(struct tuner *t) {
 
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
+    thread_name("slated-tuner");
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("tuner: no memory to tell its events to those who watch");
@@ -229,7 +230,6 @@ static bool start_thread(struct tuner *t) {
         return false;
     }
     t->started = true;
-    pthread_setname_np(t->thread, "slated-tuner");
     return true;
 }
 

@@ -215,6 +215,7 @@ static void *logger_main(void *arg) {
     uint64_t gid;
     int rest_ms = REST_MIN_MS;
     (void)arg;
+    thread_name("slated-logger");
     while (update(&list, &gid)) {
         bool busy = drain(list, gid);
         for (struct watcher *w = list; w != NULL; w = w->next) {
@@ -248,9 +249,6 @@ static bool start_logger(void) {
     }
     int error = thread_start(&watch.thread, logger_main, NULL);
     watch.running = watch.to_join = error == 0;
-    if (error == 0) {
-        pthread_setname_np(watch.thread, "slated-logger");
-    }
     errno = error;
     return error == 0;
 }

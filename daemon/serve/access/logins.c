@@ -126,6 +126,7 @@ static void answer_step(struct login_step *step) {
 
 static void *logins_main(void *arg) {
     struct logins *l = arg;
+    thread_name("slated-login");
     lock_take(&l->lock);
     for (;;) {
         struct login_step *step = next_step(l);
@@ -156,7 +157,7 @@ static bool start_threads(struct logins *l) {
         lock_take(&l->lock);
         error = thread_start(&l->thread[l->running], logins_main, l);
         if (error == 0) {
-            pthread_setname_np(l->thread[l->running++], "slated-login");
+            l->running++;
         }
         lock_release(&l->lock);
     }

@@ -108,6 +108,7 @@ static void await(sem_t *s) {
 
 static void *pace_main(void *arg) {
     struct pace *p = arg;
+    thread_name("slated-mover");
     /* on Linux this concerns the thread alone; without it all works, less gently */
     int now = nice(NICE);
     (void)now;
@@ -148,7 +149,6 @@ bool pace_start(struct pace *p) {
         return false;
     }
     p->started = true;
-    pthread_setname_np(p->thread, "slated-mover");
     return true;
 }
 
