@@ -73,17 +73,26 @@ local function used_bytes()
     return collectgarbage("count") * 1024
 end
 
-function Box:look()
-    self:spend(self.step)
-    if used_bytes() - self.memory_base > self.limits.memory_bytes then
-        collectgarbage()
-        if used_bytes() - self.memory_base > self.limits.memory_bytes then
-            self:trip(format("needs more than %d MiB of memory", self.limits.memory_bytes >> 20))
+-- The hook of a call. It runs every few instructions, and so takes most of a call's time: what it needs is at hand.
+function Box:hook()
+    local step, limits, collect, clock_s = self.step, self.limits, collectgarbage, os.clock
+    local most_kb, until_s = (used_bytes() + limits.memory_bytes) / 1024, clock_s() + limits.cpu_s
+    local looks = 0
+    return function()
+        self.left = self.left - step
+        if self.left < 0 or self.tripped then
+            self:spend(0)
         end
-    end
-    self.looks = self.looks + 1
-    if self.looks % LOOKS_A_CLOCK == 0 and os.clock() > self.cpu_until_s then
-        self:trip(format("took more than %g s of processor time", self.limits.cpu_s))
+        if collect("count") > most_kb then
+            collectgarbage()
+            if collect("count") > most_kb then
+                self:trip(format("needs more than %d MiB of memory", limits.memory_bytes >> 20))
+            end
+        end
+        looks = looks + 1
+        if looks % LOOKS_A_CLOCK == 0 and clock_s() > until_s then
+            self:trip(format("took more than %g s of processor time", limits.cpu_s))
+        end
     end
 end
 
@@ -102,8 +111,7 @@ function Box:call(f, ...)
     texts.__index, texts.__metatable = self.environment.string, false
     self.thread = coroutine.create(f)
     self.left, self.tripped, self.host.lines_left = self.limits.instructions, nil, self.limits.lines
-    self.looks, self.memory_base, self.cpu_until_s = 0, used_bytes(), os.clock() + self.limits.cpu_s
-    debug.sethook(self.thread, function() self:look() end, "", self.step)
+    debug.sethook(self.thread, self:hook(), "", self.step)
     local results = table.pack(coroutine.resume(self.thread, ...))
     texts.__index, texts.__metatable = index, lock
     if results[1] then

@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a sub-command of slatectl works with: its options, the connection, and where its words go.
 -- Standard output is data, standard error is talk.
-local starving = require "slate.judge.starving"
-
 local M = {}
 
 local Context = {}
@@ -177,9 +175,10 @@ function Context:pair(client, interval_s)
         return before, message, code
     end
     local observer, after = require("slate.judge.observer").new(), nil
+    local samples <const> = require("slate.judge.starving").SAMPLES
     observer:look(before)
-    for _ = 1, starving.SAMPLES do
-        require("slate.base.clock").sleep(interval_s / starving.SAMPLES)
+    for _ = 1, samples do
+        require("slate.base.clock").sleep(interval_s / samples)
         after, message, code = self:snapshot(client)
         if not after then
             return nil, message, code

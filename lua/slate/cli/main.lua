@@ -109,8 +109,9 @@ function M.join_names(arguments)
     return joined
 end
 
---- The argparse parser. Commands other than `chosen` have only their name and summary; "*" chooses all.
-function M.parser(chosen)
+--- The argparse parser. Commands other than `chosen` have only their name and summary, and with `alone` they are not
+-- there at all, which takes most of the parser's time; "*" chooses all.
+function M.parser(chosen, alone)
     local units = require "slate.base.units"
     local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
     parser:command_target("command"):require_command(false):help_max_width(80)
@@ -138,10 +139,13 @@ function M.parser(chosen)
     parser:flag("--trace", "Print every command sent to the server, and every line answered, on standard error.")
     parser:flag("--version", "Print the version and exit.")
     for _, row in ipairs(M.COMMANDS) do
-        local command = parser:command(row.name):summary(row.summary)
-        if row.name == chosen or chosen == "*" then
-            command:description(row.summary:sub(1, 1):upper() .. row.summary:sub(2) .. ".")
-            module_of(row.name).declare(command)
+        local is_chosen = row.name == chosen or chosen == "*"
+        if is_chosen or not alone then
+            local command = parser:command(row.name):summary(row.summary)
+            if is_chosen then
+                command:description(row.summary:sub(1, 1):upper() .. row.summary:sub(2) .. ".")
+                module_of(row.name).declare(command)
+            end
         end
     end
     return parser
@@ -194,12 +198,23 @@ local function row_of(name)
     return {}
 end
 
+-- Whether nothing before the command's name may ask for the help of all commands: -h, alone or amid other letters.
+local function asks_for_no_help(arguments, at)
+    for i = 1, at - 1 do
+        local word = arguments[i]
+        if word:find("^%-%-h") or word:find("^%-[^-s]") then
+            return false
+        end
+    end
+    return true
+end
+
 local function parse(arguments, at)
     local chosen = at and arguments[at]
     if chosen == "move" then
         arguments = protect_minus_one(arguments, at)
     end
-    local parser = M.parser(chosen)
+    local parser = M.parser(chosen, at and row_of(chosen).name and asks_for_no_help(arguments, at))
     local ok, parsed = parser:pparse(arguments)
     if not ok then
         return nil, parsed
@@ -218,6 +233,7 @@ local function dispatch(arguments, launcher)
         arguments, at = table.move(arguments, 1, at - 1, 1, {}), nil
     end
     local parsed, parser = parse(arguments, at)
+    collectgarbage("restart")
     if not parsed then
         local name = at and row_of(arguments[at]).name
         local problem = parser:gsub("\n", ". ")
@@ -290,7 +306,9 @@ end
 --- Runs a command line and returns the exit code; whatever went wrong has been said.
 function M.main(arguments, launcher)
     hold_standard_streams()
+    collectgarbage("stop") -- what is loaded and declared first is needed to the end: there is nothing to collect
     local ok, exit_code, message, code = xpcall(dispatch, explain, arguments, launcher)
+    collectgarbage("restart")
     if not ok then
         message, code = exit_code.message, exit_code.code
         exit_code = nil

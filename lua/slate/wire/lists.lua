@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Words that stand for many servers: dns:NAME:PORT, srv:NAME and file:PATH. The caller tells
 -- how names are looked up and files are read: see the ways of slate.wire.dns.
-local dns = require "slate.wire.dns"
 local units = require "slate.base.units"
 
 local M = {}
@@ -14,7 +13,7 @@ end
 
 -- A server for each address of the name.
 local function servers_of_name(one, ways)
-    local addresses, message = dns.addresses(one.host, ways)
+    local addresses, message = require("slate.wire.dns").addresses(one.host, ways)
     local servers = addresses and {}
     for i, address in ipairs(addresses or {}) do
         servers[i] = with_port(address, one.port)
@@ -24,7 +23,7 @@ end
 
 -- The address of a record's host at another name server than the system's; of IPv4 before others.
 local function looked_up(host, ways)
-    local addresses, problem = dns.addresses(host, ways)
+    local addresses, problem = require("slate.wire.dns").addresses(host, ways)
     if not addresses then
         return nil, problem
     end
@@ -39,7 +38,7 @@ end
 -- A server for each record. They keep their names, which certificates are for, unless another name server than the
 -- system's is asked, which alone may know them.
 local function servers_of_records(one, ways)
-    local list, message = dns.services(one.host, ways)
+    local list, message = require("slate.wire.dns").services(one.host, ways)
     local servers = list and {}
     for i, record in ipairs(list or {}) do
         local host = record.host
