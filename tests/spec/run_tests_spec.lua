@@ -197,6 +197,11 @@ describe("scripts/run-tests", function()
       end
       assert.equal(10, rows, list)
     end
+    local times, listed = io.open(folder .. "/logs/times"):read("a"), 0
+    for name in times:gmatch("%d+%.%d +%d+%.%d  (%S+)\n") do
+      listed = listed + (name:find(folder, 1, true) and 1 or 0)
+    end
+    assert.equal(12, listed, times)
     assert.truthy(text:find("\n12 suites in %d+ s, of %d+ s one after the other, of %d+ s of processor time; "
       .. "processors were idle for %d+ %%\n12 passed"), text)
   end)
