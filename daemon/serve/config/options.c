@@ -235,6 +235,9 @@ static bool read_named(struct settings *s, struct config_line *line, char **rest
         s->logfile_named = true; /* no option of memcached, but Debian's memcached.conf has it */
         return true;
     }
+    if (line->name[0] == '\0') {
+        return fail(why, "=", "has no option before it");
+    }
     const struct setting *row = row_of_long(line->name);
     bool cleared = false;
     if (!row && (row = row_of_extended(line->name)) == NULL && strncmp(line->name, "no_", 3) == 0) {

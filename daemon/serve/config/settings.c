@@ -119,6 +119,16 @@ static bool set_whole(struct settings *s, const struct setting *row, const char 
     return true;
 }
 
+/* With what the option is for, where there is room for all of it and the option's name. */
+static bool refuse_choice(const struct setting *row, const char *text, char *why) {
+    enum { NAME_BYTES = 66 };
+    static const char format[] = "wants one of %s, not \"%.40s\" (%s)";
+    int bytes = snprintf(NULL, 0, format, row->unit, text, row->help);
+    bool fits = bytes < SETTING_WHY_BYTES - NAME_BYTES;
+    return fits ? setting_refuse(why, format, row->unit, text, row->help)
+                : setting_refuse(why, "wants one of %s, not \"%.40s\"", row->unit, text);
+}
+
 void setting_say_bytes(char to[32], double n) {
     const char *suffix = "\0kmgt";
     while (suffix[1] && n >= 1024 && fmod(n, 1024) == 0) {
@@ -276,8 +286,7 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
         return true;
     case SETTING_CHOICE:
         if (cleared || !choice_find(row->unit, text)) {
-            return setting_refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit,
-                          cleared ? "" : text, row->help);
+            return refuse_choice(row, cleared ? "" : text, why);
         }
         setting_put_choice(place(s, row), text);
         return true;

@@ -123,6 +123,7 @@ static void test_the_command_line_wins(void) {
 static void test_bad_lines_are_refused(void) {
     refuses("# x\nquux = 1\n", "2: quux is no option of a file");
     refuses("\n\n-Q\n", "3: -Q is no option of a file");
+    refuses("= 64\n", "1: = has no option before it");
     refuses("threads = many", "1: threads wants a whole number from 1 to 128, not \"many\"");
     refuses("threads", "1: threads needs a value");
     refuses("-t", "1: -t needs a value");

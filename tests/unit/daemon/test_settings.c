@@ -191,6 +191,7 @@ static void test_bad_values_are_refused(void) {
     refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\" "
             "(accepted without effect: the hash is always xxh3; with like_memcached `stats settings` shows the name given)");
     refuses("-o like_memcached --store=heap", "like_memcached needs --store=slab, not heap");
+    refuses("--policy mru", "--policy wants one of slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|tinylfu|none|auto, not \"mru\"");
     refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
     refuses("-Q", "-Q is not an option");
     refuses("--quux", "--quux is not an option");
