@@ -183,7 +183,7 @@ static bool open_bench(struct bench *b, const struct index_kind *index) {
         .warm_pct = 40,
         .hot_factor_pct = 20,
         .warm_factor_pct = 200,
-        .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 2},
+        .s3fifo = {.small_pct = 10, .ghost_pct = 90, .promote_hits = 1},
         .temporary_ttl_s = -1,
         .why = why,
     };

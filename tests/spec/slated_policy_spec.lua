@@ -98,12 +98,12 @@ describe("slated's eviction policy", function()
     end)
 
     it("s3fifo goes by settings of its own, which change while it serves and lose no item", function()
-        start("-m", "64", "-o", "s3fifo_promote_hits=1,s3fifo_small_percent=5,no_slab_geometry_auto")
+        start("-m", "64", "-o", "s3fifo_promote_hits=2,s3fifo_small_percent=5,no_slab_geometry_auto")
         local function told(name)
             local _, stats = wire.stats(connection, "slated")
             return stats[name]
         end
-        assert.equal("1", told("s3fifo_promote_hits"))
+        assert.equal("2", told("s3fifo_promote_hits"))
         assert.equal("5", told("s3fifo_small_percent"))
         assert.equal("90", told("s3fifo_ghost_percent"))
         assert.equal("0", told("s3fifo_skip_percent"))

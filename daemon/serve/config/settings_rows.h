@@ -141,7 +141,7 @@
     X(INT, s3fifo_ghost_percent, NULL, OPT_EXTENDED, "s3fifo_ghost_percent", 90, 10, 100, \
       "percent", RUNTIME, TUNING, \
       "keys out of its small queue that s3fifo knows again, as a share of a class's items") \
-    X(INT, s3fifo_promote_hits, NULL, OPT_EXTENDED, "s3fifo_promote_hits", 2, 1, 3, "hits", \
+    X(INT, s3fifo_promote_hits, NULL, OPT_EXTENDED, "s3fifo_promote_hits", 1, 1, 3, "hits", \
       RUNTIME, TUNING, \
       "hits with which s3fifo takes an item from the small queue to the main one, rather than " \
       "evict it") \
