@@ -284,7 +284,7 @@ bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin
 bench-large: ## CPU time of gets of large values against memcached (RUNS, SECONDS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/large $B/bin
-bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
+bench-hit: ## hit ratio on traces against memcached and the best policy simulated (TRACES=folder, SEED, ONLY=rows, POLICIES=names)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
 bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES, TTLS, PARTS=curves)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/foresight $B/bench/flip && tests/bench/predictions $B

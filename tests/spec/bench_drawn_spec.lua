@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The access traces that tests/bench/hit-ratio draws: what a seed makes of each shape.
+
+package.path = "tests/bench/?.lua;" .. package.path
+local drawn = require("drawn")
+
+local REQUESTS <const> = 2000
+
+local function lines(name, seed)
+  local list = {}
+  for line in drawn.lines(name, seed, REQUESTS) do
+    list[#list + 1] = line
+  end
+  return list
+end
+
+-- Keys in the order of the requests; how many of them were asked for once; sizes by key.
+local function told(name, seed)
+  local keys, times, sizes, once = {}, {}, {}, 0
+  for _, line in ipairs(lines(name, seed)) do
+    local key, bytes = line:match("^k(%-?%d+) (%d+)$")
+    assert.truthy(key, ("%s: %s"):format(name, line))
+    assert.truthy((sizes[key] or bytes) == bytes, ("%s: %s has two sizes"):format(name, key))
+    keys[#keys + 1], sizes[key], times[key] = key, bytes, (times[key] or 0) + 1
+  end
+  for _, n in pairs(times) do
+    once = once + (n == 1 and 1 or 0)
+  end
+  return keys, once, sizes
+end
+
+describe("tests/bench/drawn", function()
+  it("draws every shape as `key size` lines, a key always of one size, the same with the same seed", function()
+    for _, row in ipairs(drawn.rows("build/bench", 7)) do
+      assert.equal(REQUESTS, #told(row.name, 7))
+      assert.same(lines(row.name, 7), lines(row.name, 7))
+      assert.not_same(lines(row.name, 7), lines(row.name, 8))
+    end
+  end)
+
+  it("draws what the shapes say: keys that are never seen again, scans, and bursts", function()
+    local _, once = told("once", 7)
+    assert.truthy(once > REQUESTS * 0.4, once)
+    local keys, repeats = told("burst", 7), 0
+    for i = 2, #keys do
+      repeats = repeats + (keys[i] == keys[i - 1] and tonumber(keys[i]) > 1000000 and 1 or 0)
+    end
+    assert.truthy(repeats > REQUESTS * 0.25, repeats)
+  end)
+
+  it("writes a row's trace to its path", function()
+    local folder = os.getenv("TMPDIR") or "/tmp"
+    local row = drawn.rows(folder, 7, REQUESTS)[1]
+    row.draw()
+    local count = 0
+    for _ in io.lines(row.path) do
+      count = count + 1
+    end
+    os.remove(row.path)
+    assert.equal(REQUESTS, count)
+  end)
+
+  it("knows no other shape", function()
+    assert.has_error(function() drawn.lines("sphere", 7, 1) end, "there is no shape sphere")
+  end)
+end)
