@@ -55,13 +55,39 @@ void hot_add(struct hot *h, uint64_t hash, const char *key, uint8_t key_bytes, u
         h->tags[i] = tag_of(hash);
         h->texts[i].error = h->counts[i];
         h->texts[i].squares = 0;
+        h->part.counts[i] = 0;
+        h->part.squares[i] = 0;
         h->texts[i].key_bytes = key_bytes;
         memcpy(h->texts[i].key, key, key_bytes);
         h->texts[i].key[key_bytes] = '\0';
     }
     h->counts[i] += requests;
     h->texts[i].squares += (double)requests * requests;
+    h->part.requests += requests;
+    h->part.counts[i] += requests;
+    h->part.squares[i] += (double)requests * requests;
     note_least(h, i / HOT_GROUP);
+}
+
+static void scale_part(struct hot *h, double factor) {
+    h->requests += (uint64_t)llround((double)h->part.requests * (factor - 1));
+    for (unsigned i = 0; i < HOT_KEYS; i++) {
+        h->counts[i] += (uint64_t)llround((double)h->part.counts[i] * (factor - 1));
+        h->texts[i].squares += h->part.squares[i] * (factor * factor - 1);
+    }
+    for (unsigned g = 0; g < HOT_GROUPS; g++) {
+        note_least(h, g);
+    }
+}
+
+void hot_end_part(struct hot *h, uint64_t asked) {
+    if (h->part.requests == 0) {
+        return;
+    }
+    if (asked > h->part.requests) {
+        scale_part(h, (double)asked / (double)h->part.requests);
+    }
+    memset(&h->part, 0, sizeof h->part);
 }
 
 void hot_fade(struct hot *h) {
@@ -96,7 +122,7 @@ unsigned hot_sorted(const struct hot *h, uint64_t asked, struct hot_key *to, uns
     for (unsigned i = 0; i < HOT_KEYS; i++) {
         if (h->counts[i] != 0) {
             all[n] = (struct hot_key){.hash = h->hashes[i],
-                                      .count = (uint64_t)((double)h->counts[i] * scale),
+                                      .count = (uint64_t)llround((double)h->counts[i] * scale),
                                       .error = (uint64_t)((double)h->texts[i].error * scale),
                                       .doubt = (uint64_t)ceil(doubt_of(h, i) * scale),
                                       .key_bytes = h->texts[i].key_bytes};

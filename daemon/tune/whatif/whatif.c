@@ -66,6 +66,8 @@ struct whatif {
     uint64_t hits_before, misses_before;
     uint64_t rest_us, second_us;
     uint64_t records, keys;      /* in this second */
+    /* at the last look at the rings: what they had dropped, and how many requests there had been */
+    uint64_t dropped, key_requests;
 };
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
@@ -246,6 +248,7 @@ static void begin_asked(struct whatif *w) {
     lock_take(&w->lock);
     asked_begin(&w->asked, key_requests);
     lock_release(&w->lock);
+    w->key_requests = key_requests;
 }
 
 static void end_asked(struct whatif *w) {
@@ -405,6 +408,18 @@ static void end_window(struct whatif *w) {
     settle_rate(w);
 }
 
+/* Where the rings were full, keys that were noted since the last look stand for those that were
+ * not; key_requests as they were before this look. */
+static void make_up_for_drops(struct whatif *w, uint64_t key_requests) {
+    struct cache_sample_facts samples;
+    cache_sample_facts(w->cache, &samples);
+    lock_take(&w->lock);
+    hot_end_part(w->hot, samples.dropped > w->dropped ? key_requests - w->key_requests : 0);
+    lock_release(&w->lock);
+    w->dropped = samples.dropped;
+    w->key_requests = key_requests;
+}
+
 uint64_t whatif_tend(struct whatif *w) { return whatif_tend_at(w, clock_mono_us()); }
 
 uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
@@ -412,6 +427,7 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
         return UINT64_MAX;
     }
     uint32_t now_s = clock_now_s();
+    uint64_t key_requests = cache_key_requests(w->cache);
     size_t fullest = 0;
     for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
         for (size_t taken = 0; w->samples.used > 0 && taken < ring_bytes(w);
@@ -429,6 +445,7 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
             }
         }
     }
+    make_up_for_drops(w, key_requests);
     each_second(w, now_us);
     w->rest_us = fullest > ring_bytes(w) / 4    ? w->rest_us / 2
                  : fullest < ring_bytes(w) / 16 ? w->rest_us * 2

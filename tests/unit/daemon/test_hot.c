@@ -116,11 +116,31 @@ static void test_chance_is_told(uint64_t x) {
     ok(sorted[0].doubt >= EVERY, "one that was noted once may have had none but that");
 }
 
+/* A burst of which a tenth was noted, and then as many notes of which none was missed. */
+static void test_what_was_missed_goes_to_what_was_noted_then(void) {
+    struct hot_key sorted[HOT_KEYS];
+    hot_clear(&hot);
+    for (unsigned i = 0; i < TENTH; i++) {
+        hot_add(&hot, 1, "burst", 5, EVERY);
+    }
+    hot_end_part(&hot, TENTH * TENTH * EVERY);
+    for (unsigned i = 0; i < TENTH; i++) {
+        hot_add(&hot, 2, "calm", 4, EVERY);
+    }
+    hot_end_part(&hot, 0);
+    hot_end_part(&hot, 1000000); /* nothing was noted in it */
+    is(hot_sorted(&hot, 0, sorted, HOT_KEYS), 2, "two keys");
+    ok(sorted[0].count == TENTH * TENTH * EVERY && sorted[1].count == TENTH * EVERY, "what was missed in the burst counts for the burst's key alone");
+    is(hot.requests, TENTH * TENTH * EVERY + TENTH * EVERY, "and for all requests");
+    ok(sorted[0].doubt > sorted[1].doubt, "whose count is less sure for it");
+}
+
 int main(void) {
     fill(tap_seed() | 1);
     test_counts_within_their_error();
     test_the_hottest_are_there();
     test_the_past_fades();
     test_chance_is_told(tap_seed() | 1);
+    test_what_was_missed_goes_to_what_was_noted_then();
     return tap_done();
 }

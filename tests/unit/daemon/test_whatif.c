@@ -310,9 +310,13 @@ static void test_requests_count_that_were_not_noted(void) {
     ok(asked.noted < BURST_NOTES / 2, "the keys of %" PRIu64 " in %d were noted", asked.noted, BURST_NOTES);
     is(asked.requests, all, "all requests are counted, half a minute later too");
     ok(n == 1 && keys[0].count == all && keys[0].doubt == 0, "and all are the one key's");
+    struct key calm = fixture_key(name, 2);
     cache_count_key_requests(s.ct, NOTE_EVERY);
-    whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
-    is(asked.requests, all + NOTE_EVERY, "those since the last look as well");
+    cache_sample_key(s.ct, &calm, NOTE_EVERY);
+    whatif_tend_at(s.whatif, now_us += A_MINUTE_US / 60);
+    n = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
+    ok(n == 2 && keys[0].count == all && keys[1].count == NOTE_EVERY, "a key that is asked for after the burst has no part in it: %" PRIu64, keys[1].count);
+    is(asked.requests, all + NOTE_EVERY, "requests since the last look count as well");
     whatif_set(s.whatif, 0, false);
     whatif_tend_at(s.whatif, now_us += A_MINUTE_US / 60);
     cache_count_key_requests(s.ct, NOTE_EVERY);
