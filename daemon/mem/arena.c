@@ -9,8 +9,8 @@
 #include "mem/item.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
-/* A page goes back to the system in pieces of this size, so that a thread which waits for this
- * processor need not wait for the whole page. */
+/* A page's memory is returned to the system in pieces of this size, so that a thread that waits for
+ * this processor need not wait for a whole page. */
 #define GIVE_BYTES ((size_t)128 << 10)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -19,13 +19,14 @@ static size_t head_bytes_of(size_t reserve_bytes) {
     return round_up((reserve_bytes >> PAGE_SHIFT) * sizeof(struct page), HUGE_BYTES);
 }
 
-/* One huge page more as a guard, which a stale reader of the last chunk may read, and one to align
- * within. */
+/* The mapping has one huge page more as a guard, which a stale reader of the last chunk may read,
+ * and another one so that the start can be aligned. */
 static size_t map_bytes_of(size_t reserve_bytes) {
     return head_bytes_of(reserve_bytes) + reserve_bytes + 2 * HUGE_BYTES;
 }
 
-/* Room to grow must not cost coarser references than the limit itself needs. */
+/* A larger reserve may need coarser references. This keeps the reserve as small as the limit's own
+ * references require. */
 static size_t affordable_reserve(size_t limit_bytes, size_t reserve_bytes) {
     size_t most = (size_t)UINT32_MAX << arena_unit_shift(map_bytes_of(limit_bytes));
     while (reserve_bytes > limit_bytes && map_bytes_of(reserve_bytes) > most) {
@@ -36,7 +37,7 @@ static size_t affordable_reserve(size_t limit_bytes, size_t reserve_bytes) {
     return reserve_bytes > limit_bytes ? reserve_bytes : limit_bytes;
 }
 
-/* Takes addresses that begin at a multiple of `align_bytes`: map_bytes of them. NULL: errno. */
+/* Maps map_bytes at an address that is a multiple of `align_bytes`. NULL: errno. */
 static char *map_aligned(size_t map_bytes, size_t align_bytes) {
     char *map = mmap(NULL, map_bytes + align_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -54,7 +55,8 @@ static char *map_aligned(size_t map_bytes, size_t align_bytes) {
     return base;
 }
 
-/* head_bytes, map_bytes, page_max and the table's place in the head are known. */
+/* Maps the arena. The caller has set head_bytes, map_bytes and page_max; `table_at` is the page
+ * table's place in the head. */
 static bool arena_map(struct arena *a, size_t table_at, size_t limit_bytes, size_t align_bytes,
                       bool huge_pages) {
     a->pool = calloc(a->page_max ? a->page_max : 1, sizeof *a->pool);
@@ -71,7 +73,7 @@ static bool arena_map(struct arena *a, size_t table_at, size_t limit_bytes, size
     if (a->file != NULL && !memory_file_map(a->file, base)) {
         return false;
     }
-    if (huge_pages) { /* a wish: a system that refuses it serves small pages */
+    if (huge_pages) { /* only a request: a system that refuses it serves small pages */
         madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE);
     }
     for (uint32_t i = 0; i < a->page_max; i++) {
@@ -115,7 +117,7 @@ struct arena *arena_create_in(struct memory_file *taken, size_t limit_bytes, boo
     a->file = taken;
     a->page_max = shape->page_max;
     a->head_bytes = shape->head_bytes;
-    a->map_bytes = shape->file_bytes + HUGE_BYTES; /* a guard */
+    a->map_bytes = shape->file_bytes + HUGE_BYTES; /* HUGE_BYTES more, as a guard */
     return arena_made(a, shape->table_at, limit_bytes, taken->map_align_bytes, huge_pages);
 }
 
@@ -172,8 +174,8 @@ static size_t place_in_file(const struct arena *a, uint32_t page) {
     return a->head_bytes + ((size_t)page << PAGE_SHIFT);
 }
 
-/* There is no memory for another page of the file: what is out is all there may be, until the limit
- * is set anew. */
+/* The file system has no memory for another page of the file. The pages that are out become the
+ * limit, until somebody sets the limit anew. */
 static void stop_growing(struct arena *a) {
     uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
     if (atomic_exchange_explicit(&a->page_limit, out, memory_order_relaxed) != out) {

@@ -23,10 +23,10 @@ struct arena {
     struct node_space space; /* base and unit of every reference */
     char             *pages; /* page 0 */
     struct page      *table; /* page_max entries, at base or behind a file's head and front */
-    struct memory_file *file; /* its own; NULL: anonymous memory */
+    struct memory_file *file; /* owned; NULL: the memory is anonymous */
     size_t            head_bytes, map_bytes;
     uint32_t          page_max;
-    struct lock       lock;       /* over what follows */
+    struct lock       lock;       /* guards the fields below */
     uint32_t         *pool;       /* free page numbers, a stack */
     uint32_t          pool_count;
     _Atomic uint32_t  page_limit; /* pages that may be out at once */
@@ -35,17 +35,19 @@ struct arena {
 };
 
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
-/* In a file, whose shape says how large it is; the file is the arena's from now on, also when this
- * fails. No page is out yet, whatever the file's table says: see mem/recall.h. */
+/* Makes an arena in a memory file, whose shape says how large the arena is. The arena owns the file
+ * from this call on, even if the call fails. At first no page is out, whatever the file's table
+ * says; mem/recall.h brings pages back. */
 struct arena *arena_create_in(struct memory_file *taken, size_t limit_bytes, bool huge_pages);
 void          arena_destroy(struct arena **);
 
-/* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out;
- * with `below_use` that is allowed: no more are handed out until enough have come back. */
+/* Sets how many bytes of pages may be out at once. False: that is more than was reserved, or less
+ * than is out. With `below_use` less than is out is allowed: the arena then hands out no page until
+ * enough have come back. */
 bool     arena_set_limit(struct arena *, size_t limit_bytes, bool below_use);
-/* PAGE_NONE: the limit (or the reserve) is reached */
+/* Takes a page; PAGE_NONE: the limit is reached, or the reserve. */
 uint32_t arena_take_page(struct arena *, bool over_limit);
-void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
+void     arena_give_page(struct arena *, uint32_t page);  /* returns its memory to the system */
 
 static inline char *arena_page_start(const struct arena *a, uint32_t page) {
     return a->pages + ((size_t)page << PAGE_SHIFT);
@@ -56,8 +58,8 @@ static inline uint32_t arena_page_of(const struct arena *a, const void *p) {
 static inline uint32_t arena_page_of_ref(const struct arena *a, uint32_t ref) {
     return arena_page_of(a, node_at(&a->space, ref));
 }
-/* Where a look at all pages may end. Those from there on were never out: looking at their entries
- * would have the system back them. */
+/* The end for a walk over all pages. Pages from here on were never out, and reading their entries
+ * would make the system back that part of the table. */
 static inline uint32_t arena_page_end(const struct arena *a) {
     return atomic_load_explicit(&a->page_end, memory_order_relaxed);
 }

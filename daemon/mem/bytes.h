@@ -1,13 +1,12 @@
-/* Keys and values in chunks, which others may write while they are read: copying and comparing
- * them.
+/* Copies and compares keys and values in chunks that other threads may write at the same time.
  *
- * What a reader without a lock gets may be torn at any byte, or be of another item; the index's
- * version rejects it afterwards. So any grain serves, and each byte is loaded and stored once, as
- * wide as the machine's baseline can: 16 bytes, at any address. The accesses are volatile, so that
- * the compiler neither repeats nor invents one; the fences of the version order them
- * (index/index.h). C has no atomic of that width, so the thread sanitizer's build goes by relaxed
- * atomic words instead, and sees all of them. Threading: any number of readers, one writer. Cost: n
- * / 16 loads and stores, and one more. */
+ * A reader without a lock may get bytes that are torn at any place, or that belong to another item.
+ * The index's version rejects them afterwards, so copies of any width serve. Each byte is loaded
+ * and stored once, in the widest units of the machine's baseline: 16 bytes, at any address. The
+ * accesses are volatile, so that the compiler neither repeats nor invents one; the fences of the
+ * version order them (index/index.h). C has no atomic type of that width. The thread sanitizer's
+ * build therefore uses relaxed atomic words, which the sanitizer can follow. Threading: any number
+ * of readers, one writer. Cost: n / 16 loads and stores, and one more. */
 #ifndef SLATE_MEM_BYTES_H
 #define SLATE_MEM_BYTES_H
 #include <stdatomic.h>
@@ -83,7 +82,7 @@ static inline void bytes_store(char *to, const char *from, size_t n) {
     }
 }
 
-/* Whether n bytes of a chunk, at most 255, are those at `to`, which nobody writes. */
+/* Whether n bytes of a chunk, at most 255, equal those at `to`. Nobody writes `to` meanwhile. */
 static inline bool bytes_equal(const char *at, const char *to, size_t n) {
     char was[256];
     bytes_load(was, at, n);
@@ -114,8 +113,8 @@ static inline void bytes_put_4(char *at, bytes_4 v) {
     *(volatile bytes_4 *)(volatile void *)at = v;
 }
 
-/* The last step of each width overlaps the one before it, so that none needs a loop over what is
- * left. */
+/* The last access of each width overlaps the one before, so no width needs a loop for the remaining
+ * bytes. */
 static inline void bytes_copy(char *to, const char *from, size_t n) {
     if (n >= 16) {
         bytes_put_16(to, bytes_at_16(from));
@@ -144,7 +143,7 @@ static inline void bytes_load(char *to, const char *from, size_t n) { bytes_copy
 /* Copies n bytes into a chunk that only the caller writes. */
 static inline void bytes_store(char *to, const char *from, size_t n) { bytes_copy(to, from, n); }
 
-/* Whether n bytes of a chunk are those at `to`, which nobody writes. */
+/* Whether n bytes of a chunk equal those at `to`. Nobody writes `to` meanwhile. */
 static inline bool bytes_equal(const char *at, const char *to, size_t n) {
     if (n >= 16) {
         bytes_16 differ = (bytes_at_16(at) ^ bytes_at_16(to)) |

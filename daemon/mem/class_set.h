@@ -1,8 +1,8 @@
 /* A set of slab class ids, 0 to 255: a value to pass around, or one that threads share.
  *
- * Threading: a plain set has one owner. A shared one is for any thread; it is taken word by word,
- * so if two ids are added at once the taker may get one now and the other the next time. Cost: a
- * shift and a mask; taking all is four exchanges. */
+ * Threading: a plain set has one owner. A shared one is for any thread. Taking it empties it word
+ * by word: of two ids that are added at the same time, the taker may get one now and the other by
+ * its next call. Cost: a shift and a mask; taking a shared set is four exchanges. */
 #ifndef SLATE_MEM_CLASS_SET_H
 #define SLATE_MEM_CLASS_SET_H
 #include <stdatomic.h>
@@ -59,8 +59,8 @@ struct class_set_shared {
     _Atomic uint64_t words[CLASS_SET_WORDS];
 };
 
-/* True: the id is new, and none of its word's 64 ids was there before it. A set that has the id
- * already is only read. */
+/* Adds an id. True: the id is new, and none of the 64 ids in its word was in the set. If the set
+ * has the id, nothing is written. */
 static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id) {
     _Atomic uint64_t *word = &s->words[id / 64];
     uint64_t bit = (uint64_t)1 << (id % 64);
@@ -72,7 +72,7 @@ static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id)
 static inline bool class_set_shared_has(const struct class_set_shared *s, unsigned id) {
     return atomic_load_explicit(&s->words[id / 64], memory_order_relaxed) >> (id % 64) & 1;
 }
-/* and leaves none */
+/* Returns the set and empties it. */
 static inline struct class_set class_set_shared_take(struct class_set_shared *s) {
     struct class_set taken;
     for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {

@@ -6,15 +6,16 @@
 
 enum {
     ROUNDS = 6,
-    STEP_LOOKS = 8192, /* at pairs of sizes, in a step: some 20 us */
+    STEP_LOOKS = 8192, /* pairs of sizes that a step compares: some 20 us */
 };
-/* Pages that one more class must save, times all pages: its last one has free chunks. Where sizes
- * change, a page at most, for it keeps one when its sizes go out of use: with 4 a shift of working
- * sets in 64 pages lost 2 points of hits by such pages. */
+/* The pages that one more class must save, multiplied by the number of all pages: a class costs the
+ * free chunks of its last page. The wary value amounts to at most one page, since a class whose
+ * size goes out of use keeps a page: with 4 in place of 64, a shift of working sets in 64 pages
+ * lost 2 points of hits by such pages. */
 static const double saving_least = 4, wary_saving_least = 64;
-/* of all pages, that classes may hold which need less than one */
+/* the share of all pages that classes which need less than one page may hold */
 static const double minimums_most = 1.0 / 4;
-/* items that a class which needs less than its page keeps beyond its share */
+/* A class that needs less than its page keeps older items, too: so many beyond its share. */
 static const double older_most = 1.0 / 4;
 
 /* --- the histogram --- */
@@ -23,7 +24,7 @@ static unsigned step_of(uint32_t bytes) {
     if (bytes <= FIT_FINE_BYTES) {
         return (bytes + 7) / 8 - (bytes > 0);
     }
-    unsigned octave = 31u - (unsigned)__builtin_clz(bytes - 1); /* 12 and more */
+    unsigned octave = 31u - (unsigned)__builtin_clz(bytes - 1); /* 12 or more */
     return FIT_FINE_STEPS + (octave - 12) * FIT_OCTAVE_STEPS +
            (((bytes - 1) - (1u << octave)) >> (octave - 8));
 }
@@ -66,13 +67,14 @@ double fit_memory(const struct size_histogram *h, const struct size_list *sizes,
 
 /* --- how many items fit --- */
 
-/* What one class of a list has to hold: of all items, and of one page. */
+/* What one class of a list has to hold, as a share of all items, and what fits into one of its
+ * pages. */
 struct load {
     double share;    /* of the items */
     double per_page; /* items that a page holds */
 };
 
-/* The classes in which there would be items, and how many they are. */
+/* Collects the classes that have items, and returns their number. */
 static unsigned collect_loads(const struct size_histogram *h, const struct size_list *sizes,
                               struct load loads[GEOMETRY_SIZES_MAX]) {
     unsigned place = 0, count = 0;
@@ -95,7 +97,7 @@ static unsigned collect_loads(const struct size_histogram *h, const struct size_
     return count;
 }
 
-/* A class has one page at least, as soon as it has an item. */
+/* Pages of a class for that many items: at least one, as soon as the class has an item. */
 static double class_pages(const struct load *l, double items) {
     double here = items * l->share, need = here / l->per_page, least = here < 1 ? here : 1;
     return need > least ? need : least;
@@ -109,7 +111,7 @@ static double pages_for(const struct load *loads, unsigned count, double items) 
     return pages;
 }
 
-/* As many items as leave every class with one page at most. */
+/* The most items with which no class needs a second page. */
 static double items_of_single_pages(const struct load *loads, unsigned count) {
     double items = loads[0].per_page / loads[0].share;
     for (unsigned i = 1; i < count; i++) {
@@ -136,7 +138,7 @@ double fit_items(const struct size_histogram *h, const struct size_list *sizes, 
                wanted = low * loads[i].share * (1 + older_most);
         items += room < wanted ? room : wanted;
     }
-    /* more classes than pages take from each other */
+    /* There are more classes than pages: they take the pages from each other. */
     return taken > pages ? items * pages / taken : items;
 }
 
@@ -163,32 +165,32 @@ void fit_unseen(const struct size_histogram *h, const struct size_list *sizes,
 
 /* --- the best sizes --- */
 
-/* Classes may end at these, ascending; the last is the largest chunk. */
+/* The sizes at which a class may end, ascending; the last is the largest chunk. */
 struct ends {
     unsigned  count;
-    uint32_t *chunk_bytes; /* of end i */
-    double   *cost;        /* of an item in such a chunk */
-    double   *items;       /* up to end i and with it */
-    uint16_t *lowest;      /* the end of the class before is at least this, by the ladder */
-    unsigned  first_most;  /* the first class ends here at the latest */
+    uint32_t *chunk_bytes; /* chunk size of end i */
+    double   *cost;        /* memory that an item in such a chunk takes */
+    double   *items;       /* items in chunks up to end i, and of end i */
+    uint16_t *lowest;      /* the lowest end of the class below that the ladder allows */
+    unsigned  first_most;  /* the highest end that the first class may have */
 };
 
 struct table {
     struct ends ends;
-    double   scale;        /* pages of a byte: that many items are there that all pages are full */
-    /* memory of the best k, and k - 1, classes up to each end; INFINITY: so many cannot end
-     * there */
+    double   scale;        /* Pages per byte: with so many items that all pages are full. */
+    /* Memory of the best k classes, and of the best k - 1, up to each end. INFINITY: so many
+     * classes cannot end there. */
     double   *row, *above;
-    uint16_t *from;        /* [k][j]: the end of the class before */
+    uint16_t *from;        /* [k][j]: the end of the class below */
 };
 
-/* Pages that the items need which are in the class from behind one end to another. */
+/* Pages that the items between two ends need, in fractions. */
 static double class_need(const struct table *t, int after, int last) {
     const struct ends *e = &t->ends;
     return (e->items[last] - (after < 0 ? 0 : e->items[after])) * e->cost[last] * t->scale;
 }
 
-/* Pages that they get: one at least. */
+/* Pages that a class for these items takes: at least one. */
 static double class_cost(const struct table *t, int after, int last) {
     double need = class_need(t, after, last);
     return need > 1 || !(need > 0) ? need : 1;
@@ -200,14 +202,14 @@ static void fill_first_row(struct table *t) {
     }
 }
 
-/* One class more. */
+/* Begins a row for one class more. */
 static void begin_row(struct table *t) {
     double *swap = t->above;
     t->above = t->row;
     t->row = swap;
 }
 
-/* Fills some of the row's columns; returns the next. */
+/* Fills some columns of the row; returns the next column. */
 static unsigned fill_columns(struct table *t, uint16_t *from, unsigned column) {
     unsigned looks = 0;
     for (; column < t->ends.count && looks < STEP_LOOKS; column++) {
@@ -226,7 +228,7 @@ static unsigned fill_columns(struct table *t, uint16_t *from, unsigned column) {
     return column;
 }
 
-/* The largest size of which a page holds as many chunks. */
+/* The largest chunk size with which a page holds as many chunks as with this one. */
 static uint32_t widest_chunk(uint32_t bytes, const struct size_rules *rules) {
     uint32_t widest = PAGE_BYTES / (PAGE_BYTES / bytes) / rules->unit_bytes * rules->unit_bytes;
     return widest < rules->most_bytes ? widest : rules->most_bytes;
@@ -253,8 +255,8 @@ static void collect_ends(struct ends *e, const struct size_histogram *h,
     e->items[e->count - 1] = (double)h->items;
 }
 
-/* Whether one size may follow another on the ladder: at most the factor above, rounded up; and
- * pages that hold one chunk less have no size between. */
+/* Whether one size may follow another on the ladder: it is at most the factor above it, rounded up;
+ * or a page holds only one chunk less, so that no size lies between. */
 static bool is_rung(uint32_t from_bytes, uint32_t to_bytes, double factor, uint32_t unit_bytes) {
     return to_bytes < from_bytes * factor + unit_bytes ||
            PAGE_BYTES / to_bytes + 1 >= PAGE_BYTES / from_bytes;
@@ -277,13 +279,13 @@ static void set_ladder(struct ends *e, const struct size_rules *rules, double fa
     }
 }
 
-/* What a list that was found has. */
+/* What the classes of a list that was found hold. */
 struct found {
-    unsigned used;     /* classes in which there are items */
+    unsigned used;     /* classes that have items */
     unsigned minimums; /* of these, classes that need less than one page */
 };
 
-/* Walks the table back from k classes. */
+/* Reads the sizes of k classes out of the table, from the last to the first. */
 static struct found trace(const struct table *t, unsigned k, struct size_list *sizes) {
     struct found found = {0};
     unsigned width = t->ends.count;
@@ -300,25 +302,27 @@ static struct found trace(const struct table *t, unsigned k, struct size_list *s
     return found;
 }
 
-/* The search under way: rows of the table, within rounds, within ladders. */
+/* The state of a search: it fills rows of the table, in rounds, for one ladder after another. */
 struct fit_search {
     struct table                 t;
     const struct size_histogram *h;
     struct size_rules            rules;
     struct fit_limits            limits;
-    double                       factor; /* of the ladder */
+    double                       factor; /* of the ladder that is tried */
     int                          round;
-    unsigned                     classes; /* of the row that is being filled, or was filled last */
-    unsigned                     column;  /* the next of that row */
+    unsigned                     classes; /* the row that is being filled, or was filled last */
+    unsigned                     column;  /* the next column of that row */
     double                       total;   /* pages of the last row that reached the largest chunk */
-    double                       chosen;  /* of `sizes`; below 0: none keeps to the limits */
+    /* pages of `sizes`; below 0: no list kept to the limits yet */
+    double                       chosen;
     struct size_list             sizes;
-    bool                         fitted; /* what is left are rungs of the ladder */
+    /* the sizes are found; only rungs of the ladder may be added */
+    bool                         fitted;
 };
 
 /* --- rungs where there are no items --- */
 
-/* Sizes above `above_bytes` and below this have no items. */
+/* No item is larger than `above_bytes` and smaller than this. */
 static uint32_t bare_end(const struct size_histogram *h, uint32_t above_bytes,
                          uint32_t chunk_bytes) {
     for (unsigned i = step_of(above_bytes); i <= step_of(chunk_bytes); i++) {
@@ -330,7 +334,7 @@ static uint32_t bare_end(const struct size_histogram *h, uint32_t above_bytes,
     return chunk_bytes;
 }
 
-/* The size in the middle of a hole, if a page holds another number of it; else 0. */
+/* The size in the middle of a gap, if pages hold another number of its chunks; else 0. */
 static uint32_t middle_of(uint32_t from_bytes, uint32_t to_bytes, uint32_t unit_bytes) {
     uint32_t middle = (uint32_t)sqrt((double)from_bytes * to_bytes) / unit_bytes + 1;
     unsigned chunks = PAGE_BYTES / (middle * unit_bytes), least = PAGE_BYTES / to_bytes + 1;
@@ -338,8 +342,8 @@ static uint32_t middle_of(uint32_t from_bytes, uint32_t to_bytes, uint32_t unit_
     return bytes > from_bytes && bytes < to_bytes ? bytes : 0;
 }
 
-/* Adds a rung without items, which has no page and costs nothing, where neighbours are furthest
- * apart. False: nowhere further than the factor, or there may be no more sizes. */
+/* Adds a rung without items where neighbours are furthest apart. Such a class has no page and costs
+ * nothing. False: no gap is wider than the factor, or the list may have no more sizes. */
 static bool add_rung(struct fit_search *f) {
     struct size_list *l = &f->sizes;
     double widest = 0;
@@ -382,8 +386,8 @@ static double least_saving(const struct fit_limits *l) {
     return l->wary ? fmin(wary_saving_least / l->pages, 1) : saving_least / l->pages;
 }
 
-/* A row is full. Rows are added until they reach the largest chunk, and while they bring something
- * and keep to the limits. Returns whether another follows. */
+/* Judges a row that is full. Rows are added until one reaches the largest chunk, and then as long
+ * as each saves enough and keeps to the limits. Returns whether another row follows. */
 static bool judge_row(struct fit_search *f) {
     unsigned width = f->t.ends.count;
     double with = f->t.row[width - 1];
@@ -403,8 +407,9 @@ static bool judge_row(struct fit_search *f) {
     return f->classes < f->limits.classes_most && f->classes < width;
 }
 
-/* How many items make all pages full is known with the sizes only: a few rounds bring both. If the
- * ladder does not keep to the limits, a wider one may. Returns whether a round follows. */
+/* Only with the sizes is it known how many items make all pages full, and the sizes depend on that
+ * number: a few rounds find both. If no list by this ladder keeps to the limits, a wider ladder is
+ * tried. Returns whether a round follows. */
 static bool next_round(struct fit_search *f) {
     double pages = f->limits.pages, taken = f->chosen;
     if (taken > 0 && (taken <= pages * 0.995 || taken >= pages * 1.005) && ++f->round < ROUNDS) {
@@ -415,7 +420,7 @@ static bool next_round(struct fit_search *f) {
     if (taken >= 0) {
         return false;
     }
-    /* any size may follow any other, and it was still too many */
+    /* the ladder allowed any size after any other, and the classes were still too many */
     if (f->factor > f->rules.most_bytes) {
         f->sizes = (struct size_list){.count = 1, .bytes = {f->rules.most_bytes}};
         return false;

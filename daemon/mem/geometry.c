@@ -13,7 +13,8 @@ void size_list_by_factor(struct size_list *l, uint32_t first_bytes, double facto
         l->bytes[l->count++] = bytes;
         size = bytes * factor;
         if (size < bytes + rules->unit_bytes) {
-            /* a small factor of a small size: the next one is still another */
+            /* The factor is too small to change a size so small: the next size is still one unit
+             * larger. */
             size = bytes + rules->unit_bytes;
         }
     }
@@ -38,7 +39,7 @@ bool size_list_of(struct size_list *l, const uint32_t *bytes, unsigned count,
     return true;
 }
 
-/* The place of the first size that is at least `bytes`; the last one's when none is. */
+/* The place of the first size that is at least `bytes`; if there is none, of the last. */
 static unsigned place_of(const struct size_list *l, uint32_t bytes) {
     unsigned low = 0, high = l->count - 1;
     while (low < high) {

@@ -7,23 +7,26 @@
 #include <sys/mman.h>
 
 enum { MEASURE_BYTES_SHIFT = 20, IDLE_SHARE = 64, PAGE_BYTES_USUAL = 4096 };
-/* of address space at a time; jemalloc doubles up to it */
+/* Address space that jemalloc takes at a time: it doubles up to this. */
 static const size_t grow_bytes_most = (size_t)16 << 20;
 
 struct heap {
-    extent_hooks_t   hooks; /* the first member: a hook is told of it, and so of the heap */
+    extent_hooks_t   hooks; /* the first member: jemalloc passes it to each hook, and so the heap */
     struct arena    *arena;
-    int              flags; /* of every call: our allocation arena, no cache a thread */
+    /* of every call: our own allocation arena, and no cache for each thread */
+    int              flags;
     unsigned         index; /* of that arena */
     size_t           page_bytes; /* jemalloc's */
-    _Atomic size_t   reached; /* bytes of the mapping's pages that jemalloc was ever given */
+    _Atomic size_t   reached; /* how many bytes of the mapping's pages jemalloc ever got */
 
     _Alignas(64) _Atomic uint64_t used_bytes;
-    _Atomic uint64_t retired_bytes; /* of these */
-    _Atomic uint64_t churn_bytes; /* taken and given so far */
-    _Atomic uint64_t waste_bytes; /* held beyond what is used, when last asked … */
-    _Atomic uint64_t idle_bytes;  /* … without these, which the next allocations take */
-    /* of what is used and not retired, instead of the limit; 0: none */
+    _Atomic uint64_t retired_bytes; /* those of the used bytes that are retired */
+    _Atomic uint64_t churn_bytes; /* bytes that were taken and given so far */
+    /* bytes that are held but not used, as of the last measurement, without idle_bytes */
+    _Atomic uint64_t waste_bytes;
+    _Atomic uint64_t idle_bytes;  /* bytes in pages that the next allocations take */
+    /* the limit of used bytes that are not retired, while it stands in for the arena's limit; 0: it
+     * does not */
     _Atomic uint64_t cap_bytes;
     _Atomic bool     measuring;
 };
@@ -62,7 +65,7 @@ static bool hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, size_t 
 static bool hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left, size_t right,
                        bool committed, unsigned index) {
     (void)hooks, (void)start, (void)bytes, (void)left, (void)right, (void)committed, (void)index;
-    return false; /* it is one mapping: any cut will do */
+    return false; /* All is one mapping: it may be split anywhere. */
 }
 
 static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes,
@@ -102,9 +105,9 @@ static uint64_t limit_bytes(const struct heap *h) {
            << PAGE_SHIFT;
 }
 
-/* Memory that is resident but not used: holes between allocations, and the allocator's own. Pages
- * that the allocator has no use for are not counted, since the next allocations take them; if they
- * are what exceeds the limit, they are returned to the system. */
+/* Measures the memory that is resident but not used: holes between allocations, and the allocator's
+ * own. Pages that the allocator has no use for do not count, since the next allocations take them.
+ * With `trim` they are returned to the system if they are what exceeds the limit. */
 static bool measure_held(struct heap *h, bool trim) {
     if (atomic_exchange_explicit(&h->measuring, true, memory_order_acquire)) {
         return false;
@@ -160,10 +163,10 @@ struct heap *heap_create(struct arena *arena) {
     }
     char name[CONTROL_NAME_BYTES];
     control_name(name, h, "arena.%u.retain_grow_limit");
-    /* a wish: else the mapping is used up a little sooner */
+    /* only a request: if it is refused, the mapping is used up a little sooner */
     mallctl(name, NULL, NULL, &most, sizeof most);
     h->flags = (int)(MALLOCX_ARENA(h->index) | MALLOCX_TCACHE_NONE);
-    if (arena->space.shift > 4) { /* jemalloc aligns to 16 bytes by itself */
+    if (arena->space.shift > 4) { /* jemalloc aligns to 16 bytes without being told */
         h->flags |= MALLOCX_LG_ALIGN((int)arena->space.shift);
     }
     for (uint32_t i = 0; i < arena->page_max; i++) {

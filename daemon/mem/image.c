@@ -1,6 +1,6 @@
 #include "mem/image.h"
 
-/* A class without its lock. */
+/* The fields of a class, without its lock. */
 struct class_image {
     uint32_t state, chunk_bytes, chunks_per_page, partial, owned, owned_last, round_at, page_count,
         free_count, moving;

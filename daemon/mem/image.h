@@ -1,14 +1,14 @@
-/* What a slab and its arena know beside the memory file, as a part of an image for the next process
- * (base/image.h): that has the same file, in which the page table lies. Nobody changes anything
- * meanwhile. */
+/* What a slab and its arena know beyond the memory file, written as a part of the image for the
+ * next process (base/image.h). That process has the same file, and with it the page table. Nobody
+ * changes the slab or the arena meanwhile. */
 #ifndef SLATE_MEM_IMAGE_H
 #define SLATE_MEM_IMAGE_H
 #include "base/image.h"
 #include "mem/slab.h"
 
 void slab_put(struct image *, const struct slab *);
-/* Into a slab of the same file, of which nothing was taken. The limit of the arena stays its own.
- * False: the image is not whole, or of another file. */
+/* Reads that part into a slab of the same file, from which nothing was taken yet. The arena keeps
+ * its own limit. False: the image is not whole, or is of another file. */
 bool slab_get(struct image *, struct slab *);
-uint64_t slab_layout(void); /* what both must have alike */
+uint64_t slab_layout(void); /* a hash of what both processes must have alike */
 #endif

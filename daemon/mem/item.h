@@ -4,17 +4,17 @@
  *   | node | exptime | value_bytes | cas | refs  | chain | client_flags | key | value (no CR LF) |
  *                                    CAS   large   CHAINED  CFLAGS
  *
- * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX, which are
- * sent from item memory and so counted; smaller values are copied. A chained item keeps its value
- * in chunks that start with a `struct tail`; in the block store the room behind its key holds the
- * value's first bytes.
+ * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX: they are sent
+ * from item memory, so their borrowers are counted; smaller values are copied. A chained item keeps
+ * its value in chunks that start with a `struct tail`. In the block store the room behind its key
+ * holds the value's first bytes.
  *
- * Readers without a lock see any field at any moment, also of a chunk that meanwhile became
- * something else: every field is read and written by relaxed atomics, keys and values by
- * mem/bytes.h, every length is bounded before it is used, and the index's version decides
+ * Readers without a lock may see any field at any moment, also of a chunk that meanwhile became
+ * something else. So every field is read and written by relaxed atomics, keys and values by
+ * mem/bytes.h; every length is bounded before it is used; and the index's version decides
  * afterwards whether what was read is true. A reader may even start in the middle of a chunk
- * (index/bucket.c), but not outside the arena's pages and the guard behind them, so never in the
- * page table, whose fields are not all atomic. */
+ * (index/bucket.c), but only inside the arena's pages and the guard behind them: never in the page
+ * table, whose fields are not all atomic. */
 #ifndef SLATE_MEM_ITEM_H
 #define SLATE_MEM_ITEM_H
 #include <stdatomic.h>
@@ -28,35 +28,34 @@
 #include "mem/bytes.h"
 #include "mem/kept.h"
 
-/* Values up to this are copied into the reply and whole in the read buffer; larger ones are
- * borrowed and streamed. */
+/* Values up to this size are copied: into the reply, and from a request that is whole in the read
+ * buffer. Larger ones are borrowed and streamed. */
 enum { ITEM_COPY_MAX = 2048 };
 
 enum chunk_state { CHUNK_FREE = 0, CHUNK_DRAFT = 1, CHUNK_LINKED = 2, CHUNK_LOOSE = 3 };
 enum {
     ITEM_STATE = 3,        /* the two state bits */
-    ITEM_CAS = 1 << 2,     /* has the cas field */
-    ITEM_CFLAGS = 1 << 3,  /* has client flags (they are not zero) */
-    ITEM_CHAINED = 1 << 4, /* value in tails */
-    ITEM_STALE = 1 << 5,   /* invalidated by a meta command */
-    ITEM_WON = 1 << 6,     /* somebody was told to recache it */
+    ITEM_CAS = 1 << 2,     /* the header has the cas field */
+    ITEM_CFLAGS = 1 << 3,  /* the header has client flags (they are not zero) */
+    ITEM_CHAINED = 1 << 4, /* the value is in tails */
+    ITEM_STALE = 1 << 5,   /* a meta command invalidated the item */
+    ITEM_WON = 1 << 6,     /* one client was told to store the item anew */
     ITEM_BINKEY = 1 << 7,  /* the key came in base64 */
 };
 
 struct item {
-    struct node      node; /* with flags and key_len */
-    _Atomic uint32_t exptime_s; /* cache time; 0 never */
+    struct node      node; /* holds the flags and key_len, too */
+    _Atomic uint32_t exptime_s; /* cache time; 0: never */
     _Atomic uint32_t value_bytes;
 };
 _Static_assert(sizeof(struct item) == 24, "header without CAS");
 
-/* Every chunk of a chained value starts like an item, so that whoever meets a chunk can tell: its
- * key_len is 0. */
+/* Every chunk of a chained value starts like an item. Its key_len of 0 tells that it is none. */
 struct tail {
     _Atomic uint32_t next;    /* reference of the next tail; 0: the last */
     _Atomic uint32_t head;    /* reference of the item */
     uint8_t          unused[2];
-    _Atomic uint8_t  flags;   /* only state */
+    _Atomic uint8_t  flags;   /* only the state */
     _Atomic uint8_t  key_len; /* 0 */
     _Atomic uint32_t used_bytes;
 };
@@ -78,13 +77,13 @@ static inline enum chunk_state item_state(const struct item *it) {
 static inline void item_set_state(struct item *it, enum chunk_state s) {
     item_set_flags(it, (uint8_t)((item_flags(it) & (unsigned)~ITEM_STATE) | s));
 }
-/* The last step of a publishing and the first of an end: what is stored before is found before,
- * also in a memory file after the process has ended. */
+/* The last step of a publish. Whoever finds the item linked finds what was stored before, also in a
+ * memory file after the process has ended. */
 static inline void item_set_linked(struct item *it) {
     kept_order();
     item_set_state(it, CHUNK_LINKED);
 }
-/* the same of one whose flags are known, but for its state */
+/* The same for an item whose flags, apart from the state, the caller knows. */
 static inline void item_link_with(struct item *it, uint8_t flags) {
     kept_order();
     item_set_flags(it, (uint8_t)(flags | CHUNK_LINKED));
@@ -112,7 +111,7 @@ static inline uint32_t item_time_s(const struct item *it) { return node_time_s(&
 
 /* --- offsets, as functions of flags and value_bytes --- */
 
-/* What CAS, CFLAGS and CHAINED, three bits side by side, put between header and key. */
+/* Bytes between header and key, by the three bits CAS, CFLAGS and CHAINED. */
 static const uint8_t item_fields_bytes[8] = {0, 8, 4, 12, 4, 12, 8, 16};
 _Static_assert(ITEM_CAS == 1 << 2 && ITEM_CFLAGS == 2 << 2 && ITEM_CHAINED == 4 << 2,
                "the flags are the number of a row");
@@ -132,7 +131,7 @@ static inline size_t item_key_offset(uint8_t flags, uint32_t value_bytes) {
 static inline size_t item_value_offset(uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
     return item_key_offset(flags, value_bytes) + key_len;
 }
-/* Bytes of memory that an unchained item of these measures takes. */
+/* Bytes of memory that an item of these lengths takes, if it is not chained. */
 static inline size_t item_total_bytes(uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
     return item_value_offset(flags, key_len, value_bytes) +
            (flags & ITEM_CHAINED ? 0 : value_bytes);
@@ -148,10 +147,10 @@ static inline void item_set_cas(struct item *it, uint64_t cas) {
         atomic_store_explicit(p, cas, memory_order_relaxed);
     }
 }
-static inline _Atomic uint32_t *item_refs(struct item *it) { /* large items only */
+static inline _Atomic uint32_t *item_refs(struct item *it) { /* only for large items */
     return (void *)((char *)it + item_refs_offset(item_flags(it)));
 }
-/* chained items only: the first tail */
+/* The first tail; only for chained items. */
 static inline _Atomic uint32_t *item_chain(struct item *it) {
     return (void *)((char *)it + item_chain_offset(item_flags(it), item_value_bytes(it)));
 }
@@ -168,7 +167,7 @@ static inline bool item_large(const struct item *it) {
 }
 static inline bool item_chained(const struct item *it) { return item_flags(it) & ITEM_CHAINED; }
 
-/* Whether the chunk at `it` holds this key. Safe on stale chunks: reads key->len bytes behind a
+/* Whether the chunk at `it` holds this key. Safe on stale chunks: it reads key->len bytes behind a
  * header. */
 __attribute__((always_inline)) static inline bool item_key_is(const struct item *it,
                                                               const struct key *k) {
@@ -184,14 +183,14 @@ static inline uint8_t item_copy_key(const struct item *it, char *to) {
     return len;
 }
 
-/* The hash of an item's key, for whoever keeps the item from changing meanwhile. */
+/* The hash of an item's key. The caller keeps the item from changing meanwhile. */
 static inline uint64_t item_hash(const struct node *n) {
     char key[KEY_BYTES_MAX + 14];
     uint8_t len = item_copy_key((const struct item *)(const void *)n, key);
     return key_hash(key, len);
 }
 
-/* Notes a hit: at most one byte is stored, and none when it would not change. `most` is the
+/* Notes a hit. It stores one byte at most, and none if the byte would stay the same. `most` is the
  * policy's highest count. */
 static inline void item_note_hit(struct item *it, unsigned most, uint32_t now_s) {
     uint8_t mark = node_mark(&it->node);
@@ -204,8 +203,8 @@ static inline void item_note_hit(struct item *it, unsigned most, uint32_t now_s)
     }
 }
 
-/* Notes that an add wanted the item's place: as good as a hit for the policy, but of an item that
- * nobody read it makes none that was. */
+/* Notes that an add met this item. For the policy that is as good as a hit, but an item that nobody
+ * has read stays one that nobody has read. */
 static inline void item_note_wanted(struct item *it, unsigned most, uint32_t now_s) {
     unsigned hits = node_hits(&it->node);
     if (node_fetched(&it->node)) {

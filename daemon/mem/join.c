@@ -15,21 +15,21 @@
 #endif
 
 enum {
-    PAIR = 2, /* pages of the arena in a huge one */
+    PAIR = 2, /* pages of the arena in a huge page */
     NICE = 10,
-    WORK_SHARE = 5,               /* a fifth of a processor's time */
+    WORK_SHARE = 5,               /* the joiner works for one part in so many of the time */
     REST_LEAST_US = 2 * 1000,
-    LOOK_US = 250 * 1000,         /* between two walks over all pages */
-    LOOK_MOST_US = 60 * 1000 * 1000, /* when nothing could be joined */
+    LOOK_US = 250 * 1000,         /* rest between two walks over all pages */
+    LOOK_MOST_US = 60 * 1000 * 1000, /* the longest rest, after walks that could join nothing */
 };
 _Static_assert(PAIR * PAGE_BYTES == 2u << 20, "a huge page");
 
 struct joiner {
     struct arena    *arena;
-    uint64_t        *joined_births; /* of each pair: as its pages were when it was joined */
+    uint64_t        *joined_births; /* for each pair: the births of its pages when it was joined */
     _Atomic uint64_t joined, failed;
     pthread_t        thread;
-    pthread_mutex_t  lock; /* over what follows */
+    pthread_mutex_t  lock; /* guards the fields below */
     pthread_cond_t   wake;
     bool             stop;
 };
@@ -41,14 +41,15 @@ static bool is_out(const struct arena *a, uint32_t page) {
     return atomic_load_explicit(&a->table[page].state, memory_order_relaxed) != PAGE_FREE;
 }
 
-/* Of this thread: on a busy machine it mostly waits, and that need be no longer for it. */
+/* Processor time of this thread. On a busy machine the thread mostly waits, and that must not make
+ * its rests longer. */
 static uint64_t worked_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
-/* Rests so long; false: it is to stop. */
+/* Rests for that time. False: the thread is to stop. */
 static bool rest(struct joiner *j, uint64_t us) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -63,7 +64,7 @@ static bool rest(struct joiner *j, uint64_t us) {
     return goes_on;
 }
 
-/* A page that was given back meanwhile has memory again, by the joining: that goes back, too. */
+/* Joining gives memory to a page that went to the pool meanwhile: this returns it to the system. */
 static void give_back_free(struct arena *a, uint32_t page) {
     lock_take(&a->lock);
     for (uint32_t i = 0; i < a->pool_count; i++) {
@@ -87,14 +88,14 @@ static bool join_pair(struct joiner *j, uint32_t first) {
     return done;
 }
 
-/* Both pages are out, and not those that were joined. */
+/* Whether both pages are out, and not yet joined since they came. */
 static bool is_due(const struct joiner *j, uint32_t first, uint64_t *births) {
     const struct arena *a = j->arena;
     *births = (uint64_t)birth_of(a, first) << 32 | birth_of(a, first + 1);
     return is_out(a, first) && is_out(a, first + 1) && j->joined_births[first / PAIR] != *births;
 }
 
-/* All pairs once. False: it is to stop. */
+/* Looks at all pairs once. False: the thread is to stop. */
 static bool walk(struct joiner *j, unsigned *joined, unsigned *failed) {
     *joined = *failed = 0;
     for (uint32_t first = 0; first + PAIR <= arena_page_end(j->arena); first += PAIR) {
@@ -120,7 +121,8 @@ static void *joiner_main(void *arg) {
     struct joiner *j = arg;
     unsigned joined, failed;
     uint64_t rest_us = LOOK_US;
-    int now = nice(NICE); /* Linux does it to the thread. A wish: all works without */
+    /* On Linux this changes this thread only. It may fail: joining works without it. */
+    int now = nice(NICE);
     (void)now;
     while (rest(j, rest_us) && walk(j, &joined, &failed)) {
         rest_us = joined > 0 || failed == 0     ? LOOK_US
@@ -141,7 +143,7 @@ static void destroy(struct joiner *j) {
     free(j);
 }
 
-/* Of no bytes the call only says whether the system knows it. */
+/* Whether the system knows the call: with 0 bytes it does nothing else. */
 static bool can_join(const struct arena *a) {
     return a->file != NULL && a->file->has_small_pages && a->page_max >= PAIR &&
            madvise(a->pages, 0, MADV_COLLAPSE) == 0;

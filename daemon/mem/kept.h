@@ -1,11 +1,12 @@
-/* Words of a memory file (mem/memory_file.h) that tell by themselves whether they are whole: half
- * of each is the other half's complement, so no byte of it can change unseen, and zeroes are none.
- * A word is written by one store, so whoever finds it after a crash finds what it was before or
- * after.
+/* Words of a memory file (mem/memory_file.h) that show by themselves whether they are whole. One
+ * half of each is the complement of the other half: so a change of any byte is seen, and a word of
+ * zeroes is not whole. A word is written by one store, so after a crash it holds what it was before
+ * that store or after.
  *
- * What is found after a crash: the process is gone, but what its processors had stored is there, in
- * the order in which each of them stored it. So between two stores that must be found in their
- * order only the compiler must be kept from changing it: kept_order, which costs no instruction. */
+ * After a crash the process is gone, but everything its processors had stored is there, in the
+ * order in which each processor stored it. So where two stores must be found in their order, only
+ * the compiler must be kept from changing that order. kept_order does this and costs no
+ * instruction. */
 #ifndef SLATE_MEM_KEPT_H
 #define SLATE_MEM_KEPT_H
 #include <stdatomic.h>
@@ -22,14 +23,13 @@ static inline bool kept_is_whole(uint64_t word) { return kept_made((uint32_t)wor
 static inline void kept_set(kept_word *w, uint32_t v) {
     atomic_store_explicit(w, kept_made(v), memory_order_release);
 }
-/* false: it is not whole, or was never set */
+/* False: the word is not whole, or was never set. */
 static inline bool kept_get(const kept_word *w, uint32_t *v) {
     uint64_t word = atomic_load_explicit(w, memory_order_acquire);
     *v = (uint32_t)word;
     return kept_is_whole(word);
 }
-/* Sets it unless it holds a later time already; times are compared by the sign of their
- * difference. */
+/* Sets it, unless it holds a later time. Times are compared by the sign of their difference. */
 static inline void kept_advance(kept_word *w, uint32_t v) {
     uint64_t was = atomic_load_explicit(w, memory_order_relaxed);
     while ((!kept_is_whole(was) || (int32_t)(v - (uint32_t)was) > 0) &&
@@ -38,7 +38,8 @@ static inline void kept_advance(kept_word *w, uint32_t v) {
     }
 }
 
-/* A 64-bit number: written beside the one before, then named by a word with some of its hash. */
+/* A 64-bit number. The new number is written beside the old one; then a word names it, with some of
+ * its hash. */
 struct kept_number {
     _Atomic uint64_t slots[2];
     kept_word        which;

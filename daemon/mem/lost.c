@@ -11,12 +11,13 @@
 enum { PATH_ROOM = 512 };
 
 static struct {
-    char      path[PATH_ROOM]; /* may be cut: it is for people */
+    char      path[PATH_ROOM]; /* may be cut: only people read it */
     uintptr_t from, to;
 } watched;
 
-/* The thread was in the mapping, so it held nothing of the log. Several may come at once: the first
- * tells, and the process ends when it does again what it could not do. */
+/* Logging from this signal is safe: the thread was touching the mapping, so it held no lock of the
+ * log. Several threads may come here at once. The first one logs; the process ends when that thread
+ * touches the memory again. */
 static void on_bus(int number, siginfo_t *info, void *context) {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     uintptr_t at = (uintptr_t)info->si_addr;

@@ -22,7 +22,7 @@
 #include "mem/lost.h"
 #include "mem/page.h"
 
-/* ASCII, in the byte order of the machine; before the head is whole, and after. */
+/* ASCII, in the machine's byte order: before the head is whole, and after. */
 #define MAGIC_NEW UINT64_C(0x77656e6c6174616c)
 #define MAGIC UINT64_C(0x6d656d736c617465)
 #define BYTE_ORDER_MARK 0x01020304u
@@ -60,7 +60,7 @@ uint32_t memory_boot(void) {
 
 /* --- shapes --- */
 
-/* What this program makes and reads. */
+/* The shape that this program makes, and the only one it reads. */
 static struct memory_shape own_shape(const struct memory_wish *w) {
     return (struct memory_shape){
         .version = MEMORY_VERSION,
@@ -87,7 +87,8 @@ static struct memory_shape new_shape(const struct memory_wish *w, size_t align_b
     return s;
 }
 
-/* Whether the file is laid out as this program would: its places follow from its numbers. */
+/* Whether the file is laid out as this program would lay it out: its places follow from its
+ * numbers. */
 static bool shape_adds_up(const struct memory_shape *s, size_t align_bytes) {
     struct memory_wish like = {.reserve_bytes = (size_t)s->page_max << PAGE_SHIFT,
                                .front_bytes = s->front_bytes,
@@ -167,7 +168,7 @@ static bool head_is_whole(const struct memory_head *h, char why[MEMORY_WHY_BYTES
     return bad == NULL;
 }
 
-/* Writes the file's first word. hugetlbfs takes no writes, but stores into its mapping. */
+/* Writes the file's first word; on hugetlbfs, which takes no writes, through a mapping. */
 static bool write_first(const struct memory_file *f, uint64_t word) {
     ssize_t n = pwrite(f->fd, &word, sizeof word, 0);
     if (n == (ssize_t)sizeof word) {
@@ -188,7 +189,7 @@ static bool write_first(const struct memory_file *f, uint64_t word) {
     return munmap(map, f->map_align_bytes) == 0;
 }
 
-/* A new file gets its shape; the owner sets the words, then memory_file_made. */
+/* Gives a new file its shape. The owner sets the words next, and then calls memory_file_made. */
 static bool make(struct memory_file *f, const char *path, const struct memory_wish *w, char *why) {
     f->shape = new_shape(w, f->map_align_bytes);
     f->is_new = true;
@@ -236,7 +237,7 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
 
 /* --- the file --- */
 
-/* How large its pages are; and says so where it is on something slow. */
+/* Finds out how large the file's pages are, and warns if the file is on something slow. */
 static void look_at_place(struct memory_file *f) {
     struct statfs fs;
     f->map_align_bytes = HUGE_BYTES;
@@ -254,7 +255,7 @@ static void look_at_place(struct memory_file *f) {
     }
 }
 
-/* A file of another user is not taken: he could read what is in it and change it, and root would
+/* A file of another user is refused: that user could read and change what is in it, and root would
  * not notice. */
 static bool take(struct memory_file *f, char *why) {
     struct stat st;
@@ -273,7 +274,7 @@ static bool take(struct memory_file *f, char *why) {
     return true;
 }
 
-/* Takes a file that is open. NULL: `why` says why not. */
+/* Makes the struct of a file that is open; it owns taken_fd. NULL: `why` says why not. */
 static struct memory_file *file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]) {
     struct memory_file *f = calloc(1, sizeof *f);
     char *copy = strdup(path);
@@ -337,7 +338,7 @@ bool memory_file_may_own(struct memory_file *f) {
 void memory_file_own(struct memory_file *f) { f->borrowed = false; }
 
 bool memory_file_leave(struct memory_file *f) {
-    f->borrowed = true; /* what is given back here is not the other's */
+    f->borrowed = true; /* memory_file_unback must not punch holes into the other process's file */
     return mmap(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, f->fd, 0) != MAP_FAILED;
 }
@@ -352,7 +353,7 @@ bool memory_file_begin(struct memory_file *f, const struct memory_wish *w,
                            : recognise(f, f->path, w, (size_t)st.st_size, why);
 }
 
-/* A new head: words that are whole, and say that there is nothing. */
+/* Makes the head's words whole; they say that the file is empty. */
 static void init_head(struct memory_file *f) {
     struct memory_head *h = f->head;
     kept_word *const zeroes[] = {&h->state,   &h->unix_at_0,  &h->last_s,   &h->flushed,
@@ -409,7 +410,7 @@ void memory_file_unback(const struct memory_file *f, size_t at, size_t bytes) {
 }
 
 void memory_file_sync(const struct memory_file *f) {
-    msync(f->head, f->shape.file_bytes, MS_SYNC); /* of tmpfs and hugetlbfs: nothing */
+    msync(f->head, f->shape.file_bytes, MS_SYNC); /* does nothing for tmpfs and hugetlbfs */
 }
 
 void memory_file_close(struct memory_file **taken) {

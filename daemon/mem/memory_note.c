@@ -10,12 +10,12 @@
 
 #include "base/crash.h"
 
-#define NOTE_SEED UINT64_C(0x736c617465206e6f) /* another layout gets another */
+#define NOTE_SEED UINT64_C(0x736c617465206e6f) /* another layout of notes gets another seed */
 
 struct note {
-    uint64_t number; /* the higher of two counts; 0: never written */
+    uint64_t number; /* the note with the higher number counts; 0: never written */
     uint64_t bytes;
-    uint64_t check;  /* of number, bytes and text */
+    uint64_t check;  /* a hash of number, bytes and text */
     char     text[MEMORY_NOTE_BYTES + 8];
 };
 _Static_assert(sizeof(struct note) * 2 == MEMORY_FRONT_AT - MEMORY_NOTES_AT, "two fill the room");
@@ -30,7 +30,7 @@ static bool is_whole(const struct note *n) {
     return n->number != 0 && n->bytes <= MEMORY_NOTE_BYTES && n->check == check_of(n);
 }
 
-/* The one that counts; NULL: neither. */
+/* The note that counts; NULL: neither is whole. */
 static const struct note *latest(const struct note *a, const struct note *b) {
     const struct note *first = is_whole(a) ? a : NULL, *second = is_whole(b) ? b : NULL;
     return first == NULL                    ? second

@@ -1,4 +1,4 @@
-/* Pages of the arena: how large they are, and what is known of each. */
+/* Pages of the arena: their size, and the table's entry for each. */
 #ifndef SLATE_MEM_PAGE_H
 #define SLATE_MEM_PAGE_H
 #include <stdatomic.h>
@@ -12,11 +12,11 @@
 enum page_state {
     PAGE_FREE,     /* in the pool, or never used */
     PAGE_OWNED,    /* carved into chunks of its class */
-    PAGE_DRAINING, /* owned, but its chunks only become free */
+    PAGE_DRAINING, /* owned, but no chunk of it is taken any more */
 };
 
-/* What is known of a page: a fact that survives in the arena, apart from the list links. Guarded by
- * the owning class's lock; `class_id`, `state` and `chunk_bytes` may be read by anyone at any time
+/* The page table's entry. All of it but the list links is true after a crash, too. The lock of the
+ * owning class guards it; any thread may read `class_id`, `state` and `chunk_bytes` at any time
  * (relaxed). One cache line. */
 struct page {
     _Atomic uint8_t  state;    /* enum page_state */
@@ -25,16 +25,21 @@ struct page {
     uint32_t         chunk_count;
     uint32_t         free_head;  /* reference of the first free chunk; 0: none */
     uint32_t         free_count; /* chunks on that list */
-    /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
+    /* neighbours among the class's pages with free chunks, by page number; PAGE_NONE ends the
+     * list */
     uint32_t         next, prev;
-    uint32_t         owned_next, owned_prev; /* all pages of the class, as it got them */
-    /* grows with each page that any class gets: the lower, the longer it is there */
+    /* neighbours among all pages of the class, in the order in which it got them */
+    uint32_t         owned_next, owned_prev;
+    /* grows with each page that any class gets: the lower, the longer the class has had this
+     * page */
     _Atomic uint32_t birth;
-    _Atomic uint32_t created_s;  /* cache time at which the class got it */
-    _Atomic uint32_t used_s;     /* when it was last read or written, if the cache notes that */
+    _Atomic uint32_t created_s;  /* cache time at which the class got the page */
+    /* when an item in it was last read or written, if the cache notes that */
+    _Atomic uint32_t used_s;
 } __attribute__((aligned(64)));
 
-/* The smallest unit (8 bytes or more) in which 32 bits reach the end of so much, as a shift. */
+/* The smallest unit, as a shift, in which 32 bits reach the end of so many bytes; at least 8
+ * bytes. */
 static inline unsigned arena_unit_shift(size_t map_bytes) {
     unsigned shift = 3;
     while ((map_bytes >> shift) > UINT32_MAX) {

@@ -36,7 +36,7 @@ static bool recall_class(struct slab *s, unsigned class_id, uint32_t word) {
     return true;
 }
 
-/* Puts an active class where its size belongs among those before. */
+/* Puts an active class at the place of its size among the classes before. */
 static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned class_id) {
     unsigned at = g->sizes.count++;
     for (; at > 0 && g->sizes.bytes[at - 1] > chunk_bytes; at--) {
@@ -47,7 +47,7 @@ static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned clas
     g->ids[at] = (uint8_t)class_id;
 }
 
-/* Also of one that has recalled them before: the file's may be others now. */
+/* The slab may have recalled classes before; the file's may be others now. */
 static void forget_classes(struct slab *s) {
     s->class_count = 0;
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
@@ -88,12 +88,13 @@ static bool is_whole(const struct slab *s, const struct page *p) {
            slab_chunk_bytes(s, p->class_id) == p->chunk_bytes;
 }
 
-/* A copy of a file may have holes where there were zeroes. */
+/* Backs a page again: a copy of a file may have holes where there were zeroes. */
 static bool is_backed(const struct arena *a, uint32_t page) {
     return memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
 }
 
-static const struct page *sorted_table; /* for qsort, which passes no context: one recall at once */
+/* qsort passes no context: only one recall may run at a time */
+static const struct page *sorted_table;
 
 static int by_birth(const void *a, const void *b) {
     uint32_t births[2] = {sorted_table[*(const uint32_t *)a].birth,
@@ -114,7 +115,7 @@ static void own_page(struct slab *s, uint32_t page) {
     p->state = PAGE_OWNED;
 }
 
-/* The pool is what no class has. Its memory goes back, where a crash left some. */
+/* Puts pages that no class has into the pool, and returns the memory that a crash left in them. */
 static void refill_pool(struct arena *a, uint32_t page_end) {
     uint32_t out = 0, n = 0;
     for (uint32_t page = a->page_max; page-- > 0;) {

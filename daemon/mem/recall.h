@@ -1,25 +1,26 @@
-/* Bringing a memory file's classes and pages back to a slab store, before anybody stores or reads.
- * What lies in the pages is for the cache to look at (cache/adopt/).
+/* Brings a memory file's classes and pages back to a slab store, before anybody stores or reads.
+ * The cache checks what lies in the pages (cache/adopt/).
  *
- * A page is the class's that its entry in the file's table names, if the entry tells the size of
- * that class's chunks: it is made so with the last store of a page's coming, and unmade with the
- * first of its going. */
+ * A page belongs to the class that its entry in the file's table names, if the entry has that
+ * class's chunk size. The last store of giving a page to a class makes this true; the first store
+ * of taking it away ends it. */
 #ifndef SLATE_MEM_RECALL_H
 #define SLATE_MEM_RECALL_H
 #include "mem/slab.h"
 
-/* Of a new slab of a memory file that is not new: its classes, with the ids they had. False: what
- * the file says is no geometry. */
+/* Recalls the classes, with the ids they had, of a file that is not new, into a new slab. False:
+ * what the file says is no geometry. */
 bool recall_classes(struct slab *);
 
 struct recall {
-    uint32_t pages;      /* that classes have */
-    uint32_t torn_pages; /* whose entry names no class, or another size: they go to the pool */
-    uint32_t *list;      /* their numbers, oldest first; the caller's to free */
+    uint32_t pages;      /* pages that classes have */
+    /* pages whose entry names no class, or another chunk size: they go to the pool */
+    uint32_t torn_pages;
+    uint32_t *list;      /* their numbers, oldest first; the caller frees it */
 };
-/* Gives every page to its class, with no free chunk in it yet, and the others to the pool. False:
- * out of memory. */
+/* Gives every page to its class, with no free chunk in it yet, and the other pages to the pool.
+ * False: out of memory. */
 bool recall_pages(struct slab *, struct recall *);
-/* The chunks of a page that are free, linked through node.next; they are FREE. Any thread. */
+/* Gives a page its list of free chunks, which are FREE and linked through node.next. Any thread. */
 void recall_free_chunks(struct slab *, uint32_t page, uint32_t free_head, uint32_t free_count);
 #endif

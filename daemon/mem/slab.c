@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/crash.h"
 
-enum { WHOLE_LOOK_MOST = 64 }; /* pages, in one hold of a class's lock */
+enum { WHOLE_LOOK_MOST = 64 }; /* pages that one hold of a class's lock looks at */
 
 static void class_init(struct slab_class *c) {
     lock_init(&c->lock);
@@ -70,7 +70,7 @@ void slab_destroy(struct slab **taken) {
     *taken = NULL;
 }
 
-/* --- lists of pages, under the class's lock --- */
+/* --- lists of pages; the caller holds the class's lock --- */
 
 static void partial_link_locked(struct slab *s, struct slab_class *c, uint32_t page) {
     assert(lock_held(&c->lock));
@@ -128,8 +128,8 @@ static void add32(_Atomic uint32_t *n, uint32_t by) {
     atomic_fetch_add_explicit(n, by, memory_order_relaxed);
 }
 
-/* Carves a page that nobody else knows of and gives it to the class. False: it is not active (any
- * more). */
+/* Carves a page that no other thread knows of, and gives it to the class. False: the class is not
+ * active (any more). */
 static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
@@ -179,7 +179,7 @@ static bool class_grow(struct slab *s, unsigned class_id, bool over_limit) {
         return false;
     }
     if (!class_add_page(s, class_id, page)) {
-        arena_give_page(s->arena, page); /* it was retired this moment */
+        arena_give_page(s->arena, page); /* the class was retired this moment */
         return false;
     }
     return true;
@@ -358,7 +358,7 @@ bool slab_page_facts(struct slab *s, uint32_t page, struct slab_page_facts *f) {
     const struct page *p = slab_page(s, page);
     unsigned class_id = slab_page_class(s, page);
     if (class_id == SLAB_CLASS_NONE) {
-        return false; /* most of them, and they need no lock */
+        return false; /* so it is for most pages; it needs no lock */
     }
     struct slab_class *c = &s->classes[class_id];
     lock_take(&c->lock);

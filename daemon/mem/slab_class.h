@@ -1,5 +1,5 @@
-/* What the files of the slab store share: the classes, and what anybody may see of them without a
- * lock. What the store does: slab.h. */
+/* The types that the files of the slab store share, and what any thread may read of a class without
+ * a lock. slab.h says what the store does. */
 #ifndef SLATE_MEM_SLAB_CLASS_H
 #define SLATE_MEM_SLAB_CLASS_H
 #include <stdbool.h>
@@ -13,19 +13,20 @@
 #include "mem/item.h"
 
 enum { SLAB_CLASSES_MAX = CLASS_SET_IDS, SLAB_CLASS_NONE = 0 }; /* ids 1 to 255 */
-/* as many as memcached has, so that a factor means the same classes */
+/* as many as memcached has, so that a growth factor gives the same classes */
 enum { SLAB_CLASSES_AT_START = 63 };
 
-/* The smallest chunk holds this much beside -n's bytes: what memcached's header takes. So classes
- * have memcached's sizes, and no item takes a larger chunk than it would there. */
+/* Room in the smallest chunk beyond -n's bytes: what memcached's header takes. Classes then have
+ * memcached's sizes, and no item needs a larger chunk than in memcached. */
 enum { SLAB_HEADER_ROOM = 48 };
 
-/* The largest chunk holds at least the head of a chained item with the longest key, and a number
- * behind it. */
+/* The least size of the largest chunk: it holds the head of a chained item with the longest key,
+ * and a number behind it. */
 enum { SLAB_CHUNK_MAX_LEAST = 320 };
 _Static_assert(SLAB_CHUNK_MAX_LEAST >= sizeof(struct item) + 8 + 12 + KEY_BYTES_MAX + 20,
                "any head fits");
-/* With this much, a copied value is never chained, and so always read without a lock. */
+/* With a largest chunk of at least this size, a value that is copied is never chained, and so is
+ * always read without a lock. */
 enum { SLAB_CHUNK_MAX_CALM = 4096 };
 _Static_assert(SLAB_CHUNK_MAX_CALM >= sizeof(struct item) + 8 + 12 + KEY_BYTES_MAX + ITEM_COPY_MAX,
                "chained implies large");
@@ -33,17 +34,18 @@ _Static_assert(SLAB_CHUNK_MAX_CALM >= sizeof(struct item) + 8 + 12 + KEY_BYTES_M
 enum slab_class_state {
     SLAB_CLASS_UNUSED,  /* the id is free */
     SLAB_CLASS_ACTIVE,
-    SLAB_CLASS_RETIRED, /* its size is not in the geometry */
+    SLAB_CLASS_RETIRED, /* the geometry does not have its size */
 };
 
 struct slab_class {
     struct lock      lock;
     _Atomic uint8_t  state; /* enum slab_class_state; changes under the lock */
-    /* change only while the class has no page and no item */
+    /* these change only while the class has no page and no item */
     _Atomic uint32_t chunk_bytes, chunks_per_page;
     uint32_t         partial; /* first page with free chunks */
-    uint32_t         owned, owned_last; /* of all pages, the first and the last that it got */
-    uint32_t         round_at; /* where the next round over them goes on; PAGE_NONE: at the first */
+    /* the first and the last of all its pages, in the order in which it got them */
+    uint32_t         owned, owned_last;
+    uint32_t         round_at; /* the page where slab_next_pages goes on; PAGE_NONE: the first */
     _Atomic uint32_t page_count;
     _Atomic uint32_t free_count; /* free chunks in pages that are not draining */
     _Atomic uint32_t moving;     /* pages that are draining */
@@ -51,25 +53,25 @@ struct slab_class {
 
 struct slab {
     struct arena     *arena;
-    /* of the configuration, as class_most is */
+    /* from the configuration, as class_most is */
     uint32_t          chunk_bytes_first, chunk_bytes_max;
-    struct size_list  asked; /* the sizes that the configuration makes */
+    struct size_list  asked; /* the sizes that the configuration gives */
     unsigned          class_most;
-    _Atomic unsigned  class_count; /* highest id */
-    _Atomic uint32_t  births;      /* pages that classes ever got */
-    _Atomic uint32_t  withdrawn;   /* pages that were taken from a class and not placed yet */
-    _Atomic(const struct geometry *) geometry; /* the current one, of these two */
+    _Atomic unsigned  class_count; /* the highest id */
+    _Atomic uint32_t  births;      /* pages that all classes together ever got */
+    _Atomic uint32_t  withdrawn;   /* pages that were withdrawn from a class and not placed yet */
+    _Atomic(const struct geometry *) geometry; /* the current geometry: one of the two below */
     struct geometry   tables[2];
     struct slab_class classes[SLAB_CLASSES_MAX];
 };
 
-/* The current geometry. Valid until the turn's end (cache/cache.h): a second change after it writes
- * to its memory. */
+/* The current geometry. It stays valid until the end of the turn (cache/cache.h): the second change
+ * after this one overwrites it. */
 static inline const struct geometry *slab_geometry(const struct slab *s) {
     return atomic_load_explicit(&s->geometry, memory_order_acquire);
 }
-/* The smallest class whose chunks hold `bytes`; SLAB_CLASS_NONE: larger than every chunk, so chain
- * it. */
+/* The smallest class whose chunks hold `bytes`. SLAB_CLASS_NONE: no chunk does, so the value must
+ * be chained. */
 static inline unsigned slab_class_of(const struct slab *s, size_t bytes) {
     return geometry_class_of(slab_geometry(s), bytes);
 }
@@ -97,14 +99,15 @@ static inline bool slab_page_draining(const struct slab *s, uint32_t page) {
 static inline bool slab_has_free_chunk(const struct slab *s, unsigned class_id) {
     return atomic_load_explicit(&s->classes[class_id].free_count, memory_order_relaxed) > 0;
 }
-/* How many pages a class could lose: those that are not on the move yet, but for `kept` of them. */
+/* How many pages a class could give away if it kept `kept`; pages that are draining are gone
+ * already. */
 static inline uint32_t slab_pages_beyond(const struct slab *s, unsigned class_id, uint32_t kept) {
     const struct slab_class *c = &s->classes[class_id];
     uint32_t pages = atomic_load_explicit(&c->page_count, memory_order_relaxed);
     kept += atomic_load_explicit(&c->moving, memory_order_relaxed);
     return pages > kept ? pages - kept : 0;
 }
-/* Whether taking a chunk needs no eviction, seen without the lock. */
+/* Whether a chunk can be taken without an eviction, as seen without the lock. */
 static inline bool slab_has_free(const struct slab *s, unsigned class_id) {
     return slab_has_free_chunk(s, class_id) || arena_pages_free(s->arena) > 0;
 }

@@ -1,4 +1,4 @@
-/* The geometry of a slab store: which sizes there are, and which id the class of each has. */
+/* The geometry of a slab store: which sizes there are, and the id of each size's class. */
 #include "mem/slab_sizes.h"
 
 #include "base/crash.h"
@@ -17,7 +17,7 @@ unsigned slab_next_class(const struct slab *s, unsigned class_id) {
     return slab_class_of(s, (size_t)slab_chunk_bytes(s, class_id) + 1);
 }
 
-/* The living class of a size; SLAB_CLASS_NONE. */
+/* The living class of a size; SLAB_CLASS_NONE: there is none. */
 static unsigned class_of_size(const struct slab *s, uint32_t chunk_bytes) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (slab_class_state(s, i) != SLAB_CLASS_UNUSED && slab_chunk_bytes(s, i) == chunk_bytes) {
@@ -46,7 +46,8 @@ unsigned slab_ids_wanting(const struct slab *s, const struct size_list *sizes) {
     return wanted > unused ? wanted - unused : 0;
 }
 
-/* In the memory file, before the class gets a page and after it has lost the last. */
+/* Notes the class in the memory file: before it gets its first page, and after it has lost its
+ * last. */
 static void note_in_file(struct slab *s, unsigned class_id, enum slab_class_state state) {
     if (s->arena->file != NULL) {
         uint32_t word = MEMORY_CLASS(slab_chunk_bytes(s, class_id), state);
@@ -63,7 +64,7 @@ static void class_set_state(struct slab *s, unsigned class_id, enum slab_class_s
     lock_release(&c->lock);
 }
 
-/* The class of a size, made active: a living one, or one with an id that nobody uses. */
+/* The class of a size, made active: the living one, or one with an unused id. */
 static unsigned class_for_size(struct slab *s, uint32_t chunk_bytes) {
     unsigned class_id = class_of_size(s, chunk_bytes);
     if (class_id == SLAB_CLASS_NONE) {
@@ -111,7 +112,7 @@ unsigned slab_reap(struct slab *s) {
     unsigned reaped = 0;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         struct slab_class *c = &s->classes[i];
-        /* the caller's thread alone changes states */
+        /* only the caller's thread changes states */
         if (slab_class_state(s, i) != SLAB_CLASS_RETIRED) {
             continue;
         }
