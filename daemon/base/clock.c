@@ -8,12 +8,13 @@ enum { SECOND_NS = 1000 * 1000 * 1000 };
 static int64_t start_mono_s;
 static int64_t start_unix_s;
 static int64_t carried_s; /* cache time that had passed when the process started */
-static long    ahead_ns; /* of the monotonic second, the system's time at the start */
+/* nanoseconds by which the system's second was ahead of the monotonic one at the start */
+static long    ahead_ns;
 static _Atomic int64_t shift_s;
 /* monotonic second at which the clock stands; -1: it runs */
 static _Atomic int64_t paused_at_s = -1;
 
-/* Monotonic seconds, which begin when the system's do. */
+/* Monotonic seconds, which begin at the same moments as the system's. */
 static int64_t mono_s(void) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);

@@ -1,8 +1,8 @@
-/* Cache time: whole seconds since CLOCK_EPOCH_S before the process started, monotonic, settable in
- * tests. They begin when those of the system's time did at the start.
+/* Cache time: whole monotonic seconds since CLOCK_EPOCH_S before the process started; tests can set
+ * it. A second of it begins at the same moment as one of the system's time did at the start.
  *
  * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never"
- * and an item can be older than the process by a little. Threading: any; reads are one relaxed load
+ * and an item can be a little older than the process. Threading: any; reads are one relaxed load
  * plus a vDSO call. */
 #ifndef SLATE_BASE_CLOCK_H
 #define SLATE_BASE_CLOCK_H
@@ -13,15 +13,17 @@ enum { CLOCK_EPOCH_S = 2 };
 #define CLOCK_SECOND_US UINT64_C(1000000)
 #define CLOCK_RELATIVE_MAX_S (60 * 60 * 24 * 30) /* larger expiry times are absolute unix times */
 
-/* before any other call and any thread; marks the start of the process. Once is enough */
+/* Marks the start of the process. Call it before any other function here and before any thread
+ * starts; a second call does nothing. */
 void     clock_start(void);
-/* Goes on with the cache time of a process that has ended: it was 0 at `unix_at_0`, and has been
- * `last_s`, before which it does not fall should the system's time have been set back. Before
- * anybody else asks for cache time. The process's own uptime stays what it is. */
+/* Continues the cache time of a process that has ended. Its cache time was 0 at `unix_at_0` and had
+ * reached `last_s`; the new one does not fall below that, even if the system's time was set back.
+ * Call it before any thread asks for cache time. The uptime still counts from this process's
+ * start. */
 void     clock_continue(int64_t unix_at_0, uint32_t last_s);
 uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
-uint64_t clock_thread_us(void);       /* what the calling thread had of a processor */
+uint64_t clock_thread_us(void);       /* processor time that the calling thread has had */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */
 uint64_t clock_unix_ms(void);         /* the system's time, for records; never shifted */
 int64_t  clock_unix_s(uint32_t now_s); /* unix time of a cache time */

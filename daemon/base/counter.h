@@ -1,7 +1,7 @@
-/* Counters owned by one thread each: plain relaxed stores, summed by whoever reads.
+/* Counters owned by one thread each: plain relaxed stores, summed by the reader.
  *
  * A struct of counters is generated from a table of X(name) rows; every member is a `counter`, so a
- * reader may sum structs member by member. Only the owner adds; anybody may load. Cost: one load
+ * reader may sum structs member by member. Only the owner adds; any thread may load. Cost: one load
  * and one store. */
 #ifndef SLATE_BASE_COUNTER_H
 #define SLATE_BASE_COUNTER_H
@@ -33,8 +33,9 @@ static inline void counter_sum(uint64_t *sum, const struct counter *from, size_t
 #define COUNTER_MEMBER(name) struct counter name;
 #define COUNTER_VALUE(name) uint64_t name;
 
-/* The members of a struct that has a table's counters, or their values, by name and as the array
- * `each`, for those of which one is chosen by number. COUNTER_AT: the place of a name in it. */
+/* Members of a struct for a table's counters, or for their values: each by its name, and all as the
+ * array `each`, for code that chooses one by number. COUNTER_AT: the place of a name in the
+ * array. */
 #define COUNTERS_OF(table) \
     union { \
         struct { table(COUNTER_MEMBER) }; \

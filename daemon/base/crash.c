@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether it is the one that the variable names, for the time that it names. */
+/* Whether the environment variable names this point, and this is the time that it names. */
 static bool is_named(const char *variable, const char *name, _Atomic unsigned long *times) {
     const char *wanted = getenv(variable);
     size_t len = strlen(name);
@@ -23,12 +23,12 @@ static bool is_named(const char *variable, const char *name, _Atomic unsigned lo
 void crash_point(const char *name) {
     static _Atomic unsigned long crashes, stops;
     if (is_named("SLATED_STOP_AT", name, &stops)) {
-        kill(getpid(), SIGSTOP); /* goes on with SIGCONT */
+        kill(getpid(), SIGSTOP); /* SIGCONT continues it */
     }
     if (is_named("SLATED_CRASH_AT", name, &crashes)) {
         kill(getpid(), SIGKILL);
         for (;;) {
-            pause(); /* it comes at once, but to another thread first */
+            pause(); /* the signal comes at once, but perhaps to another thread first */
         }
     }
 }

@@ -14,7 +14,7 @@ static bool fail(struct image *i) {
     return false;
 }
 
-/* Room for so much, at another address perhaps. */
+/* Makes room for so many bytes, perhaps at another address. */
 static bool grow(struct image *i, size_t size) {
     if (ftruncate(i->fd, (off_t)size) != 0) {
         return fail(i);
@@ -38,7 +38,7 @@ bool image_make(struct image *i, size_t room_bytes) {
         errno = saved;
         return false;
     }
-    /* a wish: what is not backed now is when it is written */
+    /* only a request: memory that is not backed now is backed when it is written */
     madvise(i->bytes, i->size, MADV_POPULATE_WRITE);
     return true;
 }
@@ -76,7 +76,7 @@ void image_close(struct image *i) {
     *i = (struct image){.fd = -1};
 }
 
-/* Each part begins at a multiple of what the widest number in it wants. */
+/* Each part begins at a multiple of 8, the alignment of the widest number in it. */
 static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
 void image_put(struct image *i, const void *from, size_t bytes) {

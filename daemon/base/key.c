@@ -14,7 +14,7 @@ void key_hash_seed(uint64_t seed) { XXH3_generateSecret_fromSeed(secret, seed); 
 __attribute__((constructor)) static void seed_with_0(void) { key_hash_seed(0); }
 
 bool key_hash_draw(void) {
-    ssize_t got; /* so few bytes come all at once, or none do */
+    ssize_t got; /* so few bytes come at once, or not at all */
     do {
         got = getrandom(secret, sizeof secret, 0);
     } while (got < 0 && errno == EINTR);

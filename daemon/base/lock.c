@@ -1,5 +1,5 @@
 #include "base/lock.h"
 
-/* Always there, so that code with asserts links with code without. */
+/* defined also without asserts, so that code with asserts links with code without */
 extern _Thread_local const struct lock *lock_owned;
 _Thread_local const struct lock *lock_owned;

@@ -19,25 +19,25 @@ enum { SYNC_WAIT_S = 1 };
 
 enum writer { WRITER_NONE, WRITER_RUNS, WRITER_ENDS, WRITER_ENDED };
 
-/* The mutex is not a project lock (base/lock.h): nothing is called while it is held, so a line may
- * be logged under any lock. */
+/* The mutex is not a project lock (base/lock.h): no other function is called while it is held, so a
+ * line may be logged under any lock. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t  changed;
     enum writer     writer;
     pthread_t       thread;
-    uint64_t        in, out;    /* bytes ever put into the buffer and taken out */
-    uint64_t        lines;      /* in the buffer */
-    uint64_t        untold;     /* lines lost that no line in the log tells of yet */
-    uint64_t        writes;     /* ever tried */
-    bool            writing;    /* a line that is not in the buffer any more */
+    uint64_t        in, out;    /* bytes that were ever put into the buffer, and taken out */
+    uint64_t        lines;      /* lines in the buffer */
+    uint64_t        untold;     /* lost lines that no line of the log reports yet */
+    uint64_t        writes;     /* writes that were ever tried */
+    bool            writing;    /* a line that left the buffer is being written */
     bool            refused;    /* stderr did not take the last write */
     char            buffer[LOG_BUFFER_BYTES];
 } queue = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static _Atomic int      level_most = LOG_LEVEL_WARN;
 static _Atomic uint64_t lost;
-static bool             journal; /* stderr is systemd's; set before there are threads */
+static bool             journal; /* stderr is systemd's journal; set before any thread starts */
 
 void log_set_level(enum log_level most) {
     atomic_store_explicit(&level_most, (int)most, memory_order_relaxed);
@@ -54,7 +54,7 @@ void log_set_verbosity(int v) {
 
 uint64_t log_lost(void) { return atomic_load_explicit(&lost, memory_order_relaxed); }
 
-/* --- the buffer, under the mutex: lines behind their lengths --- */
+/* --- the buffer: lines, each behind its length; the caller holds the mutex --- */
 
 static void put_bytes(const void *bytes, size_t n) {
     size_t at = queue.in % LOG_BUFFER_BYTES,
@@ -77,8 +77,8 @@ static void lose_lines(uint64_t n) {
     atomic_fetch_add_explicit(&lost, n, memory_order_relaxed);
 }
 
-/* Once lines were lost for want of room, the next go the same way until the log has told so: it
- * keeps its order. */
+/* Drops a line that finds no room. From then on every line is dropped until the log has reported
+ * the loss, so that the lines stay in order. */
 static void put_line(const char *line, uint16_t bytes) {
     bool room = LOG_BUFFER_BYTES - (size_t)(queue.in - queue.out) >= sizeof bytes + bytes;
     if (queue.writer == WRITER_ENDED || !room || (queue.untold > 0 && !queue.refused)) {
@@ -91,8 +91,8 @@ static void put_line(const char *line, uint16_t bytes) {
     pthread_cond_broadcast(&queue.changed);
 }
 
-/* The next line to write; 0: there is none. *told: how many lost lines it tells of. A stderr that
- * refused its last line is tried again only when there is a new one. */
+/* Takes the next line to write; 0: there is none. *told: how many lost lines it reports. If stderr
+ * refused the last line, it is tried again only when there is a new one. */
 static size_t next_line(char *line, uint64_t *told) {
     *told = 0;
     if (queue.untold > 0 && (queue.refused ? queue.lines > 0 : queue.lines == 0)) {
@@ -111,7 +111,7 @@ static size_t next_line(char *line, uint64_t *told) {
     return bytes;
 }
 
-/* What waits behind a line that was refused would be refused too. */
+/* Drops what waits behind a line that stderr refused: stderr would refuse that, too. */
 static void refused_line(uint64_t told) {
     uint64_t n = queue.lines + (told == 0);
     queue.refused = true;
@@ -123,14 +123,14 @@ static void refused_line(uint64_t told) {
 
 /* --- writing --- */
 
-/* Waits as long as stderr takes nothing. False: it refuses. */
+/* Writes a line; waits while stderr takes nothing. False: stderr refuses it. */
 static bool write_line(const char *line, size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(STDERR_FILENO, line, bytes);
         if (n > 0) {
             line += n;
             bytes -= (size_t)n;
-        } else if (n < 0 && errno == EAGAIN) { /* somebody else made it non-blocking */
+        } else if (n < 0 && errno == EAGAIN) { /* another process made stderr non-blocking */
             poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
         } else if (n == 0 || errno != EINTR) {
             return false;
@@ -215,7 +215,7 @@ void log_stop(void) {
     while (queue.writer != WRITER_ENDED && await_write()) {
     }
     bool ended = queue.writer == WRITER_ENDED;
-    /* it waits for stderr, and ends with the process or when stderr takes the line after all */
+    /* the thread still waits for stderr: it ends with the process, or when stderr takes the line */
     if (!ended) {
         lose_lines(queue.lines);
         queue.lines = 0;

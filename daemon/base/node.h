@@ -1,11 +1,11 @@
 /* The part of an item that an eviction policy may see, and how 32-bit references become nodes.
  *
- * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none, and none of an
- * item is below `first`. `next`, `prev` and `where` change only under the partition's lock, and are
- * atomic because whoever prefetches looks without it. `mark` is written by hits without a lock (one
- * relaxed byte store, and none when it would not change): three bits count hits for the policy,
- * five hold the time of the last hit as a code that grows with the item's age, so that an item
- * takes at most some 30 such stores between two moves, however often it is read. */
+ * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none, and no item's is
+ * below `first`. `next`, `prev` and `where` change only under the partition's lock; they are atomic
+ * because prefetching reads them without it. Hits write `mark` without a lock (one relaxed byte
+ * store, and none if it would stay the same). Three of its bits count hits for the policy; five
+ * hold the time of the last hit, as a code that grows with the item's age. So an item takes at most
+ * some 30 such stores between two moves, however often it is read. */
 #ifndef SLATE_BASE_NODE_H
 #define SLATE_BASE_NODE_H
 #include <stdatomic.h>
@@ -14,14 +14,14 @@
 #include <stdint.h>
 
 struct node {
-    /* towards newer, towards older; while a chunk is free, next links the free list */
+    /* the newer neighbour and the older one; in a free chunk next links the free list */
     _Atomic uint32_t next, prev;
     _Atomic uint8_t  mark;
-    _Atomic uint8_t  where;          /* the policy's: which of its lists */
-    /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
+    _Atomic uint8_t  where;          /* for the policy: which of its lists the node is in */
+    /* for the item, not for a policy (mem/item.h); they fill what would be padding */
     _Atomic uint8_t  flags, key_len;
-    /* last store, touch or change of list, on the queue's clock; the mark counts its age from
-     * here */
+    /* when it was last stored, touched or moved to another list, on the queue's clock; the age in
+     * `mark` counts from here */
     _Atomic uint32_t time_s;
 };
 _Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's header");
@@ -29,8 +29,9 @@ _Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's 
 struct node_space {
     char    *base;
     unsigned shift;
-    uint32_t first; /* of all references of nodes, the lowest; not 0 */
-    /* of its key, as key_hash gives it; under the lock that keeps the node */
+    uint32_t first; /* the lowest of all nodes' references; not 0 */
+    /* hash of the node's key, as key_hash gives it; the caller holds the lock that keeps the
+     * node */
     uint64_t (*hash_of)(const struct node *);
 };
 
@@ -99,11 +100,11 @@ static inline uint32_t node_used_s(const struct node *n) {
 }
 static inline unsigned node_hits(const struct node *n) { return node_mark(n) & 7u; }
 static inline bool     node_fetched(const struct node *n) { return node_mark(n) >> 3 != 0; }
-/* Starts a new age at the last use, with this many hits: what a change of list does. A mark may
- * tell of another item: a reader that found its item gone may mark the chunk's next one with the
- * age of the first. So the last use is not after now; and a node that was flushed, which nobody can
- * have used since, keeps its time, or it would be live again. Both times are of one look at the
- * clock. */
+/* Starts a new age at the last use, with this many hits: what a move to another list does. A mark
+ * may be another item's: a reader that found its item gone may mark the next item of that chunk
+ * with the age of the first. So the last use is never later than now. A node that was flushed keeps
+ * its time, since nobody can have used it after the flush, and a later time would make it live
+ * again. Both times must come from one look at the clock. */
 static inline void node_renew(struct node *n, unsigned hits, uint32_t now_s, uint32_t flushed_s) {
     uint32_t time_s = node_time_s(n), used_s = node_used_s(n);
     if ((int32_t)(used_s - now_s) > 0) {

@@ -19,8 +19,8 @@ enum { U64_TEXT_MAX = 22, I32_TEXT_MAX = 11 };
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Adds digits from s until something else comes; returns how many were taken, or -1 when 64 bits
- * are too few. */
+/* Adds digits from s until another character comes. Returns how many it took, or -1 if 64 bits are
+ * too few. */
 static int take_digits(const char *s, size_t n, uint64_t *out) {
     uint64_t v = 0;
     size_t i = 0;

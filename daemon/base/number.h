@@ -1,4 +1,4 @@
-/* Decimal numbers, in and out, without locale, errno or allocation; but for number_real. */
+/* Decimal numbers, in and out. All but number_real do without locale, errno and allocation. */
 #ifndef SLATE_BASE_NUMBER_H
 #define SLATE_BASE_NUMBER_H
 #include <stdbool.h>
@@ -12,14 +12,14 @@ bool number_u64(const char *s, size_t n, uint64_t *out);
 bool number_u32(const char *s, size_t n, uint32_t *out);
 bool number_i32(const char *s, size_t n, int32_t *out);
 
-/* Loose, for the flags and exptime of storage commands: a sign is allowed, what follows white space
- * in the token is ignored, and what needs more than 32 bits is cut. False: no number, out of 64
- * bits, or negative client flags. */
+/* Loose, for the flags and exptime of storage commands: a sign is allowed, white space and what
+ * follows it in the token are ignored, and a number of more than 32 bits is cut. False: no number,
+ * more than 64 bits, or negative client flags. */
 bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
-/* Loose, for what incr and decr find stored: as above, of 64 bits and without a minus. */
+/* Loose, for values that incr and decr find: as above, with 64 bits and without a minus. */
 bool number_stored(const char *s, size_t n, uint64_t *out);
-/* A real number as strtod reads it, finite, and nothing behind it; for what is no hot path. */
+/* A finite real number as strtod reads it, with nothing behind it. Not for the hot path. */
 bool number_real(const char *text, double *out);
 
 enum { NUMBER_BYTES = 20 }; /* the longest that number_put writes */

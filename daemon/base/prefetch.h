@@ -1,5 +1,5 @@
-/* Asking for a cache line before it is needed. The empty statement is for gcc, which takes a
- * function that only prefetches for one without effect, and leaves calls of it out. */
+/* Prefetches a cache line. gcc takes a function that only prefetches for one without effect and
+ * drops calls of it; the empty asm statement prevents that. */
 #ifndef SLATE_BASE_PREFETCH_H
 #define SLATE_BASE_PREFETCH_H
 

@@ -23,20 +23,21 @@ static int open_in(const char *folder, const char *name) {
     return n > 0 && n < PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-/* How the versions of control groups name things. In version 1 each controller has a tree of its
- * own, and no limit is a number that no machine reaches. */
+/* The names that each version of control groups uses. In version 1 each controller has a tree of
+ * its own, and "no limit" is a number that no machine reaches. */
 struct group_version {
-    const char *root;  /* below the folder of groups */
-    const char *limits[2]; /* beyond the first a group is killed, beyond the second slowed */
+    const char *root;  /* folder of the tree, below the folder of groups */
+    /* beyond the first the kernel kills the group, beyond the second it slows the group down */
+    const char *limits[2];
     const char *current, *droppable_word;
 };
 static const struct group_version versions[] = {
     {"", {"memory.max", "memory.high"}, "memory.current", "inactive_file"},
     {"/memory", {"memory.limit_in_bytes", NULL}, "memory.usage_in_bytes", "total_inactive_file"},
 };
-enum { GROUP_LIMIT_BITS = 62 }; /* beyond that it is none */
+enum { GROUP_LIMIT_BITS = 62 }; /* a limit of more bits is none */
 
-/* "max", like a file that is not there, is no limit. */
+/* A group's limit. "max" is no limit, and neither is a file that is not there. */
 static uint64_t limit_in(const char *folder, const char *name) {
     char text[TEXT_ROOM];
     int  fd = open_in(folder, name);
@@ -47,7 +48,7 @@ static uint64_t limit_in(const char *folder, const char *name) {
     return bytes >> GROUP_LIMIT_BITS == 0 ? bytes : 0;
 }
 
-/* The least of a group's limits and those of all above it. Cuts `folder` down to `root`. */
+/* The lowest limit of a group and all groups above it. Cuts `folder` down to `root`. */
 static uint64_t least_limit(char *folder, size_t root_bytes, const char *const names[2]) {
     uint64_t least = 0;
     for (;;) {
@@ -63,7 +64,7 @@ static uint64_t least_limit(char *folder, size_t root_bytes, const char *const n
     }
 }
 
-/* Whether a list with commas has the word "memory". */
+/* Whether "memory" is one of the words of a list with commas. */
 static bool has_memory(const char *list, size_t bytes) {
     static const char word[] = "memory";
     for (const char *at = list; at + sizeof word - 1 <= list + bytes; at++) {
@@ -76,8 +77,8 @@ static bool has_memory(const char *list, size_t bytes) {
     return false;
 }
 
-/* The path of our group for memory: of a line "5:memory:/path", which is version 1's, or of
- * "0::/path". Where both are there, memory is version 1's. NULL: there is none. */
+/* Finds the path of our group for memory. A line "5:memory:/path" is of version 1, "0::/path" of
+ * version 2; if both are there, version 1 has memory. NULL: there is no group. */
 static const struct group_version *group_path(const char *proc_self, char path[TEXT_ROOM]) {
     char text[TEXT_ROOM];
     const struct group_version *found = NULL;
@@ -105,7 +106,7 @@ static const struct group_version *group_path(const char *proc_self, char path[T
     return found;
 }
 
-/* Our group's folder: within a container its path may be that of the machine, and its folder the
+/* Finds our group's folder. Within a container the path may be the machine's, and the folder the
  * root. False: there is none. */
 static bool group_folder(const struct group_version *v, const char *groups, const char *path,
                          char folder[PATH_ROOM]) {
@@ -147,7 +148,7 @@ void resident_close(struct resident *r) {
     close_one(&r->pressure_fd);
 }
 
-/* The number behind a word at the beginning of a line. */
+/* The number behind a word that begins a line. */
 static uint64_t number_of(const char *text, const char *word) {
     size_t n = strlen(word);
     for (const char *at = text; at != NULL; at = strchr(at, '\n')) {

@@ -1,8 +1,7 @@
-/* A thread that another can have rest: it comes by rest_here() between two pieces of its work, and
- * stays there while it is asked to. What it did before is seen by the one who asked, and the other
- * way round.
+/* A thread that another one can make rest. It calls rest_here() between two pieces of its work, and
+ * stays there while the other asks it to. Each of the two sees what the other did before.
  *
- * Threading: one thread that rests, one that asks. Cost: of a coming by, a load. */
+ * Threading: one thread rests, one asks. Cost of rest_here: a load. */
 #ifndef SLATE_BASE_REST_H
 #define SLATE_BASE_REST_H
 #include <pthread.h>
@@ -21,7 +20,7 @@ void rest_init(struct rest *);
 void rest_fini(struct rest *);
 
 void rest_ask(struct rest *); /* also before the thread is started */
-/* Whether it rests, within so many microseconds; if not it is still asked to. */
+/* Whether the thread rests within so many microseconds. If not, it is still asked to. */
 bool rest_await(struct rest *, uint64_t most_us);
 void rest_end(struct rest *);
 

@@ -1,9 +1,9 @@
-/* What the thread sanitizer must be told, where a race is by design. Nothing in other builds.
+/* Tells the thread sanitizer about the one race that is by design. Nothing in other builds.
  *
  * A value that is being received is written straight into its chunk, by the kernel or a plain copy.
- * Readers without a lock may still read that chunk by a stale reference; the index's version then
- * rejects what they read (mem/item.h). Those reads are atomic, but the writes cannot be, so they
- * are hidden from the sanitizer: this, and nothing else, is what these are for. */
+ * Readers without a lock may still read that chunk through a stale reference; the index's version
+ * then rejects what they read (mem/item.h). Those reads are atomic, but the writes cannot be, so
+ * these macros hide the writes from the sanitizer. They serve for nothing else. */
 #ifndef SLATE_BASE_SANITIZE_H
 #define SLATE_BASE_SANITIZE_H
 

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's struct sched_attr in its first version, which the C library has only since 2.41. */
+/* The kernel's struct sched_attr in its first version. The C library has it only since 2.41. */
 struct attributes {
     uint32_t size;
     uint32_t policy;
@@ -25,12 +25,12 @@ void slice_ask(uint32_t slice_us) {
     errno = 0;
     int nice = getpriority(PRIO_PROCESS, 0); /* of this thread, in Linux; stays as it is */
     if (errno != 0 || sched_getscheduler(0) != SCHED_OTHER) {
-        return; /* whoever chose another policy meant it */
+        return; /* somebody chose another policy on purpose */
     }
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0UL, 0UL, 0UL);
     struct attributes a = {.size = sizeof a,
                            .policy = SCHED_OTHER,
                            .nice = nice,
                            .runtime_ns = (uint64_t)slice_us * 1000};
-    (void)syscall(SYS_sched_setattr, 0, &a, 0); /* a wish: all works without */
+    (void)syscall(SYS_sched_setattr, 0, &a, 0); /* only a request: all works without it */
 }

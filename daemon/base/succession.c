@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whoever has it may not make it shorter: a look would end the process. */
+/* The other process must not cut the file: a look at it would then end this process. */
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 static bool map(struct succession *s) {

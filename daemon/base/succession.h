@@ -1,6 +1,6 @@
-/* Which of two processes goes on with what both could have: a word in memory that both have mapped,
- * and that the first who reaches for it gets. So no message that is lost, late or never sent leaves
- * both with it, or none.
+/* Decides which of two processes goes on with what both could own. It is a word in memory that both
+ * have mapped; the process that reaches for it first gets it. So no message that is lost, late or
+ * never sent leaves both of them, or none, as the owner.
  *
  * Ownership: a succession owns its mapping and its descriptor. Threading: any; one word. */
 #ifndef SLATE_BASE_SUCCESSION_H
@@ -11,9 +11,9 @@
 
 enum succession_side {
     SUCCESSION_OPEN,
-    SUCCESSION_FIRST,       /* the one that was there goes on; for good */
-    SUCCESSION_NEXT,        /* the next one has it, and changes what it could still undo … */
-    SUCCESSION_NEXT_SERVES, /* … and now no more */
+    SUCCESSION_FIRST,       /* the old process goes on, for good */
+    SUCCESSION_NEXT,        /* the new process has it, and can still undo what it changes */
+    SUCCESSION_NEXT_SERVES, /* the new process has it for good */
 };
 
 struct succession {
@@ -21,20 +21,22 @@ struct succession {
     _Atomic uint32_t *word;
 };
 
-/* An open one. False: errno. */
+/* Makes a succession that neither process has taken. False: errno. */
 bool succession_make(struct succession *);
-/* The one that another process has made; the descriptor is the succession's from now on. False:
+/* Joins the succession that another process has made, and owns the descriptor from now on. False:
  * errno. */
 bool succession_join(struct succession *, int taken_fd);
 void succession_close(struct succession *);
 
-/* Takes it for SUCCESSION_FIRST or SUCCESSION_NEXT. False: the other has it. What the other did
- * before it took it is seen here. */
+/* Takes it for SUCCESSION_FIRST or SUCCESSION_NEXT. False: the other process has it; this one then
+ * sees what the other did before it took it. */
 bool succession_take(struct succession *, enum succession_side);
-/* Of the next one, which has taken it. False: the first has taken it back. */
+/* For the new process, which has taken it: keeps it for good. False: the old one has taken it
+ * back. */
 bool succession_serve(struct succession *);
-/* Of the first, which has waited in vain: takes back what the next one has taken. False: that one
- * serves. The other may still be at work, until it asks again: it has to be ended. */
+/* For the old process, which has waited in vain: takes it back from the new one. False: the new one
+ * has it for good. The new process may go on working until its next call here, so the caller must
+ * end it. */
 bool succession_take_back(struct succession *);
 enum succession_side succession_look(const struct succession *);
 #endif

@@ -1,6 +1,6 @@
-/* Threads that no signal interrupts: signals are for the main thread. SIGBUS stays, for it may be
- * the thread's own (mem/lost.h), and the system ends a process at once, without a word, that cannot
- * take it. */
+/* Starts threads that no signal interrupts: signals are for the main thread. SIGBUS stays
+ * unblocked, for it may be the thread's own (mem/lost.h): if it were blocked, the system would end
+ * the process at once, without a word in the log. */
 #ifndef SLATE_BASE_THREAD_H
 #define SLATE_BASE_THREAD_H
 #include <pthread.h>

@@ -12,7 +12,7 @@
 #include "index/index.h"
 
 enum {
-    LOAD_X10 = 120, /* items a bucket before one is split, tenths */
+    LOAD_X10 = 120, /* items a bucket at which one is split, in tenths */
     CHAIN_PAIRS_MAX = SLOTS * BUCKET_CHAIN_MOST,
 };
 _Static_assert((int)CHAIN_PAIRS_MAX <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
@@ -43,7 +43,7 @@ static struct bucket *overflow_at(const struct index *ix, uint32_t number) {
 uint32_t bucket_find_behind(const struct index_buckets *t, const struct node_space *space,
                             struct index_spot spot, const struct key *k) {
     const struct bucket *b = bucket_next(t, spot.at);
-    /* links that change may lead round for ever */
+    /* links that are being changed may form a circle */
     for (unsigned lines = 1; b != NULL && lines < BUCKET_CHAIN_MOST; lines++) {
         uint32_t ref = bucket_find_in(b, space, spot.tag, k);
         if (ref != 0) {
@@ -54,7 +54,7 @@ uint32_t bucket_find_behind(const struct index_buckets *t, const struct node_spa
     return 0;
 }
 
-/* --- writing, under the partition's lock --- */
+/* --- writing; the caller holds the partition's lock --- */
 
 static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
     if (ix->buckets.overflow_free != 0) {
@@ -75,8 +75,8 @@ static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
     return overflow_at(ix, *number);
 }
 
-/* Puts a pair into a chain whose version is odd, or that nobody can see yet. False: the chain is
- * full, or there is no memory. */
+/* Puts a pair into a chain whose version is odd, or that no reader can see yet. False: the chain is
+ * full, or memory is out. */
 static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t ref) {
     for (unsigned lines = 1;; lines++) {
         unsigned empty = match_slots(b, 0);
@@ -98,7 +98,7 @@ static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t 
     }
 }
 
-/* Empties a bucket and gives its overflow buckets back; its pairs are in the caller's hands. */
+/* Empties a bucket and gives its overflow buckets back. The caller has copied its pairs. */
 static void chain_clear(struct index *ix, struct bucket *first) {
     struct bucket *b = next_in_chain(ix, first);
     uint32_t number = ref_of(first, BUCKET_LINK_SLOT);
@@ -138,8 +138,8 @@ static unsigned chain_collect(const struct index *ix, const struct bucket *b, st
     return n;
 }
 
-/* Splits the next bucket of the round. Without memory it does nothing: chains grow longer, nothing
- * is lost. */
+/* Splits the next bucket of the round. Without memory it does nothing: chains grow longer, but no
+ * item is lost. */
 static void split_one(struct index *ix) {
     uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_relaxed);
     if (n % BUCKET_SEGMENT == 0 &&
@@ -163,7 +163,7 @@ static void split_one(struct index *ix) {
         /* cannot fail: at least as many overflow buckets came back */
         chain_put(ix, home, pairs[i].tag, pairs[i].ref);
     }
-    /* before the version: a reader checks both */
+    /* the count changes before the version: a reader checks both */
     atomic_store_explicit(&ix->buckets.count, n + 1, memory_order_release);
     index_version_end(&from->version);
 }
@@ -206,7 +206,7 @@ static bool bucket_replace(struct index *ix, uint64_t hash, uint32_t old_ref, ui
     return true;
 }
 
-/* Whether a chain of several buckets holds so few that one is enough. */
+/* Whether the pairs of a chain of several buckets would fit into one. */
 static bool fits_one(const struct index *ix, const struct bucket *b) {
     int n = 0;
     for (; b != NULL && n <= SLOTS; b = next_in_chain(ix, b)) {

@@ -1,5 +1,5 @@
-/* The default index's looks, inline: what a get and a set spend most of their time in. The table
- * and its changes: bucket.c. */
+/* The look-ups of the default index, inline: gets and sets spend most of their time in them.
+ * bucket.c has the table and its changes. */
 #ifndef SLATE_INDEX_BUCKET_H
 #define SLATE_INDEX_BUCKET_H
 #include <assert.h>
@@ -11,9 +11,9 @@
 #include "mem/item.h"
 
 struct index_buckets {
-    /* in the table; power-of-two rounds of linear hashing follow from it */
+    /* buckets in the table; it gives the round of linear hashing, too */
     _Atomic uint32_t count;
-    uint32_t    overflow_count; /* ever made */
+    uint32_t    overflow_count; /* overflow buckets that were ever made */
     index_array table, overflow;
     uint32_t    overflow_free;  /* first free overflow bucket + 1, linked through refs[0] */
     uint32_t    overflow_used;
@@ -22,9 +22,9 @@ struct index_buckets {
 enum {
     BUCKET_LINK_SLOT = SLOTS - 1,
     BUCKET_LINK_TAG = 255,
-    BUCKET_SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB */
+    BUCKET_SEGMENT_SHIFT = 6, /* buckets come in segments of 64: 4 KiB */
     BUCKET_SEGMENT = 1 << BUCKET_SEGMENT_SHIFT,
-    /* lines of a chain: room for 56 items, where even before its split comes one rarely has 40 */
+    /* lines of a chain: room for 56 items; just before its split a chain rarely has 40 */
     BUCKET_CHAIN_MOST = 5,
 };
 
@@ -47,7 +47,7 @@ static inline struct index_spot bucket_spot(const struct index_buckets *t, uint6
     uint32_t n = bucket_places(t);
     return (struct index_spot){bucket_place(t, hash, n), n, bucket_tag(hash)};
 }
-/* The hash's bucket, for whoever keeps it from being split. */
+/* The hash's bucket. The caller keeps it from being split. */
 static inline struct bucket *bucket_at_spot(const struct index_buckets *t, uint64_t hash,
                                             struct index_spot spot) {
     if (spot.count != bucket_places(t)) {
@@ -57,8 +57,8 @@ static inline struct bucket *bucket_at_spot(const struct index_buckets *t, uint6
     return (struct bucket *)(uintptr_t)spot.at;
 }
 
-/* The next bucket of a chain. A reader may meet a link that is being changed: the number is checked
- * against the directory. */
+/* The next bucket of a chain. A reader may meet a link that is being changed, so the number is
+ * checked against the directory. */
 static inline struct bucket *bucket_next(const struct index_buckets *t, const struct bucket *b) {
     if (tag_of(b, BUCKET_LINK_SLOT) != BUCKET_LINK_TAG) {
         return NULL;
@@ -68,9 +68,9 @@ static inline struct bucket *bucket_next(const struct index_buckets *t, const st
     return segment != NULL ? &segment[number & (BUCKET_SEGMENT - 1)] : NULL;
 }
 
-/* Makes the spot the hash's, and notes the version of its bucket as it was while the hash belonged
- * there: a later split changes it. The count of an older spot serves as if it had been read
- * here. */
+/* Makes the spot this hash's, and notes the version that its bucket had while the hash belonged
+ * there: a later split changes it. If the spot was found earlier, its count serves as if it were
+ * read here. */
 __attribute__((always_inline)) static inline void bucket_look(const struct index_buckets *t,
                                                               uint64_t hash,
                                                               struct index_spot *spot,
@@ -88,7 +88,7 @@ __attribute__((always_inline)) static inline void bucket_look(const struct index
     assert(spot->at == bucket_place(t, hash, spot->count));
 }
 
-/* The key's reference in one line; 0: it is not there. */
+/* The key's reference in one line; 0: the line does not have the key. */
 __attribute__((always_inline)) static inline uint32_t bucket_find_in(
     const struct bucket *b, const struct node_space *space, uint8_t tag, const struct key *k) {
     for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
@@ -100,15 +100,15 @@ __attribute__((always_inline)) static inline uint32_t bucket_find_in(
     return 0;
 }
 
-/* The rest of a chain, behind its first line. */
+/* Finds the key in the rest of a chain, behind its first line. */
 uint32_t bucket_find_behind(const struct index_buckets *, const struct node_space *,
                             struct index_spot, const struct key *);
 
-/* A reader sees a slot's tag and its number at different times, so it may take the number of an
- * overflow bucket, linked or free, for a reference. A number below the first reference, which would
- * lead into the arena's page table, is none; one above leads into some page, where any chunk may be
- * read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
- * version has changed either way, and the reader looks again. */
+/* Finds a key. A reader sees a slot's tag and its number at different times, so it may take the
+ * number of an overflow bucket, linked or free, for a reference. A number below the first reference
+ * would lead into the arena's page table, so it is rejected. A number above leads into some page,
+ * where any chunk may be read (mem/item.h); it stays within the arena, since there are fewer
+ * overflow buckets than items. Either way the version has changed, and the reader looks again. */
 __attribute__((always_inline)) static inline uint32_t bucket_find(
     const struct index_buckets *t, const struct node_space *space, const struct key *k,
     struct index_spot spot, struct index_look *look) {
@@ -121,7 +121,7 @@ __attribute__((always_inline)) static inline uint32_t bucket_find(
     return __builtin_expect(ref != 0, true) ? ref : bucket_find_behind(t, space, spot, k);
 }
 
-/* The first reference of a line that may be the hash's; 0: there is none. */
+/* The first reference of a line whose tag is the hash's; 0: there is none. */
 static inline uint32_t bucket_guess_in(const struct bucket *b, const struct node_space *space,
                                        uint8_t tag) {
     unsigned slots = match_slots(b, tag);
@@ -129,9 +129,9 @@ static inline uint32_t bucket_guess_in(const struct bucket *b, const struct node
     return ref >= space->first ? ref : 0;
 }
 
-/* The guess of a bucket's first line. When it has none, the next line is prefetched for
- * bucket_guess_behind: to wait for it here would cost as much as all the rest of a get. What lies
- * at a spot that the hash has left is no worse a guess than none. */
+/* The guess from a bucket's first line. If that line has none, the next line is prefetched for
+ * bucket_guess_behind: waiting for it here would cost as much as the whole rest of a get. If the
+ * hash has left this spot, the guess is wrong, which is no worse than none. */
 static inline uint32_t bucket_guess(const struct index_buckets *t, const struct node_space *space,
                                     struct index_spot spot) {
     uint32_t ref = bucket_guess_in(spot.at, space, spot.tag);

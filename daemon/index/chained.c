@@ -3,25 +3,25 @@
  *   line    | version | number | number | …       0: an empty chain
  *   entry   | number of the next | reference of the item | low half of the hash |
  *
- * An entry's half hash lets a walk along a chain pass other keys' items without touching them, and
- * lets chains be split without touching any. Heads grow by linear hashing, one split for each
- * insert above LOAD items a head. The version stands for the line's fifteen chains. One array of
- * 256 versions for all keys came first: when a writer lost its processor within a change, one look
- * of 256 waited until it had it again, once for 2.8 ms.
- * Source: what memcached does, without its pause, its lock for readers and its eight bytes for each
- * link. Memory: 12 bytes an item and 4.3 a head, some 15 in all, at any size. */
+ * With half of the hash in each entry, a walk along a chain passes other keys' items without
+ * touching them, and a split touches none. Heads grow by linear hashing, one split for each insert
+ * above LOAD_X10 / 10 items a head. The version covers the line's fifteen chains. One array of 256
+ * versions for all keys was tried first: when a writer lost its processor within a change, one
+ * look-up of 256 waited until the writer had it again, once for 2.8 ms. Source: memcached's table,
+ * without its pause, its lock for readers and its eight bytes for each link. Memory: 12 bytes an
+ * item and 4.3 a head, some 15 in all, at any size. */
 #include "index/index.h"
 #include "mem/item.h"
 
 enum {
     LINE_HEADS = 15,
-    LINES_SHIFT = 6,    /* lines come by 4 KiB … */
+    LINES_SHIFT = 6,    /* lines come in segments of 4 KiB */
     LINES = 1 << LINES_SHIFT,
     SEGMENT_HEADS = LINES * LINE_HEADS,
-    SEGMENT_SHIFT = 10, /* … and entries by 12 KiB */
+    SEGMENT_SHIFT = 10, /* entries come in segments of 12 KiB */
     SEGMENT = 1 << SEGMENT_SHIFT,
-    LOAD_X10 = 15,      /* items a head before one is split, tenths: memcached's */
-    CHAIN_MOST = 32,    /* entries of a chain; even before its split comes one rarely has 12 */
+    LOAD_X10 = 15,      /* items a head at which one is split, in tenths; as in memcached */
+    CHAIN_MOST = 32,    /* entries of a chain; just before its split a chain rarely has 12 */
 };
 _Static_assert((int)CHAIN_MOST <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
 
@@ -51,11 +51,11 @@ static struct chain chain_at(const struct index *ix, uint32_t place) {
         (i & (LINES - 1));
     return (struct chain){&line->heads[place - i * LINE_HEADS], &line->version};
 }
-/* A hash's, for who keeps it from being split; for others a guess. */
+/* The chain of a hash, if the caller keeps it from being split; otherwise a guess. */
 static struct chain chain_of(const struct index *ix, uint64_t hash) {
     return chain_at(ix, index_place_of(hash, load(&ix->chains.count)));
 }
-/* A reader may meet any number; NULL: it is none, as 0 is. */
+/* NULL: the number is no entry's. A reader may meet any number; 0 is no entry's. */
 static struct chain_entry *entry_at(const struct index *ix, uint32_t number) {
     struct chain_entry *segment =
         number != 0 ? index_array_try(&ix->chains.entries, number >> SEGMENT_SHIFT) : NULL;
@@ -64,7 +64,7 @@ static struct chain_entry *entry_at(const struct index *ix, uint32_t number) {
 
 static bool chained_init(struct index *ix) {
     struct index_chains *c = &ix->chains;
-    c->entry_count = 1; /* number 0 is none */
+    c->entry_count = 1; /* no entry has number 0 */
     atomic_init(&c->count, SEGMENT_HEADS);
     return index_array_add(&c->lines, 0, ix->pool, LINES * sizeof(struct chain_line)) &&
            index_array_add(&c->entries, 0, ix->pool, SEGMENT * sizeof(struct chain_entry));
@@ -96,7 +96,7 @@ static uint32_t chained_find(const struct index *ix, const struct key *k, struct
     uint32_t count, now = load(&ix->chains.count);
     struct chain chain;
     struct index_look at;
-    do { /* the version as it was while the hash belonged there: a later split changes it */
+    do { /* The version is read while the hash belongs there: a later split changes it. */
         count = now;
         chain = chain_at(ix, index_place_of(k->hash, count));
         at = index_look_at(chain.version);
@@ -106,7 +106,7 @@ static uint32_t chained_find(const struct index *ix, const struct key *k, struct
         *look = at;
     }
     const struct chain_entry *e = entry_at(ix, load(chain.head));
-    /* links that change may lead round for ever */
+    /* links that are being changed may form a circle */
     for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) {
         uint32_t ref = load(&e->ref);
         if (load(&e->hash) == (uint32_t)k->hash && ref != 0 &&
@@ -118,7 +118,7 @@ static uint32_t chained_find(const struct index *ix, const struct key *k, struct
     return 0;
 }
 
-/* --- writing, under the partition's lock --- */
+/* --- writing; the caller holds the partition's lock --- */
 
 static struct index_change chained_change(struct index *ix, uint64_t hash, const void *item) {
     (void)item;
@@ -140,8 +140,8 @@ static uint32_t entry_take(struct index *ix) {
     return c->entry_count++;
 }
 
-/* Splits the next chain of the round. Without memory it does nothing: chains grow longer, nothing
- * is lost. */
+/* Splits the next chain of the round. Without memory it does nothing: chains grow longer, but no
+ * item is lost. */
 static void split_one(struct index *ix) {
     uint32_t n = load(&ix->chains.count);
     if (n % SEGMENT_HEADS == 0 && !index_array_add(&ix->chains.lines, n / SEGMENT_HEADS, ix->pool,
@@ -162,7 +162,7 @@ static void split_one(struct index *ix) {
     }
     store(chain.head, stay);
     store(chain_at(ix, n).head, go);
-    /* before the version: a reader checks both */
+    /* the count changes before the version: a reader checks both */
     store(&ix->chains.count, n + 1);
     index_version_end(chain.version);
 }
@@ -180,7 +180,8 @@ static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
         return false;
     }
     struct chain_entry *e = entry_at(ix, number);
-    /* also before the entry is written: somebody may still be walking through it */
+    /* The version changes before the entry is written, too: a reader may still walk through that
+     * entry. */
     index_version_begin(chain.version);
     store(&e->ref, ref);
     store(&e->hash, (uint32_t)hash);
@@ -193,8 +194,8 @@ static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-/* The link to the entry of a reference, in the chain's head or in the entry before it; NULL: it is
- * not there. */
+/* The link that leads to the entry of a reference, in the chain's head or in the entry before;
+ * NULL: there is no such entry. */
 static _Atomic uint32_t *link_to(const struct index *ix, struct chain chain, uint32_t ref) {
     _Atomic uint32_t *link = chain.head;
     for (struct chain_entry *e; (e = entry_at(ix, load(link))) != NULL; link = &e->next) {

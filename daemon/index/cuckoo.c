@@ -1,28 +1,30 @@
-/* Two places for every key: its first bucket, and a second that follows from the first and the tag
- * alone.
+/* Two places for every key: its first bucket, and a second one that follows from the first and the
+ * tag alone.
  *
  *   0                  4                  16                           64
  *   | version : strays | 12 one-byte tags | 12 references of items     |   the line of slots.h
  *
- * A look reads the first bucket, and the second only if strays tells that some key of the first
- * lives in its second: one line for most, two at most. A full bucket makes room by moving a key to
- * its other bucket, and that one's likewise, along the shortest path to an empty slot. Whatever
- * happens to a key changes the version of its first bucket, and of each bucket whose slots change;
- * so a look that finds nothing is told by the first bucket, one that finds is told by where it
- * found.
+ * A look-up reads the first bucket. It reads the second one only if `strays` says that some key of
+ * the first bucket lies in its second: one line for most keys, two at most. A full bucket makes
+ * room by moving a key to the key's other bucket; if that is full, too, a key of that one moves,
+ * along the shortest path to an empty slot. Each change of a key changes the version of its first
+ * bucket, and of each bucket whose slots change. So a look-up that finds nothing checks the first
+ * bucket's version, and one that finds the key checks the bucket where it found it.
  *
- * The table grows by linear hashing. A bucket's new half is filled before it can be seen, and the
- * old half is cleared after; then the keys that had strayed from it are brought home. A walk visits
- * a bucket again to which a key went that it had not come to yet, so it meets what stays. Source:
- * Fan et al., "MemC3", NSDI 2013, whose four slots are twelve here and which does not grow; Litwin,
- * VLDB 1980. Memory: 64 bytes for 10.8 items at any size, 5.9 an item. */
+ * The table grows by linear hashing. A bucket's new half is filled before readers can see it, and
+ * the old half is cleared after that; then the keys that had strayed from it are brought home. If a
+ * key moves from a bucket that a walk has not reached yet to one that it has passed, the walk
+ * visits the latter again: so it meets every key that stays. Source: Fan et al., "MemC3", NSDI
+ * 2013, with twelve slots in place of four, and with growth; Litwin, VLDB 1980. Memory: 64 bytes
+ * for 10.8 items at any size, 5.9 an item. */
 #include "index/cuckoo_bucket.h"
 
 enum {
-    LOAD_X10 = 108,        /* items a bucket before one is split, tenths */
-    /* below it no bucket is split for want of a path, as when keys are made to collide */
+    LOAD_X10 = 108,        /* items a bucket at which one is split, in tenths */
+    /* Below this load no bucket is split because a path is missing: that happens when somebody
+     * makes keys collide. */
     LOAD_LEAST_X10 = 72,
-    SPLITS_MOST = 8,       /* for want of a path, at one insert */
+    SPLITS_MOST = 8,       /* the most splits in one insert because a path is missing */
 };
 
 static bool cuckoo_init(struct index *ix) {
@@ -55,7 +57,7 @@ static uint32_t cuckoo_find(const struct index *ix, const struct key *k, struct 
     uint32_t count, now = count_of(ix);
     const struct bucket *first;
     struct index_look at_first, at_second;
-    do { /* a bucket's version as it was while the hash belonged there: a later split changes it */
+    do { /* A bucket's version is read while the hash belongs there: a later split changes it. */
         count = now;
         first = bucket_at(ix, first_of(k->hash, count));
         at_first = index_look_at(&first->version);
@@ -125,7 +127,7 @@ static bool cuckoo_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-/* Where an item is: its bucket and slot, and the first bucket of its key. NULL: nowhere. */
+/* Finds where an item is: its bucket and slot, and the first bucket of its key. NULL: nowhere. */
 static struct bucket *seek(const struct index *ix, uint64_t hash, uint32_t ref,
                            struct bucket **first, unsigned *slot) {
     uint32_t count = count_of(ix);
@@ -173,7 +175,7 @@ static bool cuckoo_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-/* A look that found the key asks the bucket where it found it. */
+/* A look-up that found the key checks the version of the bucket where it found it. */
 static struct index_change cuckoo_change(struct index *ix, uint64_t hash, const void *item) {
     struct bucket *first;
     unsigned slot;
@@ -184,8 +186,8 @@ static struct index_change cuckoo_change(struct index *ix, uint64_t hash, const 
 
 /* --- walking --- */
 
-/* The walk that comes to bucket `i` next. There is room for some at a time; one that was broken off
- * is forgotten when others begin. */
+/* The walk whose next bucket is `i`. There is room for a few walks at a time; one that was broken
+ * off is forgotten when others begin. */
 static struct index_walk *walk_at(struct index *ix, uint32_t i) {
     struct index_cuckoo *c = &ix->cuckoo;
     struct index_walk *w = c->walks;

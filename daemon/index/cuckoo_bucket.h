@@ -1,13 +1,15 @@
-/* What the files of the index cuckoo share: where things are in its table. What it is: cuckoo.c. */
+/* What the files of the index cuckoo share: where things are in its table. cuckoo.c says how the
+ * index works. */
 #ifndef SLATE_INDEX_CUCKOO_BUCKET_H
 #define SLATE_INDEX_CUCKOO_BUCKET_H
 #include "index/line.h"
 
 enum {
-    SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB; a key's buckets differ in the low six bits */
+    /* buckets come in segments of 64: 4 KiB; a key's two buckets differ in the low six bits */
+    SEGMENT_SHIFT = 6,
     SEGMENT = 1 << SEGMENT_SHIFT,
-    WAYS = SEGMENT,        /* buckets that may be second to one first, by the tag */
-    STRAYS_MOST = ABOVE_MOST, /* so many or more: they are not counted any more */
+    WAYS = SEGMENT,        /* buckets that may be the second one to a given first, by the tag */
+    STRAYS_MOST = ABOVE_MOST, /* at this number strays are no longer counted */
 };
 #define SEGMENT_BYTES (sizeof(struct bucket) * SEGMENT)
 
@@ -17,8 +19,8 @@ static inline uint8_t tag_for(uint64_t hash) {
     uint8_t t = (uint8_t)(hash >> 32);
     return t == 0 ? 1 : t;
 }
-/* What leads from either bucket of a key to the other, as their hashes: the bits in which they
- * differ. The low six are never all zero. */
+/* The way between a key's two buckets, and the bits in which their hashes differ by it. The low six
+ * are never all zero. */
 static inline unsigned way_of(uint8_t tag) { return tag % WAYS; }
 static inline uint32_t bits_of(unsigned way) { return way != 0 ? way * UINT32_C(0x9e3779b1) : 1; }
 
@@ -39,7 +41,7 @@ static inline uint32_t second_of(uint64_t hash, uint32_t count) {
 /* --- versions and strays --- */
 
 static inline uint32_t strays_of(const struct bucket *b) { return above_of(b); }
-/* Within a change. */
+/* The bucket is within a change. */
 static inline void set_strays(struct bucket *b, uint32_t strays) {
     set_above(b, strays < STRAYS_MOST ? strays : STRAYS_MOST);
 }
@@ -62,11 +64,11 @@ static inline void change_end(struct bucket *a, struct bucket *b) {
     }
 }
 
-/* --- cuckoo_grow.c, under the partition's lock --- */
+/* --- cuckoo_grow.c; the caller holds the partition's lock --- */
 
-/* Looks for the shortest path from one of a hash's two full buckets to one with an empty slot, and
- * moves the keys on it, the last first. False: there is none. `escape`: even from a walk that
- * cannot visit more buckets again. */
+/* Finds the shortest path from one of a hash's two full buckets to a bucket with an empty slot, and
+ * moves the keys along it, the last first. False: there is none. `escape`: keys may move even if a
+ * walk cannot note one more bucket to visit again, and so would miss them. */
 bool cuckoo_make_room(struct index *, uint64_t hash, uint32_t count, bool escape);
 /* Splits the next bucket of the round; false: out of memory, nothing changed. */
 bool cuckoo_split_one(struct index *);

@@ -1,14 +1,16 @@
-/* Keys of the index cuckoo that go to their other bucket: to make room in a full one, and when one
- * is split. A walk visits a bucket again to which a key went that it had not come to yet. */
+/* Moves keys of the index cuckoo to their other bucket: to make room in a full bucket, and when a
+ * bucket is split. If a key moves from a bucket that a walk has not reached yet to one that it has
+ * passed, the walk visits the latter again. */
 #include "index/cuckoo_bucket.h"
 
 enum {
-    PATHS_MOST = 256, /* buckets looked at for one */
+    PATHS_MOST = 256, /* buckets that are looked at for one path */
     DEPTH_MOST = 8,
 };
 
-/* The other bucket of the key in a slot of bucket `i`. Its number tells enough, unless `i` is yet
- * to be split in this round and the other was: then the key is asked. */
+/* The other bucket of the key in a slot of bucket `i`. The bucket's number is enough to tell,
+ * unless `i` is yet to be split in this round and the other one was split: then the key's hash is
+ * read. */
 static uint32_t other_of(const struct index *ix, uint32_t i, unsigned slot, uint32_t count) {
     const struct bucket *b = bucket_at(ix, i);
     uint32_t round = index_round_of(count), split = count - round;
@@ -33,8 +35,8 @@ static bool comes_to(const struct index_walk *w, uint32_t bucket) {
     }
     return bucket >= w->next;
 }
-/* Whether a key that goes from one bucket to another would escape a walk that could not visit
- * `more` buckets again. */
+/* Whether a walk that cannot note `more` buckets to visit again would miss a key that moves from
+ * one bucket to another. */
 static bool escapes(const struct index *ix, uint32_t from, uint32_t to, unsigned more) {
     for (const struct index_walk *w = ix->cuckoo.walks; w < ix->cuckoo.walks + INDEX_WALKS; w++) {
         if (w->again_count + more > INDEX_AGAIN && comes_to(w, from) && !comes_to(w, to)) {
@@ -65,10 +67,10 @@ static void move_key(struct index *ix, uint32_t from_i, unsigned slot, uint32_t 
     tell_walks(ix, from_i, to_i);
 }
 
-/* A bucket that is looked at for a path, which leads here from a slot of the one before it. */
+/* A bucket on a path; a slot of the bucket before leads here. */
 struct step {
     uint32_t bucket;
-    uint16_t before; /* its number among the steps; the first two have none */
+    uint16_t before; /* number of the step before; the first two steps have none */
     uint8_t  slot, depth;
 };
 
@@ -125,8 +127,8 @@ struct stray {
 
 enum { SUSPECTS_MOST = 2 * WAYS * SLOTS };
 
-/* Keys in a bucket that lies one of the ways from `home`; what they are called is on its way to the
- * processor. */
+/* Slots of a bucket that lies one of the ways from `home` whose tag has that way. Prefetches their
+ * keys. */
 static unsigned suspects_in(const struct index *ix, uint32_t bucket, unsigned way,
                             struct stray *to) {
     const struct bucket *b = bucket_at(ix, bucket);
@@ -139,8 +141,8 @@ static unsigned suspects_in(const struct index *ix, uint32_t bucket, unsigned wa
     return n;
 }
 
-/* All keys that live in their second bucket and whose first is `home`, which is yet to be split:
- * each way is looked along. */
+/* Finds all keys that lie in their second bucket and whose first is `home`, which is yet to be
+ * split: it looks along each way. */
 static unsigned find_strays(const struct index *ix, uint32_t home, uint32_t count,
                             struct stray *to) {
     uint32_t round = index_round_of(count), split = count - round;
@@ -201,14 +203,14 @@ bool cuckoo_split_one(struct index *ix) {
             go |= 1u << slot;
         }
     }
-    set_strays(to, gone); /* nobody can see it yet */
-    /* before the versions: a reader checks both */
+    set_strays(to, gone); /* no reader can see it yet */
+    /* the count changes before the versions: a reader checks both */
     atomic_store_explicit(&ix->cuckoo.count, n + 1, memory_order_release);
     index_version_begin(version_of(from));
     set_strays(from, stray_count - gone);
     for (unsigned left = go; left != 0; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        /* from, or that of a key that had strayed there */
+        /* the bucket they leave, or the first bucket of a key that had strayed there */
         struct bucket *first = bucket_at(ix, first_of(hashes[slot], n));
         if (first != from) {
             index_version_begin(version_of(first));

@@ -1,47 +1,50 @@
-/* A key lies in its own line or in one of the four that follow, and its own line tells in which.
+/* A key lies in its own line or in one of the four lines that follow, and its own line says in
+ * which.
  *
  *   0             4                  16                           64
  *   | version:map | 12 one-byte tags | 12 references of items     |   the line of slots.h
  *
- * Bit d of the map: a key whose own line this is lies in the d-th that follows. A look reads its
- * own line and those in the map: one for most, five at most. The tag of a key that is not in its
- * own line, a stray, is of another range, so a key's own line is asked only of strays. An insert
- * looks along the lines that follow for an empty slot. If the first is too far, a key of a line
- * between hops into it and leaves its own slot, until one is near enough.
+ * Bit d of the map: a key whose own line this is lies in the d-th line that follows. A look-up
+ * reads its own line and the lines in the map: one for most keys, five at most. A key that is not
+ * in its own line is a stray. Strays have tags of a range of their own, so only for strays must the
+ * key be read to find its own line. An insert looks along the lines that follow for an empty slot.
+ * If the first one is too far, a key of a line between hops into it and leaves its own slot empty,
+ * until an empty slot is near enough.
  *
  * Source: Herlihy, Shavit, Tzafrir, "Hopscotch Hashing", DISC 2008. What differs: a bucket is a
- * cache line of twelve, not one key; readers go by versions, as in cuckoo.c, not by timestamps of
+ * cache line of twelve, not one key; readers check versions, as in cuckoo.c, not timestamps of
  * segments; and the table grows by linear hashing (Litwin, VLDB 1980) instead of being rehashed.
- * For that, the line that follows is not the next in memory: the d-th of a key is where a key of
- * its hash + d * LINE_STEP would have its own. So when a line is split, each key in it stays or
- * goes by its own hash, in the same slot, whatever lines lie beside it; and a line that is yet to
- * be split, and so twice as full, is followed by some that are. Strays of a line that was split
- * come home.
+ * For that, the line that follows is not the next in memory: the d-th line of a key is the own line
+ * of a key with the hash + d * LINE_STEP. So when a line is split, each key in it stays or goes by
+ * its own hash, in the same slot, whatever lines lie beside it. And a line that is yet to be split,
+ * and so is twice as full, is followed by some lines that are split. Strays of a line that was
+ * split come home.
  *
- * Whatever happens to a key changes the version of its own line and of each line whose slots
- * change. So a look that finds nothing is told by the first, one that finds by the line where it
- * found. An insert asks at most ASKED_MOST lines for their keys and splits one line, which asks 9
- * for the strays. Memory: 64 bytes for 9 items at any size, 7.1 an item. */
+ * Each change of a key changes the version of its own line and of each line whose slots change. So
+ * a look-up that finds nothing checks the own line's version, and one that finds the key checks the
+ * line where it found it. An insert reads the keys of at most ASKED_MOST lines and splits one line,
+ * which reads the strays of 9. Memory: 64 bytes for 9 items at any size, 7.1 an item. */
 #include "index/line.h"
 
 enum {
-    SEGMENT_SHIFT = 6, /* lines come by 64: 4 KiB */
+    SEGMENT_SHIFT = 6, /* lines come in segments of 64: 4 KiB */
     SEGMENT = 1 << SEGMENT_SHIFT,
-    NEAR = 5,          /* lines that a key may lie in */
-    /* items a line before one is split, tenths. In tables that grew to 620,000 items none was
-     * refused of 2.5 * 10^8 at 90, and of 6 * 10^7 2 at 92 and 10 at 95 */
+    NEAR = 5,          /* lines in which a key may lie */
+    /* Items a line at which one is split, in tenths. In tables that grew to 620,000 items 0 of 2.5
+     * * 10^8 inserts were refused at 90; 2 of 6 * 10^7 at 92, and 10 at 95. */
     LOAD_X10 = 90,
-    PROBES_MOST = 32,  /* lines looked at for an empty slot */
-    ASKED_MOST = 64,   /* lines whose keys are asked for one that may hop */
+    PROBES_MOST = 32,  /* lines that are looked at for an empty slot */
+    ASKED_MOST = 64,   /* lines whose keys are read to find one that may hop */
     STRAY = 0xc0,      /* tags from here on are strays' */
-    LINES_OF_HOME = 2 * NEAR - 1, /* before its split, when those that follow are split */
+    /* lines where its keys may lie before its split, if the lines that follow are split */
+    LINES_OF_HOME = 2 * NEAR - 1,
     STRAYS_MOST = (LINES_OF_HOME - 1) * SLOTS,
 };
 #define SEGMENT_BYTES (sizeof(struct bucket) * SEGMENT)
-/* From a line to the one that follows. With any number of its low bits as a fraction it lies far
- * from 0, 1/2 and 1, so that lines that follow each other lie all over the table: the bits 1001011
- * again and again. In a table that grew to 2.5 million items, at a load of 10, 6 were refused, and
- * 716 with the bits of the golden ratio. */
+/* The distance from a line to the one that follows. It must keep lines that follow each other
+ * apart: with any number of its low bits as a fraction it lies far from 0, 1/2 and 1. It repeats
+ * the bits 1001011. In a table that grew to 2.5 million items, at a load of 10, 6 inserts were
+ * refused, and 716 with the bits of the golden ratio. */
 #define LINE_STEP UINT32_C(0xb972e5cb)
 
 _Static_assert((int)LINES_OF_HOME * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
@@ -56,7 +59,7 @@ static struct bucket *line_at(const struct index *ix, uint32_t i) {
     return (struct bucket *)index_array_segment(&ix->hopscotch.table, i >> SEGMENT_SHIFT) +
            (i & (SEGMENT - 1));
 }
-/* The line `distance` after the own one of a key. */
+/* The line `distance` lines after a key's own. */
 static uint32_t line_of(uint64_t hash, unsigned distance, uint32_t count) {
     return index_place_of((uint32_t)hash + distance * LINE_STEP, count);
 }
@@ -70,7 +73,7 @@ static unsigned stray_slots(const struct bucket *b) {
 
 /* --- changes of versions --- */
 
-/* The own line of a key and the one or two whose slots change; any may be the same. */
+/* The own line of a key, and the one or two lines whose slots change. Any two may be the same. */
 struct change {
     struct bucket *own, *from, *to;
 };
@@ -122,7 +125,7 @@ static uint32_t hopscotch_find(const struct index *ix, const struct key *k,
     uint32_t count, now = count_of(ix);
     const struct bucket *b;
     struct index_look at;
-    do { /* a line's version as it was while the hash belonged there: a later split changes it */
+    do { /* A line's version is read while the hash belongs there: a later split changes it. */
         count = now;
         b = line_at(ix, line_of(k->hash, 0, count));
         at = index_look_at(&b->version);
@@ -143,7 +146,7 @@ static uint32_t hopscotch_find(const struct index *ix, const struct key *k,
     return ref;
 }
 
-/* --- strays, under the partition's lock --- */
+/* --- strays; the caller holds the partition's lock --- */
 
 struct stray {
     uint64_t hash;
@@ -151,8 +154,8 @@ struct stray {
     uint8_t  slot, distance;
 };
 
-/* The lines so far after `own` where its keys may lie: two, where that one is split already and
- * `own` is not. */
+/* The lines at this distance after `own` where its keys may lie: two of them if that line is split
+ * already and `own` is not. */
 static unsigned lines_after(uint32_t own, unsigned distance, uint32_t count, uint32_t lines[2]) {
     uint32_t round = index_round_of(count);
     bool split = own < count - round || own >= round;
@@ -161,7 +164,7 @@ static unsigned lines_after(uint32_t own, unsigned distance, uint32_t count, uin
     return lines[1] != lines[0] ? 2 : 1;
 }
 
-/* The keys whose own line is this one and that lie so far after it. */
+/* The keys whose own line is this one and that lie at this distance after it. */
 static unsigned strays_after(const struct index *ix, uint32_t own, unsigned distance,
                              uint32_t count, struct stray *to) {
     uint32_t lines[2];
@@ -179,7 +182,7 @@ static unsigned strays_after(const struct index *ix, uint32_t own, unsigned dist
     return n;
 }
 
-/* All strays of a line. Their keys are on the way to the processor before the first is asked. */
+/* All strays of a line. Prefetches all their keys before it reads the first. */
 static unsigned strays_of(const struct index *ix, uint32_t own, uint32_t count, struct stray *to) {
     uint32_t map = above_of(line_at(ix, own)), lines[2];
     unsigned n = 0;
@@ -195,7 +198,8 @@ static unsigned strays_of(const struct index *ix, uint32_t own, uint32_t count, 
     return n;
 }
 
-/* Within a change: a key left the line so far after its own; was it the last there? */
+/* The line is within a change. A key left the line at this distance: clears the map's bit if it was
+ * the last one there. */
 static void mend_map(struct index *ix, uint32_t own, unsigned distance, uint32_t count) {
     struct stray strays[2 * SLOTS];
     if (distance > 0 && strays_after(ix, own, distance, count, strays) == 0) {
@@ -211,7 +215,7 @@ static void put_in(struct bucket *own, struct bucket *to, unsigned distance, uin
     }
 }
 
-/* Moves a key to the line so far after its own, which has an empty slot. */
+/* Moves a key to the line at this distance after its own, which has an empty slot. */
 static void move_key(struct index *ix, const struct stray *key, unsigned distance,
                      uint32_t count) {
     uint32_t own = line_of(key->hash, 0, count);
@@ -226,7 +230,7 @@ static void move_key(struct index *ix, const struct stray *key, unsigned distanc
 
 /* --- growing --- */
 
-/* How far a key is from its own line, by where it lies. */
+/* The distance of a key from its own line, found from where it lies. */
 static unsigned distance_of(const struct bucket *b, unsigned slot, uint64_t hash, uint32_t line,
                             uint32_t count) {
     unsigned distance = tag_of(b, slot) >= STRAY;
@@ -236,7 +240,7 @@ static unsigned distance_of(const struct bucket *b, unsigned slot, uint64_t hash
     return distance;
 }
 
-/* Takes what belongs to the new line out of the one that was split. */
+/* Clears the slots of the line that was split whose keys belong to the new line. */
 static void clear_gone(struct index *ix, struct bucket *from, unsigned gone,
                        const uint64_t *hashes, uint32_t count) {
     for (; gone != 0; gone &= gone - 1) {
@@ -252,8 +256,8 @@ static void clear_gone(struct index *ix, struct bucket *from, unsigned gone,
     }
 }
 
-/* Splits the next line of the round: its new half is filled before it can be seen, and its old half
- * is cleared after. Without memory it does nothing. */
+/* Splits the next line of the round: fills its new half before readers can see it, and clears the
+ * old half after that. Without memory it does nothing. */
 static void split_one(struct index *ix) {
     uint32_t n = count_of(ix), from_i = n - index_round_of(n);
     if (n % SEGMENT == 0 &&
@@ -279,7 +283,7 @@ static void split_one(struct index *ix) {
         *(line_of(strays[i].hash, 0, n + 1) == n ? &map_to : &map_from) |= 1u << strays[i].distance;
     }
     set_above(to, map_to);
-    /* before the versions: a reader checks both */
+    /* the count changes before the versions: a reader checks both */
     atomic_store_explicit(&ix->hopscotch.count, n + 1, memory_order_release);
     index_version_begin(version_of(from));
     set_above(from, map_from);
@@ -292,9 +296,9 @@ static void split_one(struct index *ix) {
     }
 }
 
-/* --- changes, under the partition's lock --- */
+/* --- changes; the caller holds the partition's lock --- */
 
-/* Moves a key out of a line, so far before an empty slot, into that one's line. */
+/* Moves a key into an empty slot, from a line that many hops before the slot's line. */
 static bool hop(struct index *ix, uint32_t line, unsigned hops, uint32_t empty_line,
                 uint32_t count) {
     const struct bucket *b = line_at(ix, line);
@@ -312,8 +316,9 @@ static bool hop(struct index *ix, uint32_t line, unsigned hops, uint32_t empty_l
     return false;
 }
 
-/* Brings an empty slot so far after a key's own line near enough; *asked counts the lines whose
- * keys were asked. Returns how far it is then: NEAR or more if it could not. */
+/* Brings an empty slot, which lies at this distance after a key's own line, near enough. *asked
+ * counts the lines whose keys were read. Returns the new distance: NEAR or more if no key could
+ * hop. */
 static unsigned bring_near(struct index *ix, uint64_t hash, unsigned distance, uint32_t count,
                            unsigned *asked) {
     unsigned hops = NEAR - 1;
@@ -360,7 +365,7 @@ static bool hopscotch_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-/* Where an item is; `slot` is SLOTS if it is nowhere. */
+/* Finds where an item is; `slot` is SLOTS if it is nowhere. */
 static struct stray seek(const struct index *ix, uint64_t hash, uint32_t ref, uint32_t count) {
     uint32_t own = line_of(hash, 0, count);
     for (uint32_t map = above_of(line_at(ix, own)) | 1; map != 0; map &= map - 1) {
@@ -406,7 +411,7 @@ static bool hopscotch_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-/* A look that found the key asks the line where it found it. */
+/* A look-up that found the key checks the version of the line where it found it. */
 static struct index_change hopscotch_change(struct index *ix, uint64_t hash, const void *item) {
     uint32_t count = count_of(ix);
     struct stray at = seek(ix, hash, node_ref(ix->space, item), count);
@@ -416,8 +421,8 @@ static struct index_change hopscotch_change(struct index *ix, uint64_t hash, con
 
 /* --- walking --- */
 
-/* The keys whose own line is the i-th, wherever they lie: nothing but a split changes that, and
- * then it is a line that the walk comes to later. */
+/* The keys whose own line is the i-th, wherever they lie. Only a split changes a key's own line,
+ * and then to one that the walk has not come to yet. */
 static bool hopscotch_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                             unsigned *count) {
     uint32_t lines = count_of(ix);

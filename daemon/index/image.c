@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a kind keeps of an index: the union in the middle of the struct. */
+/* The fields of an index that belong to its kind: the union in the middle of the struct. */
 #define OWN_AT offsetof(struct index, buckets)
 #define OWN_BYTES (offsetof(struct index, pool) - OWN_AT)
 
@@ -76,7 +76,7 @@ bool index_get(struct image *from, struct index *ix, const struct index_kind *ki
     ix->pool = pool;
     ix->space = space;
     unsigned count = kind->arrays(ix, arrays);
-    for (unsigned i = 0; i < count; i++) { /* they are the other's addresses */
+    for (unsigned i = 0; i < count; i++) { /* these are addresses of the other process */
         atomic_store_explicit(arrays[i], NULL, memory_order_relaxed);
     }
     bool whole = !from->failed;

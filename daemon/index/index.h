@@ -1,20 +1,22 @@
-/* Key -> item, in one of several ways that are chosen at the start. Each partition has one.
+/* Key -> item, in one of several ways; the option `index` chooses one at the start. Each partition
+ * has an index.
  *
- * Writers hold the partition's lock. Readers take none: they look, use what they found, and ask
- * index_unchanged() afterwards; if that says no, what they saw may be false and they start again.
- * For that each kind keeps versions, odd while something changes: every change of where a key is,
- * or of its item, changes the version that a look for this key noted. Every kind grows a little
- * with each insert, so none ever stalls. Memory is never unmapped while the index lives.
+ * Writers hold the partition's lock. Readers take none: they look a key up, use what they found,
+ * and call index_unchanged() afterwards; if it says no, what they saw may be false and they start
+ * again. For that each kind keeps versions, which are odd while something changes: every change of
+ * a key's place, or of its item, changes the version that a look-up of this key noted. Every kind
+ * grows a little with each insert, so none ever stalls. Memory is never unmapped while the index
+ * lives.
  *
- * Whatever keys are stored, a look is bounded: it reads at most 5 lines of the index in `bucket`
+ * A look-up is bounded whatever keys are stored: it reads at most 5 lines of the index in `bucket`
  * and `hopscotch`, 2 in `cuckoo`, 32 entries in `chained`, and touches at most 56, 60, 24 and 32
- * items, of which all but its own have another key. A place that is full takes no more until one
- * leaves it, and index_rivals tells which could. Random hashes fill none: in `bucket` one place of
- * 10^8 at its fullest, just before it is split.
+ * items, of which all but one have another key. A place that is full takes no more items until one
+ * leaves it, and index_rivals tells which ones could leave. Random hashes fill no place: in
+ * `bucket` they fill one of 10^8 at its fullest, just before it is split.
  *
- * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds
- * and in the option `index` (serve/config/settings_rows.h). test_index and `make bench-index`
- * take it up by themselves. */
+ * To add a kind: a file with its functions, a struct here for its fields, a line in index_kinds and
+ * in the option `index` (serve/config/settings_rows.h). test_index and `make bench-index` then
+ * cover it without a change. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H
 #include <stdatomic.h>
@@ -31,34 +33,35 @@
 struct index;
 
 enum { INDEX_ARRAYS_MOST = 2 };
-enum { INDEX_CHAIN_MOST = 108 }; /* items that index_chain or index_rivals may tell of at once */
+/* the most items that index_chain or index_rivals returns at once */
+enum { INDEX_CHAIN_MOST = 108 };
 
-/* Versions that are odd while an item changes where it lies; the second may be NULL. */
+/* The versions that are odd while an item changes in its place; the second may be NULL. */
 struct index_change {
     _Atomic uint32_t *at[2];
 };
 
 struct index_kind {
     const char *name;
-    unsigned    item_bytes_most; /* that an item takes of the pool while an index is full */
-    /* of zeroes with kind, pool and space; false: out of memory */
+    unsigned    item_bytes_most; /* what an item takes of the pool at most while an index is full */
+    /* Gets an index of zeroes with kind, pool and space set; false: out of memory. */
     bool     (*init)(struct index *);
     void     (*fini)(struct index *);
-    /* NULL of the default, whose are called by name: these four */
+    /* The next four are NULL in the default kind, whose functions are called by name. */
     void     (*prefetch)(const struct index *, uint64_t hash);
     uint32_t (*guess)(const struct index *, uint64_t hash);
     uint32_t (*find)(const struct index *, const struct key *, struct index_look *);
     struct index_change (*change)(struct index *, uint64_t hash, const void *item);
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
-    /* false: it was not there */
+    /* False: old_ref was not there. */
     bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
-    /* likewise */
+    /* False: ref was not there. */
     bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
     unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
     uint64_t (*bytes)(const struct index *);
     uint64_t (*buckets)(const struct index *);
-    /* its arrays, as many as there are; all else that it keeps lies in struct index */
+    /* Lists its arrays and returns their number. All its other fields lie in struct index. */
     unsigned (*arrays)(struct index *, index_array *to[INDEX_ARRAYS_MOST]);
 };
 
@@ -68,24 +71,25 @@ extern const struct index_kind index_bucket, index_chained, index_cuckoo, index_
 const struct index_kind *index_kind_find(const char *name); /* NULL: none of this name */
 
 struct index_chains { /* chained.c */
-    _Atomic uint32_t  count; /* of heads */
-    uint32_t          entry_count; /* ever made */
+    _Atomic uint32_t  count; /* number of heads */
+    uint32_t          entry_count; /* entries that were ever made */
     index_array       lines, entries;
     uint32_t          entry_free; /* first free entry, linked through next; 0: none */
 };
 enum { INDEX_WALKS = 4, INDEX_AGAIN = 4 };
 struct index_walk {
-    uint32_t next; /* the bucket it comes to; 0: there is no walk */
-    uint32_t again_count, again[INDEX_AGAIN]; /* and those that it visits with that one once more */
+    uint32_t next; /* the walk's next bucket; 0: there is no walk */
+    /* and the buckets that it visits once more before that one */
+    uint32_t again_count, again[INDEX_AGAIN];
 };
 struct index_cuckoo { /* cuckoo.c */
-    _Atomic uint32_t count; /* of buckets */
+    _Atomic uint32_t count; /* number of buckets */
     uint32_t         walk_forgotten;
     index_array      table;
     struct index_walk walks[INDEX_WALKS];
 };
 struct index_hopscotch { /* hopscotch.c */
-    _Atomic uint32_t count; /* of lines */
+    _Atomic uint32_t count; /* number of lines */
     index_array      table;
 };
 struct index {
@@ -106,14 +110,14 @@ bool index_init(struct index *, const struct index_kind *, struct index_pool *,
                 const struct node_space *);
 void index_fini(struct index *);
 
-/* --- reading. The default kind's functions are called by name, so that the branch is all that a
- * choice costs it --- */
+/* --- reading. The default kind's functions are called by name, so the choice costs it only a
+ * branch --- */
 
 static inline bool index_is_default(const struct index *ix) {
     return __builtin_expect(ix->kind == &index_bucket, true);
 }
 
-/* Prefetches where a look for this hash begins. */
+/* Prefetches the line where a look-up of this hash begins. */
 static inline struct index_spot index_prefetch(const struct index *ix, uint64_t hash) {
     if (index_is_default(ix)) {
         struct index_spot spot = bucket_spot(&ix->buckets, hash);
@@ -123,8 +127,9 @@ static inline struct index_spot index_prefetch(const struct index *ix, uint64_t 
     ix->kind->prefetch(ix, hash);
     return (struct index_spot){0};
 }
-/* The reference of an item that may be the key's, unchecked: for prefetching. 0: none is at hand;
- * index_guess_behind may find one, when it is asked after some other keys' guesses. */
+/* A reference whose item may be the key's, unchecked, for prefetching. 0: no reference can be read
+ * without a wait; index_guess_behind may find one after the caller has guessed for some other
+ * keys. */
 static inline uint32_t index_guess(const struct index *ix, uint64_t hash, struct index_spot spot) {
     if (!index_is_default(ix)) {
         return ix->kind->guess(ix, hash);
@@ -137,9 +142,9 @@ static inline uint32_t index_guess_behind(const struct index *ix, struct index_s
                ? bucket_guess_behind(&ix->buckets, ix->space, spot)
                : 0;
 }
-/* Finds the item of a key: its reference, 0 when there is none. Lock-free when `look` is asked
- * about afterwards; a caller that holds the partition's lock needs no look (NULL). A candidate's
- * key is compared in place. */
+/* Finds the item of a key: its reference, or 0. It takes no lock: the caller asks
+ * index_unchanged(look) afterwards; under the partition's lock it needs no look (NULL). Candidates'
+ * keys are compared in place. */
 __attribute__((always_inline)) static inline uint32_t index_find_from(
     const struct index *ix, const struct key *k, struct index_spot spot, struct index_look *look) {
     return index_is_default(ix) ? bucket_find(&ix->buckets, ix->space, k, spot, look)
@@ -150,25 +155,26 @@ static inline uint32_t index_find(const struct index *ix, const struct key *k,
     return index_find_from(ix, k, (struct index_spot){0}, look);
 }
 
-/* --- changes, under the partition's lock --- */
+/* --- changes; the caller holds the partition's lock --- */
 
-/* False, and nothing changed: out of memory, or the place of this hash is full. The key must not be
- * there. */
+/* The key must not be there. False, and nothing is changed: memory is out, or the place of this
+ * hash is full. */
 bool index_insert(struct index *, uint64_t hash, uint32_t ref);
 /* old_ref must be there */
 void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
 /* must be there */
 void index_remove(struct index *, uint64_t hash, uint32_t ref);
 
-/* After an insert that failed: the items (up to INDEX_CHAIN_MOST) one of which must be removed so
- * that it succeeds. Returns how many; 0: none is there, and it was memory. */
+/* After an insert that failed: the items, up to INDEX_CHAIN_MOST, one of which must be removed for
+ * the insert to succeed. Returns how many; 0: none would help, since memory was out. */
 static inline unsigned index_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
     return ix->kind->rivals(ix, hash, refs);
 }
 
-/* The references of the i-th chain, for walking under the lock, from 0 on without a gap; false past
- * the end. Room for `max`, of which INDEX_CHAIN_MOST are enough; *count says how many. What is in
- * the index for the whole of a walk is met, and may be met twice while the index grows. */
+/* The references of the i-th chain, for a walk under the lock, with i from 0 on without a gap;
+ * false past the end. `refs` has room for `max`, of which INDEX_CHAIN_MOST are enough; *count says
+ * how many there are. The walk meets each item that is in the index all the time, and may meet it
+ * twice while the index grows. */
 static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                                unsigned *count) {
     return ix->kind->chain(ix, i, refs, max, count);
@@ -176,8 +182,8 @@ static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, uns
 static inline uint64_t index_bytes(const struct index *ix) { return ix->kind->bytes(ix); }
 static inline uint64_t index_bucket_count(const struct index *ix) { return ix->kind->buckets(ix); }
 
-/* Brackets a change of an item that stays where it is, and whose chain does: whoever looked for
- * this key looks again. */
+/* Brackets a change of an item that keeps its place and its chain: readers that looked this key up
+ * meanwhile look again. */
 static inline struct index_change index_change_begin(struct index *ix, uint64_t hash,
                                                      struct index_spot spot, const void *item) {
     struct index_change change = {{NULL, NULL}};

@@ -1,31 +1,31 @@
-/* What a look in an index sees, for whoever asks later whether it still holds, and what the kinds
- * share: versions, and places of a table that grows by linear hashing. */
+/* What a look-up saw, so that it can be checked later, and what the kinds share: versions, and the
+ * places of a table that grows by linear hashing. */
 #ifndef SLATE_INDEX_LOOK_H
 #define SLATE_INDEX_LOOK_H
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a look saw, to be asked about later. */
+/* What a look-up saw, for index_unchanged. */
 struct index_look {
     const _Atomic uint32_t *at;
     uint32_t                version;
 };
 
-/* Where a look for a hash begins, as index_prefetch found it, so that later steps need not find the
- * way again. Zeroes mean that it is not known, and are always right. A spot stays good however much
+/* Where a look-up of a hash begins, as index_prefetch found it, so that later steps need not find
+ * it again. Zeroes mean that it is not known, and are always right. A spot stays valid whatever
  * changes meanwhile: places never move, and the count tells whether the hash has left this one. */
 struct index_spot {
     const void *at;
-    uint32_t    count; /* of places, when this was the hash's */
-    uint8_t     tag;   /* the hash's, as the kind has it */
+    uint32_t    count; /* number of places when this one was the hash's */
+    uint8_t     tag;   /* the hash's tag, in the kind's form */
 };
 
-/* A version becomes odd before anything it stands for changes, and even again after. */
+/* A version becomes odd before anything that it covers changes, and even again after. */
 static inline void index_version_begin(_Atomic uint32_t *at) {
     atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    /* odd before any change; pairs with the fence of index_unchanged */
+    /* It is odd before any change; the fence pairs with that of index_unchanged. */
     atomic_thread_fence(memory_order_release);
 }
 static inline void index_version_end(_Atomic uint32_t *at) {
@@ -33,19 +33,19 @@ static inline void index_version_end(_Atomic uint32_t *at) {
                           memory_order_release);
 }
 static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
-    /* odd never compares equal */
+    /* an odd version never compares equal */
     return (struct index_look){at, atomic_load_explicit(at, memory_order_acquire) & ~1u};
 }
 
-/* Whether what a look saw still holds. */
+/* Whether what the look-up saw is still true. */
 static inline bool index_unchanged(const struct index_look *look) {
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(look->at, memory_order_relaxed) == look->version;
 }
 
-/* Where a hash lies among `count` places of a table that grows by linear hashing (Litwin, VLDB
- * 1980): at the end of each round they are doubled, and until then those below `count` - round are
- * split. `count` > 1. */
+/* The place of a hash among `count` places of a table that grows by linear hashing (Litwin, VLDB
+ * 1980): a round ends when their number has doubled; within a round the places below `count` -
+ * (places at its start) are split already. `count` > 1. */
 static inline uint32_t index_place_of(uint64_t hash, uint32_t count) {
     uint32_t mask = UINT32_MAX >> __builtin_clz(count - 1);
     uint32_t i = (uint32_t)hash & mask;

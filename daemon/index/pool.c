@@ -14,7 +14,8 @@ bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
         p->base = NULL;
         return false;
     }
-    /* A small cache's index stays in small pages, which it may never fill. */
+    /* Huge pages begin behind the first ones: a small cache may never fill a huge page with its
+     * index. */
     char *huge = (char *)(((uintptr_t)p->base + 2 * HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
     madvise(huge, (size_t)(p->base + p->bytes - huge) & ~(HUGE_BYTES - 1), MADV_HUGEPAGE);
     return true;
@@ -40,7 +41,7 @@ void *index_pool_take(struct index_pool *p, size_t bytes) {
     return p->base + at;
 }
 
-/* Room in the directory for the n-th; NULL: no memory. */
+/* Makes room in the directory for the n-th segment; NULL: out of memory. */
 static struct index_directory *directory_for(index_array *a, uint32_t n) {
     struct index_directory *d = atomic_load_explicit(a, memory_order_relaxed);
     if (d == NULL || n >= d->room) {
@@ -55,7 +56,7 @@ static struct index_directory *directory_for(index_array *a, uint32_t n) {
             atomic_init(&wider->segments[i],
                         atomic_load_explicit(&d->segments[i], memory_order_relaxed));
         }
-        /* pairs with the acquire of whoever looks for a segment */
+        /* pairs with the acquire in index_array_segment and index_array_try */
         atomic_store_explicit(a, wider, memory_order_release);
         d = wider;
     }

@@ -1,8 +1,8 @@
-/* A bucket: a cache line of twelve slots, each a one-byte tag (0: empty) and the reference of an
- * item, under a version.
+/* A bucket: a cache line with a version and twelve slots. A slot is a one-byte tag (0: empty) and
+ * the reference of an item.
  *
- * One writer, under the partition's lock; readers may see a slot's tag and reference of different
- * times, and find out by the version. */
+ * There is one writer, under the partition's lock. Readers may see a slot's tag and its reference
+ * as of different times; the version shows it. */
 #ifndef SLATE_INDEX_SLOTS_H
 #define SLATE_INDEX_SLOTS_H
 #include <stdatomic.h>
@@ -48,8 +48,7 @@ static inline void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32
     }
 }
 
-/* Slots of the bucket whose tag, of which only the bits of `mask` are looked at, is this one; as
- * bits 0 to 11. Exact. */
+/* The slots whose tag equals this one in the bits of `mask`, as bits 0 to 11. Exact. */
 #ifdef __SSE2__
 static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, uint8_t mask) {
     __m128i tags = _mm_and_si128(_mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b)),
