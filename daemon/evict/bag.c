@@ -1,18 +1,19 @@
-/* Bag LRU: three bags by age; hits only stamp, and a pass takes what was stamped to the newest bag
- * before its turn comes.
+/* Bag LRU: three bags by age. A hit only marks its item; an insert passes over some of the oldest
+ * items and moves those that were hit to the newest bag.
  *
- * Each bag holds a third. An insert into the newest pushes the oldest of each bag over its share
- * into the next, unless it was hit since it last moved: then it is new again. The victim is the
- * oldest of the oldest bag that was not hit. Source: Wiggins and Langston, "Enhancing the
- * Scalability of Memcached", Intel 2012. Differences: theirs counts items a bag and has a thread
- * that passes over them; here every insert passes over a few. insert, victim: O(1) amortised. */
+ * Each bag holds a third of the items. An insert into the newest bag pushes the oldest item of each
+ * bag that is over its share into the next bag; if the item was hit since it last moved, it goes to
+ * the newest bag instead. The victim is the oldest item of the oldest bag that was not hit. Source:
+ * Wiggins and Langston, "Enhancing the Scalability of Memcached", Intel 2012. Differences: theirs
+ * counts the items of each bag and has a thread that passes over them; here every insert passes
+ * over a few. insert, victim: O(1) amortised. */
 #include "evict/evict.h"
 
 /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
 enum { BAGS = 3, PASS_PER_INSERT = 2, VICTIM_TRIES = 64 };
 
-/* Takes the oldest of a bag to the newest bag if it was hit. False: it was not, or there is
- * none. */
+/* Moves a bag's oldest item to the newest bag if it was hit. False: it was not hit, or the bag is
+ * empty. */
 static bool refresh(struct evict_queue *q, unsigned bag, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, bag);
     if (n == NULL || (node_hits(n) == 0 && !evict_renewed(n))) {

@@ -1,10 +1,10 @@
-/* One queue in order of insertion: fifo, and clock, which gives what was hit another round.
+/* One queue in order of insertion: fifo, and clock, which gives items that were hit another round.
  *
- * clock counts hits up to 1, 3 or 7 (one, two or three bits); an item at the old end that has any
- * goes to the newest end with one less. Sources: Corbato, "A Paging Experiment with the Multics
- * System", 1968; several bits: GCLOCK of Smith, TODS 1978. `none` keeps the order but has no
- * victims: a full class then refuses stores. insert O(1); victim O(1) amortised over hits, and at
- * most CLOCK_TRIES nodes at a time. */
+ * clock counts hits up to 1, 3 or 7 (one, two or three bits). An item that reaches the old end with
+ * a count above 0 goes to the newest end with one less. Sources: Corbato, "A Paging Experiment with
+ * the Multics System", 1968; several bits: GCLOCK of Smith, TODS 1978. `none` keeps the order but
+ * has no victims: a full class then refuses stores. insert O(1); victim O(1) amortised over hits,
+ * and at most CLOCK_TRIES nodes at a time. */
 #include "evict/evict.h"
 
 enum {
@@ -18,8 +18,8 @@ static void insert(struct evict_queue *q, struct node *n, bool temporary, uint32
     evict_list_push(q, EVICT_MAIN, n);
 }
 
-/* The oldest, after those with `keep_hits` hits or more, and those that are new again, have had
- * another round. */
+/* The oldest node, after those before it with `keep_hits` hits or more, or with a new value, have
+ * got another round. */
 static struct node *next_round(struct evict_queue *q, unsigned keep_hits, uint32_t now_s) {
     struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), keep_hits, now_s);
     if (left != NULL) {

@@ -1,5 +1,5 @@
-/* Which policies there are, and what a queue does alike under each: beginning, ending, renewing,
- * adopting, switching. */
+/* The list of policies, and what a queue does in the same way under each of them: beginning,
+ * ending, renewing, adopting, switching. */
 #include "evict/evict.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 const struct evict_policy *const evict_policies[] = {
     &evict_slru,   &evict_lru,   &evict_bag,    &evict_fifo,    &evict_clock, &evict_clock2,
     &evict_clock3, &evict_sieve, &evict_s3fifo, &evict_tinylfu, &evict_none,
-    /* by number in images of other builds (evict_put): new ones come last */
+    /* images of other builds name policies by this number (evict_put): append new ones */
     &evict_s3skip, &evict_s3wide, NULL,
 };
 
@@ -31,10 +31,11 @@ void evict_init(struct evict_queue *q, const struct evict_policy *policy,
     *q = (struct evict_queue){.policy = policy,
                               .tuning = tuning,
                               .space = space,
-                              .flushed_s = UINT32_MAX}; /* one before the first */
+                              .flushed_s = UINT32_MAX}; /* one before the first time */
 }
 
-/* The queue as it lies in memory, its policy by number; addresses in it mean nothing. */
+/* Writes the queue as it lies in memory, with its policy by number; addresses in it mean
+ * nothing. */
 void evict_put(struct image *to, const struct evict_queue *q) {
     unsigned number = 0;
     while (evict_policies[number] != q->policy) {

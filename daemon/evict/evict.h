@@ -1,10 +1,10 @@
-/* Who goes next: the order of the items of one slab class in one partition.
+/* The order in which items of one slab class in one partition are evicted.
  *
  * A policy is one const table of functions over nodes; it never sees items, keys or locks and never
- * allocates. A queue belongs to its partition: every call but evict_find is made under the
- * partition's lock. Hits are noted by the cache in the node's mark (base/node.h), never here. Times
- * are seconds of one clock: in the cache that of its items. Cost: every call but evict_switch is
- * O(1), amortised. */
+ * allocates. A queue belongs to its partition: the caller holds the partition's lock in every call
+ * but evict_find. The cache notes hits in the node's mark (base/node.h); no hit comes here. Times
+ * are seconds of one clock: in the cache, the clock of its items. Cost: every call but evict_switch
+ * is O(1), amortised. */
 #ifndef SLATE_EVICT_EVICT_H
 #define SLATE_EVICT_EVICT_H
 #include "evict/list.h"
@@ -16,18 +16,19 @@ extern const struct evict_policy evict_lru, evict_slru, evict_bag, evict_fifo, e
     evict_tinylfu, evict_none;
 extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
-/* Whether they are of one structure: each goes on with the lists, ghosts and hand of the other. */
+/* Whether two policies are of one structure: each can go on with the lists, ghosts and hand of the
+ * other. */
 bool evict_alike(const struct evict_policy *, const struct evict_policy *);
 
 struct image;
-/* A queue as a part of an image for the next process (base/image.h), whose nodes lie where this
- * one's do; and back, of a queue that was initialised: it has the policy that it had. False: no
- * memory, no such policy, or the image is not whole. */
+/* A queue as a part of an image for the next process (base/image.h), where nodes have the same
+ * references. evict_get reads it into a queue that was initialised, which then has the policy of
+ * the image. False: memory is out, there is no such policy, or the image is not whole. */
 void evict_put(struct image *, const struct evict_queue *);
 bool evict_get(struct image *, struct evict_queue *);
 
-/* A queue has no memory of its own until its policy remembers what it evicted; evict_fini gives
- * that back. */
+/* A queue allocates memory only when its policy first remembers an evicted node; evict_fini frees
+ * that memory. */
 void evict_fini(struct evict_queue *);
 void evict_init(struct evict_queue *, const struct evict_policy *, const struct evict_tuning *,
                 const struct node_space *);
@@ -37,9 +38,10 @@ static inline void evict_insert(struct evict_queue *q, struct node *n, bool temp
     q->policy->insert(q, n, temporary, now_s);
 }
 static inline void evict_remove(struct evict_queue *q, struct node *n) { q->policy->remove(q, n); }
-/* A node that stays where it is got a new value: it counts as inserted now. */
+/* A node that keeps its place got a new value: it counts as inserted now. */
 void evict_renew(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
-/* The victim is about to be removed because memory is needed, and not for any other reason. */
+/* To be called when the victim is about to be removed because memory is needed, and for no other
+ * reason. */
 static inline void evict_note_evicted(struct evict_queue *q, const struct node *n) {
     if (q->policy->evicted != NULL) {
         q->policy->evicted(q, n);
@@ -49,20 +51,21 @@ static inline struct node *evict_victim(struct evict_queue *q, uint32_t now_s) {
     return q->policy->victim != NULL ? q->policy->victim(q, now_s) : NULL;
 }
 
-/* Takes in a node that came from another queue, with its history: to the list it was in there, at
- * the end that its last use is nearer to. It must have left the other queue, whose policy was
- * `from`; of another structure it counts as inserted now. */
+/* Takes in a node that came from another queue, with its history: into the same list, at the end
+ * that is nearer to its last use. The node has left the other queue, whose policy was `from`. If
+ * `from` is of another structure, the node counts as inserted now. */
 void evict_adopt(struct evict_queue *, struct node *, const struct evict_policy *from,
                  uint32_t now_s);
-/* Takes in a node that a queue had before its process ended, under a policy `from`, or NULL: to the
- * newest end of the list it was in there; of another structure it counts as inserted now. To be
- * called with the oldest first. */
+/* Takes in a node that a queue of a process before this one had, under the policy `from`, or NULL:
+ * at the newest end of the same list. If `from` is of another structure, the node counts as
+ * inserted now. To be called for the oldest node first. */
 void evict_restore(struct evict_queue *, struct node *, const struct evict_policy *from,
                    uint32_t now_s);
-/* Changes the policy. No node moves now: what lies in lists that the new policy does not use is
- * taken from there, by age, before its own. So the order survives as far as the new policy can
- * express it; one that is alike keeps the ghosts, too. O(1). */
+/* Changes the policy. No node moves now. Nodes in lists that the new policy does not use become
+ * victims before its own, by age. So the order survives as far as the new policy can express it. A
+ * policy that is alike keeps the ghosts, too. O(1). */
 void evict_switch(struct evict_queue *, const struct evict_policy *);
-/* The node that would go first by plain age; NULL: the queue is empty. Does not reorder. */
+/* The oldest node by its last move, whatever the policy; NULL: the queue is empty. Does not
+ * reorder. */
 struct node *evict_oldest(const struct evict_queue *);
 #endif

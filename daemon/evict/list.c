@@ -1,4 +1,4 @@
-/* The lists of a queue, for the policies. */
+/* The lists of a queue, for the files of the policies. */
 #include "evict/list.h"
 #include "evict/tail.h"
 

@@ -1,24 +1,24 @@
-/* The lists of a queue, for the policies. */
+/* The lists of a queue, for the files of the policies. */
 #ifndef SLATE_EVICT_LIST_H
 #define SLATE_EVICT_LIST_H
 #include "evict/queue.h"
 
 void evict_list_push(struct evict_queue *, unsigned list, struct node *);      /* as the newest */
 void evict_list_push_oldest(struct evict_queue *, unsigned list, struct node *);
-/* from the list it is in */
+/* Removes a node from the list it is in. */
 void evict_list_remove(struct evict_queue *, struct node *);
-/* to be the newest there */
+/* Moves a node to a list, as the newest there. */
 void evict_list_move(struct evict_queue *, struct node *, unsigned list);
-/* Marks a node that got a new value where it lies: for policy->renew. */
+/* Marks a node that got a new value and keeps its place: for policy->renew. */
 void evict_renew_late(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
-/* What an earlier policy left behind, in lists given as bits: the oldest node by its last move, if
- * it is older than `own` (or that is NULL). Those with `keep_hits` hits or more are first moved to
- * EVICT_MAIN, a few at a time. NULL: none; and the oldest of EVICT_MAIN may be another then, so
- * that `own` is to be looked for again. */
+/* What an earlier policy left in lists, which are given as bits: the node that moved last the
+ * longest ago, if it is older than `own` (or that is NULL). Nodes with `keep_hits` hits or more are
+ * first moved to EVICT_MAIN, a few at a time. NULL: there is none. As the oldest of EVICT_MAIN may
+ * be another one then, the caller finds `own` again. */
 struct node *evict_leftover(struct evict_queue *, unsigned lists, const struct node *own,
                             unsigned keep_hits, uint32_t now_s);
 
-/* The node at `from` was copied to `to`, which takes its place in the order. */
+/* The node at `from` was copied to `to`: `to` takes its place in the order. */
 void evict_moved(struct evict_queue *, const struct node *from, struct node *to);
 
 uint32_t evict_count(const struct evict_queue *);

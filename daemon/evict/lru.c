@@ -1,8 +1,7 @@
-/* Exact LRU: one list, every hit moves its item to the newest end.
+/* Exact LRU: one list; every hit moves its item to the newest end.
  *
  * That move needs the partition's lock, so `lru` is the exception among the policies: a hit costs a
- * lock and the cache lines of two neighbours. It is here as the yardstick others are measured
- * against. */
+ * lock and the cache lines of two neighbours. It is here as the yardstick for the others. */
 #include "evict/evict.h"
 
 enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, KEEP_NONE = NODE_HITS_MAX + 1 };
@@ -14,7 +13,7 @@ static void lru_insert(struct evict_queue *q, struct node *n, bool temporary, ui
 
 static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
     if (node_next(n) == 0 && evict_list_of(n) == EVICT_MAIN) {
-        return; /* the newest already */
+        return; /* it is the newest already */
     }
     if (now_s > node_time_s(n)) {
         node_set_time_s(n, now_s);

@@ -7,22 +7,23 @@
 
 enum {
     ROOM_MIN = 64,
-    WAYS = 4, /* entries of a word of ghosts */
+    WAYS = 4, /* entries in a word of ghosts */
     EPOCHS = 16,
     EPOCHS_KEPT = 8,
-    GHOSTS_A_WORD = 3, /* of four places, so that few ghosts meet */
+    /* ghosts for each word, which has four entries: so few ghosts push each other out */
+    GHOSTS_A_WORD = 3,
     CELLS_A_WORD = 16,
     CELL_MAX = 15,
-    SKETCH_WORD_PCT = 20, /* 3.2 cells a node */
-    ADDS_A_NODE = 10, /* the sketch is halved after so many */
+    SKETCH_WORD_PCT = 20, /* hundredths of a word for each node: 3.2 cells */
+    ADDS_A_NODE = 10, /* additions for each node after which the sketch is halved */
 };
 
 struct evict_memory {
-    uint32_t room;  /* nodes it was made for */
-    uint32_t words; /* how many follow */
-    uint32_t epoch; /* ghosts: of those that come now, 0 to EPOCHS - 1 */
-    uint32_t adds;  /* ghosts: in this epoch; sketch: since it was halved last */
-    uint64_t late;  /* ghosts: hash of the one that came last and is not in its word yet; 0: none */
+    uint32_t room;  /* the nodes it was made for */
+    uint32_t words; /* words that follow */
+    uint32_t epoch; /* ghosts: the epoch that runs, 0 to EPOCHS - 1 */
+    uint32_t adds; /* ghosts: additions in this epoch; sketch: additions since it was last halved */
+    uint64_t late;  /* ghosts: hash of the last one, which is not in its word yet; 0: none */
     uint64_t word[];
 };
 
@@ -58,7 +59,7 @@ static uint32_t words_for(uint32_t room, unsigned pct) {
     return (uint32_t)((uint64_t)room * pct / 100) + 1;
 }
 
-/* The queue's memory with `pct` hundredths of a word a node; NULL: none to be had. */
+/* The queue's memory, with `pct` hundredths of a word for each node; NULL: out of memory. */
 static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
     uint32_t nodes = evict_count(q);
     struct evict_memory *m = q->memory;
@@ -67,7 +68,8 @@ static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
     }
     uint32_t room = nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2;
     uint32_t words = words_for(room, pct);
-    evict_memory_free(&q->memory); /* first, so that there never are two */
+    /* before the new memory is allocated, so that there are never two */
+    evict_memory_free(&q->memory);
     q->memory = calloc(1, sizeof *q->memory + words * sizeof q->memory->word[0]);
     if (q->memory != NULL) {
         q->memory->room = room;
@@ -77,7 +79,8 @@ static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
 }
 
 static uint64_t mixed_hash(const struct evict_queue *q, const struct node *n) {
-    uint64_t x = q->space->hash_of(n); /* its ends chose partition and bucket already */
+    /* the hash's ends chose partition and bucket already, so its bits are mixed */
+    uint64_t x = q->space->hash_of(n);
     x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
     return x ^ x >> 29;
 }
@@ -86,10 +89,11 @@ static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
     return (uint32_t)((hash >> 32) * m->words >> 32);
 }
 
-/* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch --- A word
- * is seldom in the processor's caches. So a ghost that is added is put in when the next is added or
- * one is looked for, and its word is fetched meanwhile; nothing there branches by what is in the
- * word. Who adds one does not wait for memory. */
+/* --- ghosts: 16 bits each; the high twelve are the tag, never 0, the low four the epoch --- */
+
+/* A word is seldom in the processor's caches. So a ghost is put into its word only when the next
+ * one is added or one is looked for, and the word is prefetched meanwhile. Adding a ghost never
+ * waits for memory, and no branch in it depends on the word. */
 
 #define EACH_WAY 0x0001000100010001u
 
@@ -99,29 +103,29 @@ static uint64_t with_entry(uint64_t word, unsigned way, unsigned entry) {
     return (word & ~((uint64_t)0xffff << (16 * way))) | (uint64_t)entry << (16 * way);
 }
 
-/* In each way, how many epochs ago its entry came. */
+/* For each entry, how many epochs ago it came. */
 static uint64_t ages(const struct evict_memory *m, uint64_t word) {
     uint64_t epochs = EACH_WAY * (EPOCHS - 1);
-    /* no way borrows of the next */
+    /* no entry borrows from the next */
     return ((m->epoch + EPOCHS) * EACH_WAY - (word & epochs)) & epochs;
 }
 
-/* In each way EPOCHS where it is empty, else 0. */
+/* For each entry EPOCHS if it is empty, else 0. */
 static uint64_t empties(uint64_t word) {
-    /* the highest bit of each way */
+    /* the highest bit of each entry */
     uint64_t low = EACH_WAY * 0x7fff, is_there = ((word & low) + low) | word;
     return (~is_there >> 15 & EACH_WAY) * EPOCHS;
 }
 
-/* Without the entries that are too old. The few buckets that nobody comes by for EPOCHS epochs keep
- * theirs for longer. */
+/* The word without the entries that are too old. The few words that no call reaches for EPOCHS
+ * epochs keep theirs longer. */
 static uint64_t without_old(const struct evict_memory *m, uint64_t word) {
     _Static_assert(EPOCHS == 2 * EPOCHS_KEPT, "one bit of an age says whether it is too old");
     uint64_t is_old = ages(m, word) / EPOCHS_KEPT & EACH_WAY;
     return word & ~(is_old * 0xffff);
 }
 
-/* The place for another entry: an empty one, else the oldest. */
+/* The place for another entry: an empty one, or else the oldest. */
 static unsigned place_in(const struct evict_memory *m, uint64_t word) {
     uint64_t ranks = ages(m, word) | empties(word);
     unsigned place = 0, most = entry_at(ranks, 0);
@@ -149,7 +153,7 @@ void evict_ghosts_add(struct evict_queue *q, const struct node *n, uint32_t shar
     put_late(m);
     m->late = mixed_hash(q, n);
     __builtin_prefetch(&m->word[word_of(m, m->late)], 1);
-    /* The epochs kept, half of the running one among them, make that share of the nodes. */
+    /* The epochs that are kept, with half of the one that runs, hold share_pct of the nodes. */
     if (++m->adds >= (uint64_t)evict_count(q) * share_pct / 100 * 2 / (2 * EPOCHS_KEPT - 1)) {
         m->adds = 0;
         m->epoch = (m->epoch + 1) & (EPOCHS - 1);
@@ -209,7 +213,7 @@ void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned time
         m->word[c.word] += (uint64_t)more << c.shift;
     }
     m->adds += times;
-    /* not the room: how soon the past fades is not to depend on how the queue grew */
+    /* not by the room: how soon the past fades must not depend on how the queue grew */
     uint32_t nodes = evict_count(q);
     if (m->adds >= (uint64_t)(nodes < ROOM_MIN ? ROOM_MIN : nodes) * ADDS_A_NODE) {
         halve(m);

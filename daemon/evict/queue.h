@@ -1,5 +1,5 @@
-/* A queue and its policy, and what is marked on their nodes: the types that all files of this
- * folder and their callers share. What can be done with a queue: evict.h. */
+/* A queue, its policy, and the marks in nodes: the types that the files of this folder share with
+ * their callers. evict.h says what can be done with a queue. */
 #ifndef SLATE_EVICT_QUEUE_H
 #define SLATE_EVICT_QUEUE_H
 #include <stdatomic.h>
@@ -8,44 +8,45 @@
 
 #include "base/node.h"
 
-enum { EVICT_LISTS = 4 }; /* what the hungriest policy needs */
+enum { EVICT_LISTS = 4 }; /* as many as any policy needs */
 
-/* Knobs that change while the cache serves; shared by all queues, written by the admin, read
- * relaxed. */
+/* Settings that change while the cache serves. All queues share them; an admin's command writes
+ * them; they are read relaxed. */
 struct evict_tuning {
     _Atomic uint32_t hot_pct, warm_pct;           /* share of the class's items, 0..100 */
-    _Atomic uint32_t hot_factor_pct, warm_factor_pct; /* of the age of the cold tail, 100 = 1.0 */
-    /* of s3fifo: shares of the class's items that the small queue and the ghosts have, hits that
-     * take an item from the small queue to the main one, and the first part of its time there after
-     * which one of them has to come */
+    /* in hundredths of the age of the cold tail, 100 = 1.0 */
+    _Atomic uint32_t hot_factor_pct, warm_factor_pct;
+    /* For s3fifo: the shares of the class's items that the small queue and the ghosts have; the
+     * hits that take an item from the small queue to the main one; and the first part of its time
+     * in the small queue, in hundredths: the last of these hits must come later than that. */
     _Atomic uint32_t small_pct, ghost_pct, promote_hits, skip_pct;
 };
-/* Those of s3fifo, as values. */
+/* s3fifo's settings as plain values. */
 struct evict_s3fifo_knobs {
     uint32_t small_pct, ghost_pct, promote_hits, skip_pct;
 };
 static inline uint32_t evict_knob(const _Atomic uint32_t *k) {
     return atomic_load_explicit(k, memory_order_relaxed);
 }
-/* Returns whether they were the same before. Each is read by itself, so what changes meanwhile may
- * be copied in part; the next call then finds the rest. */
+/* Copies the settings. Returns whether they were the same before. Each one is read by itself, so a
+ * change at the same time may be copied in part; the next call then copies the rest. */
 bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from);
 
 struct evict_list {
     uint32_t newest, oldest, count;
 };
 
-/* The tail: the nodes that would go next, two parts of `want` nodes each, that the class would lose
- * first with a page less. Their nodes carry EVICT_TAIL_* in `where`, so that a hit tells without a
- * lock how near its item was to eviction. */
+/* The tail: the nodes that the class would lose first if it had one page less, in two parts of
+ * `want` nodes each. These nodes carry EVICT_TAIL_* in `where`, so that a hit tells without a lock
+ * how near its item was to eviction. */
 enum { EVICT_TAILS = 2 };
 struct evict_tail {
-    uint32_t want;                /* nodes of one part; 0: off, which costs a branch a call */
-    uint32_t newest[EVICT_TAILS]; /* where the first part ends, and the second with it */
-    uint32_t count[EVICT_TAILS];  /* of the first part; of both */
+    uint32_t want; /* nodes of one part; 0: no tail is kept, which costs a branch a call */
+    uint32_t newest[EVICT_TAILS]; /* the newest node of the first part, and of the second */
+    uint32_t count[EVICT_TAILS];  /* nodes of the first part, and of both */
 };
 
-/* What moved while a call ran; the cache adds these to its counters. */
+/* Moves while a call ran; the cache adds these to its counters. */
 struct evict_moves {
     uint32_t to_cold, to_warm, within;
 };
@@ -58,51 +59,50 @@ struct evict_queue {
     const struct node_space   *space;
     struct evict_list    list[EVICT_LISTS];
     struct evict_tail    tail;
-    struct evict_moves   moves;  /* since the cache last took them */
+    struct evict_moves   moves;  /* moves since the cache last took them */
     uint32_t             hand;   /* where a policy that goes round looks next; 0: at the oldest */
-    /* nodes of this time and before are gone, and stay so. The owner sets it with the look at
-     * the clock that now_s is of */
+    /* Nodes of this time and before are flushed, and stay so. The owner sets it together with
+     * now_s, from one look at the clock. */
     uint32_t             flushed_s;
-    /* NULL until the policy needs it, and when there was none to be had */
+    /* NULL: the policy did not need it yet, or memory was out */
     struct evict_memory *memory;
 };
 
-/* A policy is a structure, which is its functions, and the numbers that it goes by. Some policies
- * are records of numbers of one structure (evict_alike). */
+/* A policy is a structure, which its functions define, and the numbers that it uses. Some policies
+ * share one structure and differ only in these numbers (evict_alike). */
 struct evict_policy {
     const char *name;
     const char *source;   /* where it comes from, for `stats policies` */
     const char *list_names[EVICT_LISTS]; /* for statistics; NULL where unused */
-    unsigned    tail_list; /* victims are the oldest of this one */
+    unsigned    tail_list; /* victims are the oldest nodes of this list */
     const char *cost;     /* of a hit, an insert and a victim, in words */
-    unsigned    hit_max;  /* hits are counted up to this */
-    unsigned    bytes_per_item; /* beyond the node, at most */
-    /* of s3fifo's structure: the numbers that it goes by, whatever the tuning says; NULL: the
-     * tuning's */
+    unsigned    hit_max;  /* the highest count of hits */
+    unsigned    bytes_per_item; /* at most, in addition to the node */
+    /* for s3fifo's structure: the numbers to use in place of the tuning's; NULL: the tuning's */
     const struct evict_s3fifo_knobs *record;
     void (*insert)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
     void (*remove)(struct evict_queue *, struct node *);
-    /* may reorder, does not remove; NULL: nothing ever goes */
+    /* May reorder, but does not remove; NULL: nothing is ever evicted. */
     struct node *(*victim)(struct evict_queue *, uint32_t now_s);
-    /* NULL unless order changes on a hit (costs a lock) */
+    /* NULL unless a hit changes the order, which costs a lock. */
     void (*hit)(struct evict_queue *, struct node *, uint32_t now_s);
-    /* NULL: as remove and insert; mostly evict_renew_late */
+    /* NULL: the same as remove and insert. In most policies it is evict_renew_late. */
     void (*renew)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
-    /* NULL unless it remembers those that went */
+    /* NULL unless the policy remembers evicted nodes. */
     void (*evicted)(struct evict_queue *, const struct node *);
 };
 
-/* Lists: one structure serves all policies, so that a switch need not move anything: each policy
- * uses some of these, and calls them what it likes (list_names). */
+/* The lists of the structure that all policies share, so that a switch need not move any node. Each
+ * policy uses some of them, under names of its own (list_names). */
 enum { EVICT_NEW, EVICT_MAIN, EVICT_OLD, EVICT_TEMP };
-/* node->where: the list in these bits, then the tails the node is in, the others are the policy's;
- * a push clears them. */
+/* node->where: the list in these bits, the tails that the node is in above them; the other bits are
+ * the policy's, and a push clears them. */
 enum { EVICT_WHERE_LIST = 3, EVICT_TAIL_FIRST = 1 << 2, EVICT_TAIL_BOTH = 1 << 3 };
 static inline unsigned evict_list_of(const struct node *n) {
     return node_where(n) & EVICT_WHERE_LIST;
 }
-/* A node that got a new value where it lies is only marked, as a hit is: whoever meets it at an old
- * end treats it as new then. Every push clears the mark. */
+/* Set in a node that got a new value and kept its place, just as a hit is only marked. A policy
+ * that meets the node at an old end treats it as new then. Every push clears the bit. */
 enum { EVICT_RENEWED = 1 << 7 };
 static inline bool evict_renewed(const struct node *n) { return node_where(n) & EVICT_RENEWED; }
 #endif

@@ -1,9 +1,9 @@
-/* SIEVE: one queue in order of insertion and a hand that goes from old to new; what was hit stays
- * where it is and loses its mark, the first that was not is the victim. New items wait at the
- * newest end until the hand has come round.
+/* SIEVE: one queue in order of insertion, and a hand that goes from old to new. A node that was hit
+ * stays where it is and loses its mark; the first one that was not hit is the victim. New items
+ * wait at the newest end until the hand has come round.
  *
  * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on
- * pure recency streams: never the default. insert O(1); victim O(1) amortised over hits, at most
+ * streams of pure recency: never the default. insert O(1); victim O(1) amortised over hits, at most
  * SIEVE_TRIES nodes at a time. */
 #include "evict/evict.h"
 

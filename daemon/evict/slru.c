@@ -1,16 +1,16 @@
-/* Segmented LRU as memcached has it: HOT, WARM, COLD and TEMP queues, moved between at their old
- * ends only.
+/* Segmented LRU as memcached has it: HOT, WARM, COLD and TEMP queues; items move between them only
+ * at the old ends.
  *
- * New items enter HOT (TEMP when they live shortly). A second hit makes an item active; at the old
- * end of HOT or COLD an active item goes to WARM, in WARM it gets another round; an idle one goes
- * to COLD when its queue is over its share or older than its factor times COLD's age. Victims are
- * COLD's oldest. Hits only mark, and so do new values of items that stay where they are: such an
- * item goes to HOT when it reaches an old end, not at once.
+ * New items enter HOT (TEMP if they live only shortly). A second hit makes an item active. At the
+ * old end of HOT or COLD an active item goes to WARM; in WARM it gets another round. An idle item
+ * goes to COLD when its queue is over its share, or when it is older than the queue's factor times
+ * COLD's age. Victims are COLD's oldest. Hits only mark, and so does a new value of an item that
+ * keeps its place: such an item goes to HOT when it reaches an old end, not at once.
  *
  * Source: memcached 1.4.24 to 1.6.45, doc/new_lru.txt (behaviour). Differences: shares count items,
- * which within a class all take one chunk; queues are moved a step at every insert, so no thread
- * has to keep up; an active or renewed item moves when it reaches an old end, not when it is hit or
- * stored. insert, victim: O(1) amortised. Memory: the node only. */
+ * since all items of a class take one chunk each; each insert moves the queues by a step, so no
+ * thread has to keep up; an active or renewed item moves when it reaches an old end, not when it is
+ * hit or stored. insert, victim: O(1) amortised. Memory: the node only. */
 #include "evict/evict.h"
 
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
@@ -21,8 +21,8 @@ static bool renewed(const struct node *n) { return evict_renewed(n) && node_hits
 
 static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s);
 
-/* A list's oldest, after those that got a new value since they came here have gone to HOT, a few at
- * a time. */
+/* A list's oldest node. Nodes before it that got a new value since they came here first go to HOT,
+ * a few at a time. */
 static struct node *settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, list);
     for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && renewed(n); i++) {
@@ -76,8 +76,8 @@ static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, u
     for (unsigned i = 0; i < PULLS_PER_INSERT && pull(q, HOT, now_s); i++) {
     }
     pull(q, WARM, now_s);
-    /* The next pull takes HOT's oldest, which is in the cache by now, and makes the one after it
-     * the oldest. */
+    /* The next pull takes HOT's oldest node, which is in the processor's cache by now, and makes
+     * the one after it the oldest: so that one's neighbour is prefetched. */
     const struct node *oldest = evict_oldest_in(q, HOT);
     __builtin_prefetch(node_at(q->space, node_next(oldest != NULL ? oldest : n)), 1);
 }
@@ -108,8 +108,8 @@ static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
         q->moves.to_warm++;
         pull(q, WARM, now_s);
     }
-    /* COLD is empty or all active: the oldest of the others, TEMP last, because a full cache beats
-     * a refused set. */
+    /* COLD is empty, or all of it is active: the victim is the oldest of another queue. TEMP comes
+     * last, but even that is better than a set that is refused. */
     static const unsigned order[] = {COLD, HOT, WARM, TEMP};
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         struct node *n = evict_oldest_in(q, order[i]);

@@ -1,11 +1,12 @@
 /* The tail of a queue: which nodes would go next, kept exactly while nodes come and go.
  *
  * The list that victims come from is a queue, so its tail is the run from its oldest node to a
- * boundary. A boundary moves towards newer nodes by one for each node that leaves the run; nodes
- * are marked as it passes them. */
+ * boundary. For each node that leaves the run, the boundary moves by one towards newer nodes, and
+ * marks the nodes that it passes. */
 #include "evict/tail.h"
 
-/* a boundary's at a time, so that a tail that is short grows faster than it shrinks */
+/* the most steps of a boundary in one call, so that a tail that is too short grows faster than it
+ * shrinks */
 enum { STEPS = 2 };
 static const uint8_t bits[EVICT_TAILS] = {EVICT_TAIL_FIRST, EVICT_TAIL_BOTH};
 
@@ -17,17 +18,17 @@ static void fill(struct evict_queue *q, unsigned part, uint32_t steps) {
         uint32_t ref = t->newest[part] != 0 ? node_next(at(q, t->newest[part]))
                                             : q->list[q->policy->tail_list].oldest;
         if (ref == 0) {
-            return; /* all of the list */
+            return; /* the tail is the whole list */
         }
         struct node *n = at(q, ref);
         node_set_where(n, node_where(n) | bits[part]);
         t->newest[part] = ref;
         t->count[part]++;
-        __builtin_prefetch(at(q, node_next(n)), 1); /* where the next step goes */
+        __builtin_prefetch(at(q, node_next(n)), 1); /* the next step begins there */
     }
 }
 
-/* The longer one first: EVICT_TAIL_BOTH is in every node of the tail. */
+/* Fills the longer run first: its mark, EVICT_TAIL_BOTH, is in every node of the tail. */
 void evict_tail_fill(struct evict_queue *q) {
     for (unsigned part = EVICT_TAILS; part-- > 0;) {
         fill(q, part, STEPS);

@@ -1,11 +1,11 @@
-/* The tail of a queue: the nodes that would go next. The functions but evict_watch_tail are called
- * by what changes the lists. */
+/* The tail of a queue: the nodes that would go next. Code that changes the lists calls these
+ * functions, except evict_watch_tail. */
 #ifndef SLATE_EVICT_TAIL_H
 #define SLATE_EVICT_TAIL_H
 #include "evict/queue.h"
 
-/* Keeps track of a tail of two times `want` nodes from now on; 0: no more. O(the tail's nodes);
- * later O(1) a call. */
+/* Keeps a tail of two times `want` nodes from now on; 0: keeps none. O(nodes in the tail); later
+ * calls O(1). */
 void evict_watch_tail(struct evict_queue *, uint32_t want);
 /* In how many parts of the tail a node is: 0 none, 1 the second, 2 the first, whose nodes go first.
  * No lock needed. */
@@ -13,11 +13,11 @@ static inline unsigned evict_tails_of(const struct node *n) {
     return (unsigned)__builtin_popcount(node_where(n) & 12u);
 }
 
-/* up to two steps, after its list got or lost a node */
+/* Moves boundaries by up to two steps, after the tail's list got or lost a node. */
 void evict_tail_fill(struct evict_queue *);
-/* a node of the tail is about to leave its list */
+/* To be called before a node of the tail leaves its list. */
 void evict_tail_leave(struct evict_queue *, const struct node *);
-/* a node has become the oldest of the tail's list */
+/* To be called when a node has become the oldest of the tail's list. */
 void evict_tail_joined(struct evict_queue *, struct node *);
 void evict_tail_moved(struct evict_queue *, const struct node *from, const struct node *to);
 #endif

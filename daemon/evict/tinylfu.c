@@ -1,14 +1,14 @@
-/* W-TinyLFU: a window for what is new, and beyond it only what is asked for more often than what it
- * would push out.
+/* W-TinyLFU: a window for new items; beyond it an item stays only if it is asked for more often
+ * than the item it would push out.
  *
- * New items enter the window (a hundredth, and one item at least). What it pushes out goes on
- * probation as the newest, and is the candidate against the oldest there: whichever came more often
- * by the sketch stays. Items hit on probation are protected (four fifths of the rest) until they
- * are the oldest there and were not hit again. Hits only count in the node; they go into the sketch
- * when the item reaches an old end, so a hit costs no more than elsewhere. Source: Einziger,
- * Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", TOS 2017. Differences:
- * hits reach the sketch late, and the window does not adapt. insert O(1) and four cache lines;
- * victim O(1) amortised over hits. */
+ * New items enter the window (a hundredth of the items, at least one). An item that leaves the
+ * window goes on probation as the newest there, and is compared with the oldest there: the one that
+ * the sketch counted more often stays. Items that are hit on probation are protected (four fifths
+ * of the rest) until they are the oldest there and were not hit again. A hit only counts in the
+ * node; the count goes into the sketch when the item reaches an old end, so a hit costs no more
+ * than in other policies. Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
+ * Admission Policy", TOS 2017. Differences: hits reach the sketch late, and the window does not
+ * adapt. insert O(1) and four cache lines; victim O(1) amortised over hits. */
 #include "evict/evict.h"
 #include "evict/memory.h"
 
@@ -24,7 +24,7 @@ static bool over(uint32_t count, uint32_t total, unsigned pct) {
     return (uint64_t)count * 100 > (uint64_t)total * pct;
 }
 
-/* Moves a node, and its hits into the sketch. */
+/* Moves a node to a list, and adds its hits to the sketch. */
 static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32_t now_s) {
     if (node_hits(n) > 0) {
         evict_sketch_add(q, n, node_hits(n));
@@ -33,7 +33,7 @@ static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32
     evict_list_move(q, n, list);
 }
 
-/* Protected items make room for those that were hit on probation. */
+/* Moves protected items back on probation, so that those that were hit there have room. */
 static void shrink_protected(struct evict_queue *q, uint32_t now_s) {
     uint32_t rest = q->list[PROTECTED].count + q->list[PROBATION].count;
     struct node *n = evict_oldest_in(q, PROTECTED);
@@ -42,8 +42,8 @@ static void shrink_protected(struct evict_queue *q, uint32_t now_s) {
     }
 }
 
-/* Another policy may have left more than their shares in the window and among the protected: two
- * steps an insertion get that out. */
+/* Another policy may have left the window and the protected list over their shares: each insert
+ * moves two nodes out of them. */
 static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary;
     evict_list_push(q, WINDOW, n);
@@ -68,7 +68,7 @@ static unsigned frequency(const struct evict_queue *q, const struct node *n) {
     return evict_sketch_count(q, n) + node_hits(n);
 }
 
-/* The oldest on probation that was not hit there. */
+/* The oldest node on probation that was not hit there. */
 static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, PROBATION);
     for (unsigned i = 0; i < VICTIM_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n));

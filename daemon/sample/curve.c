@@ -14,37 +14,39 @@ enum {
     STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE
 };
 enum { CLASS_BITS = 8 };
-enum { RAISE_LEAST = 4 }; /* by less a rate is not raised, for the curve begins anew */
+/* A rate rises by this factor at least, since the curve then begins anew. */
+enum { RAISE_LEAST = 4 };
 
 struct entry {
     uint64_t hash;
-    uint64_t used; /* when, in uses of any key, above eight bits of the class */
-    uint64_t sum;  /* bytes of this one and of both sides */
-    uint32_t bytes, next; /* in its bucket, or of the free ones */
+    /* when it was last used, counted in uses of any key; the low eight bits are the class */
+    uint64_t used;
+    uint64_t sum;  /* bytes of this entry and of both its subtrees */
+    uint32_t bytes, next; /* next in its bucket, or of the free entries */
     uint32_t older, newer;
 };
 
 struct class_curve {
     float reads;
-    float at[STEPS]; /* reads whose distance is in the step */
+    float at[STEPS]; /* reads whose distance falls into this step */
 };
 
 struct curve {
-    struct entry *entries; /* 1 to keys_max; 0 is none */
+    struct entry *entries; /* entries 1 to keys_max; 0 is none */
     uint32_t     *buckets, keys_max, keys, free;
     uint32_t      below;
     uint64_t      now;
-    double        reads;   /* since curve_expect */
+    double        reads;   /* reads since curve_expect */
     double        surplus; /* reads that the sample should have had, less those it had */
     uint32_t      root[CURVE_CLASSES];
     struct class_curve *classes;
     unsigned      classes_max, classes_used;
-    /* of the class in `classes`, counted from one; 0: it has none */
+    /* place in `classes`, counted from one; 0: the class has no curve */
     uint8_t       place[CURVE_CLASSES];
-    float         waiting[CURVE_CLASSES]; /* reads of those that have none */
+    float         waiting[CURVE_CLASSES]; /* reads of classes without a curve */
 };
 
-/* --- the treap: by time, and a heap by a mix of the hash --- */
+/* --- the treap: ordered by time, and a heap by mixed hashes --- */
 
 static uint32_t priority(const struct entry *e) {
     return (uint32_t)(e->hash * 0x9e3779b97f4a7c15u >> 32);
@@ -55,7 +57,7 @@ static void sum_up(struct curve *c, uint32_t i) {
     e->sum = c->entries[e->older].sum + e->bytes + c->entries[e->newer].sum;
 }
 
-/* All of `a` is older than all of `b`. */
+/* Joins two treaps; all of `a` is older than all of `b`. */
 static uint32_t join(struct curve *c, uint32_t a, uint32_t b) {
     if (a == 0 || b == 0) {
         return a + b;
@@ -84,7 +86,7 @@ static uint32_t take_out(struct curve *c, uint32_t root, uint32_t which) {
     return root;
 }
 
-/* Bytes of what was used after it. */
+/* Bytes of the entries that were used after this one. */
 static uint64_t bytes_since(const struct curve *c, uint32_t root, uint32_t which) {
     uint64_t sum = 0, used = c->entries[which].used;
     while (root != which) {
@@ -155,7 +157,7 @@ static struct class_curve *class_curve(const struct curve *c, unsigned class_id)
 
 int curve_place(const struct curve *c, unsigned class_id) { return c->place[class_id] - 1; }
 
-/* Counts a read, in the class's curve when it has or gets one. */
+/* Counts a read, in the class's curve if it has one or can get one. */
 static struct class_curve *count_read(struct curve *c, unsigned class_id) {
     c->reads += 1;
     if (c->place[class_id] == 0 && c->classes_used < c->classes_max) {
@@ -166,8 +168,8 @@ static struct class_curve *count_read(struct curve *c, unsigned class_id) {
     return k;
 }
 
-/* The class that waits with the most reads takes the place of the one with the fewest, if these are
- * less than half as many. */
+/* Gives the class without a curve that has most reads the place of the class with the fewest, if
+ * that has less than half as many. */
 static void give_place(struct curve *c) {
     unsigned most = 0, fewest = 0;
     for (unsigned i = 1; i < CURVE_CLASSES; i++) {
@@ -183,7 +185,7 @@ static void give_place(struct curve *c) {
     *class_curve(c, fewest) = (struct class_curve){0};
     c->place[most] = c->place[fewest];
     c->place[fewest] = 0;
-    memset(c->waiting, 0, sizeof c->waiting); /* the new one has a while to count as many */
+    memset(c->waiting, 0, sizeof c->waiting); /* the new curve gets time to count as many reads */
 }
 
 static uint32_t *find(struct curve *c, uint64_t hash) {
@@ -241,15 +243,16 @@ static void keep_below(struct curve *c, uint32_t below) {
 }
 
 static void lower(struct curve *c, uint32_t below) {
-    curve_fade(c, (double)below / c->below); /* as if that rate had been from the start */
+    /* the counts become what they would be if this rate had been from the start */
+    curve_fade(c, (double)below / c->below);
     c->below = below;
     keep_below(c, below);
 }
 
-/* Nothing is known of the keys that join the sample, nor how many bytes of them were used when: it
- * begins anew. */
+/* The sample has no history of the keys that join it, nor of the bytes between their uses, so the
+ * curve begins anew. */
 static void raise(struct curve *c, uint32_t below) {
-    /* which curve_expect is about to ask for, as if that rate had been */
+    /* curve_expect, which comes next, expects reads by the new rate */
     double reads = c->reads / c->below * below;
     curve_fade(c, 0);
     c->reads = reads;
@@ -258,7 +261,7 @@ static void raise(struct curve *c, uint32_t below) {
 }
 
 void curve_set_below(struct curve *c, uint32_t below) {
-    /* keys at that rate have room */
+    /* the highest rate whose keys have room */
     double fits = c->keys > 0 ? (double)c->below * (c->keys_max / 2) / c->keys : UINT32_MAX;
     if (below != 0 && below < c->below) {
         lower(c, below);
@@ -273,7 +276,7 @@ void curve_expect(struct curve *c, double reads) {
     give_place(c);
 }
 
-/* The key is now the one used last. */
+/* Makes the key the one that was used last. */
 static void use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_id, uint32_t bytes) {
     uint32_t i = *link;
     if (i == 0) {
@@ -293,7 +296,8 @@ static void use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_i
     c->root[class_id] = join(c, c->root[class_id], i);
 }
 
-/* Makes room for a new key, by halving the rate. False: it is not in the sample any more. */
+/* Makes room for a new key by halving the rate. False: at the new rate the key is not in the
+ * sample. */
 static bool make_room(struct curve *c, uint64_t hash) {
     while (c->free == 0 && c->below > 1) {
         lower(c, c->below / 2);
@@ -318,7 +322,7 @@ static void touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t by
                           sample_rate(c->below);
         k->at[(unsigned)place_of(distance + bytes)] += 1;
     }
-    /* making room may have changed which link it is */
+    /* making room may have changed which link leads to the key */
     use(c, known ? link : find(c, hash), hash, class_id, bytes);
 }
 
@@ -336,7 +340,7 @@ void curve_gone(struct curve *c, uint64_t hash) {
     }
 }
 
-/* --- what it says --- */
+/* --- results --- */
 
 double curve_reads(const struct curve *c, unsigned class_id) {
     double sum = 0;

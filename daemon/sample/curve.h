@@ -1,18 +1,19 @@
 /* Miss-ratio curves: for each slab class, which share of its reads would hit at any size, under the
  * LRU.
  *
- * Of every sampled key it keeps when it was last used, in a treap by time whose nodes know the
- * bytes below them; so the bytes of other keys used since, the reuse distance, cost O(log keys).
- * Distances are divided by the sampling rate and counted in a histogram of four steps an octave. At
- * most keys_max keys are kept: when there are more, the rate is halved and the keys above it are
- * forgotten (fixed-size SHARDS). It is raised, and the curve begins anew, when the stream's is at
- * least four times as high and the keys will have room. The curve of the whole is that of all
- * classes growing alike. At most classes_max classes have a curve, those that were read first;
- * later a class with more than twice the reads takes the place of the one with the fewest.
+ * For every sampled key it keeps when the key was last used, in a treap by time whose nodes know
+ * the bytes below them. So the bytes of other keys that were used since then, the reuse distance,
+ * cost O(log keys). Distances are divided by the sampling rate and counted in a histogram of four
+ * steps an octave. At most keys_max keys are kept: when there are more, the rate is halved and the
+ * keys above it are forgotten (fixed-size SHARDS). The rate rises again, and the curve begins anew,
+ * when the stream's rate is at least four times as high and the keys will have room. The curve of
+ * the whole cache assumes that all classes grow alike. At most classes_max classes have a curve:
+ * those that were read first. Later a class with more than twice the reads takes the place of the
+ * one with the fewest.
  *
- * Source: Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015.
- * Memory: 44 bytes a key and 0.5 KiB a class, all of it taken at the start. Threading: one owner.
- * Error: some 0.03 with 2000 keys, more where a few keys have most reads. */
+ * Source: Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015. Memory: 44
+ * bytes a key and 0.5 KiB a class, all of it taken at the start. Threading: one owner. Error: some
+ * 0.03 with 2000 keys, more if a few keys have most reads. */
 #ifndef SLATE_SAMPLE_CURVE_H
 #define SLATE_SAMPLE_CURVE_H
 #include <stdbool.h>
@@ -25,34 +26,36 @@ struct curve;
 /* NULL: out of memory, or not 1 to 2^31 - 1 keys and 1 to 255 classes. */
 struct curve *curve_create(uint32_t keys_max, unsigned classes_max);
 void          curve_destroy(struct curve **);
-size_t        curve_memory(uint32_t keys_max, unsigned classes_max); /* of such a one */
+/* bytes that such a curve takes */
+size_t        curve_memory(uint32_t keys_max, unsigned classes_max);
 
 /* The stream holds keys below this from now on (sample/stream.h). */
 void curve_set_below(struct curve *, uint32_t below);
 
-/* A read of a key of the class (not CURVE_WHOLE), which takes so many bytes when it is stored. */
+/* Notes a read of a key of the class (not CURVE_WHOLE). `bytes`: what the key takes when it is
+ * stored. */
 void curve_read(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
-/* used, but not read */
+/* Notes that a key was used, but not read. */
 void curve_store(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
 void curve_gone(struct curve *, uint64_t hash); /* the next read of it misses at any size */
-/* For a key that comes soon, as mini_prefetch_bucket and mini_prefetch_key. */
+/* Prefetch for a key that comes soon, as mini_prefetch_bucket and mini_prefetch_key do. */
 void curve_prefetch_bucket(const struct curve *, uint64_t hash);
 void curve_prefetch_key(const struct curve *, uint64_t hash);
-void curve_fade(struct curve *, double keep);   /* what was counted counts less from now on */
-/* There were so many reads since the last call, of all keys, sampled or not. Where the sample has
- * more than its share, its hot keys are too hot, and the difference is taken from the whole's
- * shortest distances (SHARDS_adj); where it has less, added. */
+void curve_fade(struct curve *, double keep);   /* multiplies past counts by `keep` */
+/* Tells how many reads of all keys, sampled or not, there were since the last call. If the sample
+ * has more than its share of them, its hot keys are too hot: the difference is taken from the
+ * whole's shortest distances (SHARDS_adj). If it has less, the difference is added there. */
 void curve_expect(struct curve *, double reads);
 
-/* Where among classes_max the class is, from 0, for others who count by class; -1: nowhere, it was
- * not read or too seldom. */
+/* The place of a class among classes_max, from 0, for other code that counts by class; -1: it has
+ * none, for it was not read or too seldom. */
 int    curve_place(const struct curve *, unsigned class_id);
-/* sampled ones, those of long ago counting less */
+/* Sampled reads; older ones count less. */
 double curve_reads(const struct curve *, unsigned class_id);
-/* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 when nothing is known. */
+/* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 if nothing is known. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
-/* The same of all classes together, each in `factor` times the bytes it has; and the sampled hits
- * of it. */
+/* The predicted hit ratio of all classes together, each in `factor` times its bytes; and the
+ * sampled hits behind it. */
 double curve_whole_hits(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 double curve_whole_hit_ratio(const struct curve *, const double bytes[CURVE_CLASSES],
                              double factor);

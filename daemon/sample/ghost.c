@@ -9,18 +9,18 @@ enum { WAYS = 8, SETS = GHOST_ENTRIES / WAYS, FINGERPRINT_BITS = 24, SAMPLE_BIT 
 _Static_assert((SETS & (SETS - 1)) == 0, "a set is named by bits of the hash");
 #define FINGERPRINT_MASK (((uint64_t)1 << FINGERPRINT_BITS) - 1)
 
-/* An entry is one word: 32 bits of the class's count at the eviction, 8 of the class, 24 of the
- * key. Class 0: empty. */
+/* An entry is one word: 32 bits are the class's count at the eviction, 8 the class, 24 the key's
+ * fingerprint. Class 0: empty. */
 struct set {
     _Atomic uint64_t entry[WAYS];
 } __attribute__((aligned(64)));
 
 struct class {
-    _Atomic uint32_t sampled;         /* evictions so far; wraps */
+    _Atomic uint32_t sampled;         /* sampled evictions so far; wraps */
     _Atomic uint32_t chunks_per_page;
 };
 
-/* When each entry's item would have expired: the low bits of the time, 0: never, or in more than
+/* When each entry's item would have expired: the low bits of the time. 0: never, or in more than
  * EXPIRY_FAR_S. Times that many seconds apart look alike, but no ghost lasts so long where items
  * are evicted. */
 struct expiries {
@@ -80,8 +80,8 @@ unsigned ghost_weight(const struct ghost *g, unsigned class_id) {
 static uint64_t fingerprint(uint64_t key_hash) { return key_hash >> 12 & FINGERPRINT_MASK; }
 static unsigned class_of(uint64_t entry) { return (unsigned)(entry >> FINGERPRINT_BITS) & 0xff; }
 
-/* Evictions of the entry's class since, in 1/256 pages; UINT64_MAX: it is empty, or its class is no
- * more. */
+/* Evictions of the entry's class since then, in 1/256 pages; UINT64_MAX: the entry is empty, or its
+ * class exists no more. */
 static uint64_t age_of(const struct ghost *g, uint64_t entry) {
     unsigned class_id = class_of(entry);
     uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
@@ -98,7 +98,8 @@ static uint16_t expiry_code(uint32_t expires_s, uint32_t now_s) {
     if (expires_s == 0 || expires_s - now_s >= EXPIRY_FAR_S) {
         return 0;
     }
-    return (uint16_t)expires_s != 0 ? (uint16_t)expires_s : 1; /* a second late */
+    /* 0 means never, so a time of 0 becomes one second later */
+    return (uint16_t)expires_s != 0 ? (uint16_t)expires_s : 1;
 }
 
 static bool is_over(const struct expiries *e, unsigned way, uint32_t now_s) {
@@ -122,7 +123,7 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash, uint32
     for (unsigned w = 0; w < WAYS; w++) {
         uint64_t entry = atomic_load_explicit(&set->entry[w], memory_order_relaxed);
         if ((entry & FINGERPRINT_MASK) == fingerprint(key_hash) && entry != 0) {
-            way = w; /* it came back and was evicted again */
+            way = w; /* the key came back and was evicted again */
             break;
         }
         uint64_t age = is_over(expiries, w, now_s) ? UINT64_MAX : age_of(g, entry);

@@ -23,7 +23,7 @@ static unsigned counter_of(const struct hot *h, uint64_t hash) {
     return HOT_KEYS;
 }
 
-/* The first of those that count least. */
+/* The first of the counters with the lowest count. */
 static unsigned least_of(const struct hot *h) {
     unsigned group = 0;
     for (unsigned g = 1; g < HOT_GROUPS; g++) {

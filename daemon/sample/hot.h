@@ -1,13 +1,12 @@
-/* The keys asked for most, from a sample of the requests: Space-Saving.
+/* The keys that were asked for most, from a sample of the requests: Space-Saving.
  *
- * HOT_KEYS counters; a key that has none takes over the least counter, and its count then may be
- * too high by what it found there (`error`), never too low. So every key with more than 1/HOT_KEYS
- * of all requests has a counter. Source: Metwally and others, "Efficient Computation of Frequent
- * and Top-k Elements in Data Streams", ICDT 2005. That much is sure of the sample. A request that
- * is noted stands for those around it, so chance may make the count of a key wrong either way
- * (`doubt`). Memory: 39 KiB. Cost: a look through 128
- * tags, and at a few dozen counts for the least; and a key's text when a counter changes hands.
- * Threading: one owner. */
+ * There are HOT_KEYS counters. A key that has none takes over the counter with the lowest count;
+ * its own count may then be too high by what it found there (`error`), but never too low. So every
+ * key with more than 1/HOT_KEYS of all requests has a counter. Source: Metwally and others,
+ * "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005. All this is
+ * sure of the sample. A request that is noted stands for others, so chance may make the count of a
+ * key wrong either way (`doubt`). Memory: 39 KiB. Cost: 128 tags are compared; when a counter
+ * changes hands, also a few dozen counts, and the key's text is copied. Threading: one owner. */
 #ifndef SLATE_SAMPLE_HOT_H
 #define SLATE_SAMPLE_HOT_H
 #include <stdint.h>
@@ -16,11 +15,11 @@ enum { HOT_KEYS = 128, HOT_KEY_BYTES_MAX = 250 };
 enum { HOT_GROUP = 16, HOT_GROUPS = HOT_KEYS / HOT_GROUP };
 
 struct hot_key {
-    /* requests, of the sample those from count - error to count, of all those within `doubt` of
-     * that: two standard errors */
+    /* requests: in the sample the key had from count - error to count, among all requests within
+     * `doubt` of that, which is two standard errors */
     uint64_t hash, count, error, doubt;
     uint8_t  key_bytes;
-    char     key[HOT_KEY_BYTES_MAX + 1]; /* any bytes, and a zero behind them */
+    char     key[HOT_KEY_BYTES_MAX + 1]; /* any bytes, ended by a zero */
 };
 /* what was added since hot_end_part */
 struct hot_part {
@@ -28,11 +27,11 @@ struct hot_part {
     double   squares[HOT_KEYS];
 };
 struct hot {
-    uint64_t requests; /* for which those that were noted stand, whatever their keys */
-    uint64_t noted;    /* of these, how many were */
-    uint8_t  tags[HOT_KEYS]; /* of the hashes: their top bytes */
-    uint64_t hashes[HOT_KEYS], counts[HOT_KEYS]; /* no count: free */
-    uint64_t least[HOT_GROUPS]; /* count of each group of counters */
+    uint64_t requests; /* requests that the noted ones stand for, whatever their keys */
+    uint64_t noted;    /* noted requests */
+    uint8_t  tags[HOT_KEYS]; /* top bytes of the hashes */
+    uint64_t hashes[HOT_KEYS], counts[HOT_KEYS]; /* count 0: the counter is free */
+    uint64_t least[HOT_GROUPS]; /* the lowest count of each group of counters */
     struct hot_part part;
     struct {
         uint64_t error;
@@ -43,13 +42,13 @@ struct hot {
 };
 
 void hot_clear(struct hot *);
-/* one request at least */
+/* Counts requests of a key; `requests` is at least one. */
 void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests);
 /* Ends a part of the time in which there were `asked` requests: where more than were noted stand
  * for, what was noted stands for all of them. 0: nothing was missed. */
 void hot_end_part(struct hot *, uint64_t asked);
 void hot_fade(struct hot *); /* halves all counts */
-/* Copies at most `max` keys, the greatest count first, as of `asked` requests in all: more than
- * `requests` where some were not noted. Returns how many. */
+/* Copies at most `max` keys, the highest count first. `asked` is the number of all requests, more
+ * than `requests` if some were not noted. Returns how many keys it copied. */
 unsigned hot_sorted(const struct hot *, uint64_t asked, struct hot_key *to, unsigned max);
 #endif

@@ -13,19 +13,19 @@ struct entry {
     struct node node;
     uint64_t    hash;
     uint32_t    bytes;
-    uint32_t    next; /* in its bucket, or of the free ones */
+    uint32_t    next; /* next in its bucket, or of the free entries */
 };
 _Static_assert(sizeof(struct entry) == 1 << NODE_SHIFT, "references count entries");
 
 struct mini {
     struct evict_queue queue;
     struct node_space  space;
-    struct entry      *entries; /* 1 to nodes_max; 0 is none */
-    uint32_t          *buckets; /* references, one for each node */
-    uint32_t          *expires_s; /* of each entry; 0: never */
+    struct entry      *entries; /* entries 1 to nodes_max; 0 is none */
+    uint32_t          *buckets; /* references of the first entries; as many buckets as nodes */
+    uint32_t          *expires_s; /* time of expiry by entry; 0: never */
     uint32_t           nodes_max, nodes, free;
     uint32_t           mortal;  /* nodes that expire */
-    uint32_t           swept;   /* the entry looked at last for one that has */
+    uint32_t           swept;   /* the entry that sweep looked at last */
     uint64_t           bytes, bytes_max;
 };
 
@@ -69,7 +69,7 @@ void mini_destroy(struct mini **taken) {
     }
 }
 
-/* The link that leads to the key's entry; it holds 0 when there is none. */
+/* The link that leads to the key's entry; it holds 0 if there is none. */
 static uint32_t *link_of(const struct mini *m, uint64_t hash) {
     uint32_t *link = &m->buckets[sample_slot(hash, m->nodes_max)];
     while (*link != 0 && m->entries[*link].hash != hash) {
@@ -99,7 +99,7 @@ static bool expired(const struct mini *m, uint32_t ref, uint32_t now_s) {
     return m->expires_s[ref] != 0 && m->expires_s[ref] <= now_s;
 }
 
-/* As link_of; a key that has expired is dropped first. */
+/* As link_of, but drops the key first if it has expired. */
 static uint32_t *find(struct mini *m, uint64_t hash, uint32_t now_s) {
     uint32_t *link = link_of(m, hash);
     if (m->mortal > 0 && *link != 0 && expired(m, *link, now_s)) {
@@ -109,7 +109,8 @@ static uint32_t *find(struct mini *m, uint64_t hash, uint32_t now_s) {
     return link;
 }
 
-/* Drops those of the next entries that have expired: dead keys keep no live ones out. */
+/* Looks at the next entries and drops those that have expired, so that dead keys keep no live ones
+ * out. */
 static void sweep(struct mini *m, uint32_t now_s) {
     for (unsigned i = 0; i < SWEPT_AN_INSERT && m->mortal > 0; i++) {
         m->swept = m->swept < m->nodes_max ? m->swept + 1 : 1;
@@ -119,7 +120,7 @@ static void sweep(struct mini *m, uint32_t now_s) {
     }
 }
 
-/* Makes room for so many bytes and a node. False: nothing more may go. */
+/* Makes room for so many bytes and a node. False: the policy evicts no more. */
 static bool make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
     while (m->free == 0 || m->bytes + bytes > m->bytes_max) {
         struct node *victim = evict_victim(&m->queue, now_s);

@@ -1,12 +1,12 @@
-/* A miniature cache: one eviction policy over keys without values, for asking what a policy would
+/* A miniature cache: one eviction policy over keys without values, to find out what a policy would
  * do.
  *
  * It holds nodes as the cache's items do, so the code of evict/ runs in it unchanged: on a sample
- * of the cache's keys at the sampling rate's share of its memory (what-if), or on a whole trace at
- * full size (the simulator). A request is a get and, on a miss, a set. A key that has expired is
- * not there; each insertion looks at sixteen nodes for such ones and frees them, so that few dead
- * keys keep living ones out. Memory: 40 bytes a node and what the policy says an item costs it, all
- * of it taken at the start. Threading: one thread at a time. Cost: as the policy's, and two cache
+ * of the cache's keys with the same share of its memory (what-if), or on a whole trace at full size
+ * (the simulator). A request is a get and, after a miss, a set. A key that has expired is not
+ * there; each insertion looks at sixteen nodes and frees those that have expired, so that few dead
+ * keys keep live ones out. Memory: 40 bytes a node and what the policy says an item costs it, all
+ * of it taken at the start. Threading: one thread at a time. Cost: the policy's, and two cache
  * misses. Source of the idea: Waldspurger and others, "Cache Modeling and Optimization using
  * Miniature Simulations", USENIX ATC 2017. */
 #ifndef SLATE_SAMPLE_MINI_H
@@ -19,46 +19,47 @@
 
 struct mini;
 
-/* Holds at most `nodes_max` keys and, unless that is 0, at most `bytes_max` of what mini_request is
- * told they weigh. NULL: no memory, or no node. The tuning is the caller's and outlives it. */
+/* Holds at most `nodes_max` keys and, unless bytes_max is 0, at most `bytes_max` bytes of the
+ * weights that mini_request is told. NULL: out of memory, or nodes_max is 0. The caller owns the
+ * tuning, which must outlive the miniature. */
 struct mini *mini_create(const struct evict_policy *, const struct evict_tuning *,
                          uint32_t nodes_max, uint64_t bytes_max);
 void         mini_destroy(struct mini **);
 
-/* What is stored of a key: the hash stands for it. */
+/* What is stored of a key; the hash stands for the key. */
 struct mini_item {
     uint64_t hash;
-    uint32_t bytes, expires_s; /* the latter 0: never */
+    uint32_t bytes, expires_s; /* expires_s 0: never */
 };
-/* One request for the key. Returns whether it was there. On a miss it is there from now on, unless
- * it is heavier than the whole or the policy names no victim. A key that was there with another
- * weight is stored anew and counts as a hit. */
+/* One request for the key. Returns whether the key was there. After a miss it is stored, unless it
+ * is heavier than bytes_max or the policy names no victim. A key that was there with another weight
+ * is stored anew and counts as a hit. */
 bool mini_request(struct mini *, struct mini_item, uint32_t now_s);
-/* The parts of it: a get, and the set that follows a get that missed; nothing happens when the key
- * is there by now. */
+/* The two parts of a request: a get, and the set that follows a get that missed. If the key is
+ * there by then, the set does nothing. */
 bool mini_read(struct mini *, uint64_t hash, uint32_t now_s);
 void mini_fill(struct mini *, struct mini_item, uint32_t now_s);
-/* a set that follows no miss */
+/* A set that follows no miss. */
 void mini_store(struct mini *, struct mini_item, uint32_t now_s);
-/* another time to live, if it is there */
+/* Gives the key another time of expiry, if it is there. */
 void mini_touch(struct mini *, uint64_t hash, uint32_t expires_s, uint32_t now_s);
 void mini_delete(struct mini *, uint64_t hash);
 
-/* For a request that comes soon: first the one, then, when that had its time, the other. */
+/* Prefetches for a request that comes soon: first call the one, and after some time the other. */
 void mini_prefetch_bucket(const struct mini *, uint64_t hash);
 void mini_prefetch_key(const struct mini *, uint64_t hash);
 
 /* --- while it runs --- */
 void mini_switch(struct mini *, const struct evict_policy *);
-/* not 0; what is too much goes at the next insertion */
+/* bytes_max is not 0; if there is too much, the next insertion evicts it. */
 void mini_set_bytes_max(struct mini *, uint64_t bytes_max);
-/* Drops the keys that are not in the sample when only those below are (sample/stream.h). */
+/* Drops the keys that leave the sample when only hashes below this are in it (sample/stream.h). */
 void mini_keep_below(struct mini *, uint32_t below);
 
 uint32_t mini_nodes(const struct mini *);
 uint32_t mini_nodes_max(const struct mini *);
 uint64_t mini_bytes(const struct mini *);
 uint64_t mini_bytes_max(const struct mini *);
-/* of such a one; at most, with what its policy remembers */
+/* Bytes that such a miniature takes at most, with what its policy remembers. */
 size_t   mini_memory(const struct evict_policy *, uint32_t nodes_max);
 #endif

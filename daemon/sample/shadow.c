@@ -7,56 +7,58 @@
 #include "sample/tally.h"
 
 enum {
-    CLASSES_SHARE = 8, /* of the memory, one in so many bytes */
+    CLASSES_SHARE = 8, /* counts by class take one in so many bytes of the memory */
     SHADOW_CLASSES_MIN = 24,
     RECENT_FACTOR = 2,
     CURVE_FACTOR = 2,
-    CURVE_KEYS_MAX = 8192, /* beyond, it gains little for its cost */
+    CURVE_KEYS_MAX = 8192, /* more keys gain little for their cost */
     READS_A_WINDOW = 8,
-    /* however few keys it has, so that what is kept of past windows comes to 1,000 and more */
+    /* however few keys there are, so that what is kept of past windows comes to 1,000 reads or
+     * more */
     READS_A_WINDOW_LEAST = 64,
     CURVE_FADE_WINDOWS = 4,
 };
 static const double curve_keeps = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
-/* its rate is lower by these powers of two … */
+/* the miniature of each size has a rate that is lower by these powers of two */
 static const unsigned factor_shift[SHADOW_SIZES] = {0, 0, 1};
-/* … and it has so many times the nodes */
+/* and so many times the nodes */
 static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
 
 /* What is known of a key: a miss does not tell its size. */
 enum recent_state {
     RECENT_HELD,
-    RECENT_FILLING, /* it missed */
+    RECENT_FILLING, /* it missed; its set has happened in the miniatures already */
     RECENT_WAITING, /* it missed, and its size is not known */
 };
 struct recent {
-    uint32_t tag, bytes, ttl_s; /* the latter as it was stored with, 0: it does not expire */
+    uint32_t tag, bytes, ttl_s; /* ttl_s: as it was stored with; 0: it does not expire */
     uint8_t  class_id, state;
 };
 
 struct mirror {
     struct mini *mini; /* NULL: not used */
     struct tally now, past;
-    struct tally rising; /* of a policy: as past, and begun anew whenever it is not ahead of own */
+    /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
+    struct tally rising;
 };
 
 struct shadow {
     struct mirror  policy[SHADOW_POLICIES_MAX], size[SHADOW_SIZES];
     unsigned       policies, own;
     const struct evict_policy *running;
-    const struct evict_tuning *tuning; /* the caller's, … */
-    struct evict_tuning counted;       /* … and as it was when counting began */
+    const struct evict_tuning *tuning; /* the caller's */
+    struct evict_tuning counted;       /* a copy of it from when counting began */
     uint32_t       below, nodes_max;
-    uint64_t       windows, reads, fills; /* the latter two of this window */
+    uint64_t       windows, reads, fills; /* reads and fills of this window */
     struct recent *recent;
     struct curve  *curve;
-    struct class_tally *classes; /* by curve_place */
+    struct class_tally *classes; /* indexed by curve_place */
     unsigned       classes_max;
-    /* share_apart; the miniatures do not have their keys, nor the memory */
+    /* by share_apart: the miniatures have neither the keys of these classes nor their memory */
     bool           apart[CURVE_CLASSES];
-    struct tally   real_now, real_past; /* of the cache itself against own */
+    struct tally   real_now, real_past; /* the cache itself, compared with own */
 };
 
 /* --- memory --- */
@@ -68,8 +70,8 @@ static uint32_t size_nodes(uint32_t nodes, unsigned size) {
     return (uint32_t)(nodes * factor_nodes[size]);
 }
 
-/* With so many nodes for today's size. Those of other sizes may come to run any policy, so they
- * count as the costliest. */
+/* The memory for so many nodes at today's size. Miniatures of other sizes may come to run any
+ * policy, so each counts as the costliest one. */
 static size_t memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) + (size_t)nodes * RECENT_FACTOR * sizeof(struct recent) +
                    curve_memory(curve_keys(nodes), classes) + classes * sizeof(struct class_tally);
@@ -169,7 +171,7 @@ void shadow_destroy(struct shadow **taken) {
 
 size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s->classes_max); }
 
-/* --- what the cache is --- */
+/* --- facts about the cache --- */
 
 static uint64_t share(const struct shadow *s, uint64_t cache_bytes,
                       const struct share_classes *classes, double factor, uint32_t below) {
@@ -185,8 +187,8 @@ static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below, bool lo
     }
 }
 
-/* As if this rate had been from the start: else a window of a higher rate would count for more, and
- * the first ones have the highest. */
+/* Scales the counts as if this rate had been from the start. Otherwise windows at a higher rate
+ * would count for more, and the first ones have the highest. */
 static void scale_tallies(struct shadow *s, double by) {
     for (unsigned i = 0; i < s->policies; i++) {
         tally_scale(&s->policy[i].now, by);
@@ -211,7 +213,7 @@ void shadow_forget_sizes(struct shadow *s) {
     }
 }
 
-/* What was counted was counted against another. */
+/* Forgets all counts: they compare with another cache than today's. */
 static void forget_all(struct shadow *s) {
     for (unsigned i = 0; i < s->policies; i++) {
         s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
@@ -270,7 +272,7 @@ static struct recent *recent_of(struct shadow *s, uint64_t hash) {
     return r;
 }
 
-/* NULL: the class has none. One that was another class's begins anew. */
+/* NULL: the class has no counts. If the place was another class's, its counts begin anew. */
 static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
     int place = curve_place(s->curve, class_id);
     struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
@@ -280,12 +282,13 @@ static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
     return k;
 }
 
-/* A get, and with its bytes the set after it. */
+/* A get, and the set after it if the item's bytes are known. */
 static bool ask(struct mini *m, struct mini_item item, uint32_t now_s) {
     return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
 }
 
-/* Where the class stands apart every miniature has what the cache had. */
+/* Counts a read. If its class stands apart, every miniature counts as having hit or missed as the
+ * cache did. */
 static void read_key(struct shadow *s, struct mini_item item, unsigned class_id, uint32_t now_s,
                      bool hit) {
     uint64_t hash = item.hash;
@@ -330,22 +333,23 @@ static uint32_t ttl_of(const struct sample_record *r, uint32_t now_s) {
     return r->expires_s > now_s ? r->expires_s - now_s : r->expires_s != 0;
 }
 
-/* A read tells what is left of it: less than it was stored with, which may not be known. */
+/* A read tells how long the item still has to live: less than the time it was stored with, which
+ * may not be known. */
 static void learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
     uint32_t left_s = ttl_of(r, now_s);
     bool     is_new = known->bytes == 0 || left_s == 0;
     known->ttl_s = is_new || left_s > known->ttl_s ? left_s : known->ttl_s;
 }
 
-/* What the set after a miss will store. */
+/* What the set after a miss will store, as far as it is known. */
 static struct mini_item item_of(uint64_t hash, const struct recent *known, uint32_t now_s) {
     return (struct mini_item){.hash = hash,
                               .bytes = known->bytes,
                               .expires_s = known->ttl_s != 0 ? now_s + known->ttl_s : 0};
 }
 
-/* The set that follows a miss has happened in the miniatures, where they knew its size; with the
- * time to live that the key had before. */
+/* A key was stored. The set that follows a miss has happened in the miniatures already if they knew
+ * the key's size; it then had the time to live that the key had before. */
 static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known,
                       uint32_t now_s) {
     bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
@@ -367,7 +371,8 @@ static void store_key(struct shadow *s, const struct sample_record *r, const str
     }
 }
 
-/* All of them, one after the other: of each policy, then of each size; NULL behind the last. */
+/* All miniatures, by number: first those of the policies, then those of the sizes; NULL behind the
+ * last. */
 static struct mini *mini_at(const struct shadow *s, unsigned i) {
     return i < s->policies                  ? s->policy[i].mini
            : i < s->policies + SHADOW_SIZES ? s->size[i - s->policies].mini
@@ -407,7 +412,7 @@ void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {
 
 void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now_s) {
     if (!sample_takes(r->hash, s->below)) {
-        return; /* it was on its way while the rate was lowered */
+        return; /* the record was on its way when the rate was lowered */
     }
     struct recent *known = recent_of(s, r->hash);
     switch ((enum sample_verb)r->verb) {
@@ -429,11 +434,11 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
         known->ttl_s = ttl_of(r, now_s);
         return;
     case SAMPLE_GONE:
-        if (r->expires_s == 0) { /* what expires does so in each miniature in its own time */
+        if (r->expires_s == 0) { /* what expires does so in each miniature by itself */
             drop_key(s, r->hash);
         }
         curve_gone(s->curve, r->hash);
-        known->state = RECENT_HELD; /* and its size may serve again */
+        known->state = RECENT_HELD; /* its size may serve again */
         return;
     case SAMPLE_KEY: return;
     }
@@ -444,13 +449,13 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
 
 /* --- windows --- */
 
-/* Has keys in all of its nodes, so that it may be short of them before it is short of bytes. */
+/* Whether all its nodes are in use: it may then run out of nodes before it runs out of bytes. */
 static bool crowded(const struct mini *m) { return mini_nodes(m) == mini_nodes_max(m); }
 static bool roomy(const struct mini *m) { return mini_nodes(m) < mini_nodes_max(m) / 5 * 2; }
 
-/* Whether one more item of their mean size would make it nine tenths full: so it is known how many
- * fit. Of large items few fit, and leave more than a tenth free; one that is too small for any is
- * empty. */
+/* Whether one more item of mean size would make it nine tenths full: then it is known how many
+ * items fit. Few large items fit, and they leave more than a tenth free. A miniature that is too
+ * small for any item is empty. */
 static bool filled(const struct mini *m) {
     uint64_t bytes = mini_bytes(m), nodes = mini_nodes(m);
     return nodes == 0 || bytes + bytes / nodes > mini_bytes_max(m) / 10 * 9;
@@ -464,7 +469,7 @@ struct shadow_fill shadow_fill(const struct shadow *s) {
                             .roomy = filled(own)};
     for (unsigned i = 0; i < s->policies; i++) {
         if (evict_policies[i]->victim == NULL) {
-            /* what it holds is what came first, for ever: that tells nothing of how many fit
+            /* what it holds came first and stays for ever, so it does not tell how many items fit
              * today */
             continue;
         }
@@ -520,7 +525,7 @@ void shadow_window_end(struct shadow *s, double reads) {
 
 uint64_t shadow_windows(const struct shadow *s) { return s->windows; }
 
-/* --- what it says --- */
+/* --- results --- */
 
 struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) {
     return tally_told(&s->policy[policy].past);

@@ -1,23 +1,23 @@
-/* What would be, were the cache another: miniature caches of every policy at today's size and of
- * today's policy at other sizes, and miss-ratio curves, all of them fed with the sampled keys.
+/* What would happen if the cache were another one: miniature caches of every policy at today's
+ * size, of today's policy at other sizes, and miss-ratio curves. The sampled keys feed all of them.
  *
- * Each miniature (sample/mini.h) has the sampling rate's share of the memory; that of four times
+ * Each miniature (sample/mini.h) has the sampling rate's share of the memory. The one of four times
  * the size runs at half the rate, so that none has more than twice the keys of the one of today's
- * size. What one of them says alone is as wrong as the sample is small, for a hot key is in it or
- * not. So they are compared key by key with `own`, the miniature of today's policy at today's size:
- * how many reads it missed that the other had (better), how many the other way round (worse). Own's
- * misses, with these added, scale the hit ratio that the cache really has. Counts are kept by
- * windows of a quarter of a turnover of the cache, of which each counts SHADOW_KEEPS times the
- * next, or SHADOW_SIZES_KEEP times where sizes are compared. The miniatures know no classes: what
- * half the memory is to items when every class keeps a page says sample/share.h, and which classes
- * the sample is too small for. After a change of the rate all counts are as if it had been so from
- * the start.
+ * size. What one miniature says alone is as wrong as the sample is small, since a hot key is in the
+ * sample or is not. So miniatures are compared, read by read, with `own`, the miniature of today's
+ * policy at today's size: how many reads missed in own and hit in the other (better), and the other
+ * way round (worse). Own's misses with these differences scale the hit ratio that the cache really
+ * has. Counts are kept by windows of a quarter of a turnover of the cache. A window counts
+ * SHADOW_KEEPS times as much as the next one, or SHADOW_SIZES_KEEP times where sizes are compared.
+ * The miniatures know no classes: sample/share.h says what half the memory is to items when every
+ * class keeps a page, and for which classes the sample is too small. After a change of the rate all
+ * counts are scaled as if the new rate had been from the start.
  *
  * Source: Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations",
- * USENIX ATC 2017. Memory: shadow_memory, all of it taken at the start; a policy's ghosts and
- * sketch when they are needed, but they are in it. What is counted by class takes an eighth, and is
- * of the classes that have most reads when there are more than that holds (sample/curve.h).
- * Threading: one owner. Cost: a record takes a look at each miniature. */
+ * USENIX ATC 2017. Memory: shadow_memory, all of it taken at the start; only a policy's ghosts and
+ * sketch are allocated when they are needed, but that sum includes them. Counts by class take an
+ * eighth of it; if there are more classes than it holds, the classes with most reads have them
+ * (sample/curve.h). Threading: one owner. Cost: a record takes a look-up in each miniature. */
 #ifndef SLATE_SAMPLE_SHADOW_H
 #define SLATE_SAMPLE_SHADOW_H
 #include "sample/curve.h"
@@ -32,75 +32,75 @@ enum {
     SHADOW_NODES_MAX = 16384,
 };
 #define SHADOW_KEEPS 0.7
-/* likewise, for sizes, of which nobody wants to know at once: some five turnovers */
+/* The same for sizes, whose forecasts are not urgent: some five turnovers. */
 #define SHADOW_SIZES_KEEP 0.95
 extern const double shadow_factor[SHADOW_SIZES];
 
-/* What was counted of one miniature against own, of reads that both saw, those of long ago counting
- * less. */
+/* Counts of one miniature against own, over reads that both saw; older reads count less. */
 struct shadow_tally {
     double reads, own_misses, better, worse;
-    /* standard, of better less worse, as another sample of the keys would have it */
+    /* standard deviation of better less worse, as other samples of the keys would give it */
     double deviation;
 };
-/* The hit ratio to expect, given the real one of today. */
+/* The hit ratio to expect, from today's real one. */
 double shadow_hit_ratio(const struct shadow_tally *, double real_hit_ratio);
-/* its standard error, as far as the sample of the keys makes it */
+/* Its standard error, as far as it comes from the sample of the keys. */
 double shadow_error(const struct shadow_tally *, double real_hit_ratio);
 
 struct shadow;
-/* For as many keys at today's size as fit `memory_bytes`, from SHADOW_NODES_MIN to
- * SHADOW_NODES_MAX: it takes no more, unless they are less than shadow_memory_least. The tuning is
- * the caller's and outlives it. NULL: out of memory. */
+/* For as many keys at today's size as fit into `memory_bytes`, from SHADOW_NODES_MIN to
+ * SHADOW_NODES_MAX. It takes no more memory than that, unless it is less than shadow_memory_least.
+ * The caller owns the tuning, which must outlive the shadow. NULL: out of memory. */
 struct shadow *shadow_create(const struct evict_policy *running, const struct evict_tuning *,
                              size_t memory_bytes);
 void           shadow_destroy(struct shadow **);
 size_t         shadow_memory(const struct shadow *);
 size_t         shadow_memory_least(void);
 
-/* The cache's memory and how its classes divide it, its policy and the rate of sampling; at first
- * and when they change. What does not fit is dropped. */
+/* Sets the cache's memory, how its classes divide it, its policy and the sampling rate: at first
+ * and when they change. Keys that no longer fit are dropped. */
 void shadow_set(struct shadow *, uint64_t cache_bytes, const struct share_classes *,
                 const struct evict_policy *running, uint32_t below);
 const struct evict_policy *shadow_running(const struct shadow *);
-/* Whether what the policies go by, the caller's tuning, is another than when this was asked last.
- * Then what was counted is forgotten: it was of caches that went by something else. */
+/* Whether the tuning, which the policies use, changed since the last call. If it did, all counts
+ * are forgotten, since they belong to the old tuning. */
 bool shadow_note_tuning(struct shadow *);
-/* The cache's memory is another, so what was counted of other sizes is of sizes it never was. */
+/* To be called when the cache's memory has changed: forgets the counts of other sizes, since they
+ * were relative to the old one. */
 void shadow_forget_sizes(struct shadow *);
 
-/* For the record after the next, and for the next: what they touch is on its way while others are
- * worked on. */
+/* Prefetch for the record after the next one, and for the next one, while others are being
+ * processed. */
 void shadow_prefetch_later(const struct shadow *, uint64_t hash);
 void shadow_prefetch_next(const struct shadow *, uint64_t hash);
 void shadow_record(struct shadow *, const struct sample_record *, uint32_t now_s);
 
 struct shadow_fill {
-    uint32_t nodes, nodes_max; /* of own */
+    uint32_t nodes, nodes_max; /* of the miniature `own` */
     uint64_t bytes;
-    bool     crowded; /* one of them has no node left: the sample is too large */
-    bool     roomy;   /* own is filled, and twice the keys would have room in all */
+    bool     crowded; /* a miniature has no node left: the sample is too large */
+    bool     roomy;   /* own is filled, and twice the keys would have room in all miniatures */
 };
 struct shadow_fill shadow_fill(const struct shadow *);
 
-/* The window is over: a quarter of the keys that own holds were brought in anew, or many were read.
- * The next one begins. */
+/* Whether the window is over: a quarter of the keys that own holds were brought in anew, or many
+ * were read. */
 bool     shadow_window_due(const struct shadow *);
-/* reads that the cache had in it, of all keys */
+/* Ends the window; `reads` are those of all keys that the cache had in it. The next window
+ * begins. */
 void     shadow_window_end(struct shadow *, double reads);
-uint64_t shadow_windows(const struct shadow *); /* that have ended */
+uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 
-/* By index in evict_policies, and by index in shadow_factor; as of the last window's end. */
+/* By index in evict_policies, and by index in shadow_factor; as of the end of the last window. */
 struct shadow_tally shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_tally shadow_size(const struct shadow *, unsigned size);
-/* Likewise, of the cache itself: by how much own, which knows no classes, is not what it stands
- * for. */
+/* The same for the cache itself: by how much own, which knows no classes, differs from it. */
 struct shadow_tally shadow_real(const struct shadow *);
-/* The same, of a policy, since it was last no better than own: what it was before that does not
- * count against it. A workload that changes shows here first. Source: the cumulative sum of E. S.
+/* The same for a policy, but only since it was last no better than own: how it did before does not
+ * count against it. So a change of the load shows here first. Source: the cumulative sum of E. S.
  * Page, "Continuous Inspection Schemes", Biometrika 1954, here fading. */
 struct shadow_tally shadow_rising(const struct shadow *, unsigned policy);
-/* The same as shadow_policy, of the reads of one class. */
+/* The same as shadow_policy, over the reads of one class. */
 struct shadow_tally shadow_class_policy(const struct shadow *, unsigned class_id, unsigned policy);
 const struct curve *shadow_curve(const struct shadow *);
 #endif

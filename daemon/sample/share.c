@@ -1,8 +1,8 @@
 #include "sample/share.h"
 
 enum {
-    HALVINGS = 12,  /* of an interval, to find a factor */
-    READS_MIN = 64, /* sampled, before the curves are asked */
+    HALVINGS = 12,  /* how often an interval is halved to find a factor */
+    READS_MIN = 64, /* sampled reads from which on the curves are asked */
 };
 enum { ITEMS_MIN = 2 };
 
@@ -17,7 +17,7 @@ static double sum_of(const double bytes[CURVE_CLASSES]) {
     return sum;
 }
 
-/* Every class has `factor` times its pages, but one at least. Returns their sum. */
+/* Gives every class `factor` times its pages, but at least one. Returns their sum. */
 static double shrink(const struct share_classes *k, double factor, double to[CURVE_CLASSES]) {
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         to[i] = larger(k->bytes[i] * factor, smaller(k->bytes[i], k->page_bytes));
@@ -25,8 +25,8 @@ static double shrink(const struct share_classes *k, double factor, double to[CUR
     return sum_of(to);
 }
 
-/* What the classes have when all of them together have so many bytes; a page each when that is
- * more. */
+/* What each class has when all of them together have so many bytes. If that is less than a page
+ * each, each has a page. */
 static void divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
     double low = 0, high = 1;
     for (unsigned i = 0; i < HALVINGS; i++) {
@@ -36,8 +36,8 @@ static void divide(const struct share_classes *k, double bytes, double to[CURVE_
     shrink(k, low, to);
 }
 
-/* The factor at which all classes, shrinking alike, have as many hits as they have in `then`; of
- * several the nearest to `factor`. */
+/* The factor at which all classes, shrinking alike, have as many hits as with `then`; of several
+ * the nearest to `factor`. */
 static double alike(const struct curve *c, const struct share_classes *k,
                     const double then[CURVE_CLASSES], double factor) {
     double wanted = curve_whole_hits(c, then, 1), low = 0, high = 1;
@@ -59,7 +59,7 @@ static double in_use(const struct share_classes *k, double factor, double rate) 
     return sum;
 }
 
-/* Of all that no class apart has, but what is idle. */
+/* Bytes for items of all classes that do not stand apart, without what lies idle. */
 static double grown(const struct share_classes *k, double cache_bytes, double factor, double rate) {
     double all = cache_bytes, idle = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {

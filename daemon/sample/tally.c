@@ -1,4 +1,4 @@
-/* Adding up what is counted of miniatures, and how far to trust it. */
+/* Adds up the counts of miniatures, and tells how far to trust them. */
 #include "sample/tally.h"
 
 #include <math.h>
@@ -36,7 +36,8 @@ void tally_add(struct tally *past, const struct tally *now, double keep) {
 double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
     double real = 1 - real_hit_ratio, misses = t->own_misses - t->better + t->worse;
     if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
-        return real_hit_ratio; /* exactly: one minus what is one minus it need not be */
+        /* returned as it is: by the formula below it could come out slightly off */
+        return real_hit_ratio;
     }
     double miss_ratio =
         t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
@@ -47,12 +48,12 @@ double shadow_error(const struct shadow_tally *t, double real_hit_ratio) {
     double scale = t->own_misses > 0 ? (1 - real_hit_ratio) / t->own_misses
                    : t->reads > 0    ? 1 / t->reads
                                      : 0;
-    /* where none of the reads differed, the next may */
+    /* if none of the reads differed, the next one may */
     return fmax(t->deviation, 1) * scale;
 }
 
-/* The variance of a sum of so many independent parts, from how they differ; never less than if each
- * read were a part. */
+/* The variance of a sum of so many independent parts, estimated from how they differ; never less
+ * than if each read were a part. */
 static double variance(const struct tally *t) {
     double mean = (t->better - t->worse) / TALLY_GROUPS, sum = 0;
     for (unsigned g = 0; g < TALLY_GROUPS; g++) {
@@ -71,6 +72,6 @@ struct shadow_tally class_tally_told(const struct class_tally *k, unsigned polic
                              .own_misses = (double)k->own_misses,
                              .better = (double)k->policy[policy].better,
                              .worse = (double)k->policy[policy].worse};
-    t.deviation = sqrt(t.better + t.worse); /* nobody keeps the groups of a class */
+    t.deviation = sqrt(t.better + t.worse); /* a class's counts are not kept by groups */
     return t;
 }
