@@ -46,8 +46,8 @@ size_t base64_decode(char *to, const char *from, size_t n) {
         if (padding > 2) {
             return 0;
         }
-        /* In place is safe: this group's characters have been read, and it gives fewer bytes than
-         * it took. */
+        /* Writing in place is safe: this group's characters have been read, and the bytes are fewer
+         * than those characters. */
         to[out++] = (char)(group >> 16);
         to[out++] = (char)(group >> 8);
         to[out++] = (char)group;

@@ -5,12 +5,12 @@
 
 #include "base/key.h"
 
-/* Decodes n characters; `to` needs room for n / 4 * 3 bytes and may be where `from` is. Characters
- * outside the alphabet are skipped, as memcached does. Returns how many bytes came out; 0: none, or
- * not whole groups of four. */
+/* Decodes n characters. `to` needs room for n / 4 * 3 bytes and may equal `from`. Characters
+ * outside the alphabet are skipped, as memcached does. Returns the number of bytes; 0: there are
+ * none, or the groups of four are not whole. */
 size_t base64_decode(char *to, const char *from, size_t n);
 
-#define BASE64_BYTES(n) (((n) + 2) / 3 * 4) /* what n bytes encode to */
+#define BASE64_BYTES(n) (((n) + 2) / 3 * 4) /* characters that n bytes are encoded to */
 enum { BASE64_KEY_BYTES = BASE64_BYTES(KEY_BYTES_MAX) };
 char *base64_encode(char *to, const char *from, size_t n); /* returns the end of what was written */
 #endif

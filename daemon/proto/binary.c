@@ -1,14 +1,14 @@
-/* Packets to requests: one table says what each opcode is made of. */
+/* Parses packets to requests: one table says what the packet of each opcode consists of. */
 #include "proto/binary.h"
 
 enum {
-    KEY = 1,             /* it has a key; else none */
-    KEY_OR_NONE = 2,     /* either */
-    VALUE = 4,           /* what is behind the key is a value; else there is nothing */
+    KEY = 1,             /* there is a key; without KEY and KEY_OR_NONE there is none */
+    KEY_OR_NONE = 2,     /* there may be a key */
+    VALUE = 4,           /* the bytes behind the key are a value; without VALUE there are none */
     EXTRAS_OR_NONE = 8,
     QUIET = 16,
     KNOWN = 32,
-    LOGIN = 64,          /* unknown where nobody has to log in */
+    LOGIN = 64,          /* unknown if nobody has to log in */
 };
 
 static const struct rule {
@@ -87,7 +87,8 @@ static bool fits(const struct rule *rule, const struct lengths *have) {
     return extras && key && value;
 }
 
-/* In place of the packet, of which `left_bytes` behind the head are still to be dropped. */
+/* Makes a request that only answers the status, in place of the packet; `left_bytes` behind its
+ * head are still to be dropped. */
 static enum parsed refuse(struct request *r, char *packet, enum binary_status status,
                           uint32_t left_bytes, uint8_t flags, char **next) {
     *r = (struct request){.verb = VERB_BINARY_ANSWER,
@@ -100,7 +101,7 @@ static enum parsed refuse(struct request *r, char *packet, enum binary_status st
     return PARSED;
 }
 
-/* The members that depend on the verb. */
+/* Fills in the members that depend on the verb. */
 static void fill(struct request *r, char *packet, uint32_t extras_bytes) {
     const char *extras = binary_extras(packet);
     switch (r->verb) {
@@ -183,7 +184,7 @@ static enum parsed parse_packet(char *packet, char *end, bool logins, struct req
     return take_value(r, value, end, next);
 }
 
-/* The caller must look at it before the next is parsed. */
+/* Whether the caller must handle this request before the next one is parsed. */
 static bool needs_caller(const struct request *r) {
     return verb_is_command(r->verb) || r->flags & (REQUEST_SWALLOW | REQUEST_LAST) || !r->value;
 }

@@ -1,12 +1,12 @@
 /* The binary protocol: packets to requests, replies to bytes. Pure, and restartable at any byte.
  *
  * A packet has a head of BINARY_HEAD_BYTES, then extras, a key and a value; numbers are big-endian.
- * A request's `text` is its packet, of which head, extras and key lie in the buffer: what the reply
- * repeats (opcode, opaque) and what few requests need is read there. Values of up to PARSE_WAIT_MAX
- * bytes wait in the buffer until they are whole; a larger one that is not is left to the caller
- * (request.value NULL, `next` at its first byte). The client's words in a login wait up to
- * BINARY_LOGIN_MAX. A packet whose lengths do not fit its opcode ends the connection once it is
- * answered. Threading: any. Cost: a few ns a packet, XXH3 per key; no allocation. */
+ * A request's `text` is its packet; head, extras and key lie in the buffer, and fields that the
+ * reply repeats (opcode, opaque) or that few requests need are read there. A value of up to
+ * PARSE_WAIT_MAX bytes waits in the buffer until it is whole; a larger one that is not whole is
+ * left to the caller (request.value NULL, `next` at its first byte). The client's words in a login
+ * wait up to BINARY_LOGIN_MAX. A packet whose lengths do not fit its opcode is answered, and ends
+ * the connection. Threading: any. Cost: a few ns a packet, XXH3 per key; no allocation. */
 #ifndef SLATE_PROTO_BINARY_H
 #define SLATE_PROTO_BINARY_H
 #include <stdbool.h>
@@ -18,15 +18,16 @@
 #include "proto/request.h"
 
 enum {
-    BINARY_REQUEST = 0x80, /* the first byte of what a client sends … */
-    BINARY_REPLY = 0x81,   /* … and of what it gets */
+    BINARY_REQUEST = 0x80, /* first byte of a client's packet */
+    BINARY_REPLY = 0x81,   /* first byte of the server's packet */
     BINARY_HEAD_BYTES = 24,
-    BINARY_BODY_MAX = 1024 * 1024 * 1024, /* extras, key and value; more ends the connection */
-    BINARY_LOGIN_MAX = 16 * 1024, /* of a step of a login; more is refused */
+    /* extras, key and value; a longer body ends the connection */
+    BINARY_BODY_MAX = 1024 * 1024 * 1024,
+    BINARY_LOGIN_MAX = 16 * 1024, /* a step of a login; a longer one is refused */
 };
 
-/* A quiet form gives no reply to a miss of a get, nor to the success of any other; its errors are
- * told. */
+/* A quiet get gives no reply to a miss; any other quiet command gives none to its success. Errors
+ * are always answered. */
 enum binary_opcode {
     BINARY_GET = 0x00,
     BINARY_SET = 0x01,
@@ -79,18 +80,18 @@ enum binary_status {
     BINARY_NO_MEMORY = 0x82,
 };
 
-/* An incr or decr of a key that is not there with this expiry time makes no item. */
+/* With this expiry time an incr or decr of a missing key makes no item. */
 #define BINARY_NOT_CREATED 0xffffffffu
 
-/* As many packets from at (< end) as there is room for, none but the last of which needs its caller
- * before the next. A request for the table of commands, or a step of a login, comes alone. Without
- * `logins` such steps are unknown commands. */
+/* Parses packets from at (< end), at most as many as there is room for. The caller must handle a
+ * packet before the next one only if it is the last. A request for the table of commands, or a step
+ * of a login, comes alone. Without `logins` such steps are unknown commands. */
 enum parsed binary_parse(char *at, char *end, bool logins, struct request *out, unsigned room,
                          unsigned *count, char **next);
 /* Whether n bytes that are the start of a packet hold its head, extras and key. */
 bool binary_has_key(const char *bytes, size_t n);
 
-/* --- of a request --- */
+/* --- reading a request --- */
 static inline uint16_t binary_get16(const char *p) {
     uint16_t v;
     memcpy(&v, p, sizeof v);
@@ -107,10 +108,10 @@ static inline uint64_t binary_get64(const char *p) {
     return __builtin_bswap64(v);
 }
 static inline uint8_t binary_opcode(const char *packet) { return (uint8_t)packet[1]; }
-/* the same without quiet */
+/* The opcode of the same command in its form that is not quiet. */
 uint8_t binary_plain_opcode(const char *packet);
 bool    binary_quiet(const char *packet);
-/* as it was sent, for the reply */
+/* The opaque as it was sent, for the reply. */
 static inline uint32_t binary_opaque(const char *packet) {
     uint32_t v;
     memcpy(&v, packet + 12, sizeof v);
@@ -123,11 +124,11 @@ static inline const char *binary_extras(const char *packet) { return packet + BI
 struct binary_head {
     uint8_t  opcode, extras_bytes;
     uint16_t key_bytes, status;
-    uint32_t body_bytes; /* all of it: extras, key and value */
+    uint32_t body_bytes; /* extras, key and value together */
     uint32_t opaque;
     uint64_t cas;
 };
-/* Writes BINARY_HEAD_BYTES at p; returns where they end. */
+/* Writes BINARY_HEAD_BYTES at p and returns their end. */
 static inline char *binary_put_head(char *p, const struct binary_head *h) {
     uint16_t key_bytes = __builtin_bswap16(h->key_bytes), status = __builtin_bswap16(h->status);
     uint32_t body_bytes = __builtin_bswap32(h->body_bytes);
@@ -153,9 +154,9 @@ static inline char *binary_put64(char *p, uint64_t v) {
     memcpy(p, &v, sizeof v);
     return p + sizeof v;
 }
-/* The words of an error, memcached's. */
+/* The text of an error: memcached's. */
 const char *binary_status_text(enum binary_status);
-/* A reply of a status and words, which may be any: an error. */
+/* Writes a reply with a status and a text, which may be any. */
 char *binary_put_text(char *p, uint8_t opcode, uint32_t opaque, enum binary_status,
                       const char *text);
 #endif

@@ -1,5 +1,5 @@
-/* Inside the parser: what its files share. A line's pieces are found here and there; parse.c says
- * which. */
+/* What the files of the parser share, and nobody else sees. parse.c says which of them parses
+ * what. */
 #ifndef SLATE_PROTO_LINE_H
 #define SLATE_PROTO_LINE_H
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "proto/parse.h"
 #include "proto/scan.h"
 
-enum { TOKENS_MAX = 23 }; /* further ones are not looked at */
+enum { TOKENS_MAX = 23 }; /* further tokens are ignored */
 
 static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 
@@ -18,7 +18,7 @@ static inline void reply(struct request *r, const char *text, size_t bytes, bool
 #define REPLY(r, text) reply((r), (text), sizeof(text) - 1, false)
 #define REPLY_UNLESS(noreply, r, text) reply((r), (text), sizeof(text) - 1, (noreply))
 
-/* The end of a token that scan_token_end found at `stop`, without the CR of the line's end. */
+/* The end of a token, without the CR of the line's end; scan_token_end found it at `stop`. */
 static inline const char *trim(const char *token, const char *stop) {
     return *stop == '\n' && stop > token && stop[-1] == '\r' ? stop - 1 : stop;
 }
@@ -40,22 +40,22 @@ static inline enum parsed take_block(struct request *r, char *data, char *end, c
 }
 
 /* --- parse_get.c --- */
-/* A get or gets line of more than PARSE_LINE_MAX bytes, whose keys start at `keys`; line_end NULL:
- * it has not come. */
+/* Parses a get or gets line of more than PARSE_LINE_MAX bytes, whose keys start at `keys`. line_end
+ * NULL: the end has not come yet. */
 enum parsed parse_long_get(struct parser *, char *line, char *keys, char *line_end, char *end,
                            struct request *out, unsigned room, unsigned *count, char **next);
-/* Replies the text in place of a line, whose bytes from `from` on are skipped up to its end. */
+/* Makes the text the reply to a line, and skips the line's bytes from `from` to its end. */
 enum parsed refuse_line(struct parser *, struct request *r, const char *text, size_t bytes,
                         char *from, char *end, unsigned *count, char **next);
-/* The keys of a get line from `at`, behind the command (and exptime); the verb and the exptime are
- * the parser's. */
+/* Parses the keys of a get line from `at`, behind the command (and exptime). The parser holds the
+ * verb and the exptime. */
 enum parsed parse_keys(struct parser *, char *at, char *end, struct request *out, unsigned room,
                        unsigned *count, char **next);
 
 /* --- parse_meta.c --- */
-/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole, or
- * `whole_only` and its data block is not. Decoding the key in place comes last, since it may be
- * done only once. */
+/* Parses a meta command with a key, from behind the command's name. PARSE_MORE: its line is not
+ * whole; or, with `whole_only`, its data block is not. The key is decoded in place last, since that
+ * may be done only once. */
 enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r,
                        char **next);
 #endif

@@ -5,8 +5,9 @@
 static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 static const char bad_token[] = "CLIENT_ERROR bad token in command line format\r\n";
 
-/* One flag with its argument. NULL, or the error; flags after a bad argument are still looked at,
- * since the last error wins and only a flag that is unknown or repeated ends the line. */
+/* Reads a flag with its argument. Returns NULL or the error. The caller still reads the flags
+ * behind a bad argument: the last error is the one that is answered, and only an unknown or
+ * repeated flag ends the line. */
 static const char *take_argument(struct meta_flags *m, const struct token *t, const char *error) {
     const char *argument = t->ptr + 1;
     size_t bytes = t->bytes - 1;
@@ -34,7 +35,7 @@ static const char *take_argument(struct meta_flags *m, const struct token *t, co
                    ? error
                    : "CLIENT_ERROR invalid numeric delta value\r\n";
     case 'M':
-        /* a blank is no mode: an error to those who look at it */
+        /* a blank is no mode: commands that use the mode answer an error */
         m->mode = bytes ? *argument : ' ';
         return error;
     case 'O':
@@ -45,7 +46,7 @@ static const char *take_argument(struct meta_flags *m, const struct token *t, co
     }
 }
 
-/* A-Z, a-z and what lies between share one word of bits; 0 for flags that no meta command has. */
+/* A-Z, a-z and the characters between share one word of bits; 0: no meta command has this flag. */
 static uint64_t known_bit(char c) {
     static const uint64_t known =
         META_BIT('b') | META_BIT('c') | META_BIT('f') | META_BIT('h') | META_BIT('k') |

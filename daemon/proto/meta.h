@@ -1,5 +1,5 @@
-/* The flags of meta commands. mg, ms, md and ma share one parser: what one of them knows, all
- * accept. */
+/* The flags of meta commands. mg, ms, md and ma share one parser: each accepts every flag that one
+ * of them knows. */
 #ifndef SLATE_PROTO_META_H
 #define SLATE_PROTO_META_H
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include "proto/token.h"
 
 enum {
-    META_FLAGS_MAX = 18,       /* one less for ms, whose datalen counts too */
-    META_OPAQUE_BYTES_MAX = 32, /* of an O token, the O included */
+    META_FLAGS_MAX = 18,       /* ms may have one less, since its datalen counts as a flag */
+    META_OPAQUE_BYTES_MAX = 32, /* length of an O token with the O */
 };
 
 /* Whether a flag was given: META_BIT('q') & given. */
@@ -25,17 +25,19 @@ struct meta_flags {
     uint32_t client_flags;   /* F */
     uint64_t compare_cas;    /* C */
     uint64_t cas;            /* E */
-    uint64_t delta;          /* D; 1 unless given */
+    uint64_t delta;          /* D; 1 if it is not given */
     uint64_t initial;        /* J */
-    char     mode;           /* M; 0: not given */
+    char     mode;           /* M; 0: it is not given */
     bool     opaque_too_long;
     unsigned token_count;
-    struct token tokens[META_FLAGS_MAX]; /* in the order given, which is that of the reply */
+    /* in the order in which they were given; the reply repeats it */
+    struct token tokens[META_FLAGS_MAX];
 };
 static inline bool meta_has(const struct meta_flags *m, char c) {
     return (m->given & META_BIT(c)) != 0;
 }
 
-/* Reads the flags of a parsed meta command. NULL, or the error to answer, with its line end. */
+/* Reads the flags of a parsed meta command. Returns NULL, or the error to answer, with its line
+ * end. */
 const char *meta_flags_parse(const struct request *, struct meta_flags *);
 #endif

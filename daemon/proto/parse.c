@@ -1,6 +1,6 @@
-/* Two paths lead through here. get, set and meta lines as clients write them are recognised by word
- * compares and scanned once. Everything else, and every irregularity in those, takes the general
- * path: find the line's end, split at spaces. */
+/* The parser of text has two paths. get, set and meta lines as clients usually write them are
+ * recognised by comparing words, and scanned once. All other lines, and every irregular get, set or
+ * meta line, take the general path: find the line's end, split the line at spaces. */
 #include "proto/parse.h"
 
 #include <limits.h>
@@ -21,8 +21,8 @@ static bool starts_with(const char *p, const char *word, size_t n) {
 
 /* --- get lines --- */
 
-/* parse_keys for a line that has nothing unusual about it: returns how many keys, 0 when parse_keys
- * has to look. */
+/* parse_keys for a plain line. Returns how many keys it has; 0: the line is not plain, and
+ * parse_keys must parse it. */
 static inline unsigned plain_keys(const char *p, const char *end, struct request *out,
                                   unsigned room, const char **next) {
     for (unsigned n = 0; n < room; n++) {
@@ -32,7 +32,8 @@ static inline unsigned plain_keys(const char *p, const char *end, struct request
             return 0;
         }
         bool last = *stop == '\n';
-        bytes -= last && stop[-1] == '\r'; /* before no bytes there is a space */
+        /* a CR of the line's end is no part of the key; before an empty key there is a space */
+        bytes -= last && stop[-1] == '\r';
         if (bytes == 0 || bytes > KEY_BYTES_MAX) {
             return 0;
         }
@@ -49,7 +50,7 @@ static inline unsigned plain_keys(const char *p, const char *end, struct request
     return 0;
 }
 
-/* The same, for a whole line; `next` is behind it, or at its begin. */
+/* The same for a line that must be whole. `next` is behind the line, or at its start. */
 static inline unsigned plain_get(char *at, char *end, struct request *out, unsigned room,
                                  char **next) {
     const char *behind = at;
@@ -67,7 +68,8 @@ static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *
 
 /* --- data blocks --- */
 
-/* An error in place of a storage command whose length is known: its data block is dropped. */
+/* Refuses a storage command whose length is known: the reply is an error, and its data block is
+ * dropped. */
 static enum parsed refuse_block(struct request *r, const char *text, size_t bytes, bool noreply,
                                 uint32_t value_bytes) {
     reply(r, text, bytes, noreply);
@@ -76,7 +78,8 @@ static enum parsed refuse_block(struct request *r, const char *text, size_t byte
     return PARSED;
 }
 
-/* One to nine digits and the byte after them; -1: something else. Reads at most ten bytes. */
+/* Reads one to nine digits and the byte after them; -1: the bytes are others. Reads at most ten
+ * bytes. */
 static inline int64_t short_number(const char **p, char after) {
     const char *at = *p;
     uint32_t v = (uint32_t)(*at - '0');
@@ -95,9 +98,8 @@ static inline int64_t short_number(const char **p, char after) {
     return at[9] == after ? (int64_t)v : -1;
 }
 
-/* `set key 1 2 3\r\n` or with noreply, nothing unusual about it. False: let the general path look.
- * Nothing before `end` is missed by reading on behind it: four short numbers end within the
- * slack. */
+/* Parses `set key 1 2 3\r\n`, with noreply or without, if it is plain. False: the general path must
+ * parse it. Reading on behind `end` does no harm: four short numbers end within the slack. */
 static bool fast_set(char *at, char *end, struct request *r, char **data) {
     const char *key = at + 4;
     const char *p = scan_token_end(key, end);
@@ -184,7 +186,7 @@ static enum parsed parse_storage(uint8_t verb, const struct token *t, unsigned n
     return take_block(r, data, end, next);
 }
 
-/* delete, incr, decr, touch: a key, and all but delete a number. */
+/* delete, incr, decr, touch: a key, and for all but delete a number. */
 static void parse_keyed(uint8_t verb, const struct token *t, unsigned n, struct request *r) {
     if (n < (verb == VERB_DELETE ? 2u : 3u)) {
         REPLY(r, bad_line);
@@ -212,7 +214,7 @@ static void parse_keyed(uint8_t verb, const struct token *t, unsigned n, struct 
                           .exptime = exptime};
 }
 
-/* gat and gats: checked here, then a get line from its third word on. */
+/* gat and gats: the first words are checked here; from its third word on the line is a get line. */
 static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token *t, unsigned n,
                              char *line, char *data, char *end, struct request *out, unsigned room,
                              unsigned *count, char **next) {
@@ -230,7 +232,7 @@ static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token
     return parse_keys(ps, line + (t[2].ptr - line), end, out, room, count, next);
 }
 
-/* Anything that is no hot command: the table of commands looks at the line itself. */
+/* A line that is no hot command: the table of commands reads it. */
 static void parse_command(const char *line, const char *stop, const struct token *t, unsigned n,
                           struct request *r) {
     *r = (struct request){
@@ -274,8 +276,8 @@ static uint8_t find_verb(const char *name, size_t bytes) {
     return VERB_COMMAND;
 }
 
-/* Where the keys of a get line start, which memcached recognises behind up to 100 spaces; NULL: it
- * is another line. */
+/* The place where the keys of a get line start; like memcached, it accepts up to 100 spaces before
+ * the command. NULL: the line is no get line. */
 static char *keys_of_long_get(char *line) {
     enum { SPACES_MAX = 100 };
     char *word = line;
@@ -288,12 +290,13 @@ static char *keys_of_long_get(char *line) {
     return STARTS_WITH(word, "get ") ? word + 4 : STARTS_WITH(word, "gets ") ? word + 5 : NULL;
 }
 
-/* A line of more than PARSE_LINE_MAX bytes whose keys start at `keys`; line_end NULL: that has not
- * come. */
+/* Parses a line of more than PARSE_LINE_MAX bytes whose keys start at `keys`. line_end NULL: the
+ * end has not come yet. */
 static enum parsed long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end,
                             struct request *out, unsigned room, unsigned *count, char **next) {
     static const char unknown[] = "ERROR\r\n";
-    if (*line == ' ') { /* a get line in its length alone: no command begins with a space */
+    /* only its length is handled as a get line's: no command begins with a space */
+    if (*line == ' ') {
         return refuse_line(ps, out, unknown, sizeof unknown - 1, line, end, count, next);
     }
     ps->verb = keys - line == 4 ? VERB_GET : VERB_GETS;
@@ -301,7 +304,7 @@ static enum parsed long_get(struct parser *ps, char *line, char *keys, char *lin
     return parse_long_get(ps, line, keys, line_end, end, out, room, count, next);
 }
 
-/* The rest of a line that was refused. */
+/* Skips the rest of a line that was refused. */
 static enum parsed skip(struct parser *ps, char *at, char *end, struct request *out,
                         unsigned *count, char **next) {
     char *feed = memchr(at, '\n', (size_t)(end - at));
@@ -312,7 +315,7 @@ static enum parsed skip(struct parser *ps, char *at, char *end, struct request *
     return PARSED;
 }
 
-/* A whole line, of any command: from `line` to `stop`; `data` is behind its line feed. */
+/* Parses a whole line of any command, from `line` to `stop`; `data` is behind its line feed. */
 static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *data, char *end,
                               struct request *out, unsigned room, unsigned *count, char **next) {
     *count = 1;
@@ -359,8 +362,8 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     }
 }
 
-/* One plain line at `at`: get, set with its whole data block, or a meta command. Returns its
- * requests; 0: something else. */
+/* Parses one plain line at `at`: a get, a set with its whole data block, or a meta command. Returns
+ * the number of its requests; 0: the line is not plain. */
 static unsigned plain_line(char *at, char *end, struct request *out, unsigned room, char **next) {
     if (STARTS_WITH(at, "get ")) {
         return plain_get(at, end, out, room, next);

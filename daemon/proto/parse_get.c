@@ -1,8 +1,9 @@
-/* Get lines: of any length, in pieces, and only when the line is good as far as it is looked at. */
+/* Get lines: of any length, in pieces. A piece is handed out only when the line is good as far as
+ * it was checked. */
 #include "proto/line.h"
 #include "proto/token.h"
 
-/* What is wrong with the keys from p to the line's end: PARSED: nothing. */
+/* Checks the keys from p to the line's end. PARSED: they are good. */
 static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
     *too_long = false;
     for (;;) {
@@ -19,8 +20,8 @@ static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
     }
 }
 
-/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes
- * only the first; gat knows no noreply. */
+/* memcached answers a bad key in a get line with this error and an empty line, of which noreply
+ * takes only the error; gat knows no noreply. */
 static const char bad_key[] = "CLIENT_ERROR bad command line format\r\n\r\n";
 
 static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, const char *line_end) {
@@ -46,7 +47,8 @@ enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, 
     return PARSED;
 }
 
-/* The key from `key` to `end`, where its line may go on, is too long whatever follows. */
+/* Whether the key from `key` to `end` is too long, whatever follows. The line may go on at
+ * `end`. */
 static bool is_too_long_already(const char *key, const char *end) {
     return end - key > KEY_BYTES_MAX + (end[-1] == '\r');
 }
@@ -89,12 +91,12 @@ enum parsed parse_long_get(struct parser *ps, char *line, char *keys, char *line
         return PARSE_GROW;
     }
     ps->seen_bytes = ps->good_bytes = 0;
-    ps->in_get_line = true; /* what is behind is looked at when it comes */
+    ps->in_get_line = true; /* the rest is checked when it comes */
     return parse_keys(ps, keys, end, out, room, count, next);
 }
 
-/* The end of what has come of a get line that is handed out as it comes; `n` keys are ready, `key`
- * begins one that is not whole. */
+/* Ends the part of a get line that has come, if the line is handed out as it comes. `n` keys are
+ * ready; `key` begins one that is not whole. */
 static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *end,
                                 struct request *out, unsigned n, unsigned *count, char **next) {
     if (n == 0 && key < end && is_too_long_already(key, end)) {
@@ -104,7 +106,7 @@ static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *en
         return PARSE_MORE;
     }
     ps->any_key |= n > 0;
-    if (n == 0) { /* spaces: a line of nothing else must not fill the buffer */
+    if (n == 0) { /* only spaces came: they must not fill the buffer */
         reply(out, "", 0, true);
         n = 1;
     }
@@ -113,7 +115,7 @@ static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *en
     return PARSED;
 }
 
-/* The line ends behind the last n keys. A line without any key is answered here. */
+/* Ends a line behind its last n keys. A line without any key is answered here. */
 static inline void end_line(struct parser *ps, struct request *out, unsigned n) {
     if (n > 0) {
         out[n - 1].flags = REQUEST_END;
@@ -160,7 +162,8 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
             return PARSED;
         }
     }
-    /* A bad key, or more keys than room: look at the whole line before its first reply is made. */
+    /* A bad key, or more keys than there is room for: check the whole line before its first
+     * reply. */
     if (!ps->in_get_line) {
         bool rest_too_long;
         enum parsed whole = check_keys(p, end, &rest_too_long);

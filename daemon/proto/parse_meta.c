@@ -1,5 +1,4 @@
-/* Lines of meta commands. Their flags stay text here: proto/meta.h reads them when the command
- * runs. */
+/* Lines of meta commands. Their flags stay text: proto/meta.h reads them when the command runs. */
 #include "proto/line.h"
 
 #include <limits.h>
@@ -8,13 +7,14 @@
 #include "base/number.h"
 #include "proto/token.h"
 
-/* `me` honours b only where memcached does: as its first flag, with another one behind it. */
+/* `me` accepts b only where memcached does: as its first flag, with another flag behind it. */
 static bool debug_key_is_binary(const struct request *r) {
     struct token t[2];
     return token_split(r->text, r->text_bytes, t, 2) == 2 && TOKEN_IS(&t[0], "b");
 }
 
-/* The request is whole: decodes and hashes its key. A key that cannot be is empty and marked. */
+/* The request is whole: decodes and hashes its key. If the key cannot be decoded, it is empty and
+ * marked as bad. */
 static void take_meta_key(struct request *r, char *key, size_t bytes, bool binary) {
     if (r->verb == VERB_META_DEBUG) {
         binary = debug_key_is_binary(r);
@@ -31,7 +31,7 @@ static void take_meta_key(struct request *r, char *key, size_t bytes, bool binar
     }
 }
 
-/* A flag is named by a letter or a digit (which no command has); anything else makes the line a bad
+/* A flag is a letter, or a digit, which no command knows; any other character makes the line a bad
  * one. */
 static inline bool flag_looks_right(char c) {
     return (c > 64 && c < 123) || (c >= '0' && c <= '9');

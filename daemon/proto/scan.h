@@ -1,11 +1,11 @@
-/* Finding where tokens and lines end, 16 bytes at a time.
+/* Finds where tokens and lines end, 16 bytes at a time.
  *
- * Every function may read up to 16 bytes past `end` and may return a position at or past it: then
- * there was nothing before `end`, whatever the bytes behind it look like. They may never have been
- * written: each bit of a block depends on its byte alone and the lowest counts, so a delimiter
- * before `end` is found whatever lies behind it. A memory checker may report the jump on such a
- * block all the same; to mask those bits would cost every token some instructions. SSE2 is x86-64's
- * baseline; elsewhere a word at a time does. */
+ * Every function may read up to 16 bytes past `end`, and may return a position at or past `end`:
+ * then there was no delimiter before `end`, whatever the bytes behind it are. Those bytes may never
+ * have been written. Each bit of a block depends on its own byte alone and the lowest bit counts,
+ * so a delimiter before `end` is found in any case. A memory checker may still report the jump that
+ * depends on such a block; masking those bits would cost every token some instructions. SSE2 is in
+ * x86-64's baseline; on other machines a word at a time is scanned. */
 #ifndef SLATE_PROTO_SCAN_H
 #define SLATE_PROTO_SCAN_H
 #include <stdint.h>
@@ -39,8 +39,8 @@ static inline struct scan_block scan_load(const char *p) {
     memcpy(&b.high, p + 8, 8);
     return b;
 }
-/* Bit i is set when byte i of the word is c. Exact for every byte: no borrow crosses a byte's
- * border. */
+/* Bit i is set when byte i of the word is c. Exact for every byte: no borrow crosses the border of
+ * a byte. */
 static inline uint32_t scan_word_is(uint64_t word, char c) {
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu;
     uint64_t x = word ^ (0x0101010101010101u * (uint8_t)c);

@@ -1,4 +1,4 @@
-/* A piece of a line, and splitting lines at spaces. */
+/* A piece of a line, and a function that splits a line at spaces. */
 #ifndef SLATE_PROTO_TOKEN_H
 #define SLATE_PROTO_TOKEN_H
 #include <stdbool.h>
@@ -11,8 +11,8 @@ struct token {
     uint32_t    bytes;
 };
 
-/* Splits a line (without its end) at spaces; at most `max` tokens, what follows is ignored. Returns
- * how many. */
+/* Splits a line (without its end) at spaces into at most `max` tokens; what follows is ignored.
+ * Returns how many. */
 unsigned token_split(const char *line, size_t bytes, struct token *out, unsigned max);
 
 static inline bool token_equals(const struct token *t, const char *word, size_t bytes) {

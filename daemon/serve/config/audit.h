@@ -1,7 +1,7 @@
 /* What was changed while the server ran: what, from which value to which, by whom and when. The
- * last changes are kept for `stats audit`; each is a line of the log (base/log.h) from verbosity 1
- * on, and one with an old value is told to those who watch sysevents. Page moves have a record of
- * their own (tune/pages/moves.h), which `stats audit` shows between them.
+ * last changes are kept for `stats audit`. Each one is a line of the log (base/log.h) from
+ * verbosity 1 on; one with an old value is also sent to clients that watch sysevents. Page moves
+ * have a record of their own (tune/pages/moves.h), which `stats audit` shows between the changes.
  *
  * Threading: any; no other project lock held. Cost: a copy under a lock of its own. */
 #ifndef SLATE_SERVE_CONFIG_AUDIT_H
@@ -23,7 +23,7 @@ struct audit_entry {
 
 struct audit {
     struct lock        lock;
-    uint64_t           count; /* ever */
+    uint64_t           count; /* entries ever added */
     struct audit_entry ring[AUDIT_KEPT];
 };
 

@@ -72,7 +72,8 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 static bool is_quote(char c) { return c == '"' || c == '\''; }
 
-/* Behind the quote that ends a value which begins with one; NULL: none does. */
+/* The end of a quoted value, behind its closing quote; NULL: the value does not begin with a quote,
+ * or no quote ends it. */
 static char *quoted_end(char *value) {
     char *end = is_quote(value[0]) ? strchr(value + 1, value[0]) : NULL;
     while (end && end[1] != '\0' && !is_blank(end[1])) {
@@ -109,8 +110,8 @@ void config_line_cut(char *text, struct config_line *line) {
     line->dashed = text[0] == '-';
     line->letters = text[0] == '-' && text[1] != '-';
     text += line->letters ? 1 : strncmp(text, "--", 2) == 0 ? 2 : 0;
-    /* Only the table of options can tell that -m64 is a letter and its value, so it stays whole
-     * here. */
+    /* only the table of options can tell that -m64 is a letter and its value, so the word stays
+     * whole here */
     char *end = text + strcspn(text, line->letters ? " \t\r" : " \t\r=");
     char *value = end + strspn(end, blanks);
     if (*value == '=' && !line->letters) {

@@ -16,7 +16,7 @@ struct config_line {
     bool     letters; /* it began with one dash, and `name` holds letters, as "vv" of -vv */
     bool     dashed;  /* it began with one or two */
     char    *name;
-    char    *value; /* NULL: there is none; it may be empty. As it stands until config_line_rest */
+    char    *value; /* not unquoted before config_line_rest; NULL: there is none; it may be empty */
 };
 
 /* Reads the text of a file, which the caller then owns. NULL: the file cannot be read, is too long,
@@ -27,9 +27,9 @@ char *config_file_read(const char *path, char *why);
  * text and line.number is 0. It changes the text, and the line points into it. */
 bool config_file_next(char **at, struct config_line *line);
 
-/* Takes the quotes off the line's value. If the line began with a dash, a further option may stand
- * behind the value, or in its place if the option `takes_value` not: returns where, for
- * config_line_cut, and cuts the value there. NULL: there is none. */
+/* Takes the quotes off the line's value. If the line began with a dash, another option may stand
+ * behind the value, or in the value's place if `takes_value` is false. Returns where that option
+ * begins, for config_line_cut, and cuts the value there. NULL: there is none. */
 char *config_line_rest(struct config_line *line, bool takes_value);
 /* The next option of the same line. */
 void config_line_cut(char *rest, struct config_line *line);

@@ -29,8 +29,8 @@ static const char *skip_tag(const char *at, const char *end, const char *open, c
     return is_named ? stop + strlen(close) : refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
-/* Skips one word before an address, and notes what it says. Returns `at` if there is none. NULL:
- * the word is refused, and `why` says why. */
+/* Skips one word before an address, and notes its meaning. Returns `at` if there is no such word.
+ * NULL: the word is refused, and `why` says why. */
 static const char *skip_word(const char *at, const char *end, struct listen_entry *e, char *why) {
     static const char *const protocols[] = {[LISTEN_PROTOCOL_AUTO] = "proto[negotiating]:",
                                             [LISTEN_PROTOCOL_TEXT] = "proto[ascii]:",

@@ -18,7 +18,8 @@
 #include "serve/config/settings.h"
 
 enum listen_tls {
-    LISTEN_TLS_AS_SET, /* with -Z it speaks TLS, and asks clients for what ssl_verify_mode says */
+    /* with -Z it speaks TLS, and asks for client certificates as ssl_verify_mode says */
+    LISTEN_TLS_AS_SET,
     LISTEN_TLS_NONE,
     LISTEN_TLS_NO_PEER,
     LISTEN_TLS_PEER,
@@ -26,7 +27,7 @@ enum listen_tls {
 
 enum listen_protocol {
     LISTEN_PROTOCOL_AS_SET, /* as -B says */
-    LISTEN_PROTOCOL_AUTO,   /* a client's first byte tells */
+    LISTEN_PROTOCOL_AUTO,   /* a client's first byte decides */
     LISTEN_PROTOCOL_TEXT,
     LISTEN_PROTOCOL_BINARY,
 };

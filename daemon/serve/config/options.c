@@ -49,14 +49,14 @@ static const struct setting *row_of_letter(int letter) {
     return NULL;
 }
 
-/* Whether the row is that of --config. It is looked for before all other options, so it can be
- * written in one way only. */
+/* Whether the row is that of --config. The file is looked for before all other options are read, so
+ * this option must be written in this one way. */
 static bool names_file(const struct setting *row) {
     return row->offset == offsetof(struct settings, config) && row->type == SETTING_TEXT;
 }
 
-/* Finds an option by its name behind -o: a sub-option, or a long option that has no letter, with _
- * for - if one likes. */
+/* Finds an option by its name behind -o: a sub-option, or a long option without a letter, with _ or
+ * - between its words. */
 static const struct setting *row_of_extended(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         bool ours = !row->flag && row->name && row->type != SETTING_ACTION && !names_file(row);
@@ -80,8 +80,7 @@ static void give(struct settings *s, const char *field, const char *text) {
     s->given[row - setting_table] = true;
 }
 
-/* Sets what an option that stands for several others sets. Options behind it may set these
- * again. */
+/* Sets everything that an option stands for. Options behind it may set these values again. */
 static void read_bundle(struct settings *s, const struct setting *row) {
     if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
         s->no_chunked_items = true;
@@ -232,7 +231,7 @@ static const struct setting *row_of_long(const char *name) {
 static bool read_named(struct settings *s, struct config_line *line, char **rest, char *why) {
     char said[SETTING_WHY_BYTES];
     if (strcmp(line->name, "logfile") == 0 && line->value) {
-        s->logfile_named = true; /* no option of memcached, but Debian's memcached.conf has it */
+        s->logfile_named = true; /* no option of memcached, but of Debian's memcached.conf */
         return true;
     }
     if (line->name[0] == '\0') {
@@ -247,8 +246,7 @@ static bool read_named(struct settings *s, struct config_line *line, char **rest
     if (!row || row->type == SETTING_ACTION || names_file(row)) {
         return fail(why, line->name, "is no option of a file");
     }
-    /* "disable-cas = yes" is refused: one cannot tell whether it is to set or to clear what is
-     * named cas */
+    /* "disable-cas = yes" is refused: it is not clear whether that sets or clears cas */
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
     *rest = config_line_rest(line, setting_takes_value(row));
     if (line->value && (cleared || negated)) {
@@ -291,8 +289,8 @@ static bool read_file(struct settings *s, const char *path, char *why) {
     return true;
 }
 
-/* The file that the last --config of the command line names; NULL: there is none. Whatever is wrong
- * with the other options is reported later. */
+/* The file that the last --config of the command line names; NULL: there is none. Errors in the
+ * other options are reported later. */
 static const char *find_file(int argc, char **argv) {
     const char *path = NULL;
     optind = 0; /* getopt begins anew, also when this is called again */

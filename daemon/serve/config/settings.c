@@ -315,7 +315,7 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     if (!set(s, row, text, cleared, why)) {
         return false;
     }
-    /* These switches have no option of their own: giving the value of another option sets them. */
+    /* these switches have no option of their own: giving the other option's value sets them */
     const void *at = place(s, row);
     if (at == &s->temporary_ttl) {
         s->temp_lru = s->temporary_ttl >= 0;
@@ -329,9 +329,9 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     return true;
 }
 
-/* Whether the setting means anything with this store: those of slabs do only with --store=slab. At
- * the start they are taken with any store, so that a server's line of options can be given to
- * another. */
+/* Whether the setting has a meaning with this store: settings of slabs have one only with
+ * --store=slab. At the start they are accepted with any store, so that one server's line of options
+ * can be given to another. */
 static bool has_store(const struct settings *s, const struct setting *row) {
     return strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0;
 }

@@ -1,5 +1,5 @@
-/* The settings of the daemon: their values, and how one finds, sets, checks and shows them. The
- * list of settings is in settings_rows.h. */
+/* The settings of the daemon: their values, and functions that find, set, check and show them.
+ * settings_rows.h has the list of settings. */
 #ifndef SLATE_SERVE_CONFIG_SETTINGS_H
 #define SLATE_SERVE_CONFIG_SETTINGS_H
 #include <stdbool.h>
@@ -16,7 +16,7 @@ enum setting_type {
     SETTING_FLAG,
     SETTING_NEGATED,   /* bool         yes, no         the option alone clears it */
     SETTING_NEGSWITCH, /* bool         on, off         the option alone clears it */
-    SETTING_COUNT,     /* int          5               the option, as often as it counts */
+    SETTING_COUNT,     /* int          5               the option, once for each step */
     SETTING_INT,       /* int          5               a whole number */
     SETTING_OCTAL,     /* int          700             an octal number */
     SETTING_BYTES,     /* uint64_t     1048576         a number of bytes, or with k, m, g or t */
@@ -33,10 +33,10 @@ enum setting_type {
     SETTING_MODE,
     /* char []      a,b             a text; further ones are added behind a comma */
     SETTING_LIST,
-    /* nothing      the default     anything, or one of `unit`'s; memcached knows it, here it
-     * means nothing */
+    /* nothing      the default     anything, or one of `unit`'s words; memcached's, without effect
+     * here */
     SETTING_ACCEPTED,
-    /* nothing      the default     only its default: the help says what is missing */
+    /* nothing      the default     only its default; the help says what is missing */
     SETTING_ABSENT,
     SETTING_ACTION,    /* nothing      -               done at once, then the program ends */
 };
@@ -79,7 +79,7 @@ enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about fort
 #define SETTING_ONE(...) +1
 enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
 
-#define SETTING_IN_VAIN "accepted without effect" /* how the help of such a row begins */
+#define SETTING_IN_VAIN "accepted without effect" /* the help of such a row begins with this */
 
 /* Texts belong to argv or to the table, and live as long as the process. */
 struct settings {
@@ -119,12 +119,12 @@ bool setting_set(struct settings *, const struct setting *, const char *text, bo
 /* Whether a client may change the setting, by its name, while a server with these settings runs:
  * the row is RUNTIME, has a name, and means something with this store. */
 bool setting_is_live(const struct settings *, const struct setting *);
-/* The row as it is for a server that runs. A number of bytes is given as setting_format shows it,
- * not in kilobytes or megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to
+/* The row as it applies to a server that runs. A number of bytes is given as setting_format shows
+ * it, not in kilobytes or megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to
  * `memory_most`. */
 struct setting setting_live(const struct setting *, size_t memory_most);
 bool setting_takes_value(const struct setting *); /* whether the option needs an argument */
-/* False: the option is memcached's and does nothing here; its help tells why. */
+/* False: the option is memcached's and does nothing here; its help says why. */
 bool setting_has_effect(const struct setting *);
 
 /* Checks the rules that concern more than one value. False: `why` holds a whole sentence. */
@@ -135,9 +135,9 @@ bool settings_settle(struct settings *, char *why);
 /* The file of users; NULL: nobody has to log in. */
 const char *settings_auth_file(const struct settings *);
 
-/* Writes the value as one would give it. Returns its length; the text is cut at room - 1. */
+/* Writes the value as a user would give it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
-/* Likewise, as `stats settings` shows it. That is memcached's way, which has other words for some
+/* The same, as `stats settings` shows it: in memcached's way, which has other words for some
  * values. */
 int  setting_format_stat(const struct settings *, const struct setting *, char *to, size_t room);
 /* the type as --describe names it: flag, whole, bytes, choice, ... */

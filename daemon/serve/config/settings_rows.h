@@ -4,15 +4,16 @@
  *
  *     X(type, field, stat, flag, name, default, min, max, unit, when, group, help)
  *
- * type   how it is kept, read and shown (enum setting_type in settings.h). ACCEPTED: memcached has
- * it and it means nothing here; ABSENT: memcached has it and it is refused; the help says why.
+ * type   how it is kept, read and shown (enum setting_type in settings.h). ACCEPTED: an option of
+ *        memcached that has no effect here. ABSENT: one that is refused; the help says why.
  * stat   its name in `stats settings`, whose order is the table's; NULL: not shown there.
- * flag   its letter, or 0: `name` is the long option then; OPT_EXTENDED: `name` is a sub-option of
- * -o. name   NULL: no option, only shown; NULL with RUNTIME: it tells of others, or of what a
- * command did, and is not set by name. min, max   limits of numbers, in `unit`.
- * when   STARTUP values never change and are read by anyone without a lock. RUNTIME values are
- * guarded by the lock of struct server: use server_settings() and server_change()
- * (serve/server.h). */
+ * flag   its letter; 0: `name` is the long option; OPT_EXTENDED: `name` is a sub-option of -o.
+ * name   NULL: no option, only shown. NULL with RUNTIME: it shows other settings, or what a command
+ *        did, and cannot be set by name.
+ * min, max   limits of numbers, in `unit`.
+ * when   STARTUP values never change, and any thread reads them without a lock. RUNTIME values are
+ *        guarded by the lock of struct server: use server_settings() and server_change()
+ *        (serve/server.h). */
 #ifndef SLATE_SERVE_CONFIG_SETTINGS_ROWS_H
 #define SLATE_SERVE_CONFIG_SETTINGS_ROWS_H
 #include <stdint.h>
@@ -20,7 +21,7 @@
 #define SETTINGS_MIB ((uint64_t)1 << 20)
 #define SETTINGS_GIB ((uint64_t)1 << 30)
 #define SETTINGS_PROCESS_MEMORY_MIN (24 * SETTINGS_MIB) /* the program itself takes about 10 MB */
-/* least memory limit of a server that runs, as in memcached; it may start with less */
+/* The lowest memory limit of a server that runs, as in memcached; it may start with less. */
 #define SETTINGS_LIVE_MEMORY_MIN (8 * SETTINGS_MIB)
 
 /* clang-format off */

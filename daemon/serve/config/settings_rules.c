@@ -20,7 +20,8 @@ static void settle_min_version(struct settings *s) {
     }
 }
 
-/* Users of a file log in by a line of text, those of SASL by packets of the binary protocol. */
+/* Users of a file log in by a line of text; SASL's users log in by packets of the binary
+ * protocol. */
 static bool settle_protocol(struct settings *s, char *why) {
     bool users = settings_auth_file(s) != NULL;
     if (strncmp(s->protocol, "auto", 4) == 0) {
@@ -39,8 +40,8 @@ static bool settle_protocol(struct settings *s, char *why) {
     return true;
 }
 
-/* With a limit for the whole process, items may have all that the rest leaves, unless -m says less,
- * and connections have a share. */
+/* With a limit for the whole process, items get what the other parts leave, unless -m says less,
+ * and connections get a share. */
 static void settle_process_memory(struct settings *s) {
     enum { BUFFERS_SHARE = 8 };
     if (s->process_memory == 0) {
@@ -63,8 +64,8 @@ static bool moves_pages(const struct settings *s) {
     return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
 }
 
-/* Who asks for chunk sizes has them as long as nobody asks for others; and who asks that no page
- * moves by itself means these pages, too. */
+/* Chunk sizes that the start asks for stay until somebody asks for others; so slab_geometry_auto is
+ * off. A start that asks for no automatic page moves means those of the geometry, too. */
 static void settle_geometry(struct settings *s) {
     bool sizes = is_given(s, "factor") || is_given(s, "chunk_size") || s->slab_sizes,
          still = !s->slab_reassign || (is_given(s, "slab_automove") && !moves_pages(s));
@@ -73,7 +74,7 @@ static void settle_geometry(struct settings *s) {
     }
 }
 
-/* A port of UDP alone is that of TCP, too, as in memcached. */
+/* If only the UDP port is given, the TCP port is the same, as in memcached. */
 static void settle_ports(struct settings *s) {
     if (s->udpport != 0 && !is_given(s, "port")) {
         s->port = s->udpport;
@@ -143,7 +144,7 @@ static bool check_sizes(const struct settings *s, char *why) {
     return true;
 }
 
-/* TLS and UDP go neither with every socket nor with each other. */
+/* TLS and UDP do not go with every socket, nor with each other. */
 static bool check_transport(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return setting_refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
@@ -163,7 +164,7 @@ static bool check_transport(const struct settings *s, char *why) {
     return true;
 }
 
-/* What only slabs can do. */
+/* Checks settings that only the slab store can follow. */
 static bool check_store(const struct settings *s, char *why) {
     if (is_slab(s)) {
         return true;

@@ -67,7 +67,7 @@ static const char *const group_titles[GROUP_COUNT] = {
     [GROUP_PROCESS] = "Process",
 };
 
-/* The option as one types it: "-p, --port=port", "-o hashpower=power of 2". */
+/* The option as a user types it: "-p, --port=port", "-o hashpower=power of 2". */
 static int option_form(char *to, size_t room, const struct setting *row) {
     const char *unit = !setting_takes_value(row)       ? ""
                        : row->type == SETTING_MEGABYTES ? "megabytes"
@@ -88,8 +88,8 @@ static int option_form(char *to, size_t room, const struct setting *row) {
 
 static bool is_option(const struct setting *row) { return row->flag || row->name; }
 
-/* Writes the default if it is worth showing. False: it is that a flag is off, or that there is
- * none. */
+/* Writes the default if it is worth showing. False: a flag is off by default, or there is no
+ * default. */
 static bool default_text(const struct setting *row, char *to, size_t room) {
     struct settings defaults;
     if (row->type == SETTING_ACCEPTED || row->type == SETTING_ABSENT ||
@@ -113,8 +113,8 @@ static bool default_text(const struct setting *row, char *to, size_t room) {
 
 enum { HELP_COLUMNS = 80, HELP_INDENT = 36 };
 
-/* The words of a text from `column` on, in lines that begin at HELP_INDENT. Returns the column
- * after them; a word that no line holds stands alone on one. */
+/* Writes the words of a text from `column` on, in lines that begin at HELP_INDENT. Returns the
+ * column behind them. A word that is too long for any line gets a line of its own. */
 static int put_words(FILE *to, int column, const char *text) {
     while (*text != '\0') {
         int n = (int)strcspn(text, " ");
@@ -136,7 +136,7 @@ static int put_words(FILE *to, int column, const char *text) {
 static void help_row(FILE *to, const struct setting *row) {
     char form[128], value[SETTING_LIST_BYTES], shown[SETTING_LIST_BYTES + 2];
     int n = option_form(form, sizeof form, row);
-    bool is_long = n + 2 > HELP_COLUMNS; /* its choices are told in the text */
+    bool is_long = n + 2 > HELP_COLUMNS; /* the text tells its choices */
     if (is_long) {
         n = snprintf(form, sizeof form, "    --%s=name", row->name);
     }
@@ -165,8 +165,8 @@ static void help_row(FILE *to, const struct setting *row) {
 void settings_help(FILE *to) {
     for (unsigned group = 0; group < GROUP_COUNT; group++) {
         fprintf(to, "%s%s:\n", group ? "\n" : "", group_titles[group]);
-        /* options with a letter come first, then sub-options of -o, and at the end a list of those
-         * that this program lacks */
+        /* options with a letter come first, then sub-options of -o, and last a list of options that
+         * this program lacks */
         for (int extended = 0; extended < 2; extended++) {
             for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS;
                  row++) {

@@ -31,7 +31,7 @@ struct undo_step *undo_begin(const struct cache *cache) {
     return step;
 }
 
-/* The time of flush_all is no setting that one could have back: the items are gone. */
+/* The time of flush_all is no setting that can be restored: the items are gone. */
 static bool is_change(const struct undo_step *step, const struct setting *row) {
     return row->when == SETTING_RUNTIME && !setting_same(&step->was, &step->is, row) &&
            row->offset != offsetof(struct settings, oldest);

@@ -1,7 +1,7 @@
 /* What `config undo` takes back: the last changes of settings and of eviction policies, each with
- * all values that it changed. Whoever makes a change calls undo_begin before it and undo_keep after
- * it. What cannot be undone (flush_all, moved pages), or is undone in another way (slabs geometry
- * revert), is not here.
+ * all values that it changed. Code that makes a change calls undo_begin before it and undo_keep
+ * after it. Changes that cannot be undone (flush_all, moved pages), or are undone in another way
+ * (slabs geometry revert), are not here.
  *
  * Threading: any; the list has a lock of its own, no other project lock held. Memory: about 8 KiB a
  * change. */
@@ -43,8 +43,8 @@ void undo_give(struct undo *, struct undo_step *taken); /* puts it back */
 /* Puts the values of before the step into `to`, which holds today's values. Values that the step
  * did not change stay. */
 void undo_settings(const struct undo_step *, struct settings *to);
-/* Gives each class whose policy the step changed its policy of before. Returns how many classes
- * that were. */
+/* Gives each class whose policy the step changed its earlier policy. Returns the number of these
+ * classes. */
 unsigned undo_policies(const struct undo_step *, struct cache *);
 /* Writes what was undone: "slab_automove is 1 again, ...", cut at UNDO_SAID_BYTES. */
 void undo_say(const struct undo_step *, char said[UNDO_SAID_BYTES]);

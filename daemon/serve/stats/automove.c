@@ -11,8 +11,8 @@
     X(requests, counter, operations, U64, w.requests, \
       "hits, misses and stores that had been counted when the last window ended")
 
-/* Rows of each class that has pages, shown as CLASS:field. Hits are those that one page brings in
- * 1000 requests. */
+/* Rows of each class that has pages, shown as CLASS:field. Hits are those that one page more brings
+ * in 1000 requests. */
 #define WORTH_FIELDS(X) \
     X(pages, gauge, pages, "%u", w->pages[i], "pages of the class") \
     X(gain, gauge, hits, "%.3f", c->gain, \

@@ -1,5 +1,5 @@
-/* stats config: the settings that may change while the server runs, with all that one has to know
- * in order to change them. */
+/* stats config: the settings that may change while the server runs, with everything that a client
+ * must know to change them. */
 #include "serve/stats/stats.h"
 
 static bool is_number(const struct setting *row) {

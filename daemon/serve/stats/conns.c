@@ -9,12 +9,12 @@
 enum { RECORDS_A_LOCK = 16 };
 
 struct conns {
-    struct command_more   more; /* the first member, for the session knows only this part */
+    struct command_more   more; /* the first member, since the session knows only this part */
     struct conn_registry *registry;
     struct conn_cursor    cursor;
 };
 
-/* A copy of what a line tells. */
+/* A copy of what a line shows. */
 struct conn_shown {
     int         fd;
     uint32_t    last_s;

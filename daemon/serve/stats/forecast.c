@@ -1,5 +1,5 @@
-/* stats forecast: what other amounts of memory would hit, each with its band, and what came true of
- * forecasts after the memory or the policy had become another. */
+/* stats forecast: the hit ratio to expect with other amounts of memory, each with its band, and how
+ * forecasts came true after the memory or the policy had changed. */
 #include <inttypes.h>
 
 #include "serve/stats/stats.h"

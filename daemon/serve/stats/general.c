@@ -29,8 +29,8 @@ struct general {
 #define MOVED(field) (g->tune.field - g->base.tune.field)
 #define WATCH(field) (g->watch.field - g->base.watch.field)
 
-/* A statistic of something that this server does not have is 0, as on a memcached that does not use
- * it. WITH rows have a condition in front: memcached shows them only where it holds. */
+/* A statistic of a feature that this server lacks is 0, as on a memcached that does not use the
+ * feature. WITH rows have a condition in front: memcached shows them only where it holds. */
 /* clang-format off */
 #define GENERAL_STATS(X, WITH) \
     X(pid, gauge, id, U64, getpid(), "process id") \

@@ -1,5 +1,5 @@
 /* stats geometry: the change of chunk sizes that is under way, with the classes that end and begin
- * by it. */
+ * with it. */
 #include <inttypes.h>
 
 #include "serve/stats/stats.h"

@@ -22,8 +22,8 @@
 const struct counter_info stats_sizehist_info[] = {
     SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-/* The upper end of the line that counts this size; there are eight lines between a power of two and
- * the next. */
+/* The upper end of the line that counts this size. There are eight lines from a power of two to the
+ * next. */
 static uint32_t line_end(uint32_t bytes) {
     uint32_t octave = 1u << (31u - (unsigned)__builtin_clz(bytes > 8 ? bytes - 1 : 8)),
              step = octave / 8;

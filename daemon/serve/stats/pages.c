@@ -6,7 +6,7 @@
 #include "serve/pieces.h"
 #include "serve/stats/stats.h"
 
-enum { PAGES_SHOWN = 4096 }; /* in one answer, which has about 200 kB then */
+enum { PAGES_SHOWN = 4096 }; /* in one answer, which then has about 200 kB */
 
 struct pages {
     uint32_t limit, out, next;
@@ -38,8 +38,8 @@ static void put_page(struct text_out *out, uint32_t number, const struct slab_pa
     }
 }
 
-/* The first page from `page` on that belongs to a class; 0: there is none. Nobody asks for page 0
- * as a next one. */
+/* The first page from `page` on that belongs to a class; 0: there is none. Page 0 is never the next
+ * of another page. */
 static uint32_t next_page(const struct slab *slab, uint32_t page) {
     while (page < arena_page_end(slab->arena) && slab_page_class(slab, page) == SLAB_CLASS_NONE) {
         page++;

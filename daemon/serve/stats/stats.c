@@ -36,7 +36,7 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     } else if (what && (word_begins(what, "on") || word_begins(what, "off"))) {
         server_settings(ctx->server, &from);
         to = from;
-        /* "o" may be either word: memcached takes it for "on" */
+        /* "o" begins both words: memcached takes it for "on" */
         to.detail_enabled = word_begins(what, "on");
         admin_change(ctx, &from, &to, why);
         text_out_str(ctx->out, ANSWER_OK);
@@ -147,8 +147,8 @@ static void part_slabs(struct command_context *ctx, const struct words *w) {
     stats_slabs(ctx);
 }
 
-/* A part of ours refuses words that it does not know, unlike those of memcached. `end` is the END
- * line of a part that does not write it itself. */
+/* A part of our own refuses words that it does not know; memcached's parts ignore them. `end` is
+ * the END line of a part that does not write it itself. */
 #define STATS_OWN_PART(name, end)                                                  \
     static void part_##name(struct command_context *ctx, const struct words *w) { \
         if (w->count > 2) {                                                        \

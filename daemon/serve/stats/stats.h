@@ -1,9 +1,9 @@
 /* The stats command. It answers memcached's questions by memcached's names and in memcached's
- * order, and what only slated has under names of its own.
+ * order. What only slated has gets names of its own.
  *
- * Every statistic has one row in a table of these files; the row makes the answer and the line of
- * `stats describe`, and says what the statistic means, which stands nowhere else. To add one, add a
- * row, and to the table of its room's header the name of what is to be counted.
+ * Every statistic has one row in a table of these files. The row makes the answer and the line of
+ * `stats describe`, and is the only place that says what the statistic means. To add a statistic,
+ * add a row here, and the counter's name to the table in its room's header.
  *
  * Threading: the session's worker. A sum reads other threads' counters while these count, so values
  * of one answer may be a few operations apart. */

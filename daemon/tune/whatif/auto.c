@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
-/* Of a dozen policies, looked at window after window and each since it was last behind, one is two
- * deviations ahead by chance every few windows. Of 48 traces and sizes auto came to leave the best
- * policy for a worse one on twelve with three deviations, by up to 6.8 % more misses; on three with
- * three and a half, by up to 2.5 %; on none with four, which follow later. */
+/* A dozen policies are looked at window after window, each since it was last behind. By chance one
+ * of them is two deviations ahead every few windows. On 48 traces and sizes auto left the best
+ * policy for a worse one on twelve with three deviations (up to 6.8 % more misses), on three with
+ * three and a half (up to 2.5 %), and on none with four, which reacts later. */
 #define AUTO_DEVIATIONS 3.5
 
 const struct evict_policy *auto_policy(const char *name, const struct evict_policy *now) {
@@ -20,9 +20,9 @@ static double fewer_pct(const struct shadow_tally *t) {
 }
 
 struct choice {
-    const struct evict_policy *policy; /* NULL: none misses less than today's */
+    const struct evict_policy *policy; /* NULL: no policy misses less than today's */
     struct shadow_tally tally;
-    double margin_pct; /* by which it has to miss less */
+    double margin_pct; /* how much less it must miss */
     bool   sure;
 };
 
@@ -35,7 +35,7 @@ static struct choice choice_of(const struct shadow *s, unsigned policy) {
     return c;
 }
 
-/* What is sure before what is not, and then the policy with the fewest misses. */
+/* A sure choice comes before an unsure one; then the policy with fewer misses. */
 static bool is_better(const struct choice *c, const struct choice *best) {
     return c->sure != best->sure ? c->sure : fewer_misses(&c->tally) > fewer_misses(&best->tally);
 }

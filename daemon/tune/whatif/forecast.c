@@ -7,20 +7,20 @@
 const double forecast_factor[FORECAST_POINTS] = {0.5, 1, 2, 4};
 enum { POINT_NOW = 1 };
 
-/* Four of five of a normal distribution lie within so many deviations. */
+/* Four fifths of a normal distribution lie within so many deviations. */
 #define BAND_DEVIATIONS 1.2816
 
-/* --- what is told --- */
+/* --- what is forecast --- */
 
-/* Half the width of the band, by two standard errors: that of the sample, and how far miniatures
- * are off beside it. */
+/* Half the width of the band, from two standard errors: that of the sample, and that of the
+ * miniatures themselves. */
 static double band_of(double deviation, double model_error) {
     return BAND_DEVIATIONS * sqrt(deviation * deviation + model_error * model_error);
 }
 
-/* A miniature knows no classes, no partitions and no page moves. By how much that makes it wrong of
- * today's cache is seen, for the cache's own hits are sampled; of another cache it may be wrong by
- * as much. */
+/* A miniature knows no classes, no partitions and no page moves. The cache's own hits are sampled,
+ * too, so it is known how far a miniature of today's cache is off; one of another cache may be off
+ * as far. */
 static double model_error(const struct shadow *s, double hit_ratio) {
     struct shadow_tally t = shadow_real(s);
     double off = shadow_hit_ratio(&t, hit_ratio) - hit_ratio, chance = shadow_error(&t, hit_ratio);
@@ -68,7 +68,8 @@ void forecast_tell(const struct shadow *s, double lately, double longer,
 
 /* --- what came true --- */
 
-/* Between two sizes of which something was told, by the logarithm. False: beyond them. */
+/* The hit ratio between two sizes with forecasts, by the logarithm of the size. False: the size
+ * lies beyond them. */
 static bool find_size(const struct forecast_told *t, double factor, double *hit_ratio,
                       double *band) {
     for (unsigned i = 1; i < FORECAST_POINTS; i++) {
@@ -119,7 +120,7 @@ void forecast_log_changed(struct forecast_log *l, const struct forecast *change)
     if (before != NULL) {
         before->state = FORECAST_OVERTAKEN;
     }
-    /* of both at once nothing is told */
+    /* there is no forecast for both changes at once */
     bool told = l->told.enough && sizes != policies &&
                 (sizes ? find_size(&l->told, (double)f.bytes_is / (double)f.bytes_was, &f.expected,
                                    &f.band)
@@ -129,7 +130,8 @@ void forecast_log_changed(struct forecast_log *l, const struct forecast *change)
         f.before = l->told.hit_ratio[POINT_NOW];
         keep(l, &f);
     }
-    l->told = (struct forecast_told){.enough = false}; /* it was of the cache there was */
+    /* the forecasts were about the cache before the change */
+    l->told = (struct forecast_told){.enough = false};
     snprintf(l->told.lacks, sizeof l->told.lacks, "the cache is another since a moment");
 }
 

@@ -12,26 +12,27 @@
 #include "watch/ring.h"
 
 enum {
-    MEMORY_SHARE = 200,      /* of the cache's memory, one in so many bytes */
-    SMALL_SHARE = 16,        /* of a small one's */
-    RING_SHARE = 16384,      /* the same, for each thread's ring, within these … */
+    MEMORY_SHARE = 200,      /* the part of the cache's memory: one in so many bytes */
+    SMALL_SHARE = 16,        /* the part of a small cache's memory */
+    /* the part of the cache's memory for each thread's ring, at least RING_BYTES_LEAST */
+    RING_SHARE = 16384,
     RING_BYTES_LEAST = 4096,
     RING_BYTES_MOST = 65536,
-    /* … and all of them together of our memory, unless they are many and each the smallest there
-     * is */
+    /* the part of our memory for all rings together, unless there are so many threads that even the
+     * smallest rings need more */
     RINGS_SHARE = 8,
-    MALLOC_SHARE = 64,       /* what malloc needs around our blocks */
+    MALLOC_SHARE = 64,       /* the part that malloc needs around our blocks */
     TEND_MIN_US = 2000,
     TEND_MAX_US = 50000,
-    KEYS_A_S = 1000,         /* requests whose key is noted, for the hot keys */
+    KEYS_A_S = 1000,         /* requests a second whose keys are noted, for the hot keys */
     KEY_EVERY_MIN = 16,
     KEY_EVERY_MAX = 1 << 16,
-    STEPS_AN_OCTAVE = 4,     /* of the rate, which so fits the room it has to a fifth */
+    STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
-    READS_MIN = 64,          /* sampled, before a curve is shown */
+    READS_MIN = 64,          /* sampled reads before a curve is shown */
 };
-/* a memory that is so much larger or smaller is another; less is what other parts of the process
- * leave today */
+/* The cache's memory has changed when it differs by this ratio; smaller differences come from what
+ * the other parts of the process leave to it. */
 #define RESIZED_RATIO 0.05
 
 struct reads {
@@ -43,25 +44,25 @@ struct whatif {
     size_t        limit_bytes;
     unsigned      threads;
 
-    struct lock    lock; /* over what follows */
+    struct lock    lock; /* guards the fields below */
     double         rate;
     bool           follow, gives_way;
-    struct shadow *shadow; /* NULL: never on, or it gave way */
+    struct shadow *shadow; /* NULL: sampling was never on, or gave its memory to others */
     struct hot    *hot;
     struct asked   asked;
     uint32_t       below;
-    /* the cache's own by windows, as the shadow counts policies and sizes */
+    /* the cache's own reads, faded as the shadow fades counts of policies and of sizes */
     struct reads   lately, longer;
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
     struct forecast_log forecasts;
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
 
-    /* The tending thread's own. */
+    /* What follows belongs to the thread that calls whatif_tend. */
     struct cache_samples samples;
-    unsigned steps;              /* the rate is so many of them lower than what was set */
-    double   adopted;            /* the rate of which that is */
-    uint64_t sized_bytes;        /* of the cache, when sizes began to be counted */
+    unsigned steps;              /* steps by which the rate is lower than the rate that was set */
+    double   adopted;            /* the rate from which these steps count */
+    uint64_t sized_bytes;        /* the cache's memory when counting for sizes began */
     uint32_t key_every;
     uint64_t hits_before, misses_before;
     uint64_t rest_us, second_us;
@@ -125,7 +126,7 @@ static size_t ring_bytes(const struct whatif *w) {
     return larger(smaller(bytes, memory_wanted(w) / RINGS_SHARE / w->threads), RING_BYTES_MIN);
 }
 
-/* Of all that is not the miniatures'. */
+/* Memory of all parts but the miniatures. */
 static size_t memory_beside(const struct whatif *w) {
     return sizeof *w + sizeof *w->hot + w->threads * ring_memory(ring_bytes(w));
 }
@@ -160,7 +161,7 @@ static bool make(struct whatif *w) {
     return true;
 }
 
-/* Gives the memory back, but for the rings, in which threads may be at work. */
+/* Frees the memory, except that of the rings, which threads may be writing. */
 static void unmake(struct whatif *w) {
     lock_take(&w->lock);
     struct shadow *shadow = w->shadow;
@@ -194,14 +195,14 @@ static void classes_bytes(const struct whatif *w, struct share_classes *to) {
         to->chunk_bytes[i] = f.chunk_bytes;
         to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
     }
-    /* one class, and its chunks lie in no page */
+    /* a heap store has one class, and its allocations lie in no page */
     if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) {
         to->bytes[1] = (double)cache_bytes(w);
         to->chunk_bytes[1] = 0;
     }
 }
 
-/* Where the policy or the memory became another, what sizes do is counted anew. */
+/* After a change of the policy or of the memory, counting for sizes begins anew. */
 static void note_change(struct whatif *w, const struct evict_policy *running, uint64_t bytes) {
     double factor = (double)bytes / (double)w->sized_bytes;
     bool resized = factor < 1 - RESIZED_RATIO || factor > 1 + RESIZED_RATIO;
@@ -223,7 +224,7 @@ static void note_change(struct whatif *w, const struct evict_policy *running, ui
     w->longer = (struct reads){0};
 }
 
-/* Tells the shadow and the cache what the rate, the policy and the memory are. */
+/* Tells the shadow and the cache the rate, the policy and the memory. */
 static void settle_rate(struct whatif *w) {
     uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
     const struct evict_policy *running = cache_policy(w->cache);
@@ -269,7 +270,7 @@ static void fade_asked(struct whatif *w, uint64_t now_us) {
 
 /* --- on and off --- */
 
-/* Returns whether it is on. */
+/* Takes over the rate that was set. Returns whether sampling is on. */
 static bool adopt(struct whatif *w) {
     lock_take(&w->lock);
     bool gives_way = w->gives_way;
@@ -300,8 +301,8 @@ static bool adopt(struct whatif *w) {
     return rate > 0;
 }
 
-/* Halves the rate as often as there are more records in a second than there may be, which are then
- * counted as if it had been so all along. */
+/* Halves the rate until a second has no more records than it may have. The counts are scaled as if
+ * the lower rate had been from the start. */
 static void keep_pace(struct whatif *w) {
     unsigned steps = w->steps;
     while (w->records > WHATIF_RECORDS_A_S && w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
@@ -456,7 +457,7 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     return w->rest_us;
 }
 
-/* --- what it says --- */
+/* --- results --- */
 
 void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     struct cache_sample_facts samples;
@@ -497,7 +498,7 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     lock_release(&w->lock);
 }
 
-/* The cache's misses are not known by class: there, own's stand for them. */
+/* The cache's misses are not counted by class; the misses of `own` stand for them. */
 static void compare(struct whatif_policy *p, double real) {
     const struct shadow_tally *t = &p->tally;
     double scale = t->own_misses > 0 ? (1 - real) / t->own_misses : 1 / t->reads;
