@@ -8,12 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether the environment variable names this point, and this is the time that it names. */
-static bool is_named(const char *variable, const char *name, _Atomic unsigned long *times) {
-    const char *wanted = getenv(variable);
+/* What the environment names; NULL: nothing. Read once: points are come to all the time. */
+static const char *crash_at, *stop_at;
+__attribute__((constructor)) static void read_names(void) {
+    crash_at = getenv("SLATED_CRASH_AT");
+    stop_at = getenv("SLATED_STOP_AT");
+}
+
+/* Whether `wanted` names this point, and this is the time that it names. */
+static bool is_named(const char *wanted, const char *name, _Atomic unsigned long *times) {
+    if (wanted == NULL) {
+        return false;
+    }
     size_t len = strlen(name);
-    if (wanted == NULL || strncmp(wanted, name, len) != 0 ||
-        (wanted[len] != '\0' && wanted[len] != ':')) {
+    if (strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':')) {
         return false;
     }
     unsigned long which = wanted[len] == ':' ? strtoul(wanted + len + 1, NULL, 10) : 1;
@@ -22,10 +30,10 @@ static bool is_named(const char *variable, const char *name, _Atomic unsigned lo
 
 void crash_point(const char *name) {
     static _Atomic unsigned long crashes, stops;
-    if (is_named("SLATED_STOP_AT", name, &stops)) {
+    if (is_named(stop_at, name, &stops)) {
         kill(getpid(), SIGSTOP); /* SIGCONT continues it */
     }
-    if (is_named("SLATED_CRASH_AT", name, &crashes)) {
+    if (is_named(crash_at, name, &crashes)) {
         kill(getpid(), SIGKILL);
         for (;;) {
             pause(); /* the signal comes at once, but perhaps to another thread first */

@@ -14,7 +14,7 @@
 #include "spec.h"
 #include "tune/state.h"
 
-enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 10000, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
+enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 10000, FILL_BYTES = 64 * 1024, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
 
 /* A client or the tuner, in one run. */
 struct actor {
@@ -71,22 +71,28 @@ static void role_close(struct actor *r) {
     cache_thread_destroy(&r->rig.ct);
 }
 
-/* So many values of so many bytes, under keys that begin with the word. */
+/* So many values of so many bytes, under keys that begin with the word. Many go out together: most of the time of all orders went
+ * into turns of one set each. */
 static void fill(struct stage *st, const char *words) {
-    char word[SPEC_NAME_BYTES], head[SPEC_NAME_BYTES + 64];
+    char word[SPEC_NAME_BYTES];
     unsigned count, bytes;
     if (sscanf(words, "fill %31s %u %u", word, &count, &bytes) != 3) {
         ok(false, "set-up knows no '%s'", words);
         return;
     }
-    char *line = malloc(sizeof head + bytes);
+    char *lines = malloc(FILL_BYTES + SPEC_NAME_BYTES + 64 + bytes);
+    size_t n = 0;
     for (unsigned i = 0; i < count; i++) {
-        size_t n = (size_t)snprintf(line, sizeof head, "set %s%u 0 0 %u noreply\r\n", word, i, bytes);
-        memset(line + n, word[0], bytes);
-        memcpy(line + n + bytes, "\r\n", 2);
-        client_send(&st->rig, &st->aftermath, line, n + bytes + 2);
+        n += (size_t)snprintf(lines + n, SPEC_NAME_BYTES + 62, "set %s%u 0 0 %u noreply\r\n", word, i, bytes);
+        memset(lines + n, word[0], bytes);
+        memcpy(lines + n + bytes, "\r\n", 2);
+        n += bytes + 2;
+        if (n >= FILL_BYTES || i + 1 == count) {
+            client_send(&st->rig, &st->aftermath, lines, n);
+            n = 0;
+        }
     }
-    free(line);
+    free(lines);
 }
 
 static void set_up(struct stage *st) {
