@@ -41,6 +41,8 @@ bool wire_send(struct wire *, const char *bytes, size_t n);
 /* A line without its end; false: the connection has ended. */
 bool wire_line(struct wire *, char *line, size_t room);
 bool wire_bytes(struct wire *, char *to, size_t n);
+/* The server has hung up, and nothing is left to read. */
+bool wire_has_ended(const struct wire *);
 /* Sends a command and takes one line. */
 bool wire_ask(struct wire *, const char *command, char *answer, size_t room);
 

@@ -311,8 +311,11 @@ void owner_verify(struct owner *o, const struct place *place) {
     }
     for (unsigned key = 0; key < KEYS; key++) {
         if (!read_key(o, key, &f)) {
-            COUNT(corrupt);
-            complain(o, key, "cannot be read");
+            /* one that is to crash may have come to that point by itself, and is read when it has come up again */
+            if (place->crash_at == NULL || !wire_has_ended(&o->wire)) {
+                COUNT(corrupt);
+                complain(o, key, "cannot be read");
+            }
             break;
         }
         judge(o, place, key, &f);

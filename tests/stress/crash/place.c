@@ -1,6 +1,7 @@
 /* A server in a folder of its own, and connections to it. */
 #include "crash.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -159,6 +160,12 @@ bool wire_bytes(struct wire *w, char *to, size_t n) {
         }
     }
     return true;
+}
+
+bool wire_has_ended(const struct wire *w) {
+    char byte;
+    ssize_t got = recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN);
 }
 
 bool wire_ask(struct wire *w, const char *command, char *answer, size_t room) {
