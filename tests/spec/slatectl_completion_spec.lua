@@ -146,6 +146,24 @@ printf '%%s\n' "${COMPREPLY[@]}"
         assert.equal("script\n", in_bash("slatectl chart pages scr"))
     end)
 
+    -- _describe -o would offer words only behind a dash.
+    it("completes in zsh, words that begin with no dash, too", function()
+        if not has("zsh") then
+            pending("there is no zsh")
+            return
+        end
+        server.write_file(ctl.folder .. "/ask", [[
+compdef() {}
+_describe() { print -r -- "$@"; print -rl -- "${(@P)@[-1]}"; }
+. ./script
+words=(slatectl mov) CURRENT=2
+_slate || true
+]])
+        local code, out, err = ctl.shell("slatectl completion zsh >script && zsh -f ask")
+        assert.equal(0, code, err)
+        assert.truthy(out:find("^value plain\nmove:[^\n]+\nmoves:[^\n]+\n$"), out)
+    end)
+
     it("completes in fish", function()
         if not has("fish") then
             pending("there is no fish")

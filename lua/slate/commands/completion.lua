@@ -43,7 +43,7 @@ _slate() {
         *) plain+=("${word//:/\\:}:${line#*$'\t'}") ;;
         esac
     done
-    (( ${#plain} )) && _describe -o value plain
+    (( ${#plain} )) && _describe value plain
     (( ${#open} )) && _describe value open -S ''
 }
 if [ "${funcstack[1]}" = "_slate" ]; then
