@@ -536,6 +536,14 @@ struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
     return tally_told(&s->size[size].past);
 }
+
+double shadow_share_factor(const struct shadow *s, unsigned size) {
+    double own = (double)mini_bytes_max(s->policy[s->own].mini) / sample_rate(s->below),
+           other = (double)mini_bytes_max(s->size[size].mini) /
+                   sample_rate(s->below >> factor_shift[size]);
+    return other / (own * shadow_factor[size]);
+}
+
 struct shadow_tally shadow_real(const struct shadow *s) { return tally_told(&s->real_past); }
 
 struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id,

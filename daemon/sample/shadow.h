@@ -94,6 +94,9 @@ uint64_t shadow_windows(const struct shadow *); /* windows that have ended */
 /* By index in evict_policies, and by index in shadow_factor; as of the end of the last window. */
 struct shadow_tally shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_tally shadow_size(const struct shadow *, unsigned size);
+/* By which factor that miniature stands for more or less memory than own times shadow_factor: what
+ * sample/share.h makes of classes and of idle chunks. */
+double shadow_share_factor(const struct shadow *, unsigned size);
 /* The same for the cache itself: by how much own, which knows no classes, differs from it. */
 struct shadow_tally shadow_real(const struct shadow *);
 /* The same for a policy, but only since it was last no better than own: how it did before does not

@@ -12,10 +12,11 @@ enum { POINT_NOW = 1 };
 
 /* --- what is forecast --- */
 
-/* Half the width of the band, from two standard errors: that of the sample, and that of the
- * miniatures themselves. */
-static double band_of(double deviation, double model_error) {
-    return BAND_DEVIATIONS * sqrt(deviation * deviation + model_error * model_error);
+/* Half the width of the band, from three standard errors: that of the sample, that of the
+ * miniatures themselves, and that of the size which a miniature stands for. */
+static double band_of(double deviation, double model_error, double size_error) {
+    return BAND_DEVIATIONS * sqrt(deviation * deviation + model_error * model_error +
+                                  size_error * size_error);
 }
 
 /* A miniature knows no classes, no partitions and no page moves. The cache's own hits are sampled,
@@ -25,6 +26,14 @@ static double model_error(const struct shadow *s, double hit_ratio) {
     struct shadow_tally t = shadow_real(s);
     double off = shadow_hit_ratio(&t, hit_ratio) - hit_ratio, chance = shadow_error(&t, hit_ratio);
     return sqrt(off * off + chance * chance);
+}
+
+/* How much memory half the pages are to a cache of classes is reckoned from the LRU's curves, and
+ * as if all classes shrank alike (sample/share.h). Pages will be divided otherwise. So the
+ * reckoning may be wrong by as much as it corrects: that many octaves of memory, but no more than
+ * one, which is worth what lies between this size and the next one towards today's. */
+static double size_error(const struct shadow *s, unsigned size, double octave_worth) {
+    return fmin(fabs(log2(shadow_share_factor(s, size))), 1) * fabs(octave_worth);
 }
 
 static void say_lack(struct forecast_told *t, double reads, uint32_t keys, uint64_t windows) {
@@ -45,7 +54,7 @@ static void tell_policies(const struct shadow *s, double lately, struct forecast
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_tally k = shadow_policy(s, i);
         t->policy_hit_ratio[i] = shadow_hit_ratio(&k, lately);
-        t->policy_band[i] = band_of(shadow_error(&k, lately), off);
+        t->policy_band[i] = band_of(shadow_error(&k, lately), off, 0);
     }
 }
 
@@ -55,13 +64,15 @@ void forecast_tell(const struct shadow *s, double lately, double longer,
     say_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
     t->enough = t->lacks[0] == '\0';
     double off = model_error(s, longer);
-    for (unsigned i = 0, size = 0; i < FORECAST_POINTS; i++) {
-        t->hit_ratio[i] = longer;
-        if (i != POINT_NOW) {
-            struct shadow_tally k = shadow_size(s, size++);
-            t->hit_ratio[i] = shadow_hit_ratio(&k, longer);
-            t->band[i] = band_of(shadow_error(&k, longer), off);
-        }
+    t->hit_ratio[POINT_NOW] = longer;
+    for (unsigned size = 0; size < SHADOW_SIZES; size++) {
+        unsigned point = size < POINT_NOW ? size : size + 1,
+                 nearer = point < POINT_NOW ? point + 1 : point - 1;
+        struct shadow_tally k = shadow_size(s, size);
+        t->hit_ratio[point] = shadow_hit_ratio(&k, longer);
+        t->band[point] =
+            band_of(shadow_error(&k, longer), off,
+                    size_error(s, size, t->hit_ratio[point] - t->hit_ratio[nearer]));
     }
     tell_policies(s, lately, t);
 }

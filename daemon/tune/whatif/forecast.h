@@ -3,10 +3,10 @@
  *
  * A forecast comes from the shadow (sample/shadow.h), once the sample is large enough. It is meant
  * to come true within its band four times of five. The band is as wide as other samples of the keys
- * would differ, and as far as the miniature of today's cache is off. When the memory limit or the
- * policy changes, the forecast for that change is kept. Once the cache has settled, its real hit
- * ratio is compared with it. Another change before that overtakes the forecast. Threading: one
- * owner. Memory: some 2 KiB. */
+ * would differ, as far as the miniature of today's cache is off, and as the classes make another
+ * size uncertain. When the memory limit or the policy changes, the forecast for that change is
+ * kept. Once the cache has settled, its real hit ratio is compared with it. Another change before
+ * that overtakes the forecast. Threading: one owner. Memory: some 2 KiB. */
 #ifndef SLATE_TUNE_WHATIF_FORECAST_H
 #define SLATE_TUNE_WHATIF_FORECAST_H
 #include "sample/shadow.h"

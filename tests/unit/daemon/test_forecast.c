@@ -177,6 +177,40 @@ static void test_the_band_is_as_wide_as_the_miniature_is_off_today(void) {
     ok(worse > 0.2, "where it does not, the band says so: %.4f", worse);
 }
 
+/* The half band of half the memory, of a cache of 16 pages whose reads are of one class. Others have so many of the pages. */
+static double half_band_told(unsigned others) {
+    static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 1, 0};
+    enum { PAGES = 16, READ = 3, KEYS = 120, KEY_BYTES = 100000 };
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct share_classes k = {.page_bytes = (double)MIB};
+    struct forecast_told t;
+    k.bytes[READ] = (double)((PAGES - others) * MIB);
+    for (unsigned i = 1; i <= others; i++) {
+        k.bytes[READ + i] = (double)MIB;
+    }
+    for (uint64_t i = 0, x = 1; i < 8000; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        struct sample_record r = {.hash = key_hash((const char *)&(uint64_t){(x >> 33) % KEYS}, 8), .bytes = KEY_BYTES, .class_id = READ, .verb = SAMPLE_HIT};
+        if (i % 2000 == 0) { /* the share of half the memory is of what was read */
+            shadow_set(s, PAGES * MIB, &k, &evict_lru, UINT32_MAX);
+            shadow_window_end(s, 2000);
+        }
+        shadow_record(s, &r, 0);
+    }
+    shadow_window_end(s, 2000);
+    double today = 1 - KEYS / 8000.0; /* all but the first read of each key */
+    forecast_tell(s, today, today, &t);
+    ok(t.enough && t.hit_ratio[0] < 0.8, "half the memory would hit less: %.4f%s", t.hit_ratio[0], t.lacks);
+    shadow_destroy(&s);
+    return t.band[0];
+}
+
+static void test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages(void) {
+    double alone = half_band_told(0), beside = half_band_told(7);
+    ok(alone > 0 && alone < 0.1, "where one class has all pages, half of them are half the memory: %.4f", alone);
+    ok(beside > 2 * alone, "where others keep a page each, how much less is left may be reckoned wrong: %.4f", beside);
+}
+
 int main(void) {
     test_what_was_told_of_a_size_is_kept_and_held_against_what_came();
     test_a_size_between_two_lies_between_them_and_one_beyond_is_not_told();
@@ -184,5 +218,6 @@ int main(void) {
     test_the_last_ones_are_kept_and_all_are_counted();
     test_a_sample_that_saw_little_tells_what_it_lacks();
     test_the_band_is_as_wide_as_the_miniature_is_off_today();
+    test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages();
     return tap_done();
 }
