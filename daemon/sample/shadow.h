@@ -42,6 +42,8 @@ struct shadow_tally {
     /* standard deviation of better less worse, as other samples of the keys would give it */
     double deviation;
 };
+/* How much of the hit ratio a sampled read stands for, given today's real one. */
+double shadow_scale(const struct shadow_tally *, double real_hit_ratio);
 /* The hit ratio to expect, from today's real one. */
 double shadow_hit_ratio(const struct shadow_tally *, double real_hit_ratio);
 /* Its standard error, as far as it comes from the sample of the keys. */

@@ -33,23 +33,32 @@ void tally_add(struct tally *past, const struct tally *now, double keep) {
     }
 }
 
+/* Where today's miniature misses less than half of what the cache does, the rest of the cache's
+ * misses come of what no policy changes, such as pages that lie in the wrong classes: then a
+ * difference counts for no more than twice what was sampled. In proportion to all misses, a policy
+ * whose miniature missed 8 % where today's missed 2 and the cache 33 was told to hit nothing. */
+#define SCALE_MOST 2.0
+
+double shadow_scale(const struct shadow_tally *t, double real_hit_ratio) {
+    if (t->reads <= 0) {
+        return 0;
+    }
+    double times = t->own_misses > 0 ? (1 - real_hit_ratio) * t->reads / t->own_misses : 1;
+    return (times < SCALE_MOST ? times : SCALE_MOST) / t->reads;
+}
+
 double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
-    double real = 1 - real_hit_ratio, misses = t->own_misses - t->better + t->worse;
     if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
         /* returned as it is: by the formula below it could come out slightly off */
         return real_hit_ratio;
     }
-    double miss_ratio =
-        t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
-    return miss_ratio < 1 ? 1 - miss_ratio : 0;
+    double hit_ratio = real_hit_ratio + (t->better - t->worse) * shadow_scale(t, real_hit_ratio);
+    return fmin(fmax(hit_ratio, 0), 1);
 }
 
 double shadow_error(const struct shadow_tally *t, double real_hit_ratio) {
-    double scale = t->own_misses > 0 ? (1 - real_hit_ratio) / t->own_misses
-                   : t->reads > 0    ? 1 / t->reads
-                                     : 0;
     /* if none of the reads differed, the next one may */
-    return fmax(t->deviation, 1) * scale;
+    return fmax(t->deviation, 1) * shadow_scale(t, real_hit_ratio);
 }
 
 /* The variance of a sum of so many independent parts, estimated from how they differ; never less

@@ -501,10 +501,9 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
 /* The cache's misses are not counted by class; the misses of `own` stand for them. */
 static void compare(struct whatif_policy *p, double real) {
     const struct shadow_tally *t = &p->tally;
-    double scale = t->own_misses > 0 ? (1 - real) / t->own_misses : 1 / t->reads;
     p->hit_ratio = shadow_hit_ratio(t, real);
     p->difference = p->hit_ratio - real;
-    p->doubt = 2 * t->deviation * scale;
+    p->doubt = 2 * t->deviation * shadow_scale(t, real);
 }
 
 unsigned whatif_policies(struct whatif *w, unsigned class_id,

@@ -145,6 +145,16 @@ static void test_own_is_the_measure(void) {
     shadow_destroy(&s);
 }
 
+/* Pages in the wrong classes make a cache miss a third, and its miniature, which has no classes, 2 % of the reads. */
+static void test_misses_that_are_no_policys_do_not_multiply_a_difference(void) {
+    const struct shadow_tally t = {.reads = 1000, .own_misses = 20, .worse = 60, .deviation = 8}, half = {.reads = 1000, .own_misses = 200, .worse = 20};
+    double told = shadow_hit_ratio(&t, 0.666);
+    ok(told > 0.54 && told < 0.55, "a policy that missed 6 points more is told to miss 12 points more, and not all: %.3f", told);
+    ok(shadow_error(&t, 0.666) < 0.017, "and its doubt is as little");
+    told = shadow_hit_ratio(&half, 0.7);
+    ok(told > 0.669 && told < 0.671, "what is less than twice as much counts in proportion: %.3f", told);
+}
+
 /* One key comes again and again among keys that never do: the LRU keeps it, first in, first out drops it with the others. */
 static void test_doubt_counts_keys_not_reads(void) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
@@ -419,6 +429,7 @@ int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     test_near_full_simulations(seed);
     test_own_is_the_measure();
+    test_misses_that_are_no_policys_do_not_multiply_a_difference();
     test_doubt_counts_keys_not_reads();
     test_what_was_worse_before_does_not_count_against_what_rises();
     test_memory_and_rate();
