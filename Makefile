@@ -78,7 +78,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 facts/geometry facts/moves facts/record_change facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
                 judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
-                judge/observer judge/outlook judge/predict judge/prospect judge/recent judge/rules judge/size_plan judge/starving judge/verdict \
+                judge/observer judge/outliers judge/outlook judge/predict judge/prospect judge/recent judge/relief judge/rules judge/size_plan judge/starving judge/verdict \
                 judge/view judge/why judge/worth wire/dns wire/lists wire/names wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread

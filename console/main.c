@@ -3,7 +3,7 @@
 #include "app/loop.h"
 #include "app/output.h"
 #include "brain/own_rules.h"
-#include "facts/format.h"
+#include "facts/plain.h"
 
 #include <locale.h>
 #include <malloc.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     static struct options options; /* 70 kB */
     char why[300] = "";
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);
-    format_plain(why); /* words of a file may be quoted in it */
+    plain_make(why); /* words of a file may be quoted in it */
     if (!is_right) {
         fprintf(stderr, "slatetop: %s; --help lists the options\n", why);
         return EXIT_USAGE;
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         return exit_code;
     }
     if (!options_open(&options, why, sizeof why)) {
-        format_plain(why);
+        plain_make(why);
         fprintf(stderr, "slatetop: %s\n", why);
         return EXIT_USAGE;
     }

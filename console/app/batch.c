@@ -9,7 +9,7 @@
 #include "brain/health.h"
 #include "brain/own_rules.h"
 #include "draw/class_table.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "app/fleet.h"
 
 #include "app/address_word.h"
-#include "facts/format.h"
+#include "facts/plain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
 
 static void complain(struct server_list *list, const char *what) {
     snprintf(list->note, sizeof list->note, "%s", what);
-    format_plain(list->note); /* a file's words may be quoted in it */
+    plain_make(list->note); /* a file's words may be quoted in it */
 }
 
 /* A server of a list, by its address as text. */

@@ -1,7 +1,7 @@
 #include "app/session.h"
 
 #include "brain/brain.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ static void set_curves(lua_State *L, const struct model *model) {
 
 static void push_asked(lua_State *L, const struct asking *asking) {
     const struct answers *answers = model_answers(asking->model);
-    lua_createtable(L, 0, 10);
+    lua_createtable(L, 0, 12);
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         lua_values_set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
     }
@@ -118,7 +118,9 @@ static void push_asked(lua_State *L, const struct asking *asking) {
         lua_values_set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
-        set_curves(L, asking->model);
+    }
+    if (asking->question->change != NULL || brain_worst_class(brain_of(asking->model)) >= 0) {
+        set_curves(L, asking->model); /* a move is spoken of */
     }
 }
 
@@ -179,7 +181,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
 /* The times of the replies that findings rest on, summed up: any that comes changes it. */
 static uint64_t replies_ms(const struct model *model) {
     const struct answers *answers = model_answers(model);
-    uint64_t sum = 0;
+    uint64_t sum = answers->of[INQUIRY_CLASS_CURVES].at_ms;
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         const struct answer *answer = &answers->of[replies[i].inquiry];
         sum += answer->text != NULL ? answer->at_ms : 0;
@@ -250,7 +252,7 @@ unsigned brain_worth(const struct model *model, const struct class_worth **worth
     if (kept == NULL || now == NULL || brain_failure(brain) != NULL) {
         return 0;
     }
-    uint64_t came_ms = replies_ms(model) + model_answers(model)->of[INQUIRY_CLASS_CURVES].at_ms;
+    uint64_t came_ms = replies_ms(model);
     if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
         kept->count = 0;
         kept->snapshot_ms = now->at_ms;

@@ -31,6 +31,7 @@ static void forget(struct brain *brain) {
         brain->classes[id] = (struct class_verdict){CLASS_EMPTY, NAN, NAN};
     }
     brain->worst = -1;
+    brain->youngest_s = NAN;
     brain->held = (struct held){0};
     brain->automove[0] = '\0';
 }
@@ -121,6 +122,7 @@ static int look(lua_State *L) {
     read_rows(brain);
     read_held(brain);
     read_automove(brain);
+    brain->youngest_s = lua_values_number(L, "youngest_s");
     return 0;
 }
 
@@ -240,6 +242,10 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 
 int brain_worst_class(const struct brain *brain) {
     return brain->worst;
+}
+
+double brain_youngest_s(const struct brain *brain) {
+    return brain->youngest_s;
 }
 
 struct giver brain_giver(const struct brain *brain, unsigned class_id) {

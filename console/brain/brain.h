@@ -77,6 +77,9 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 /* The starving class that is told first (slate.judge.starving.worst); -1 when none starves. */
 int brain_worst_class(const struct brain *brain);
 
+/* The age of the youngest tail of the classes that evict, else of all; NAN when unknown. */
+double brain_youngest_s(const struct brain *brain);
+
 /* The best giver for a class, starving or not. */
 struct giver brain_giver(const struct brain *brain, unsigned class_id);
 

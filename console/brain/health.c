@@ -1,7 +1,7 @@
 #include "brain/health.h"
 
 #include "brain/ask.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -155,16 +155,36 @@ static void sort_lines(struct health_line *lines, int count) {
     }
 }
 
+static bool is_due(const struct model *model, enum inquiry inquiry, uint64_t now_ms) {
+    const struct answer *answer = &model_answers(model)->of[inquiry];
+    return answer->state == ANSWER_NONE || now_ms - answer->at_ms >= JUDGED_EVERY_MS;
+}
+
+/* What a move to the class that starves would bring rests on its curve and on the giver's. */
+static void want_curves(const struct model *model, uint64_t now_ms, struct wants *wants) {
+    int worst = brain_worst_class(brain_of(model));
+    bool is_free = wants->curves_first[0] == 0; /* else a view or a review needs the places */
+    if (worst < 0 || !model_now(model)->is_slated || !is_free ||
+        !is_due(model, INQUIRY_CLASS_CURVES, now_ms)) {
+        return;
+    }
+    struct giver giver = brain_giver(brain_of(model), (unsigned)worst);
+    if (giver.class_id >= 0) {
+        wants->unhurried |= INQUIRY_BIT(CLASS_CURVES);
+        wants->curves_first[0] = (unsigned)giver.class_id;
+        wants->curves_first[1] = (unsigned)worst;
+    }
+}
+
 void health_wants(const struct model *model, uint64_t now_ms, struct wants *wants) {
     static const enum inquiry judged[] = {INQUIRY_MOVES, INQUIRY_MEMORY, INQUIRY_CURVE,
                                           INQUIRY_WHATIF};
-    const struct answers *answers = model_answers(model);
     for (size_t i = 0; model_now(model) != NULL && i < sizeof judged / sizeof *judged; i++) {
-        if (answers->of[judged[i]].state == ANSWER_NONE ||
-            now_ms - answers->of[judged[i]].at_ms >= JUDGED_EVERY_MS) {
+        if (is_due(model, judged[i], now_ms)) {
             wants->unhurried |= 1u << judged[i];
         }
     }
+    want_curves(model, now_ms, wants);
 }
 
 int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,

@@ -23,6 +23,7 @@ struct brain {
     lua_State *lua;
     int observer; /* of slate.judge.observer, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
+    double youngest_s; /* of the tails of classes */
     int worst; /* the class that starves and is told first; -1: none */
     struct held held;
     char automove[AUTOMOVE_TOLD_BYTES];

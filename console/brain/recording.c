@@ -3,7 +3,7 @@
 
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
-#include "facts/format.h"
+#include "facts/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -252,7 +252,7 @@ static int read_line(lua_State *L) {
     snapshot_inherit(reading->snapshot, &recording->last);
     take_snapshot(L, reading->snapshot);
     lua_values_text(L, "server", recording->server, sizeof recording->server);
-    format_plain(recording->server);
+    plain_make(recording->server);
     if (recording->server[0] == '\0') {
         strcpy(recording->server, "?");
     }

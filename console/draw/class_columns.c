@@ -1,6 +1,6 @@
 #include "draw/class_columns.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "brain/health.h"
 #include "brain/own_rules.h"
 #include "draw/class_filter.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>

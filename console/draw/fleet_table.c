@@ -1,6 +1,8 @@
 #include "draw/fleet_table.h"
 
-#include "facts/format.h"
+#include "brain/brain.h"
+#include "brain/format.h"
+#include "brain/lua_values.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,18 +29,6 @@ const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
     [FLEET_CONNS] = {"CONN", "conn", 6, 11, "open connections"},
     [FLEET_RTT] = {"MS", "ms", 5, 7, "time of one refresh in ms"},
 };
-
-static double youngest_tail(const struct model *model, const struct snapshot *now) {
-    double youngest = NAN, evicting = NAN;
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double age = stat_number(class_tail_age(snapshot_class(now, id)));
-        youngest = fmin(youngest, age);
-        if (model_class_mean(model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS) > 0) {
-            evicting = fmin(evicting, age);
-        }
-    }
-    return isnan(evicting) ? youngest : evicting;
-}
 
 /* Keys asked for a second; of a proxy, which counts them apart, since the refresh before. */
 static double gets_of(const struct model *model, const struct snapshot *now) {
@@ -69,7 +59,7 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
         row.value[FLEET_FILL] = snapshot_item_bytes(now) / limit;
         row.value[FLEET_HIT] = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
         row.value[FLEET_EVICTIONS] = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-        row.value[FLEET_AGE] = youngest_tail(model, now);
+        row.value[FLEET_AGE] = brain_youngest_s(brain_of(model));
         row.hits_count = model_history(model, METRIC_HIT_RATIO, row.hits, FLEET_TREND);
         row.evictions_count = model_history(model, METRIC_EVICTIONS, row.evictions, FLEET_TREND);
         cells_cut_spikes(row.evictions, row.evictions_count);
@@ -81,55 +71,65 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
 
 /* ---- outliers ---- */
 
-static int by_value(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
+struct fleet {
+    struct fleet_row *rows;
+    unsigned count;
+};
+
+/* What slate.judge.outliers compares, by its names. */
+static const struct {
+    const char *name;
+    enum fleet_column column;
+} compared[] = {{"hit_ratio", FLEET_HIT},
+                {"age_s", FLEET_AGE},
+                {"evictions_per_s", FLEET_EVICTIONS}};
+enum { COMPARED = sizeof compared / sizeof *compared };
+
+static void push_figures(lua_State *L, const struct fleet_row *row) {
+    lua_createtable(L, 0, COMPARED);
+    for (int i = 0; row->is_up && i < COMPARED; i++) {
+        double value = row->value[compared[i].column];
+        lua_values_set_number(L, compared[i].name, value >= 0 ? value : NAN); /* no RATE_RESET */
+    }
 }
 
-static double median(double *values, unsigned count) {
-    qsort(values, count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+/* What was found of a row is on top of the stack. */
+static void take_found(lua_State *L, struct fleet_row *row) {
+    char by[20];
+    lua_values_text(L, "by", by, sizeof by);
+    row->value[FLEET_Z] = lua_values_number(L, "far");
+    row->is_odd = lua_values_flag(L, "is_outlier");
+    for (int i = 0; i < COMPARED; i++) {
+        row->odd = strcmp(by, compared[i].name) == 0 ? compared[i].column : row->odd;
+    }
 }
 
-/* What is compared: larger is worse. */
-static double badness(const struct fleet_row *row, enum fleet_column column) {
-    double value = row->is_up ? row->value[column] : NAN;
-    return column == FLEET_HIT ? -value : column == FLEET_AGE ? -log1p(value) : log1p(value);
+/* (fleet) -> nothing; as light userdata */
+static int find_outliers(lua_State *L) {
+    struct fleet *fleet = lua_touserdata(L, 1);
+    lua_values_push_function(L, "slate.judge.outliers", "compare");
+    lua_createtable(L, (int)fleet->count, 0);
+    for (unsigned i = 0; i < fleet->count; i++) {
+        push_figures(L, &fleet->rows[i]);
+        lua_seti(L, -2, i + 1);
+    }
+    lua_call(L, 1, 1);
+    for (unsigned i = 0; i < fleet->count; i++) {
+        lua_geti(L, -1, i + 1);
+        take_found(L, &fleet->rows[i]);
+        lua_pop(L, 1);
+    }
+    return 0;
 }
 
 void fleet_compare(struct fleet_row *rows, unsigned count) {
-    static const struct {
-        enum fleet_column column;
-        double floor; /* the least that counts as one deviation */
-    } compared[] = {{FLEET_HIT, 0.005}, {FLEET_AGE, 0.1}, {FLEET_EVICTIONS, 0.2}};
+    char why[NOTE_BYTES];
+    struct fleet fleet = {rows, count};
     for (unsigned i = 0; i < count; i++) {
         rows[i].value[FLEET_Z] = NAN;
+        rows[i].is_odd = false;
     }
-    for (size_t c = 0; c < sizeof compared / sizeof *compared; c++) {
-        double values[SERVER_LIMIT], distances[SERVER_LIMIT];
-        unsigned known = 0;
-        for (unsigned i = 0; i < count; i++) {
-            double value = badness(&rows[i], compared[c].column);
-            if (!isnan(value)) {
-                values[known++] = value;
-            }
-        }
-        if (known < OUTLIER_LEAST) {
-            continue;
-        }
-        double middle = median(values, known);
-        for (unsigned i = 0; i < known; i++) {
-            distances[i] = fabs(values[i] - middle);
-        }
-        double deviation = fmax(1.4826 * median(distances, known), compared[c].floor);
-        for (unsigned i = 0; i < count; i++) {
-            double z = (badness(&rows[i], compared[c].column) - middle) / deviation;
-            if (!isnan(z) && !(z <= rows[i].value[FLEET_Z])) {
-                rows[i].value[FLEET_Z] = fmax(z, 0);
-                rows[i].odd = compared[c].column;
-            }
-        }
-    }
+    lua_values_call(find_outliers, &fleet, why, sizeof why); /* short of memory it finds none */
 }
 
 /* ---- order ---- */
@@ -137,7 +137,7 @@ void fleet_compare(struct fleet_row *rows, unsigned count) {
 static const struct fleet_ui *order; /* qsort has no room for it */
 
 static int worse_first(const struct fleet_row *a, const struct fleet_row *b) {
-    bool a_is_odd = a->value[FLEET_Z] >= OUTLIER_Z, b_is_odd = b->value[FLEET_Z] >= OUTLIER_Z;
+    bool a_is_odd = a->is_odd, b_is_odd = b->is_odd;
     if (a->is_up != b->is_up) {
         return a->is_up ? 1 : -1;
     }
@@ -213,7 +213,7 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
         if (isnan(value) || value < 1) {
             snprintf(out, 40, "%s", isnan(value) ? "-" : "·");
         } else {
-            snprintf(out, 40, "%s%.0f %s", value >= OUTLIER_Z ? "!" : "", fmin(value, 999),
+            snprintf(out, 40, "%s%.0f %s", row->is_odd ? "!" : "", fmin(value, 999),
                      row->odd == FLEET_EVICTIONS ? "evict"
                      : row->odd == FLEET_HIT     ? "hit"
                                                  : "age");
@@ -295,11 +295,9 @@ static void draw_row(const struct fleet_row *row, bool is_marked, const bool sho
         char text[40];
         if (shown[i]) {
             x += fleet_columns[i].width + 1;
-            bool is_odd = i == (int)row->odd && row->value[FLEET_Z] >= OUTLIER_Z;
+            bool is_odd = row->is_odd && (i == (int)row->odd || i == FLEET_Z);
             cells_text_right(cells, y, x,
-                             (uint8_t)(is_odd || (i == FLEET_Z && row->value[i] >= OUTLIER_Z)
-                                           ? STYLE_BAD
-                                           : STYLE_PLAIN),
+                             (uint8_t)(is_odd ? STYLE_BAD : STYLE_PLAIN),
                              fleet_text(row, (enum fleet_column)i, text));
         }
     }

@@ -1,17 +1,11 @@
-/* The table of servers: a row each, how far each is from the rest of the pool, and their order.
- * Pure functions of models. One thread.
- *
- * How far: the distance from the pool's median in robust standard deviations (1.4826 times the
- * median distance from it, but no less than a floor, or a pool of twins would call every hair an
- * outlier), in the direction that hurts: a low hit ratio, a young LRU tail, many evictions. Ages
- * and evictions are compared as logarithms. Needs OUTLIER_LEAST servers that answer. */
+/* The table of servers: a row each, how far each is from the rest of the pool (which is told by
+ * slate.judge.outliers), and their order. Pure functions of models. One thread. */
 #ifndef CONSOLE_DRAW_FLEET_TABLE_H
 #define CONSOLE_DRAW_FLEET_TABLE_H
 #include "brain/health.h"
 #include "draw/cells.h"
 
-enum { SERVER_LIMIT = 128, OUTLIER_LEAST = 4 };
-#define OUTLIER_Z 3.0 /* from here on a row is marked */
+enum { SERVER_LIMIT = 128 };
 
 enum fleet_column {
     FLEET_HOST,
@@ -44,6 +38,7 @@ struct fleet_row {
     unsigned server; /* its place in the fleet */
     const struct model *model;
     bool is_up; /* has figures of now */
+    bool is_odd; /* so far from the others that it is marked */
     enum severity severity;
     char words[NOTE_BYTES]; /* the worst that health has to say, or why it is down */
     uint64_t retry_ms;
@@ -64,7 +59,7 @@ struct fleet_ui {
 
 struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                               uint64_t retry_ms);
-/* Fills in FLEET_Z and odd. Cost: O(n log n). */
+/* Fills in FLEET_Z, odd and is_odd. Cost: O(n log n). */
 void fleet_compare(struct fleet_row *rows, unsigned count);
 /* Sorts: worst first is down, then outliers and bad health, then evictions; else by the column. */
 void fleet_sort(struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);

@@ -1,6 +1,5 @@
 #include "facts/model.h"
 
-#include "facts/format.h"
 #include "facts/history.h"
 
 #include <math.h>
@@ -98,12 +97,12 @@ static unsigned class_series(unsigned class_id, enum class_metric metric) {
     return (unsigned)METRIC_COUNT + class_id * (unsigned)CLASS_METRIC_COUNT + (unsigned)metric;
 }
 
-/* Increase of a counter: NAN when either side is absent, FORMAT_RESET when it fell. */
+/* Increase of a counter: NAN when either side is absent, RATE_RESET when it fell. */
 static double increase(uint64_t before, uint64_t now) {
     if (before == STAT_ABSENT || now == STAT_ABSENT) {
         return NAN;
     }
-    return now >= before ? (double)(now - before) : FORMAT_RESET;
+    return now >= before ? (double)(now - before) : RATE_RESET;
 }
 
 static double summed_increase(const struct snapshot *before, const struct snapshot *now,
@@ -112,7 +111,7 @@ static double summed_increase(const struct snapshot *before, const struct snapsh
     for (; *sources != SOURCE_END; sources++) {
         double change = increase(before->general[*sources], now->general[*sources]);
         if (change < 0) {
-            return FORMAT_RESET;
+            return RATE_RESET;
         }
         if (!isnan(change)) {
             sum = isnan(sum) ? change : sum + change;
@@ -122,7 +121,7 @@ static double summed_increase(const struct snapshot *before, const struct snapsh
 }
 
 static double per_second(double change, double dt_s) {
-    return change < 0 ? FORMAT_RESET : change / dt_s;
+    return change < 0 ? RATE_RESET : change / dt_s;
 }
 
 double model_rate(const struct model *model, enum general_stat stat) {
@@ -315,7 +314,7 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     if (!had || dt_s <= 0) {
         forget_rates(model, NAN);
     } else if (is_restart(before, now)) {
-        forget_rates(model, FORMAT_RESET);
+        forget_rates(model, RATE_RESET);
         history_break(&model->history);
         model_note(model, EVENT_SERVER, wall,
                    "the server restarted: counters and items start again");

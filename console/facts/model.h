@@ -12,6 +12,9 @@
 
 #include <time.h>
 
+/* A rate is never negative: this one says that the counter went backwards. */
+#define RATE_RESET (-1.0)
+
 enum {
     HISTORY_SAMPLES = 416, /* as wide as a graph gets, and 100 s; the hour is on the tape */
     HISTORY_MOST = 1024,   /* 100 s of the shortest interval */
@@ -96,7 +99,7 @@ void model_expect_samples(struct model *model, unsigned samples);
 void model_expect_interval(struct model *model, uint64_t interval_ms);
 
 /* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
- * counters makes the rates of that one sample FORMAT_RESET and writes an event. A class whose
+ * counters makes the rates of that one sample RATE_RESET and writes an event. A class whose
  * chunks have another size than those its id had before is another one: it begins without a past.
  * wall is the time of day for events. */
 void model_add(struct model *model, const struct snapshot *snapshot, time_t wall);
@@ -126,13 +129,13 @@ const struct snapshot *model_now(const struct model *model);
 /* The one before it; NULL before the second. Valid as long. */
 const struct snapshot *model_before(const struct model *model);
 
-/* Newest rate or gauge: NAN when unknown (no second sample, stat missing), FORMAT_RESET when a
+/* Newest rate or gauge: NAN when unknown (no second sample, stat missing), RATE_RESET when a
  * counter went back. */
 double model_metric(const struct model *model, enum metric metric);
 double model_class_metric(const struct model *model, unsigned class_id, enum class_metric metric);
 
 /* Increase a second of a stat that counts, since the snapshot before: for figures that have no
- * history. NAN when unknown, FORMAT_RESET when it went back. */
+ * history. NAN when unknown, RATE_RESET when it went back. */
 double model_rate(const struct model *model, enum general_stat stat);
 
 /* Mean over the samples of the last window_ms; NAN when there are none. Cost: O(samples in the

@@ -3,7 +3,7 @@
 #include "views/view.h"
 
 #include "brain/ask.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -121,13 +121,15 @@ static int draw_answers(const struct frame *frame, struct cells *cells, int y, i
     return (int)count;
 }
 
-/* What is to be thought of a policy, of those that Lua rated. */
+/* What is to be thought of a policy, of those that Lua rated; in the style of a warning where too
+ * few reads were sampled for figures. */
 static const char *rating_of(const struct sentence *ratings, unsigned count, const char *policy,
                              uint8_t *style) {
     *style = STYLE_PLAIN;
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(ratings[i].label, policy) == 0) {
             *style = ratings[i].tone == TONE_GOOD   ? STYLE_GOOD
+                     : ratings[i].tone == TONE_WARN ? STYLE_WARN
                      : ratings[i].tone == TONE_NOTE ? STYLE_DIM
                                                     : STYLE_PLAIN;
             return ratings[i].text;
@@ -182,9 +184,13 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
         uint8_t style;
         const char *verdict = rating_of(ratings, rated, guess->name, &style);
         style = strcmp(whatif->policy, guess->name) == 0 ? STYLE_STRONG : style;
-        snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f ±%5.2f pt  %s", guess->name,
-                 format_percent(hit, guess->hit_ratio), guess->difference * 100, guess->doubt * 100,
-                 verdict);
+        if (style == STYLE_WARN) { /* too few reads for figures */
+            snprintf(text, sizeof text, "%-8s %s", guess->name, verdict);
+        } else {
+            snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f ±%5.2f pt  %s", guess->name,
+                     format_percent(hit, guess->hit_ratio), guess->difference * 100,
+                     guess->doubt * 100, verdict);
+        }
         cells_text_fit(cells, rest.y + (int)i, rest.x, rest.width, style, text);
     }
 }
@@ -215,20 +221,15 @@ static void draw_worth_row(struct cells *cells, struct rect row, const struct cl
     }
 }
 
-/* One line: the move that every screen and slatectl advise, for the class that starves most. */
+/* One line: the move that every screen and slatectl advise, or why none. */
 static void draw_advice(const struct frame *frame, struct cells *cells, int y, int x, int width) {
-    const struct brain *brain = brain_of(frame->model);
-    int worst = brain_worst_class(brain);
-    char text[120];
-    if (worst < 0) {
-        cells_text_fit(cells, y, x, width, STYLE_DIM,
-                       "no class starves: no move is advised; m moves to the class chosen");
-        return;
+    struct sentence sentences[SENTENCES_MOST];
+    struct question question = {.module = "slate.judge.relief", .function = "sentence"};
+    if (brain_ask(frame->model, &question, sentences) > 0) {
+        cells_text_fit(cells, y, x, width,
+                       sentences[0].tone == TONE_NOTE ? STYLE_DIM : STYLE_STRONG,
+                       sentences[0].text);
     }
-    struct giver giver = brain_giver(brain, (unsigned)worst);
-    snprintf(text, sizeof text, "class %d starves: %u page%s from class %d, m reviews it", worst,
-             giver.pages, giver.pages == 1 ? "" : "s", giver.class_id);
-    cells_text_fit(cells, y, x, width, STYLE_STRONG, text);
 }
 
 static bool is_weighed(const struct frame *frame) {

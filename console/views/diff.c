@@ -2,7 +2,7 @@
  * server, its settings, and the classes that differ, the largest change of pages first. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static double change(uint64_t before, uint64_t now) {
 /* A counter only grows; one that fell began anew, and the difference means nothing. */
 static double growth(uint64_t before, uint64_t now) {
     double grown = change(before, now);
-    return grown < 0 ? FORMAT_RESET : grown;
+    return grown < 0 ? RATE_RESET : grown;
 }
 
 static const char *signed_count(double value, char out[FORMAT_BYTES + 2]) {

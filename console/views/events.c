@@ -1,7 +1,7 @@
 /* Events: page moves, settings, restarts and what was sent from here, newest first. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * by what is written to them, the classes whose items are written, and the settings. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stddef.h>

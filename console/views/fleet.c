@@ -2,7 +2,7 @@
  * what is odd about the server under the cursor. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 #include "views/marked.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static void draw_pool(const struct frame *frame, const struct fleet_row *rows, u
  * rows that it takes. NULL cells: it is only counted. */
 static int draw_selected(const struct fleet_row *row, struct cells *cells, int y, int width) {
     char text[2 * NOTE_BYTES], figure[40];
-    bool is_odd = row->is_up && row->value[FLEET_Z] >= OUTLIER_Z;
+    bool is_odd = row->is_up && row->is_odd;
     uint8_t style = is_odd || !row->is_up ? STYLE_BAD : STYLE_PLAIN;
     if (is_odd) {
         snprintf(text, sizeof text,

@@ -1,7 +1,7 @@
 /* Hot keys: what is asked for most, from a sample, with what the counts may be wrong by. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "views/view.h"
 
 #include "brain/brain.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>

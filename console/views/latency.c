@@ -2,7 +2,7 @@
  * probe, `version`, ten times a second while this view is open, and every refresh. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>

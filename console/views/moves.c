@@ -2,7 +2,7 @@
  * but a part of several. */
 #include "views/view.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -4,7 +4,7 @@
 
 #include "brain/brain.h"
 #include "brain/health.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "views/page_map.h"
 
 #include "brain/brain.h"
-#include "facts/format.h"
+#include "brain/format.h"
 #include "facts/page_summary.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "act/forecast.h"
 #include "brain/brain.h"
 #include "brain/health.h"
-#include "facts/format.h"
+#include "brain/format.h"
 #include "facts/page_summary.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "views/review_notes.h"
 
-#include "facts/format.h"
+#include "brain/format.h"
 #include "views/marked.h"
 
 #include <math.h>

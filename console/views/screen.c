@@ -2,7 +2,7 @@
 
 #include "act/forecast.h"
 #include "brain/health.h"
-#include "facts/format.h"
+#include "brain/format.h"
 #include "views/palette.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "views/view.h"
 
 #include "act/forecast.h"
-#include "facts/format.h"
+#include "brain/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -20,10 +20,19 @@ describe("units", function()
         assert.equal("10m12", units.age(612))
         assert.equal("1h02", units.age(3725))
         assert.equal("1d01", units.age(90000))
+        assert.equal("402d", units.age(402 * 86400))
+        assert.equal("7", units.rate(7.0))
+        assert.equal("<0.1", units.rate(0.01))
+        assert.equal("12.3M", units.count(12345678))
+        assert.equal("1M", units.bytes(1023.7 * 1024))
+        assert.equal("91.8", units.share(0.9182))
+        assert.equal("99.9", units.share(0.9999))
+        assert.equal("100", units.share(1))
+        assert.equal("<0.1", units.share(0.0001))
     end)
 
     it("writes a dash for what is unknown, never a zero", function()
-        for _, show in ipairs({ units.bytes, units.count, units.rate, units.percent, units.age }) do
+        for _, show in ipairs({ units.bytes, units.count, units.rate, units.percent, units.share, units.age }) do
             assert.equal("-", show(nil))
         end
     end)
@@ -66,8 +75,10 @@ describe("units", function()
         assert.same({ path = "/run/a.sock", name = "/run/a.sock" }, units.parse_server("/run/a.sock"))
         assert.same({ path = "./a.sock", name = "./a.sock" }, units.parse_server("./a.sock"))
         assert.same({ path = "a", name = "a" }, units.parse_server("unix:a"))
+        assert.same({ path = "run/a:1.sock", name = "run/a:1.sock" }, units.parse_server("run/a:1.sock"))
         for _, bad in ipairs({ "", "a b", "host:", "host:x", "host:0", "host:65536",
-            "[::1", "[::1]x", ":", "::1:x" }) do
+            "[::1", "[::1]x", ":", "::1:x", "run/", "tls://run/a.sock",
+            "http://cache7/" }) do
             assert.is_nil(units.parse_server(bad), bad)
         end
     end)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local doctor = require "slate.judge.doctor"
+local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
 local view = require "slate.judge.view"
@@ -9,6 +10,10 @@ local class, make = snapshots.class, snapshots.make
 
 local function rows_of(before, after)
     return view.classes(after, before, snapshot.rates(before, after))
+end
+
+local function advice(rows)
+    return relief.advice({ rows = rows, relieved = {} }, rows)
 end
 
 describe("view", function()
@@ -64,9 +69,9 @@ describe("view", function()
         local after = make(2, { [3] = class({ free_chunks = 3000 }), [5] = class({ age = 1, evicted = 9 }) })
         local rows = rows_of(before, after)
         assert.same({ "idle" }, rows[1].flags)
-        local advice = view.advice(rows)
-        assert.equal(1, #advice)
-        assert.truthy(advice[1]:find("slatectl move 3 5 2 --dry-run", 1, true))
+        local advised = advice(rows)
+        assert.equal(1, #advised)
+        assert.truthy(advised[1]:find("slatectl move 3 5 2 --dry-run", 1, true))
     end)
 
     it("knows no rates of a class whose id was another's, of other chunks, in the sample before", function()
@@ -80,14 +85,14 @@ describe("view", function()
     it("has no advice when nothing stands out", function()
         local one = make(1, { [3] = class({}), [5] = class({}) })
         local other = make(2, { [3] = class({}), [5] = class({}) })
-        assert.same({}, view.advice(rows_of(one, other)))
+        assert.same({}, advice(rows_of(one, other)))
     end)
 
     it("names failed stores out of memory", function()
         local before, after = make(1, { [3] = class({}) }), make(2, { [3] = class({ outofmemory = 4 }) })
         local rows = rows_of(before, after)
         assert.same({ "out_of_memory" }, rows[1].flags)
-        assert.truthy(view.advice(rows)[1]:find("class 3 is out of memory", 1, true))
+        assert.truthy(advice(rows)[1]:find("class 3 is out of memory", 1, true))
     end)
 
     it("tells waste by the bytes asked for, and tells none where it cannot", function()

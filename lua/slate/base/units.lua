@@ -3,6 +3,9 @@
 local M = {}
 
 local SCALES <const> = { "", "K", "M", "G", "T", "P", "E" }
+local BYTES_WHOLE_FROM <const>, COUNT_WHOLE_FROM <const> = 999.95, 99.95
+local BYTES_MOST <const>, COUNT_MOST <const>, AGE_MOST_S <const> = 999.5 * 2.0 ^ 60, 999.5e18, 1e9
+local DAYS_ALONE <const> = 100
 M.DEFAULT_PORT = 11211
 
 local function scaled(value, base, limit)
@@ -13,18 +16,24 @@ local function scaled(value, base, limit)
     return value, SCALES[step]
 end
 
+-- One decimal at most, none where it is zero or the number is long enough without.
+local function short(value, whole_from)
+    local text = (math.abs(value) < whole_from and "%.1f" or "%.0f"):format(value)
+    return (text:gsub("%.0$", ""))
+end
+
 --- Bytes in binary units: 96 -> "96", 1184 -> "1184", 67108864 -> "64M".
--- Chunk sizes are kept exact up to 9999. Absent (nil) is "-".
+-- Chunk sizes are kept exact up to 9999. Absent (nil) is "-". Six characters at most.
 function M.bytes(n)
     if not n then
         return "-"
+    elseif math.abs(n) < 9999.5 then
+        return short(n, BYTES_WHOLE_FROM)
+    elseif math.abs(n) >= BYTES_MOST then
+        return ">999E"
     end
-    local value, unit = n, ""
-    if math.abs(n) >= 10000 then
-        value, unit = scaled(n, 1024, 1024)
-    end
-    local short = ("%.1f"):format(value):gsub("%.0$", "")
-    return short .. unit
+    local value, unit = scaled(n, 1024, 1023.5)
+    return short(value, BYTES_WHOLE_FROM) .. unit
 end
 
 --- A whole number with its noun: plural(1, "page") is "1 page", plural(2, "class", "classes") "2 classes".
@@ -32,25 +41,27 @@ function M.plural(n, one, many)
     return ("%.0f %s"):format(n, n == 1 and one or many or one .. "s")
 end
 
---- A count, whole up to 99999, then in thousands: 1234567 -> "1235K".
+--- A count, whole up to 99999, then in thousands: 1234567 -> "1235K", 12345678 -> "12.3M". Six characters at most.
 function M.count(n)
     if not n then
         return "-"
-    end
-    if math.abs(n) < 100000 then
+    elseif math.abs(n) < 99999.5 then
         return ("%d"):format(math.floor(n + 0.5))
+    elseif math.abs(n) >= COUNT_MOST then
+        return ">999E"
     end
-    local value, unit = scaled(n, 1000, 10000)
-    return ("%.0f%s"):format(value, unit)
+    local value, unit = scaled(n, 1000, 9999.5)
+    return short(value, COUNT_WHOLE_FROM) .. unit
 end
 
---- A rate per second: one decimal under ten, whole above.
+--- A rate per second: one decimal under ten, unless that is zero; whole above. A little is not zero: "<0.1".
 function M.rate(n)
     if not n then
         return "-"
-    end
-    if n ~= 0 and math.abs(n) < 9.95 then
-        return ("%.1f"):format(n)
+    elseif n > 0 and n < 0.05 then
+        return "<0.1"
+    elseif math.abs(n) < 9.95 then
+        return short(n, COUNT_WHOLE_FROM)
     end
     return M.count(n)
 end
@@ -63,10 +74,27 @@ function M.percent(ratio, decimals)
     return ("%." .. (decimals or 0) .. "f%%"):format(ratio * 100)
 end
 
---- Seconds as the two largest units: 612 -> "10m12", 90000 -> "1d01".
+--- A share from 0 to 1 as per cent under a head that says so: "91.8", "100". What is not all is not "100", and a little
+-- is not zero: "<0.1".
+function M.share(ratio)
+    if not ratio then
+        return "-"
+    end
+    local percent = ratio * 100
+    if percent > 0 and percent < 0.05 then
+        return "<0.1"
+    end
+    return percent > 99.9 and percent < 100 and "99.9" or (percent == 0 or percent >= 100) and M.count(percent)
+        or ("%.1f"):format(percent)
+end
+
+--- Seconds as the two largest units: 612 -> "10m12", 90000 -> "1d01"; days alone from a hundred on. Six characters at
+-- most.
 function M.age(seconds)
     if not seconds then
         return "-"
+    elseif seconds > AGE_MOST_S then
+        return ">30y"
     end
     local s = math.floor(seconds + 0.5)
     if s == 0 and seconds > 0 then
@@ -77,8 +105,10 @@ function M.age(seconds)
         return ("%dm%02d"):format(s // 60, s % 60)
     elseif s < 86400 then
         return ("%dh%02d"):format(s // 3600, s % 3600 // 60)
+    elseif s < DAYS_ALONE * 86400 then
+        return ("%dd%02d"):format(s // 86400, s % 86400 // 3600)
     end
-    return ("%dd%02d"):format(s // 86400, s % 86400 // 3600)
+    return ("%dd"):format(s // 86400)
 end
 
 local DURATION_UNITS <const> = { [""] = 1, ms = 0.001, s = 1, m = 60, h = 3600, d = 86400 }
@@ -111,7 +141,7 @@ function M.whole(least, most)
 end
 
 --- Reads a server's address: "host", "host:port", ":port" (of loopback), "[v6]:port", "v6", "tls://host:port",
--- "/path/to.sock" or "unix:/path".
+-- "unix:path", or the path of a socket, which has a slash: "/run/one.sock", "run/one.sock".
 -- Returns { path = } or { host =, port =, tls = true or nil }, each with `name` for messages; or nil and a message.
 function M.parse_server(text)
     local behind_tls = text:match("^tls://([^/]*)$")
@@ -122,7 +152,7 @@ function M.parse_server(text)
         end
         return server, message
     end
-    local path = text:match("^unix:(.+)$") or text:match("^(%.?%.?/.+)$")
+    local path = text:match("^unix:(.+)$") or not text:find("^%a[%w+.-]*://") and text:match("^.*/.+$")
     if path and path:find("%c") then
         return nil, ("'%s' is not a server: a path has no control characters"):format((text:gsub("%c", "?")))
     elseif path then

@@ -175,15 +175,21 @@ function Context:pair(client, interval_s)
         return before, message, code
     end
     local observer, after = require("slate.judge.observer").new(), nil
-    local samples <const> = require("slate.judge.starving").SAMPLES
+    local starving <const> = require "slate.judge.starving"
     observer:look(before)
-    for _ = 1, samples do
-        require("slate.base.clock").sleep(interval_s / samples)
+    local samples, step_s = starving.samples_in(interval_s)
+    local taken = 0
+    while taken < samples do
+        require("slate.base.clock").sleep(step_s)
         after, message, code = self:snapshot(client)
         if not after then
             return nil, message, code
         end
         observer:look(after)
+        taken = taken + 1
+        if not interval_s and not starving.looks_on(observer) then
+            break
+        end
     end
     return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer.course,
         observer

@@ -44,7 +44,8 @@ function M.declare(command)
         :argname("PRICE"):convert(price)
     command:option("--reads-per-s", "With both prices: reads a second to reckon with. Default: those of the interval")
         :argname("N"):convert(price)
-    command:option("--interval", "How long to look for rates. Default: 1s; with pages and prices 10s")
+    command:option("--interval", "How long to look for rates. Default: 1s, and 3s where anything is "
+        .. "evicted; with pages and prices 10s")
         :argname("TIME"):convert(units.parse_duration)
 end
 

@@ -21,7 +21,8 @@ function M.declare(command)
         :argname("NAME=NUMBER"):count("*"):convert(thresholds.parse)
     command:option("--crit", "The same, for a critical state."):argname("NAME=NUMBER"):count("*")
         :convert(thresholds.parse)
-    command:option("--interval", "Time between the two samples that give the rates. Default: 1s"):argname("TIME")
+    command:option("--interval", "Time between the two samples that give the rates. Default: 1s, and 3s where "
+        .. "anything is evicted"):argname("TIME")
         :convert(units.parse_duration)
 end
 
@@ -127,7 +128,7 @@ function M.run(context, parsed)
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
     local own = require("slate.judge.rules").own(function(message) context:say(message) end)
     local results, state = {}, "ok"
-    for i, member in ipairs(require("slate.fleet.members").sample(context, servers, parsed.interval or 1)) do
+    for i, member in ipairs(require("slate.fleet.members").sample(context, servers, parsed.interval)) do
         results[i] = judge(member, given, own)
         if RANK[results[i].state] > RANK[state] then
             state = results[i].state

@@ -34,7 +34,8 @@ function M.declare(command)
         .. table.concat(sort_keys(), " ")):choices(sort_keys()):argname("COLUMN")
     command:option("--top", "Only the first N rows."):argname("N"):convert(units.whole(1))
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
-        .. "and shows no rates. Default: 1s"):argname("TIME"):convert(units.parse_duration)
+        .. "and shows no rates. Default: 1s, and 3s where anything is "
+        .. "evicted"):argname("TIME"):convert(units.parse_duration)
 end
 
 --- Sorts rows in place by a column's key; rows without a value come last.
@@ -132,7 +133,7 @@ end
 
 function M.run(context, parsed)
     local client = must(context:open())
-    local now, before, rates, judge = must(context:pair(client, parsed.interval or 1))
+    local now, before, rates, judge = must(context:pair(client, parsed.interval))
     client:close()
     local all = view.classes(now, before, rates, judge)
     local own = add_own(context, { now = now, before = before, rates = rates, rows = all })

@@ -12,8 +12,8 @@ local M = {}
 local LOOK_S <const> = 1
 
 function M.declare(command)
-    command:option("--interval", "Time between the two samples that give the rates. Default: 1s, and 10s where few "
-        .. "reads hit"):argname("TIME")
+    command:option("--interval", "Time between the two samples that give the rates. Default: 1s, 3s where anything is "
+        .. "evicted, and 10s where few reads hit"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--recording", "Look through a recording instead, and tell how long each finding "
         .. "lasted."):argname("FILE")
@@ -94,7 +94,7 @@ end
 -- What two snapshots, and an observer that saw them and those between, tell. Where nobody chose the time between them,
 -- few hits are looked at for longer.
 local function look(context, client, interval_s)
-    local now, before, rates, _, _, one = must(context:pair(client, interval_s or LOOK_S))
+    local now, before, rates, _, _, one = must(context:pair(client, interval_s))
     if one and not interval_s then
         look_on(context, client, one)
     end

@@ -18,7 +18,8 @@ function M.declare(command)
         :convert(units.whole(1, KEY_BYTES_MOST))
     command:flag("--flags", "The client stores flags with the value, which take 4 bytes.")
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
-        .. "and shows no rates. Default: 1s"):argname("TIME"):convert(units.parse_duration)
+        .. "and shows no rates. Default: 1s, and 3s where anything is "
+        .. "evicted"):argname("TIME"):convert(units.parse_duration)
 end
 
 local function by_id(rows)
@@ -74,7 +75,7 @@ end
 function M.run(context, parsed)
     local client = must(context:open())
     must(require("slate.facts.store").needs_slab(context.who, "classes by size"))
-    local now, before, rates, judge = must(context:pair(client, parsed.interval or 1))
+    local now, before, rates, judge = must(context:pair(client, parsed.interval))
     local classes, complete = must(chunks.classes(client, now))
     client:close()
     local rows = by_id(view.classes(now, before, rates, judge))

@@ -10,7 +10,8 @@ local COLUMNS <const> = "SERVER<|HITS|GET/s|SET/s|EV/s|USED|SPREAD|UP|NOTE<"
 function M.declare(command)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
-    command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample. Default: 1s")
+    command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample. Default: 1s, "
+        .. "and 3s where anything is evicted")
         :argname("TIME"):convert(units.parse_duration)
 end
 
@@ -33,7 +34,7 @@ end
 function M.run(context, parsed)
     local servers = must(context:servers_of(parsed.members))
     local members = require "slate.fleet.members"
-    local rows = members.rows(members.sample(context, servers, parsed.interval or 1))
+    local rows = members.rows(members.sample(context, servers, parsed.interval))
     local down = 0
     for _, row in ipairs(rows) do
         down = down + (row.why and 1 or 0)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl top: the server at a glance, once or again and again.
 local must = require("slate.base.failure").must
+local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -14,7 +15,7 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--count", "With --watch, stop after N rounds."):argname("N"):convert(units.whole(1))
     command:option("--interval", "Without --watch, the time between the two samples that give the rates. "
-        .. "Default: 1s"):argname("TIME"):convert(units.parse_duration)
+        .. "Default: 1s, and 3s where anything is evicted"):argname("TIME"):convert(units.parse_duration)
 end
 
 local function known(format, ...)
@@ -67,9 +68,8 @@ local function by_weight(rows)
     return rows
 end
 
-local function text_of(context, now, rates, rows, most_rows)
+local function text_of(context, now, rates, rows, most_rows, advice)
     rows = by_weight(rows)
-    local advice = view.advice(rows)
     local shown = table.move(rows, 1, math.min(#rows, most_rows), 1, {})
     local text = heading(view.overview(now, rates)) .. "\n"
         .. require("slate.commands.classes").text(context, shown)
@@ -82,9 +82,9 @@ local function text_of(context, now, rates, rows, most_rows)
     return text
 end
 
-local function out_json(context, now, rates, rows)
+local function out_json(context, now, rates, rows, advice)
     local fields = view.overview(now, rates)
-    fields.advice = require("slate.base.json").array(view.advice(rows))
+    fields.advice = require("slate.base.json").array(advice)
     fields.classes = require("slate.commands.classes").as_json(rows)
     context:out_json("slate/top/1", fields)
 end
@@ -95,16 +95,23 @@ local function repaint(context, text)
     context:flush()
 end
 
--- rows: of slate.judge.view.classes.
-local function show(context, now, rates, rows, in_place)
+-- rows: of slate.judge.view.classes; advice: of slate.judge.relief.
+local function show(context, now, rates, rows, advice, in_place)
     if context.json then
-        return out_json(context, now, rates, rows)
+        return out_json(context, now, rates, rows, advice)
     elseif in_place then
         local _, lines = context:terminal_size()
-        return repaint(context, text_of(context, now, rates, rows, math.max(1, (lines or 24) - HEAD_LINES - 3)))
+        return repaint(context, text_of(context, now, rates, rows, math.max(1, (lines or 24) - HEAD_LINES - 3),
+            advice))
     end
-    context:out(text_of(context, now, rates, rows, ROWS_WITHOUT_TERMINAL))
+    context:out(text_of(context, now, rates, rows, ROWS_WITHOUT_TERMINAL, advice))
     context:flush()
+end
+
+-- What to do about classes that starve. one: of slate.judge.observer, nil of a server that was seen once.
+local function advice_of(client, one, rows)
+    local curves = one and one.now.slated and require("slate.facts.foresight").curves(client, relief.wanted(one)) or nil
+    return one and relief.advice(one, rows, curves) or {}
 end
 
 local function watch(context, client, interval_s, count)
@@ -122,7 +129,7 @@ local function watch(context, client, interval_s, count)
             context:out("\n")
         end
         observer:look(now)
-        show(context, now, observer.rates, observer.rows, in_place)
+        show(context, now, observer.rates, observer.rows, advice_of(client, observer, observer.rows), in_place)
     end
     return 0
 end
@@ -132,8 +139,9 @@ function M.run(context, parsed)
     if parsed.watch then
         return watch(context, client, parsed.watch[1] or 2, parsed.count)
     end
-    local now, before, rates, judge = must(context:pair(client, parsed.interval or 1))
-    show(context, now, rates, view.classes(now, before, rates, judge))
+    local now, before, rates, judge, _, one = must(context:pair(client, parsed.interval))
+    local rows = view.classes(now, before, rates, judge)
+    show(context, now, rates, rows, advice_of(client, one, rows))
     return 0
 end
 

@@ -4,7 +4,9 @@ local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 local held = require "slate.judge.held"
 local proxy = require "slate.facts.proxy"
+local relief = require "slate.judge.relief"
 local observer = require "slate.judge.observer"
+local outliers = require "slate.judge.outliers"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
 local view = require "slate.judge.view"
@@ -14,7 +16,6 @@ local M = {}
 -- How much worse a server is for each of these. Only the order matters.
 local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
 local BAD_LINKS <const> = 80 -- of a proxy, whose requests to a backend fail
-local HITS_BELOW_RATIO <const> = 0.05 -- a hit ratio so far under the middle one is an outlier
 
 local function open(context, server)
     local client, who, code = context:meet(server)
@@ -45,27 +46,45 @@ local function sample(one)
     one.observer:look(now)
 end
 
---- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many
--- servers are down, they cost one time-out together. Returns a list in the order of the servers: { server, who,
--- before, now, rates, judge, automove (totals of slate.facts.moves, of a slated) } or { server, message, code }.
+-- Further samples of all, as slate.judge.starving has it: as long as any server needs them.
+local function look(members, interval_s)
+    local samples, step_s = starving.samples_in(interval_s)
+    for _ = 1, interval_s == 0 and 0 or samples do
+        clock.sleep(step_s)
+        together.each(members, sample)
+        local looks_on = interval_s ~= nil
+        for _, one in ipairs(members) do
+            looks_on = looks_on or one.client and starving.looks_on(one.observer)
+        end
+        if not looks_on then
+            return
+        end
+    end
+end
+
+-- What a slated tells beside its statistics.
+local function ask(one)
+    if one.client and one.who.slated then
+        one.automove = require("slate.facts.moves").read(one.client) or nil
+        one.curves = require("slate.facts.foresight").curves(one.client, relief.wanted(one.observer))
+    end
+end
+
+--- Two samples of each server, interval_s apart (one when it is 0; nil: as far as a judgement needs). All are asked at
+-- once, so that however many servers are down, they cost one time-out together. Returns a list in the order of the
+-- servers: { server, who, observer, before, now, rates, judge, automove (totals of slate.facts.moves) and curves (of
+-- slate.judge.relief; both of a slated) } or { server, message, code }.
 function M.sample(context, servers, interval_s)
     local members = {}
     for i, opened in ipairs(together.each(servers, function(server) return open(context, server) end)) do
         members[i] = opened[1]
     end
     together.each(members, sample)
-    for _ = 1, interval_s > 0 and starving.SAMPLES or 0 do
-        clock.sleep(interval_s / starving.SAMPLES)
-        together.each(members, sample)
-    end
-    together.each(members, function(one)
-        if one.client and one.who.slated then
-            one.automove = require("slate.facts.moves").read(one.client) or nil
-        end
-    end)
+    look(members, interval_s)
+    together.each(members, ask)
     for _, one in ipairs(members) do
         if one.client then
-            if interval_s > 0 then
+            if interval_s ~= 0 then
                 one.rates, one.judge = snapshot.rates(one.before, one.now), one.observer.judge
             else
                 one.before = nil
@@ -128,27 +147,21 @@ local function row_of(one)
     return row
 end
 
-local function middle(values)
-    table.sort(values)
-    return values[(#values + 1) // 2]
-end
-
 --- One row for each member, the worst first. Pure.
 -- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only their order means
 -- something); that of a proxy has proxy (of slate.facts.proxy.of), too, and no figures of a cache unless it has one;
 -- that of a server that is down has server, why, notes and badness.
 function M.rows(members)
-    local rows, hits = {}, {}
+    local rows, figures = {}, {}
     for i, one in ipairs(members) do
         rows[i] = row_of(one)
-        hits[#hits + 1] = rows[i].hit_ratio or rows[i].hit_ratio_total
+        figures[i] = { hit_ratio = rows[i].hit_ratio or rows[i].hit_ratio_total,
+            evictions_per_s = rows[i].evictions_per_s, age_s = one.observer and one.observer.youngest_s }
     end
-    local typical = #hits >= 3 and middle(hits)
-    for _, row in ipairs(rows) do
-        local ratio = row.hit_ratio or row.hit_ratio_total
-        if typical and ratio and ratio < typical - HITS_BELOW_RATIO then
-            row.notes[#row.notes + 1] = ("hits %.0f points below the middle"):format((typical - ratio) * 100)
-            row.badness = row.badness + OUTLIER
+    for i, found in ipairs(outliers.compare(figures)) do
+        if found.is_outlier then
+            rows[i].notes[#rows[i].notes + 1] = outliers.words(figures[i], found)
+            rows[i].badness = rows[i].badness + OUTLIER
         end
     end
     table.sort(rows, function(a, b)

@@ -5,6 +5,7 @@
 local foresight = require "slate.facts.foresight"
 local must = require("slate.base.failure").must
 local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 
 local M = {}
@@ -51,7 +52,7 @@ end
 
 -- On a server without a curve: whether it evicts at all, and whether a class starves, is all that can be said.
 local function memory_without_curve(context, client, options)
-    local now, _, rates, _, _, one = must(context:pair(client, options.interval or 1))
+    local now, _, rates, _, _, one = must(context:pair(client, options.interval))
     local general, about = now.general, outlook.about(one or { now = now })
     local evicted = general.evictions or 0
     local advice = {
@@ -68,11 +69,11 @@ end
 
 -- What slate.judge.outlook needs to know of the server; or nil, message, code.
 local function outlook_about(context, client, options)
-    local now, _, _, _, _, one = must(context:pair(client, options.interval or 1))
+    local now, _, _, _, _, one = must(context:pair(client, options.interval))
     if not one then
         return { evicts = (now.general.evictions or 0) > 0 }
     end
-    return outlook.about(one)
+    return outlook.about(one, foresight.curves(client, relief.wanted(one)))
 end
 
 local function gain_in_words(curve, times)
@@ -240,15 +241,18 @@ end
 --- Which way of moving pages suits what is seen now.
 function M.automove(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
-    local now, before, rates, judge = must(context:pair(client, options.interval or 1))
+    local now, before, rates, judge, _, one = must(context:pair(client, options.interval))
     local view = require "slate.judge.view"
     local rows = view.classes(now, before, rates, judge)
     local spread = require("slate.judge.starving").spread(rows)
+    local curves = now.slated and one and foresight.curves(client, relief.wanted(one)) or nil
+    local seen = one or { now = now, rows = rows, relieved = {} }
     local evicting, in_need, idle = 0, 0, 0
     for _, row in ipairs(rows) do
         local flags = table.concat(row.flags, " ")
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
-        in_need = in_need + ((flags:find("starving") or flags:find("out_of_memory")) and 1 or 0)
+        local move = row.starves and relief.of(seen, row.id, curves)
+        in_need = in_need + ((move and move.is_advised or flags:find("out_of_memory")) and 1 or 0)
         idle = idle + (flags:find("idle") and 1 or 0)
     end
     local mode = (now.settings or {}).slab_automove
@@ -280,6 +284,17 @@ local function remark(policy, now)
     return policy == now and "now" or policy == "none" and "refuses stores when full" or ""
 end
 
+-- A policy as a row for people; one that too few reads were sampled for has no figures.
+local function policy_row(guess, totals, about)
+    if outlook.too_few(totals, guess, about) then
+        return { guess.policy, "-", "-", "-", "too few reads" }
+    end
+    local is_now = guess.policy == totals.policy
+    return { guess.policy, units.percent(guess.hit_ratio, 2),
+        is_now and "" or ("%+.2f"):format(guess.difference * 100),
+        is_now and "" or ("%.2f"):format(outlook.doubt(guess) * 100), remark(guess.policy, totals.policy) }
+end
+
 --- Which eviction policy would hit most, from the shadows of slated, by slate.judge.outlook. Never advises `none`.
 function M.policy(context, client, options)
     local totals, policies, code = foresight.whatif(client)
@@ -305,10 +320,7 @@ function M.policy(context, client, options)
     end
     local rows = {}
     for i, one in ipairs(policies) do
-        local is_now = one.policy == now
-        rows[i] = { one.policy, units.percent(one.hit_ratio, 2),
-            is_now and "" or ("%+.2f"):format(one.difference * 100),
-            is_now and "" or ("%.2f"):format(outlook.doubt(one) * 100), remark(one.policy, now) }
+        rows[i] = policy_row(one, totals, about)
     end
     return {
         facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },

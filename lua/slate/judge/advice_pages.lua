@@ -3,8 +3,10 @@
 --- and what a page is worth to each class.
 local foresight = require "slate.facts.foresight"
 local must = require("slate.base.failure").must
+local outlook = require "slate.judge.outlook"
 local predict = require "slate.judge.predict"
 local recent = require "slate.judge.recent"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local worth = require "slate.judge.worth"
@@ -32,33 +34,47 @@ local function worth_table(list)
         rows = cells }
 end
 
--- What so many pages from the giver would bring, as a sentence. made: of slate.judge.predict; nil, and why, where it
--- cannot be told.
-local function promise_in_words(pages, made, why)
-    local what = units.plural(pages, "page") .. " from there"
-    if not made then
-        return ("What %s would bring is not known: %s:"):format(what, why)
-    elseif predict.promise(made) == "gain" then
-        return ("%s should bring %s:"):format(what, predict.words(made))
-    elseif predict.promise(made) == "loss" then
-        return ("But %s would cost more hits than they bring: %s. Leave them where they are"):format(what,
-            (predict.words(made):gsub(": it costs hits", "")))
+-- The first class that starves and its move: one that pages would help, else the worst; nil where none starves.
+local function first_of(one, curves)
+    local id, move = relief.in_need(one, curves)
+    local row = not id and starving.worst(one.rows)
+    if row then
+        return row, relief.of(one, row.id, curves)
     end
-    return ("What %s would bring: %s:"):format(what, predict.words(made))
+    for _, other in ipairs(id and one.rows or {}) do
+        if other.id == id then
+            return other, move
+        end
+    end
 end
 
--- What to do for the class that starves most: the same move that doctor and slatetop name.
-local function help_starving(advice, one, worst, curves)
-    local giver, free_pages, keeps_s, pages = one:giver_for(worst.id)
-    local made, why = predict.move(one, giver, worst.id, pages, curves)
-    local move = ("slatectl move %d %d %d"):format(giver, worst.id, pages)
-    advice.src, advice.dst, advice.pages = giver, worst.id, pages
+-- What would help a class that pages do not help: words, and the command for it, of a slated.
+local function instead_of(client, one, move, is_slated)
+    local curve, totals, policies
+    if is_slated then
+        curve = foresight.curve(client)
+        totals, policies = foresight.whatif(client)
+    end
+    local about = outlook.about(one)
+    about.starves = nil
+    return relief.instead(one, move, curve and outlook.memory(curve, about),
+        totals and outlook.policy({ totals = totals, policies = policies }, about))
+end
+
+-- What to do for the class that starves: the same move that doctor and slatetop name, or why none.
+local function help_starving(advice, row, move, instead)
+    local command, made = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages), move.made
+    advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
     advice.predicted_change, advice.predicted_band = made and made.hit_ratio_change, made and made.band
-    advice.text = ("class %d starves: it evicts %s items a second, which live %s, while class %d %s. %s"):format(
-        worst.id, units.rate(worst.mean_evicted_per_s), units.age(worst.life_s), giver,
-        starving.has_spare(free_pages) and "has " .. units.plural(free_pages // 1, "free page")
-            or "keeps its items " .. units.age(keeps_s), promise_in_words(pages, made, why))
-    advice.commands = made and predict.promise(made) == "loss" and {} or { move .. " --dry-run", move .. " --verdict" }
+    if not move.is_advised then
+        local what, todo = instead()
+        advice.text = ("%s. No move is advised: %s; %s"):format(relief.no_use(move), what, todo)
+        return
+    end
+    local pages = units.plural(move.pages, "page") .. " from there"
+    advice.text = ("%s. %s:"):format(relief.need(row, move), made and ("%s should bring %s"):format(pages,
+        predict.words(made)) or ("What %s would bring is not known: %s"):format(pages, move.why))
+    advice.commands = { command .. " --dry-run", command .. " --verdict" }
 end
 
 --- What `slatectl advise pages` says: which class should get pages, from which, and what that brings. Arguments and
@@ -67,7 +83,7 @@ function M.advise(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, _, _, _, _, one = must(context:pair(client, options.interval or recent.SPAN_S))
     local curves = all_curves(client, now)
-    local worst = starving.worst(one.rows)
+    local row, move = first_of(one, curves)
     local automove = curves and client:stats("automove")
     local list = worth.classes(one, { curves = curves,
         automove = automove and table.concat(automove, "\n") })
@@ -78,8 +94,10 @@ function M.advise(context, client, options)
         advice.facts[1] = { "worth of a page",
             "hits a second, as a move of one is predicted, or as automove has measured it" }
     end
-    if worst then
-        help_starving(advice, one, worst, curves)
+    if move then
+        help_starving(advice, row, move, function()
+            return instead_of(client, one, move, now.slated)
+        end)
     else
         advice.text = "no class starves: no move is advised" .. (curves and "; utility moves pages to where they bring "
             .. "most hits" or "")

@@ -4,6 +4,7 @@
 local answers = require "slate.facts.answers"
 local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
+local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -63,7 +64,8 @@ local function gather_starving(findings)
     return list
 end
 
--- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row and the observer.
+-- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row, the observer and the
+-- curves that are known.
 local HINTS <const> = {
     empty = function(row) return ("class %d has no pages"):format(row.id) end,
     unknown = function(row) return ("class %d: rates need a second sample"):format(row.id) end,
@@ -75,19 +77,22 @@ local HINTS <const> = {
     evicting = function(row)
         return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
     end,
-    starving = function(row, one)
-        local giver, free_pages = one:giver_for(row.id)
+    starving = function(row, one, curves)
+        local move = relief.of(one, row.id, curves)
+        if not move.is_advised then
+            return relief.no_use(move)
+        end
         return ("! class %d starves, %s evictions/s; class %d can give pages (%d free): press m"):format(row.id,
-            units.rate(row.mean_evicted_per_s), giver, free_pages // 1), "bad"
+            units.rate(row.mean_evicted_per_s), move.from, move.free_pages // 1), "bad"
     end,
 }
 
 --- What the row of a class means, and the key that helps, in a sentence: a list of one { text, tone }, empty without
--- such a class. asked: class_id.
+-- such a class. asked: class_id and curves.
 function M.hint(one, asked)
     for _, row in ipairs(one.rows or {}) do
         if row.id == asked.class_id then
-            local text, tone = HINTS[row.state](row, one)
+            local text, tone = HINTS[row.state](row, one, asked.curves)
             return { { text = text, tone = tone } }
         end
     end
@@ -118,12 +123,13 @@ end
 
 --- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
 -- of the check }. one: of slate.judge.observer, which has seen two snapshots. asked: replies as texts (moves, whatif,
--- curve, memory); what is not there is not looked at; and rules, an operator's own (slate.judge.rules), or nil.
+-- curve, memory) and curves; what is not there is not looked at; and rules, an operator's own (slate.judge.rules), or
+-- nil.
 function M.findings(one, asked)
     local known, list, starves = chronicle.known(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
-    known.process = answers.memory(asked.memory)
+    known.process, known.curves = answers.memory(asked.memory), asked.curves
     for _, finding in ipairs(gather_starving(with_own(doctor.findings(known), asked.rules, known))) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.

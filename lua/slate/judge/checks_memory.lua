@@ -3,6 +3,7 @@
 --- would bring. Pure. See slate.judge.doctor for what a check is given.
 local held = require "slate.judge.held"
 local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -26,7 +27,7 @@ function CHECKS.out_of_memory(about, add)
         if (row.out_of_memory_per_s or 0) > 0 then
             add("critical", ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
                 units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page")),
-                view.remedy(row, about.rows), "out_of_memory", row.id)
+                relief.remedy(relief.of(about.one, row.id, about.curves)), "out_of_memory", row.id)
         end
     end
     if about.settings.evictions == "off" then
@@ -100,19 +101,48 @@ function CHECKS.process(about, add)
     end
 end
 
-function CHECKS.starving(about, add)
+-- What more memory and another policy would bring, by slate.judge.outlook, as advise and slatetop tell it.
+local function outlook_about(about)
+    return { starves = about.in_need, evicts = (about.per_s.evictions or 0) > 0 }
+end
+
+local function memory_of(about)
+    return about.curve and outlook.memory(about.curve, outlook_about(about))
+end
+
+local function policy_of(about)
+    return about.whatif and outlook.policy(about.whatif, outlook_about(about))
+end
+
+-- For each class that starves: the function tell is given its row and its move.
+local function each_that_starves(about, tell)
     local rows = table.move(about.rows, 1, #about.rows, 1, {})
     table.sort(rows, starving.goes_before) -- its is the move that every screen advises
     for _, row in ipairs(rows) do
-        if table.concat(row.flags, " "):find("starving", 1, true) then
-            local giver, free, kept_s = starving.giver_for(row, about.rows)
-            add("warning", ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(
-                row.id, units.rate(row.mean_evicted_per_s), units.age(row.life_s), giver.id,
-                starving.has_spare(free) and "has " .. units.plural(free, "free page")
-                    or "keeps its items " .. units.age(kept_s)),
-                view.remedy(row, about.rows), "starving", row.id)
+        local move = row.starves and relief.of(about.one, row.id, about.curves)
+        if move then
+            tell(row, move)
         end
     end
+end
+
+--- Classes that starve for want of pages.
+function CHECKS.starving(about, add)
+    each_that_starves(about, function(row, move)
+        if move.is_advised then
+            add("warning", relief.need(row, move), relief.remedy(move), "starving", row.id)
+        end
+    end)
+end
+
+--- Classes that starve, but would bring no hits with more pages.
+function CHECKS.no_relief(about, add)
+    each_that_starves(about, function(row, move)
+        if not move.is_advised then
+            local what, todo = relief.instead(about.one, move, memory_of(about), policy_of(about))
+            add("note", ("%s; %s"):format(relief.no_use(move), what), todo, "starving", row.id)
+        end
+    end)
 end
 
 function CHECKS.idle_pages(about, add)
@@ -190,21 +220,15 @@ function CHECKS.geometry(about, add)
     end
 end
 
--- Whether more memory, and whether another policy, would help: by slate.judge.outlook, as advise and slatetop tell it.
-local function outlook_about(about)
-    return { starves = about.starves and (starving.worst(about.rows) or { id = 0 }).id or nil,
-        evicts = (about.per_s.evictions or 0) > 0 }
-end
-
 function CHECKS.memory(about, add)
-    local answer = about.curve and outlook.memory(about.curve, outlook_about(about))
+    local answer = memory_of(about)
     if answer and answer.is_short then
         add("note", answer.text, "slatectl advise memory", "curve.hit_ratio_x1")
     end
 end
 
 function CHECKS.policy(about, add)
-    local answer = about.whatif and outlook.policy(about.whatif, outlook_about(about))
+    local answer = policy_of(about)
     if answer and answer.is_better then
         add("note", answer.text, "slatectl advise policy", "whatif.difference")
     end

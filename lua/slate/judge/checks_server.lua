@@ -51,7 +51,7 @@ function CHECKS.hits_fell(about, add)
     local fell = about.course and about.course:fell()
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
-            about.starves and "a class starves: feed it first"
+            about.in_need and "a class starves: feed it first"
                 or (about.per_s.evictions or 0) > 0 and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
@@ -76,7 +76,7 @@ end
 local function against_few_hits(about)
     if (about.per_s.evictions or 0) == 0 then
         return "nothing is evicted, so memory is not the reason: are keys stored before they are read?"
-    elseif about.starves then
+    elseif about.in_need then
         return "a class starves: feed it first"
     elseif about.curve then
         return "what more memory would bring: slatectl curve; what another policy would: slatectl whatif"

@@ -10,7 +10,7 @@ M.LATELY_S = 10
 
 --- What is known of a server that an observer has seen, for slate.judge.doctor and for rules.
 function M.known(one)
-    return { now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
+    return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
         lately = one.now and one.past:since(one.now.time_s - M.LATELY_S) }
 end
 

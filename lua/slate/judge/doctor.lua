@@ -3,6 +3,8 @@
 --
 -- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
 -- a command where there is one; and where there are any, term = a name that `slatectl explain` knows, class = an id }.
+local recent = require "slate.judge.recent"
+local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
 local view = require "slate.judge.view"
 
@@ -13,9 +15,9 @@ local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 -- In this order findings of one severity are told: first what keeps items out, then what is lost, then what could be
 -- better.
 local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "process",
-    "connections", "storage_reads", "storage_queue", "starving", "idle_pages", "storage_pages", "storage_idle", "moves",
-    "expired", "hits", "memory", "policy", "waste", "geometry", "storage_holes", "storage_unread", "young", "log",
-    "version" }
+    "connections", "storage_reads", "storage_queue", "starving", "no_relief", "idle_pages", "storage_pages",
+    "storage_idle", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "storage_holes",
+    "storage_unread", "young", "log", "version" }
 
 local CHECKS <const> = {}
 for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.judge.checks_memory",
@@ -25,15 +27,26 @@ for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.ju
     end
 end
 
+-- In the place of an observer, for who has two snapshots and no more.
+local function pair_of(about)
+    local past = recent.new()
+    if about.before then
+        past:add(about.before)
+    end
+    return { now = about.now, rows = about.rows, recent = past, relieved = {} }
+end
+
 --- What checks are given. known: { now = the snapshot }, and what of the following is known:
 --
--- before: an earlier snapshot; judge: of slate.judge.starving, that has seen those between; rows: of
--- slate.judge.view.classes; course: of slate.judge.course; moves: the last moves of slated, oldest first, and
+-- one: of slate.judge.observer, that has seen it; before: an earlier snapshot; judge: of slate.judge.starving, that has
+-- seen those between; rows: of slate.judge.view.classes; curves: sampled ones of the classes of
+-- slate.judge.relief.wanted; course: of slate.judge.course; moves: the last moves of slated, oldest first, and
 -- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
 -- whatif = { totals, policies } (slate.facts.foresight); process (slate.facts.memory); expired_items
 -- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
 --
--- Adds rates, per_s (of the server as a whole), general, settings, rows and starves (does any class?).
+-- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?) and in_need (the
+-- first one that a move of pages is advised for; nil without one).
 function M.about(known)
     local about = {}
     for name, value in pairs(known) do
@@ -47,6 +60,8 @@ function M.about(known)
     for _, row in ipairs(about.rows) do
         about.starves = about.starves or row.starves == true
     end
+    about.one = known.one or pair_of(about)
+    about.in_need = about.starves and relief.in_need(about.one, about.curves) or nil
     return about
 end
 

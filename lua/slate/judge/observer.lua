@@ -17,12 +17,13 @@ Observer.__index = Observer
 Observer.__name = "slate.judge.observer"
 
 --- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
--- slate.judge.view.classes), over (of slate.judge.held.over; may be nil), judge (of slate.judge.starving), past (of
--- slate.judge.verdict), course (of slate.judge.course), recent (of slate.judge.recent) and automove (who moves pages,
--- in words; "" when the server does not say).
+-- slate.judge.view.classes), youngest_s (of slate.judge.starving), over (of slate.judge.held.over; may be nil), judge
+-- (of slate.judge.starving), past (of slate.judge.verdict), course (of slate.judge.course), recent (of
+-- slate.judge.recent), automove (who moves pages, in words; "" when the server does not say) and relieved (notes of
+-- slate.judge.relief).
 function M.new()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
-        course = course.new(), recent = recent.new() }, Observer)
+        course = course.new(), recent = recent.new(), relieved = {} }, Observer)
 end
 
 --- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
@@ -31,12 +32,14 @@ function Observer:look(now)
     local rates = before and snapshot.rates(before, now) or nil
     if rates and rates.reset then
         self.judge, self.past, self.recent = starving.judge(), verdict.past(), recent.new()
+        self.relieved = {}
     end
     self.past:add(now)
     self.course:add(now)
     self.recent:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = view.classes(now, before, rates, self.judge)
+    self.youngest_s = starving.youngest_s(self.rows)
     self.over = held.over(now, before)
     self.automove = automove.told((now.settings or {}).slab_automove)
 end

@@ -2,12 +2,13 @@
 --- Whether more memory, or another eviction policy, would bring hits: the one answer of doctor, advise and slatetop.
 --- Pure.
 --
--- Both are told from sampled keys. Where a class starves, neither is what the server lacks: see to that class first.
--- A server that evicts nothing needs neither. about: { starves = the id of the class that starves most, or nil;
+-- Both are told from sampled keys. Where pages would help a class that starves, neither is what the server lacks: see
+-- to that class first.
+-- A server that evicts nothing needs neither. about: { starves = the id of the first such class, or nil;
 -- evicts = whether anything is evicted; reads_per_s, where it is known }.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
-local starving = require "slate.judge.starving"
+local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 
 local M = {}
@@ -25,10 +26,10 @@ local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked
 local BY_LRU <const> = "the LRU model"
 
 --- What is needed of an observer (of slate.judge.observer) for the answers: about. Of none it is not known that
--- anything is evicted.
-function M.about(one)
-    local worst, per_s = one.rows and starving.worst(one.rows), one.rates and one.rates.general or {}
-    return { starves = worst and worst.id, evicts = (per_s.evictions or 0) > 0, reads_per_s = per_s.cmd_get }
+-- anything is evicted. curves: as for slate.judge.relief.
+function M.about(one, curves)
+    local per_s = one.rates and one.rates.general or {}
+    return { starves = (relief.in_need(one, curves)), evicts = (per_s.evictions or 0) > 0, reads_per_s = per_s.cmd_get }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -146,12 +147,13 @@ end
 
 -- for slatetop --------------------------------------------------------------------------------
 
-local TONES <const> = { better = "good", worse = "note" }
+local TOO_FEW <const> = "too few reads"
+local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn" }
 
 --- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.observer;
 -- asked: replies as texts (curve, whatif); what is not there is left out.
 function M.sentences(one, asked)
-    local list, about = {}, M.about(one)
+    local list, about = {}, M.about(one, asked.curves)
     local curve, whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
     local memory = curve and M.memory(curve, about)
     local policy = whatif and M.policy(whatif, about)
@@ -166,7 +168,7 @@ function M.ratings(_, asked)
     for i, guess in ipairs(whatif.policies) do
         local is_now = guess.policy == whatif.totals.policy
         local word = guess.policy == "none" and "refuses when full"
-            or M.too_few(whatif.totals, guess, {}) and "too few reads"
+            or M.too_few(whatif.totals, guess, {}) and TOO_FEW
             or guess.difference and M.rate(guess) or "inconclusive"
         list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = is_now and "in use"
             or word == "better" and "+ better" or word == "worse" and "- worse" or word }

@@ -19,7 +19,7 @@ local SHORT_S <const> = recent.SPAN_S * 0.8 -- what rests on less says so
 -- reads a second of the server, and the seconds seen; or nil and why nothing can be told. one: of slate.judge.observer;
 -- curves: sampled ones by class id, as slate.base.policy_curve takes them, and as 0 that of the whole cache; or nil.
 function M.seen(one, curves)
-    local before, after = one.recent:begin(), one.now
+    local before, after = one.recent and one.recent:begin(), one.now
     local seconds = before and after.time_s - before.time_s or 0
     local was, now = before and before.general.cmd_get, after and after.general.cmd_get
     if not (was and now and seconds > 0) or now - was < READS_LEAST then
@@ -62,7 +62,9 @@ function M.promise(made)
     return made.hit_ratio_change > made.band and "gain" or made.hit_ratio_change < -made.band and "loss" or "unsure"
 end
 
-local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": a gain is not certain" }
+local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": a gain is not certain",
+    unlikely = ": a loss is likelier than a gain" }
+local UNLIKELY_RATIO <const> = -0.002 -- what is nearer to nothing may be either
 
 -- A change in points; what rounds to nothing has no sign.
 local function points(ratio)
@@ -72,8 +74,10 @@ end
 
 --- A prediction in words.
 function M.words(made)
+    local promise = M.promise(made)
+    promise = promise == "unsure" and made.hit_ratio_change < UNLIKELY_RATIO and "unlikely" or promise
     return ("%s points of hits ± %.1f%s%s"):format(points(made.hit_ratio_change), made.band * 100,
-        DOUBTS[M.promise(made)], made.seen_s < SHORT_S and ("; seen for %s of traffic"):format(units.age(made.seen_s))
+        DOUBTS[promise], made.seen_s < SHORT_S and ("; seen for %s of traffic"):format(units.age(made.seen_s))
             or "")
 end
 

@@ -12,6 +12,24 @@ local M = {}
 --- In so many samples running a class must have evicted: one may be a moment's.
 M.SAMPLES = 3
 
+local SAMPLE_S <const> = 1 -- how far samples are apart, as slatetop takes them
+
+--- How to look at a server for so long, so that whoever looks judges by the same time as slatetop: how many samples,
+-- and how far apart, in seconds. interval_s: nil for as long as a judgement takes.
+function M.samples_in(interval_s)
+    if not interval_s then
+        return M.SAMPLES, SAMPLE_S
+    end
+    local samples = math.max(M.SAMPLES, math.floor(interval_s / SAMPLE_S))
+    return samples, interval_s / samples
+end
+
+--- Whether one sample is not enough, where nobody chose for how long to look: where nothing is evicted no class
+-- starves. one: of slate.judge.observer.
+function M.looks_on(one)
+    return one.rates ~= nil and (one.rates.general.evictions or 0) > 0
+end
+
 local SPARE_PAGES <const> = 2 -- a page of free chunks is what a class keeps that is well
 local BEGINS_AT_RATIO <const>, APART_S <const> = 4, 1 -- another keeps its own so many times as long, and so much longer
 -- Apart from BEGINS_AT_RATIO, so that a finding stays; but at once where no other keeps its own as long.
@@ -41,6 +59,20 @@ end
 function M.lived_s(row)
     local tail_s = M.tail_age_s(row)
     return row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
+end
+
+--- The age of the youngest tail of the classes that evict, else of all; nil where none has items. rows: of
+-- view.classes.
+function M.youngest_s(rows)
+    local of_all, of_evicting
+    for _, row in ipairs(rows) do
+        local age_s = M.tail_age_s(row)
+        if age_s then
+            of_all = math.min(age_s, of_all or age_s)
+            of_evicting = row.evicts_lately and math.min(age_s, of_evicting or age_s) or of_evicting
+        end
+    end
+    return of_evicting or of_all
 end
 
 --- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than

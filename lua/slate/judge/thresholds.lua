@@ -2,6 +2,7 @@
 --- Figures of a server held against thresholds, as monitoring plugins do. Pure.
 local held = require "slate.judge.held"
 local moves = require "slate.facts.moves"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local view = require "slate.judge.view"
 
@@ -21,9 +22,9 @@ local function classes_with(about, flag)
 end
 
 --- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general,
--- settings, per_s }, whether a low value is the bad one, its unit in performance data, the ids of the classes that it
--- is about, why it is so, and the thresholds when none are given, which hold unless is_expected(the same) says that
--- such a value is meant to be.
+-- settings, per_s, one and curves (as for slate.judge.relief) }, whether a low value is the bad one, its unit in
+-- performance data, the ids of the classes that it is about, why it is so, and the thresholds when none are given,
+-- which hold unless is_expected(the same) says that such a value is meant to be.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
@@ -55,7 +56,8 @@ M.FIGURES = {
         end },
     { name = "starving", what = "classes that starve", warn = 0,
         classes = function(a) return classes_with(a, "starving") end,
-        get = function(a) return a.overview.evictions_per_s and #classes_with(a, "starving") end },
+        get = function(a) return a.overview.evictions_per_s and #classes_with(a, "starving") end,
+        is_expected = function(a) return a.one and not relief.in_need(a.one, a.curves) end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
     end, why = function(a) return moves.failed(a.automove) end },
@@ -99,7 +101,8 @@ end
 -- unknown only for a figure that was asked for.
 function M.judge(member, given)
     local about = {
-        now = member.now, automove = member.automove, over = held.over(member.now, member.before),
+        now = member.now, automove = member.automove, one = member.observer, curves = member.curves,
+        over = held.over(member.now, member.before),
         overview = view.overview(member.now, member.rates),
         rows = view.classes(member.now, member.before, member.rates, member.judge),
         general = member.now.general, settings = member.now.settings or {},

@@ -164,30 +164,4 @@ function M.note(row)
     return table.concat(words, ", ")
 end
 
---- What helps a class that starves or is out of memory, with the command to type.
-function M.remedy(row, rows)
-    local giver, free, kept_s, pages = starving.giver_for(row, rows)
-    if not giver then
-        return "no other class has a page to spare"
-    end
-    local units = require "slate.base.units"
-    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(giver.id, row.id, pages,
-        giver.id, free > 0 and units.plural(free, "free page") .. ", " or "", units.age(kept_s))
-end
-
---- What to do about it, as sentences with the command to type, in the order in which classes that starve are told
--- everywhere. Empty when nothing stands out.
-function M.advice(rows)
-    local sentences, sorted = {}, table.move(rows, 1, #rows, 1, {})
-    table.sort(sorted, starving.goes_before)
-    for _, row in ipairs(sorted) do
-        local flags = table.concat(row.flags, " ")
-        if flags:find("starving") or flags:find("out_of_memory") then
-            sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id,
-                flags:find("out_of_memory") and "is out of memory" or "starves", M.remedy(row, rows))
-        end
-    end
-    return sentences
-end
-
 return M

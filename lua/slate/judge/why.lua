@@ -4,6 +4,7 @@
 local answers = require "slate.facts.answers"
 local faults = require "slate.facts.faults"
 local moves = require "slate.facts.moves"
+local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -75,17 +76,13 @@ local function of_ratio(add, one, settings, starves)
     end
 end
 
-local function any_starves(rows)
-    for _, row in ipairs(rows) do
-        if row.starves then
-            return true
-        end
-    end
-    return false
+-- Would a move help a class that starves?
+local function any_in_need(one, asked)
+    return relief.in_need(one, asked.curves) ~= nil
 end
 
 local function of_memcached(add, one, asked)
-    local mode, starves = view.automove_mode(one.now), any_starves(one.rows)
+    local mode, starves = view.automove_mode(one.now), any_in_need(one, asked)
     if not mode then
         add("This server does not report an automove setting.", "bad")
     elseif mode == "off" then
@@ -148,13 +145,13 @@ local function of_slated(add, one, asked)
         add("the last item that could not be moved: " .. totals.last_busy)
     end
     if view.automove_mode(one.now) == "off" then
-        add("nobody moves pages but you: t changes that, m moves pages", any_starves(one.rows) and "bad")
+        add("nobody moves pages but you: t changes that, m moves pages", any_in_need(one, asked) and "bad")
     end
 end
 
 --- Sentences, the answer first, then the figures that it rests on and what to press: a list of { text, tone = "good" |
 -- "bad" | nil }. one: of slate.judge.observer. asked: replies as texts (settings, moves, automove), is_past (an answer
--- that is not there will not come), page_moves_per_s (a mean over 100 s).
+-- that is not there will not come), page_moves_per_s (a mean over 100 s), curves (as for slate.judge.relief).
 function M.automove(one, asked)
     local list = {}
     local function add(text, tone)

@@ -60,7 +60,7 @@ end
 -- behind.
 local function server_of_line(text)
     local word = text:match("^[%s-]*(%S+)")
-    return units.parse_server(word and (word:match("^(.*:%d+):%d+$") or word:match("^(/.*):%d+$")) or word)
+    return units.parse_server(word and (word:match("^(.*:%d+):%d+$") or word:match("^(.*/.*):%d+$")) or word)
 end
 
 -- A server a line.

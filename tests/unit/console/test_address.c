@@ -44,6 +44,8 @@ static void test_the_forms_of_an_address(void) {
     ok(parse("/run/x.sock") && address.is_path, "a path is a UNIX socket");
     ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0,
        "so is what follows unix:");
+    ok(parse("run/x.sock") && address.is_path && strcmp(address.host, "run/x.sock") == 0,
+       "so is every word with a slash, in this folder");
 }
 
 static void test_wrong_addresses_are_refused(void) {
@@ -54,7 +56,8 @@ static void test_wrong_addresses_are_refused(void) {
     memset(long_host, 'a', sizeof long_host - 1);
     long_host[sizeof long_host - 1] = '\0';
     const char *wrong[] = {"x:0",  "x:65536", "x:abc",  "x:",      "x:1x",   "x:-1",
-                           "x: 1", "[::1",    "[::1]x", long_path, long_host, "srv:", "srv:a b", "file:", long_file};
+                           "x: 1", "[::1",    "[::1]x", long_path, long_host, "srv:", "srv:a b", "file:", long_file,
+                           "run/", "http://cache7/x"};
     snprintf(long_file, sizeof long_file, "file:%s", long_path);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ok(!parse(wrong[i]), "'%.20s' is refused: %s", wrong[i], why);

@@ -1,7 +1,6 @@
 #include "brain/brain.h"
 #include "facts/model.h"
 #include "fixture.h"
-#include "facts/format.h"
 #include "tap.h"
 
 #include <math.h>
@@ -46,8 +45,8 @@ static void test_a_reset_is_said_not_computed(void) {
     snapshot.general[GENERAL_cmd_get] = 3;
     snapshot.classes[12].value[CLASS_evicted] = 0;
     model_add(model, &snapshot, 5);
-    ok(model_metric(model, METRIC_GETS) == FORMAT_RESET, "a counter that fell is a reset");
-    ok(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS) == FORMAT_RESET,
+    ok(model_metric(model, METRIC_GETS) == RATE_RESET, "a counter that fell is a reset");
+    ok(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS) == RATE_RESET,
        "a class counter too");
     ok(strstr(model_event(model, 0)->text, "stats reset") != NULL, "an event says so");
     float values[1];

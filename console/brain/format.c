@@ -1,0 +1,95 @@
+#include "brain/format.h"
+
+#include "brain/lua_state.h"
+#include "brain/lua_values.h"
+#include "facts/stats.h"
+
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Functions of slate.base.units. */
+enum words { WORDS_RATE, WORDS_BYTES, WORDS_SHARE, WORDS_AGE, WORDS_COUNT };
+static const char *const functions[WORDS_COUNT] = {"rate", "bytes", "share", "age"};
+
+/* The state is kept to the end of the process: nearly all that is drawn has numbers. */
+static lua_State *state;
+static int references[WORDS_COUNT];
+
+static int load(lua_State *L) {
+    for (int i = 0; i < WORDS_COUNT; i++) {
+        lua_values_push_function(L, "slate.base.units", functions[i]);
+        references[i] = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    return 0;
+}
+
+static bool is_loaded(void) {
+    if (state != NULL) {
+        return true;
+    }
+    lua_State *L = lua_state_take();
+    if (L == NULL) {
+        return false;
+    }
+    lua_pushcfunction(L, load);
+    if (lua_pcall(L, 0, 0, 0) != LUA_OK) {
+        lua_pop(L, 1);
+        lua_state_give_back();
+        return false;
+    }
+    state = L;
+    return true;
+}
+
+/* "?" stands for a value whose words memory is short of. */
+static const char *words(char out[FORMAT_BYTES], enum words kind, double value) {
+    const char *text = isnan(value) ? "-" : value < 0 ? "reset" : NULL;
+    if (text != NULL || !is_loaded()) {
+        snprintf(out, FORMAT_BYTES, "%s", text != NULL ? text : "?");
+        return out;
+    }
+    lua_rawgeti(state, LUA_REGISTRYINDEX, references[kind]);
+    lua_pushnumber(state, value);
+    text = lua_pcall(state, 1, 1, 0) == LUA_OK ? lua_tostring(state, -1) : NULL;
+    snprintf(out, FORMAT_BYTES, "%s", text != NULL ? text : "?");
+    lua_pop(state, 1);
+    return out;
+}
+
+const char *format_count(char out[FORMAT_BYTES], double value) {
+    return words(out, WORDS_RATE, value);
+}
+
+const char *format_bytes(char out[FORMAT_BYTES], double bytes) {
+    return words(out, WORDS_BYTES, bytes);
+}
+
+const char *format_percent(char out[FORMAT_BYTES], double ratio) {
+    return words(out, WORDS_SHARE, ratio);
+}
+
+const char *format_age(char out[FORMAT_BYTES], double age_s) {
+    return words(out, WORDS_AGE, age_s < 0 ? NAN : age_s);
+}
+
+const char *format_delta(char out[FORMAT_BYTES], double change) {
+    char magnitude[FORMAT_BYTES];
+    if (isnan(change)) {
+        snprintf(out, FORMAT_BYTES, "-");
+    } else if (change == 0) {
+        snprintf(out, FORMAT_BYTES, "·");
+    } else {
+        format_count(magnitude, fabs(change));
+        snprintf(out, FORMAT_BYTES, "%c%.8s", change < 0 ? '-' : '+', magnitude);
+    }
+    return out;
+}
+
+const char *format_exact(char out[FORMAT_BYTES], uint64_t value) {
+    if (value == STAT_ABSENT || value > 99999999) {
+        return format_count(out, value == STAT_ABSENT ? NAN : (double)value);
+    }
+    snprintf(out, FORMAT_BYTES, "%lu", (unsigned long)value);
+    return out;
+}

@@ -1,0 +1,166 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- A class starves by how long its items live; whether pages are advised for it is one verdict, wherever it is told.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local advice_pages = require "slate.judge.advice_pages"
+local attention = require "slate.judge.attention"
+local chronicle = require "slate.judge.chronicle"
+local doctor = require "slate.judge.doctor"
+local observer = require "slate.judge.observer"
+local outlook = require "slate.judge.outlook"
+local relief = require "slate.judge.relief"
+local snapshots = require "support.snapshots"
+local thresholds = require "slate.judge.thresholds"
+
+local SECONDS <const> = 12
+
+-- Class 5 has ten pages, class 17 two and evicts what it stores; hits_per_s: of class 17, and others: of class 5.
+local function load_of(hits_per_s, misses_per_s, others)
+    local list = {}
+    for t = 0, SECONDS do
+        list[#list + 1] = snapshots.make(1000 + t, {
+            [5] = snapshots.full(10, 0, { get_hits = others * t, cmd_set = 20 * t, age = 900 }),
+            [17] = snapshots.full(2, 300 * t, { get_hits = hits_per_s * t, cmd_set = 300 * t, age = 7 }),
+        }, { cmd_get = (others + hits_per_s + misses_per_s) * t, get_hits = (others + hits_per_s) * t,
+            get_misses = misses_per_s * t, cmd_set = 320 * t, evictions = 300 * t, uptime = 9000 + t,
+            limit_maxbytes = 12 << 20, bytes = 12 << 20 }, { slab_automove = 0, slab_reassign = true })
+    end
+    return list
+end
+
+local function seen(list)
+    local one = observer.new()
+    for _, now in ipairs(list) do
+        one:look(now)
+    end
+    return one
+end
+
+local UNREAD <const>, READ <const> = load_of(0, 100, 5000), load_of(2000, 3000, 500)
+
+-- What each of them tells of class 17.
+local TOLD_BY <const> = {
+    ["slatectl doctor"] = function(one)
+        local found = {}
+        for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
+            found[#found + 1] = finding.class == 17 and ("%s: %s -> %s"):format(finding.severity, finding.what,
+                finding.todo) or nil
+        end
+        return table.concat(found, "\n")
+    end,
+    ["slatectl top"] = function(one)
+        return table.concat(relief.advice(one, one.rows), "\n")
+    end,
+    ["slatectl advise pages"] = function(one)
+        local advice = advice_pages.advise({ who = {}, pair = function() return one.now, nil, nil, nil, nil, one end },
+            nil, {})
+        return advice.text .. "\n" .. table.concat(advice.commands, "\n")
+    end,
+    ["slatetop's overview"] = function(one)
+        local lines = {}
+        for _, finding in ipairs(attention.findings(one, {})) do
+            lines[#lines + 1] = finding.text:find("class 17", 1, true) and finding.text
+                .. (finding.key and ": press " .. finding.key or "") or nil
+        end
+        return table.concat(lines, "\n")
+    end,
+    ["slatetop's row of the class"] = function(one)
+        return attention.hint(one, { class_id = 17 })[1].text
+    end,
+    ["slatetop's curves"] = function(one)
+        return relief.sentence(one, {})[1].text
+    end,
+}
+
+local function check_of(list)
+    local one = seen(list)
+    for _, figure in ipairs(thresholds.judge({ now = one.now, before = one.before, rates = one.rates, judge = one.judge,
+        observer = one }, { warn = {}, crit = {} })) do
+        if figure.name == "starving" then
+            return figure
+        end
+    end
+end
+
+describe("a class that starves and that nobody reads", function()
+    it("does starve", function()
+        local one = seen(UNREAD)
+        assert.is_true(one.rows[2].starves)
+        assert.is_true(relief.of(one, 17).made.hit_ratio_change < 0)
+    end)
+
+    for who, tell in pairs(TOLD_BY) do
+        it("is given no pages by " .. who .. ", which tells what they would bring", function()
+            local text = tell(seen(UNREAD))
+            assert.truthy(text:find("class 17 starves, but 2 pages of class 5 would bring %-%d+%.%d points of hits ±"),
+                text)
+            for _, wrong in ipairs({ "press m", "slatectl move", "m reviews" }) do
+                assert.is_nil(text:find(wrong, 1, true), text)
+            end
+        end)
+    end
+
+    it("is told what is the matter with it", function()
+        local one = seen(UNREAD)
+        for _, who in ipairs({ "slatectl doctor", "slatectl top", "slatectl advise pages", "slatetop's overview" }) do
+            local text = TOLD_BY[who](one)
+            assert.truthy(text:find("hardly any of its items is read", 1, true), text)
+        end
+    end)
+
+    it("is told by the program slatetop in the same words, without a key", function()
+        local text = snapshots.in_slatetop(UNREAD)
+        assert.truthy(text:find("note +class 17 starves, but 2 pages of class 5 would bring"), text)
+        assert.is_nil(text:find("press m", 1, true), text)
+        assert.is_nil(text:find("automove is off", 1, true), text)
+    end)
+
+    it("is no alarm of slatectl check, unless a threshold is given", function()
+        local figure = check_of(UNREAD)
+        assert.are.same({ 1, "ok" }, { figure.value, figure.state })
+        assert.equal("warning", check_of(READ).state)
+    end)
+
+    it("does not keep the server from being told to be short of memory", function()
+        assert.is_nil(outlook.about(seen(UNREAD)).starves)
+        assert.equal(17, outlook.about(seen(READ)).starves)
+    end)
+end)
+
+describe("a class that starves and that is read", function()
+    for who, tell in pairs(TOLD_BY) do
+        it("is advised pages by " .. who, function()
+            local text = tell(seen(READ))
+            local advised = text:find("press m", 1, true) or text:find("slatectl move 5 17 2", 1, true)
+                or text:find("2 pages from class 5, m reviews it", 1, true)
+            assert.truthy(advised, text)
+        end)
+    end
+
+    it("is advised them by its lives where too few reads were seen for a prediction", function()
+        local few = load_of(20, 30, 50)
+        for _, now in ipairs(few) do
+            now.general.cmd_get = now.general.cmd_get // 100
+        end
+        local one = seen(few)
+        local move = relief.of(one, 17)
+        assert.is_nil(move.made)
+        assert.is_true(move.is_advised)
+        assert.truthy(TOLD_BY["slatectl advise pages"](one):find("is not known: fewer than 1000 reads", 1, true))
+    end)
+
+    it("is advised them on while a gain is likely, though it is not sure any more", function()
+        local one = seen(READ)
+        assert.is_true(relief.of(one, 17).is_advised)
+        local predict = require "slate.judge.predict"
+        local move = predict.move
+        local change = 0.002
+        predict.move = function() return { hit_ratio_change = change, band = 0.01, seen_s = 10 } end
+        finally(function() predict.move = move end)
+        assert.is_true(relief.of(one, 17).is_advised)
+        assert.is_false(relief.of(seen(READ), 17).is_advised)
+        change = -0.002
+        assert.is_false(relief.of(one, 17).is_advised)
+        change = 0.002
+        assert.is_false(relief.of(one, 17).is_advised)
+    end)
+end)
