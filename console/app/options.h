@@ -2,6 +2,7 @@
  * list. */
 #ifndef CONSOLE_APP_OPTIONS_H
 #define CONSOLE_APP_OPTIONS_H
+#include "app/password_file.h"
 #include "draw/fleet_table.h"
 #include "link/client.h"
 
@@ -21,7 +22,6 @@ enum {
     INTERVAL_LEAST_MS = 100,
     INTERVAL_MOST_MS = 3600000,
     SNAPSHOTS_MOST = 1000000,
-    CREDENTIALS_MOST = 250,
     TLS_PATH_BYTES = 512
 };
 

@@ -26,6 +26,7 @@
 
 struct cache;
 struct cache_thread;
+struct cache_taken;
 struct item;
 
 enum cache_status {
@@ -45,12 +46,6 @@ enum cache_store_kind {
     CACHE_STORE_HEAP,
     CACHE_STORE_BLOCKS, /* chains of blocks of one size */
     CACHE_STORE_KINDS,
-};
-
-/* A cache of another process, which goes on using it until this process calls cache_own. */
-struct cache_taken {
-    unsigned partitions;
-    size_t   index_bytes; /* roughly what its index takes; that much memory is needed at once */
 };
 
 struct cache_config {
@@ -82,7 +77,7 @@ struct cache_config {
      * it from the call on, also if the cache cannot be made. If cache_create fails with EINVAL
      * because of the file, `why`, of CACHE_WHY_BYTES, has a sentence */
     struct memory_file *memory_file;
-    /* set if the file still belongs to another process; tells of that process's cache */
+    /* set if the file still belongs to another process (cache/handover.h) */
     const struct cache_taken *taken;
     char       *why;
     /* take the policy that the file names, if this program knows it. In any case classes that had a
@@ -107,60 +102,6 @@ void          cache_keep_time(struct cache *);
 /* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file it does
  * nothing. False: the text is too long. One caller at a time. */
 bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
-/* --- the cache goes over to another process ---
- *
- *     the one that has it            the next one
- *                                    cache_create, with the file, borrowed, and `taken`
- *     every thread rests between two turns
- *     cache_image_put                cache_image_get: nothing in the file is changed
- *                                    cache_may_own
- *     … the other has it now:        … it is this one's now:
- *     cache_leave, cache_destroy     cache_own, cache_settle_in; turns may begin
- *
- * Before the last line either may end, and the first goes on as if nothing had been; so it may,
- * with cache_take_up_again, where the next one ends before cache_settle_in. Where the first is
- * killed before there is an image the next one has, with cache_inherit, what a start would find. */
-struct image;
-/* The descriptor of the memory file; the cache keeps it. -1: there is no file, and the cache cannot
- * be handed over. */
-int      cache_file(const struct cache *);
-unsigned cache_partitions(const struct cache *);
-/* A hash of what both builds must have alike: the layout of an image and of all that is in it. */
-uint64_t cache_image_layout(void);
-/* Roughly how many bytes an image would have, and how many of them the index. */
-size_t   cache_image_bytes(const struct cache *, size_t *index_bytes);
-/* Writes all that is not in the file. False: a page is amid its way from one class to another, or
- * memory is wanting. */
-bool     cache_image_put(struct image *, struct cache *);
-/* Takes an image in. NULL: it is done. Else why not: the image is not whole or comes from a cache
- * with other options, or memory is wanting; the cache can only be destroyed then. */
-const char *cache_image_get(struct image *, struct cache *);
-/* Asks the system for leave to write to the file. False: the system refuses. */
-bool     cache_may_own(struct cache *);
-/* To be called before anything else that changes the file. */
-void     cache_own(struct cache *);
-/* To be called after cache_own and before the first turn. From here on the cache cannot go back to
- * the other process. */
-void     cache_settle_in(struct cache *);
-/* Instead of an image, when the other process has ended: adopts the items from the file, which
- * takes as long as cache_create does. False: `why` says why; the cache can only be destroyed
- * then. */
-bool     cache_inherit(struct cache *, char why[CACHE_WHY_BYTES]);
-/* To be called after cache_image_put, when the process that took the cache has ended: the cache is
- * this process's again, as before. */
-void     cache_take_up_again(struct cache *);
-/* To be called after cache_image_put. From now on nothing that this process does changes the items,
- * and the process can only end. False: the system refuses, and the process must end at once. */
-bool     cache_leave(struct cache *);
-/* What clients that stay behind hold: values that are still coming, and borrowed ones. The next
- * process gives their memory back in its first turn, and passes over what is not its item. */
-enum cache_held_kind { CACHE_HELD_DRAFT, CACHE_HELD_BORROWED };
-struct cache_held {
-    uint32_t ref, kind;
-};
-struct cache_held cache_held(const struct cache *, enum cache_held_kind, const struct item *);
-void     cache_held_give_back(struct cache_thread *, const struct cache_held *, unsigned count);
-
 struct cache_adopted { /* what a memory file held at the start */
     uint64_t items, expired; /* adopted; and had expired or been flushed by then */
     uint64_t torn;           /* were being written when the process ended, or were not whole */

@@ -8,6 +8,7 @@
 #include "cache/adopt/adopt.h"
 #include "cache/facts.h"
 #include "cache/geometry.h"
+#include "cache/handover.h"
 #include "cache/keep.h"
 #include "cache/sample.h"
 #include "cache/stock.h"

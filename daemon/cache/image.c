@@ -7,6 +7,7 @@
 
 #include "base/image.h"
 #include "cache/geometry.h"
+#include "cache/handover.h"
 #include "cache/keep.h"
 #include "cache/measure.h"
 #include "cache/stock.h"

@@ -49,6 +49,11 @@ void size_histogram_init(struct size_histogram *, uint32_t every);
 /* Adds an item; bytes <= chunk_bytes <= PAGE_BYTES. */
 void size_histogram_add(struct size_histogram *, uint32_t bytes, uint32_t chunk_bytes);
 
+/* No item is larger than `above_bytes` and smaller than the size that is returned; most_bytes: nor
+ * up to there. */
+uint32_t size_histogram_next(const struct size_histogram *, uint32_t above_bytes,
+                             uint32_t most_bytes);
+
 /* What a chunk takes of its page, with its share of the page's unused end. */
 static inline double fit_chunk_cost(uint32_t chunk_bytes) {
     return (double)PAGE_BYTES / (PAGE_BYTES / chunk_bytes);

@@ -1,15 +1,11 @@
-#include "sample/shadow.h"
+#include "sample/shadow_inner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/prefetch.h"
-#include "sample/tally.h"
-
 enum {
     CLASSES_SHARE = 8, /* counts by class take one in so many bytes of the memory */
     SHADOW_CLASSES_MIN = 24,
-    RECENT_FACTOR = 2,
     CURVE_FACTOR = 2,
     CURVE_KEYS_MAX = 8192, /* more keys gain little for their cost */
     READS_A_WINDOW = 8,
@@ -21,45 +17,9 @@ enum {
 static const double curve_keeps = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
-/* the miniature of each size has a rate that is lower by these powers of two */
-static const unsigned factor_shift[SHADOW_SIZES] = {0, 0, 1};
-/* and so many times the nodes */
+const unsigned shadow_factor_shift[SHADOW_SIZES] = {0, 0, 1};
+/* how many times the nodes of today's size the miniature of each size has */
 static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
-
-/* What is known of a key: a miss does not tell its size. */
-enum recent_state {
-    RECENT_HELD,
-    RECENT_FILLING, /* it missed; its set has happened in the miniatures already */
-    RECENT_WAITING, /* it missed, and its size is not known */
-};
-struct recent {
-    uint32_t tag, bytes, ttl_s; /* ttl_s: as it was stored with; 0: it does not expire */
-    uint8_t  class_id, state;
-};
-
-struct mirror {
-    struct mini *mini; /* NULL: not used */
-    struct tally now, past;
-    /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
-    struct tally rising;
-};
-
-struct shadow {
-    struct mirror  policy[SHADOW_POLICIES_MAX], size[SHADOW_SIZES];
-    unsigned       policies, own;
-    const struct evict_policy *running;
-    const struct evict_tuning *tuning; /* the caller's */
-    struct evict_tuning counted;       /* a copy of it from when counting began */
-    uint32_t       below, nodes_max;
-    uint64_t       windows, reads, fills; /* reads and fills of this window */
-    struct recent *recent;
-    struct curve  *curve;
-    struct class_tally *classes; /* indexed by curve_place */
-    unsigned       classes_max;
-    /* by share_apart: the miniatures have neither the keys of these classes nor their memory */
-    bool           apart[CURVE_CLASSES];
-    struct tally   real_now, real_past; /* the cache itself, compared with own */
-};
 
 /* --- memory --- */
 
@@ -73,7 +33,8 @@ static uint32_t size_nodes(uint32_t nodes, unsigned size) {
 /* The memory for so many nodes at today's size. Miniatures of other sizes may come to run any
  * policy, so each counts as the costliest one. */
 static size_t memory_for(uint32_t nodes, unsigned classes) {
-    size_t bytes = sizeof(struct shadow) + (size_t)nodes * RECENT_FACTOR * sizeof(struct recent) +
+    size_t bytes = sizeof(struct shadow) +
+                   (size_t)nodes * SHADOW_RECENT_FACTOR * sizeof(struct recent) +
                    curve_memory(curve_keys(nodes), classes) + classes * sizeof(struct class_tally);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         bytes += mini_memory(evict_policies[i], nodes);
@@ -142,7 +103,7 @@ struct shadow *shadow_create(const struct evict_policy *running, const struct ev
     s->tuning = tuning;
     evict_tuning_copy(&s->counted, tuning);
     s->below = UINT32_MAX;
-    s->recent = calloc((size_t)s->nodes_max * RECENT_FACTOR, sizeof *s->recent);
+    s->recent = calloc((size_t)s->nodes_max * SHADOW_RECENT_FACTOR, sizeof *s->recent);
     s->curve = curve_create(curve_keys(s->nodes_max), s->classes_max);
     s->classes = calloc(s->classes_max, sizeof *s->classes);
     if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !make_minis(s, tuning)) {
@@ -246,7 +207,7 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
         set_mini(s->policy[i].mini, today, below, fewer);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        uint32_t lower = below >> factor_shift[i];
+        uint32_t lower = below >> shadow_factor_shift[i];
         set_mini(s->size[i].mini, share(s, cache_bytes, classes, shadow_factor[i], lower), lower,
                  fewer);
         if (running != s->running) {
@@ -261,191 +222,6 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
 }
 
 const struct evict_policy *shadow_running(const struct shadow *s) { return s->running; }
-
-/* --- records --- */
-
-static struct recent *recent_of(struct shadow *s, uint64_t hash) {
-    struct recent *r = &s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)];
-    if (r->tag != (uint32_t)(hash >> 32)) {
-        *r = (struct recent){.tag = (uint32_t)(hash >> 32)};
-    }
-    return r;
-}
-
-/* NULL: the class has no counts. If the place was another class's, its counts begin anew. */
-static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
-    int place = curve_place(s->curve, class_id);
-    struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
-    if (k != NULL && k->class_id != class_id) {
-        *k = (struct class_tally){.class_id = class_id};
-    }
-    return k;
-}
-
-/* A get, and the set after it if the item's bytes are known. */
-static bool ask(struct mini *m, struct mini_item item, uint32_t now_s) {
-    return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
-}
-
-/* Counts a read. If its class stands apart, every miniature counts as having hit or missed as the
- * cache did. */
-static void read_key(struct shadow *s, struct mini_item item, unsigned class_id, uint32_t now_s,
-                     bool hit) {
-    uint64_t hash = item.hash;
-    bool apart = s->apart[class_id],
-         own = apart ? hit : ask(s->policy[s->own].mini, item, now_s);
-    if (item.bytes != 0) {
-        curve_read(s->curve, hash, class_id, item.bytes);
-    }
-    struct class_tally *k = class_tally(s, class_id);
-    s->reads++;
-    s->fills += !own;
-    tally_count(&s->real_now, hash, own, hit);
-    if (k != NULL) {
-        k->reads += 1;
-        k->own_misses += !own;
-    }
-    for (unsigned i = 0; i < s->policies; i++) {
-        bool other = apart || i == s->own ? own : ask(s->policy[i].mini, item, now_s);
-        tally_count(&s->policy[i].now, hash, own, other);
-        if (k != NULL && other != own) {
-            *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
-        }
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        if (sample_takes(hash, s->below >> factor_shift[i])) {
-            tally_count(&s->size[i].now, hash, own,
-                  apart ? own : ask(s->size[i].mini, item, now_s));
-        }
-    }
-}
-
-static void store_in(struct mini *m, const struct sample_record *r, bool fill, uint32_t now_s) {
-    struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
-    if (fill) {
-        mini_fill(m, item, now_s);
-    } else {
-        mini_store(m, item, now_s);
-    }
-}
-
-static uint32_t ttl_of(const struct sample_record *r, uint32_t now_s) {
-    return r->expires_s > now_s ? r->expires_s - now_s : r->expires_s != 0;
-}
-
-/* A read tells how long the item still has to live: less than the time it was stored with, which
- * may not be known. */
-static void learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
-    uint32_t left_s = ttl_of(r, now_s);
-    bool     is_new = known->bytes == 0 || left_s == 0;
-    known->ttl_s = is_new || left_s > known->ttl_s ? left_s : known->ttl_s;
-}
-
-/* What the set after a miss will store, as far as it is known. */
-static struct mini_item item_of(uint64_t hash, const struct recent *known, uint32_t now_s) {
-    return (struct mini_item){.hash = hash,
-                              .bytes = known->bytes,
-                              .expires_s = known->ttl_s != 0 ? now_s + known->ttl_s : 0};
-}
-
-/* A key was stored. The set that follows a miss has happened in the miniatures already if they knew
- * the key's size; it then had the time to live that the key had before. */
-static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known,
-                      uint32_t now_s) {
-    bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
-    if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
-        return;
-    }
-    for (unsigned i = 0; i < s->policies && !apart; i++) {
-        store_in(s->policy[i].mini, r, waited, now_s);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES && !apart; i++) {
-        if (sample_takes(r->hash, s->below >> factor_shift[i])) {
-            store_in(s->size[i].mini, r, waited, now_s);
-        }
-    }
-    if (waited) {
-        curve_read(s->curve, r->hash, r->class_id, r->bytes);
-    } else {
-        curve_store(s->curve, r->hash, r->class_id, r->bytes);
-    }
-}
-
-/* All miniatures, by number: first those of the policies, then those of the sizes; NULL behind the
- * last. */
-static struct mini *mini_at(const struct shadow *s, unsigned i) {
-    return i < s->policies                  ? s->policy[i].mini
-           : i < s->policies + SHADOW_SIZES ? s->size[i - s->policies].mini
-                                            : NULL;
-}
-
-static void touch_key(struct shadow *s, uint64_t hash, uint32_t expires_s, uint32_t now_s) {
-    struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_touch(m, hash, expires_s, now_s);
-    }
-}
-
-static void drop_key(struct shadow *s, uint64_t hash) {
-    struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_delete(m, hash);
-    }
-}
-
-void shadow_prefetch_later(const struct shadow *s, uint64_t hash) {
-    const struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_prefetch_bucket(m, hash);
-    }
-    curve_prefetch_bucket(s->curve, hash);
-    prefetch_to_write(&s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)]);
-}
-
-void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {
-    const struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_prefetch_key(m, hash);
-    }
-    curve_prefetch_key(s->curve, hash);
-}
-
-void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now_s) {
-    if (!sample_takes(r->hash, s->below)) {
-        return; /* the record was on its way when the rate was lowered */
-    }
-    struct recent *known = recent_of(s, r->hash);
-    switch ((enum sample_verb)r->verb) {
-    case SAMPLE_MISS:
-        read_key(s, item_of(r->hash, known, now_s), known->class_id, now_s, false);
-        known->state = known->bytes != 0 ? RECENT_FILLING : RECENT_WAITING;
-        return;
-    case SAMPLE_HIT:
-        learn_ttl(known, r, now_s);
-        known->bytes = r->bytes;
-        read_key(s, item_of(r->hash, known, now_s), r->class_id, now_s, true);
-        break;
-    case SAMPLE_STORE:
-        store_key(s, r, known, now_s);
-        known->ttl_s = ttl_of(r, now_s);
-        break;
-    case SAMPLE_TOUCH:
-        touch_key(s, r->hash, r->expires_s, now_s);
-        known->ttl_s = ttl_of(r, now_s);
-        return;
-    case SAMPLE_GONE:
-        if (r->expires_s == 0) { /* what expires does so in each miniature by itself */
-            drop_key(s, r->hash);
-        }
-        curve_gone(s->curve, r->hash);
-        known->state = RECENT_HELD; /* its size may serve again */
-        return;
-    case SAMPLE_KEY: return;
-    }
-    known->bytes = r->bytes;
-    known->class_id = r->class_id;
-    known->state = RECENT_HELD;
-}
 
 /* --- windows --- */
 
@@ -540,7 +316,7 @@ struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
 double shadow_share_factor(const struct shadow *s, unsigned size) {
     double own = (double)mini_bytes_max(s->policy[s->own].mini) / sample_rate(s->below),
            other = (double)mini_bytes_max(s->size[size].mini) /
-                   sample_rate(s->below >> factor_shift[size]);
+                   sample_rate(s->below >> shadow_factor_shift[size]);
     return other / (own * shadow_factor[size]);
 }
 

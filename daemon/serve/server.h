@@ -8,7 +8,7 @@
 
 #include "base/counter.h"
 #include "base/lock.h"
-#include "cache/cache.h"
+#include "cache/handover.h"
 #include "serve/access/users.h"
 #include "serve/config/audit.h"
 #include "serve/config/settings.h"

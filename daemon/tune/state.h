@@ -114,6 +114,12 @@ void     tuner_wake(void *tuner); /* any thread */
 uint64_t tuner_now_us(const struct tuner *);
 /* Whether somebody waits for an answer, or for another mode, rather than for pages. */
 bool     tuner_is_asked(void *tuner);
+/* Whether the mode that was asked for does not run yet. Until it does, the words are those of the
+ * mode before. */
+bool     tuner_waits_for_mode_locked(const struct tuner *);
+
+/* --- facts.c --- */
+void tuner_forget_words(struct tune_words *); /* removes what the mode before decided and said */
 
 /* --- carry.c --- */
 /* Carries out a move and logs it under the name of who wanted it. Returns how many pages moved. */

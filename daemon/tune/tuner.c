@@ -86,22 +86,10 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* --- the mode --- */
 
-/* Whether the mode that was asked for does not run yet; until it does, the words are those of the
- * mode before. The lock is held. */
-static bool waits_for_mode(const struct tuner *t) {
-    return (int)(t->wish.since - atomic_load_explicit(&t->adopted, memory_order_relaxed)) > 0;
-}
-
-/* Removes what the mode before has decided and said. */
-static void forget_words(struct tune_words *w) {
-    snprintf(w->why, sizeof w->why, "nothing was decided yet");
-    w->state[0] = '\0';
-}
-
 static void adopt(struct tuner *t) {
     lock_take(&t->lock);
-    if (waits_for_mode(t)) {
-        forget_words(&t->words);
+    if (tuner_waits_for_mode_locked(t)) {
+        tuner_forget_words(&t->words);
     }
     lock_release(&t->lock);
     tuner_adopt(t);
@@ -338,90 +326,13 @@ void tuner_destroy(struct tuner **taken) {
     free(t);
 }
 
-/* --- settings --- */
-
-static bool same_mode(const struct automove_wish *w, const struct automove_mode *mode,
-                      const char *argument) {
-    return w->mode == mode && strcmp(w->argument, argument) == 0;
-}
-
-bool tuner_set_automove(struct tuner *t, const char *name) {
-    const char *argument;
-    const struct automove_mode *mode = automove_find(name, &argument);
-    if (mode == NULL) {
-        return false;
-    }
-    lock_take(&t->lock);
-    if (!same_mode(&t->wish, mode, argument)) {
-        t->wish.mode = mode;
-        snprintf(t->wish.argument, sizeof t->wish.argument, "%s", argument);
-        t->wish.since = ++t->wish.version;
-        t->words.failed[0] = '\0';
-        /* the mode has been adopted, but has said nothing yet */
-        forget_words(&t->words);
-    }
-    lock_release(&t->lock);
-    tuner_wake(t);
-    return true;
-}
-
-void tuner_automove(struct tuner *t, char to[AUTOMOVE_NAME_BYTES]) {
-    lock_take(&t->lock);
-    automove_spell(t->wish.mode, t->wish.argument, to);
-    lock_release(&t->lock);
-}
-
-bool tuner_set_ratio(struct tuner *t, double ratio) {
-    if (!(ratio >= 0.01 && ratio <= 1)) {
-        return false;
-    }
-    lock_take(&t->lock);
-    t->wish.version += t->wish.ratio < ratio || t->wish.ratio > ratio;
-    t->wish.ratio = ratio;
-    lock_release(&t->lock);
-    return true;
-}
-
-bool tuner_set_window(struct tuner *t, unsigned window_s) {
-    if (window_s < AUTOMOVE_WINDOW_MIN || window_s > AUTOMOVE_WINDOW_MAX) {
-        return false;
-    }
-    lock_take(&t->lock);
-    t->wish.version += t->wish.window_s != window_s;
-    t->wish.window_s = window_s;
-    lock_release(&t->lock);
-    return true;
-}
+/* --- what others ask for --- */
 
 bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
     bool taken = geometry_ask(t->geometry, order);
     tuner_wake(t);
     return taken;
 }
-
-void tuner_set_geometry_rate(struct tuner *t, double rate_pct) {
-    geometry_set_rate(t->geometry, rate_pct);
-    tuner_wake(t);
-}
-
-void tuner_set_geometry_auto(struct tuner *t, bool on) {
-    geometry_follow(t->geometry, on);
-    tuner_wake(t);
-}
-
-void tuner_geometry(struct tuner *t, struct geometry_facts *f) { geometry_facts(t->geometry, f); }
-
-void tuner_set_sampling(struct tuner *t, double rate, bool follow) {
-    whatif_set(t->whatif, rate, follow);
-    tuner_wake(t);
-}
-
-void tuner_samples_give_way(struct tuner *t, bool gives_way) {
-    whatif_give_way(t->whatif, gives_way);
-    tuner_wake(t);
-}
-
-struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {
     struct class_set asked =
@@ -442,63 +353,4 @@ enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) 
     lock_release(&t->lock);
     tuner_wake(t);
     return status;
-}
-
-void tuner_set_crawler(struct tuner *t, bool enabled, uint32_t sleep_us, uint32_t tocrawl) {
-    atomic_store_explicit(&t->crawler_sleep_us, sleep_us, memory_order_relaxed);
-    atomic_store_explicit(&t->crawler_tocrawl, tocrawl, memory_order_relaxed);
-    atomic_store_explicit(&t->crawler_on, enabled, memory_order_relaxed);
-}
-
-static uint64_t get(const _Atomic uint64_t *n) {
-    return atomic_load_explicit(n, memory_order_relaxed);
-}
-
-struct move_log *tuner_moves(struct tuner *t) { return &t->moves; }
-
-void tuner_words(struct tuner *t, struct tune_words *w) {
-    lock_take(&t->lock);
-    *w = t->words;
-    if (waits_for_mode(t)) {
-        forget_words(w);
-    }
-    snprintf(w->mode, sizeof w->mode, "%s%s", t->wish.mode->name, t->wish.argument);
-    lock_release(&t->lock);
-}
-
-void tuner_worth(struct tuner *t, struct tune_worth *w) {
-    lock_take(&t->lock);
-    *w = t->worth;
-    lock_release(&t->lock);
-}
-
-void tuner_facts(struct tuner *t, struct tune_facts *f) {
-    const struct mover *m = &t->mover;
-    lock_take(&t->lock);
-    double ratio = t->wish.ratio;
-    unsigned window_s = t->wish.window_s;
-    bool requested = t->request.runs;
-    lock_release(&t->lock);
-    *f = (struct tune_facts){
-        .ratio = ratio,
-        .window_s = window_s,
-        .reassign = t->reassign,
-        .moving = requested || atomic_load_explicit(&t->moving, memory_order_relaxed),
-        .crawler = atomic_load_explicit(&t->crawler_on, memory_order_relaxed),
-        .crawling = atomic_load_explicit(&t->crawler.running, memory_order_relaxed),
-        .crawler_sleep_us = atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed),
-        .crawler_tocrawl = atomic_load_explicit(&t->crawler_tocrawl, memory_order_relaxed),
-        .pages_over = tuner_pages_over(t),
-        .pages_moved = get(&m->pages_moved),
-        .rescues = get(&m->rescues),
-        .chunk_rescues = get(&m->chunk_rescues),
-        .inline_reclaim = get(&m->reclaimed),
-        .busy_items = get(&m->busy_items),
-        .busy_deletes = get(&m->busy_deletes),
-        .busy_nomem = get(&m->no_room),
-        .evictions_by_move = get(&m->evictions),
-        .moves_given_up = get(&m->given_up),
-        .crawler_starts = get(&t->crawler.starts),
-        .last_busy = atomic_load_explicit(&m->last_busy, memory_order_relaxed),
-    };
 }

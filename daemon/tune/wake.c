@@ -1,4 +1,5 @@
-/* Waking the tuner's thread, what time it is for it, and whether somebody waits for it. */
+/* Wakes the tuner's thread, and tells its time and whether somebody waits for it. */
+#include <assert.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,4 +21,9 @@ bool tuner_is_asked(void *arg) {
     bool asked = t->trial != NULL || t->wish.version != t->adopted;
     lock_release(&t->lock);
     return asked || geometry_is_asked(t->geometry);
+}
+
+bool tuner_waits_for_mode_locked(const struct tuner *t) {
+    assert(lock_held(&t->lock));
+    return (int)(t->wish.since - atomic_load_explicit(&t->adopted, memory_order_relaxed)) > 0;
 }

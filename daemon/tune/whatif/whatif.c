@@ -1,4 +1,4 @@
-#include "tune/whatif/whatif.h"
+#include "tune/whatif/inner.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,21 +7,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cache/signals.h"
-#include "tune/whatif/asked.h"
 #include "watch/ring.h"
 
 enum {
-    MEMORY_SHARE = 200,      /* the part of the cache's memory: one in so many bytes */
-    SMALL_SHARE = 16,        /* the part of a small cache's memory */
-    /* the part of the cache's memory for each thread's ring, at least RING_BYTES_LEAST */
-    RING_SHARE = 16384,
-    RING_BYTES_LEAST = 4096,
-    RING_BYTES_MOST = 65536,
-    /* the part of our memory for all rings together, unless there are so many threads that even the
-     * smallest rings need more */
-    RINGS_SHARE = 8,
-    MALLOC_SHARE = 64,       /* the part that malloc needs around our blocks */
     TEND_MIN_US = 2000,
     TEND_MAX_US = 50000,
     KEYS_A_S = 1000,         /* requests a second whose keys are noted, for the hot keys */
@@ -29,47 +17,10 @@ enum {
     KEY_EVERY_MAX = 1 << 16,
     STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
-    READS_MIN = 64,          /* sampled reads before a curve is shown */
 };
 /* The cache's memory has changed when it differs by this ratio; smaller differences come from what
  * the other parts of the process leave to it. */
 #define RESIZED_RATIO 0.05
-
-struct reads {
-    double hits, misses;
-};
-
-struct whatif {
-    struct cache *cache;
-    size_t        limit_bytes;
-    unsigned      threads;
-
-    struct lock    lock; /* guards the fields below */
-    double         rate;
-    bool           follow, gives_way;
-    struct shadow *shadow; /* NULL: sampling was never on, or gave its memory to others */
-    struct hot    *hot;
-    struct asked   asked;
-    uint32_t       below;
-    /* the cache's own reads, faded as the shadow fades counts of policies and of sizes */
-    struct reads   lately, longer;
-    const struct evict_policy *running;
-    uint64_t       changed_window, changes;
-    struct forecast_log forecasts;
-    char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
-
-    /* What follows belongs to the thread that calls whatif_tend. */
-    struct cache_samples samples;
-    unsigned steps;              /* steps by which the rate is lower than the rate that was set */
-    double   adopted;            /* the rate from which these steps count */
-    uint64_t sized_bytes;        /* the cache's memory when counting for sizes began */
-    uint32_t key_every;
-    uint64_t hits_before, misses_before;
-    uint64_t rest_us, second_us;
-    uint64_t records, keys;      /* in this second */
-    /* at the last look at the rings: what they had dropped, and how many requests there had been */
-    uint64_t dropped, key_requests;
-};
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
     struct whatif *w = calloc(1, sizeof *w);
@@ -113,42 +64,15 @@ void whatif_give_way(struct whatif *w, bool gives_way) {
 
 /* --- memory --- */
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t memory_wanted(const struct whatif *w) {
-    return larger(w->limit_bytes / MEMORY_SHARE,
-                  smaller(w->limit_bytes / SMALL_SHARE, WHATIF_BYTES_MIN));
-}
-
-static size_t ring_bytes(const struct whatif *w) {
-    size_t bytes = smaller(larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
-    return larger(smaller(bytes, memory_wanted(w) / RINGS_SHARE / w->threads), RING_BYTES_MIN);
-}
-
-/* Memory of all parts but the miniatures. */
-static size_t memory_beside(const struct whatif *w) {
-    return sizeof *w + sizeof *w->hot + w->threads * ring_memory(ring_bytes(w));
-}
-
-static size_t memory_most(const struct whatif *w) {
-    size_t least = memory_beside(w) + shadow_memory_least();
-    return larger(memory_wanted(w), least + least / MALLOC_SHARE);
-}
-
-static size_t shadow_share(const struct whatif *w) {
-    return memory_most(w) - memory_most(w) / MALLOC_SHARE - memory_beside(w);
-}
-
 static bool make(struct whatif *w) {
     if (w->shadow != NULL) {
         return true;
     }
-    bool rings = cache_sample_start(w->cache, ring_bytes(w), w->threads);
+    bool rings = cache_sample_start(w->cache, whatif_ring_bytes(w), w->threads);
     struct hot *hot = calloc(1, sizeof *hot);
     struct shadow *shadow =
         rings && hot != NULL
-            ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), shadow_share(w))
+            ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), whatif_shadow_share(w))
             : NULL;
     if (shadow == NULL) {
         free(hot);
@@ -179,29 +103,6 @@ static void unmake(struct whatif *w) {
 
 /* --- the rate --- */
 
-static uint64_t cache_bytes(const struct whatif *w) {
-    return (uint64_t)atomic_load_explicit(&cache_slab(w->cache)->arena->page_limit,
-                                          memory_order_relaxed) *
-           PAGE_BYTES;
-}
-
-static void classes_bytes(const struct whatif *w, struct share_classes *to) {
-    const struct slab *slab = cache_slab(w->cache);
-    struct slab_class_facts f;
-    *to = (struct share_classes){.page_bytes = PAGE_BYTES};
-    for (unsigned i = 1; i <= slab->class_count; i++) {
-        slab_facts(slab, i, &f);
-        to->bytes[i] = (double)slab_pages_beyond(slab, i, 0) * PAGE_BYTES;
-        to->chunk_bytes[i] = f.chunk_bytes;
-        to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
-    }
-    /* a heap store has one class, and its allocations lie in no page */
-    if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) {
-        to->bytes[1] = (double)cache_bytes(w);
-        to->chunk_bytes[1] = 0;
-    }
-}
-
 /* After a change of the policy or of the memory, counting for sizes begins anew. */
 static void note_change(struct whatif *w, const struct evict_policy *running, uint64_t bytes) {
     double factor = (double)bytes / (double)w->sized_bytes;
@@ -229,13 +130,13 @@ static void settle_rate(struct whatif *w) {
     uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
     const struct evict_policy *running = cache_policy(w->cache);
     struct share_classes classes;
-    classes_bytes(w, &classes);
+    whatif_classes_bytes(w, &classes);
     lock_take(&w->lock);
-    note_change(w, running, cache_bytes(w));
+    note_change(w, running, whatif_cache_bytes(w));
     if (shadow_note_tuning(w->shadow)) {
         w->lately = w->longer = (struct reads){0};
     }
-    shadow_set(w->shadow, cache_bytes(w), &classes, running, below > 0 ? below : 1);
+    shadow_set(w->shadow, whatif_cache_bytes(w), &classes, running, below > 0 ? below : 1);
     w->below = below > 0 ? below : 1;
     w->running = running;
     lock_release(&w->lock);
@@ -372,13 +273,9 @@ static void add_reads(struct reads *r, double keep, uint64_t hits, uint64_t miss
     r->misses = r->misses * keep + (double)misses;
 }
 
-static double hit_ratio(const struct reads *r) {
-    return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0;
-}
-
 static void tell_forecasts(struct whatif *w, uint64_t hits, uint64_t misses) {
     struct forecast_told told;
-    forecast_tell(w->shadow, hit_ratio(&w->lately), hit_ratio(&w->longer), &told);
+    forecast_tell(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer), &told);
     forecast_log_told(&w->forecasts, &told);
     forecast_log_window(&w->forecasts, hits, misses);
 }
@@ -431,7 +328,7 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     uint64_t key_requests = cache_key_requests(w->cache);
     size_t fullest = 0;
     for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
-        for (size_t taken = 0; w->samples.used > 0 && taken < ring_bytes(w);
+        for (size_t taken = 0; w->samples.used > 0 && taken < whatif_ring_bytes(w);
              cache_take_samples(w->cache, t, &w->samples)) {
             taken += w->samples.used;
             fullest = taken > fullest ? taken : fullest;
@@ -448,136 +345,11 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     }
     make_up_for_drops(w, key_requests);
     each_second(w, now_us);
-    w->rest_us = fullest > ring_bytes(w) / 4    ? w->rest_us / 2
-                 : fullest < ring_bytes(w) / 16 ? w->rest_us * 2
+    w->rest_us = fullest > whatif_ring_bytes(w) / 4    ? w->rest_us / 2
+                 : fullest < whatif_ring_bytes(w) / 16 ? w->rest_us * 2
                                                 : w->rest_us;
     w->rest_us = w->rest_us < TEND_MIN_US   ? TEND_MIN_US
                  : w->rest_us > TEND_MAX_US ? TEND_MAX_US
                                             : w->rest_us;
     return w->rest_us;
-}
-
-/* --- results --- */
-
-void whatif_facts(struct whatif *w, struct whatif_facts *f) {
-    struct cache_sample_facts samples;
-    cache_sample_facts(w->cache, &samples);
-    *f = (struct whatif_facts){.records = samples.written,
-                               .dropped = samples.dropped,
-                               .memory_most_bytes = memory_most(w),
-                               .limit_bytes = cache_bytes(w)};
-    lock_take(&w->lock);
-    f->on = w->rate > 0 && w->shadow != NULL;
-    f->follows = w->follow;
-    f->running = w->running;
-    if (w->gives_way) {
-        snprintf(f->why, sizeof f->why,
-                 "nothing is sampled: its memory went to others (process_memory)");
-    } else if (w->rate > 0) {
-        memcpy(f->why, w->why, sizeof f->why);
-    } else {
-        snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s",
-                 w->follow ? ", and auto keeps the policy there is" : "");
-    }
-    memcpy(f->changed, w->changed, sizeof f->changed);
-    f->changes = w->changes;
-    f->memory_bytes = samples.ring_bytes;
-    if (w->shadow != NULL) {
-        f->rate = f->on ? sample_rate(w->below) : 0;
-        f->hit_ratio = hit_ratio(&w->lately);
-        f->hit_ratio_longer = hit_ratio(&w->longer);
-        f->windows = shadow_windows(w->shadow);
-        f->keys = shadow_fill(w->shadow).nodes;
-        f->memory_bytes =
-            sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
-        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-            struct shadow_tally t = shadow_size(w->shadow, i);
-            f->at_size[i] = shadow_hit_ratio(&t, f->hit_ratio_longer);
-        }
-    }
-    lock_release(&w->lock);
-}
-
-/* The cache's misses are not counted by class; the misses of `own` stand for them. */
-static void compare(struct whatif_policy *p, double real) {
-    const struct shadow_tally *t = &p->tally;
-    p->hit_ratio = shadow_hit_ratio(t, real);
-    p->difference = p->hit_ratio - real;
-    p->doubt = 2 * t->deviation * shadow_scale(t, real);
-}
-
-unsigned whatif_policies(struct whatif *w, unsigned class_id,
-                         struct whatif_policy to[SHADOW_POLICIES_MAX]) {
-    unsigned n = 0;
-    lock_take(&w->lock);
-    for (; w->shadow != NULL && n < SHADOW_POLICIES_MAX && evict_policies[n] != NULL; n++) {
-        bool whole = class_id == SLAB_CLASS_NONE;
-        to[n].policy = evict_policies[n];
-        to[n].tally =
-            whole ? shadow_policy(w->shadow, n) : shadow_class_policy(w->shadow, class_id, n);
-        if (to[n].tally.reads < (whole ? 1 : WHATIF_CLASS_READS_MIN)) {
-            n = 0;
-            break;
-        }
-        compare(&to[n],
-                whole ? hit_ratio(&w->lately) : 1 - to[n].tally.own_misses / to[n].tally.reads);
-    }
-    lock_release(&w->lock);
-    return n;
-}
-
-bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
-    struct share_classes classes;
-    double now = 0;
-    classes_bytes(w, &classes);
-    for (unsigned i = 1; i < CURVE_CLASSES; i++) {
-        now += class_id == SLAB_CLASS_NONE || class_id == i ? classes.bytes[i] : 0;
-    }
-    *c = (struct whatif_curve){.bytes = (uint64_t)now};
-    lock_take(&w->lock);
-    const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
-    c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
-    bool known = c->reads >= READS_MIN && now > 0;
-    for (int i = -1; known && i < WHATIF_POINTS; i++) {
-        double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
-        double ratio = class_id == SLAB_CLASS_NONE
-                           ? curve_whole_hit_ratio(curve, classes.bytes, factor)
-                           : curve_hit_ratio(curve, class_id, now * factor);
-        if (i < 0) {
-            c->now = ratio;
-        } else {
-            c->points[i].bytes = (uint64_t)(now * factor);
-            c->points[i].hit_ratio = ratio;
-        }
-    }
-    lock_release(&w->lock);
-    return known;
-}
-
-void whatif_forecasts(struct whatif *w, struct forecast_log *to) {
-    lock_take(&w->lock);
-    *to = w->forecasts;
-    bool on = w->rate > 0 && w->shadow != NULL;
-    lock_release(&w->lock);
-    if (!on) {
-        to->told = (struct forecast_told){.enough = false};
-        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing is sampled");
-    } else if (!to->told.enough && to->told.lacks[0] == '\0') {
-        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing was counted yet");
-    }
-}
-
-unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, struct whatif_asked *all) {
-    uint64_t key_requests = cache_key_requests(w->cache);
-    unsigned n = 0;
-    *all = (struct whatif_asked){0};
-    lock_take(&w->lock);
-    if (w->hot != NULL) {
-        uint64_t asked = asked_requests(&w->asked, key_requests);
-        all->requests = asked > w->hot->requests ? asked : w->hot->requests;
-        all->noted = w->hot->noted;
-        n = hot_sorted(w->hot, all->requests, to, max);
-    }
-    lock_release(&w->lock);
-    return n;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/image.h"
+#include "cache/handover.h"
 #include "cache/keep.h"
 #include "cache/partition.h"
 #include "cache_fixture.h"

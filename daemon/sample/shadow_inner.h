@@ -1,0 +1,45 @@
+/* The inside of a shadow, for shadow.c and shadow_record.c only. */
+#ifndef SLATE_SAMPLE_SHADOW_INNER_H
+#define SLATE_SAMPLE_SHADOW_INNER_H
+#include "sample/shadow.h"
+#include "sample/tally.h"
+
+enum { SHADOW_RECENT_FACTOR = 2 }; /* keys of which something is known, for each node */
+/* The miniature of each size has a rate that is lower by these powers of two. */
+extern const unsigned shadow_factor_shift[SHADOW_SIZES];
+
+/* What is known of a key: a miss does not tell its size. */
+enum recent_state {
+    RECENT_HELD,
+    RECENT_FILLING, /* it missed; its set has happened in the miniatures already */
+    RECENT_WAITING, /* it missed, and its size is not known */
+};
+struct recent {
+    uint32_t tag, bytes, ttl_s; /* ttl_s: as it was stored with; 0: it does not expire */
+    uint8_t  class_id, state;
+};
+
+struct mirror {
+    struct mini *mini; /* NULL: not used */
+    struct tally now, past;
+    /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
+    struct tally rising;
+};
+
+struct shadow {
+    struct mirror  policy[SHADOW_POLICIES_MAX], size[SHADOW_SIZES];
+    unsigned       policies, own;
+    const struct evict_policy *running;
+    const struct evict_tuning *tuning; /* the caller's */
+    struct evict_tuning counted;       /* a copy of it from when counting began */
+    uint32_t       below, nodes_max;
+    uint64_t       windows, reads, fills; /* reads and fills of this window */
+    struct recent *recent;
+    struct curve  *curve;
+    struct class_tally *classes; /* indexed by curve_place */
+    unsigned       classes_max;
+    /* by share_apart: the miniatures have neither the keys of these classes nor their memory */
+    bool           apart[CURVE_CLASSES];
+    struct tally   real_now, real_past; /* the cache itself, compared with own */
+};
+#endif

@@ -1,0 +1,187 @@
+/* What a shadow does with the records of sampled keys: it plays them to every miniature and to the
+ * curves, and counts how the miniatures did. */
+#include "base/prefetch.h"
+#include "sample/shadow_inner.h"
+
+static struct recent *recent_of(struct shadow *s, uint64_t hash) {
+    struct recent *r = &s->recent[sample_slot(hash, s->nodes_max * SHADOW_RECENT_FACTOR)];
+    if (r->tag != (uint32_t)(hash >> 32)) {
+        *r = (struct recent){.tag = (uint32_t)(hash >> 32)};
+    }
+    return r;
+}
+
+/* NULL: the class has no counts. If the place was another class's, its counts begin anew. */
+static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
+    int place = curve_place(s->curve, class_id);
+    struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
+    if (k != NULL && k->class_id != class_id) {
+        *k = (struct class_tally){.class_id = class_id};
+    }
+    return k;
+}
+
+/* A get, and the set after it if the item's bytes are known. */
+static bool ask(struct mini *m, struct mini_item item, uint32_t now_s) {
+    return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
+}
+
+/* Counts a read. If its class stands apart, every miniature counts as having hit or missed as the
+ * cache did. */
+static void read_key(struct shadow *s, struct mini_item item, unsigned class_id, uint32_t now_s,
+                     bool hit) {
+    uint64_t hash = item.hash;
+    bool apart = s->apart[class_id],
+         own = apart ? hit : ask(s->policy[s->own].mini, item, now_s);
+    if (item.bytes != 0) {
+        curve_read(s->curve, hash, class_id, item.bytes);
+    }
+    struct class_tally *k = class_tally(s, class_id);
+    s->reads++;
+    s->fills += !own;
+    tally_count(&s->real_now, hash, own, hit);
+    if (k != NULL) {
+        k->reads += 1;
+        k->own_misses += !own;
+    }
+    for (unsigned i = 0; i < s->policies; i++) {
+        bool other = apart || i == s->own ? own : ask(s->policy[i].mini, item, now_s);
+        tally_count(&s->policy[i].now, hash, own, other);
+        if (k != NULL && other != own) {
+            *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
+        }
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        if (sample_takes(hash, s->below >> shadow_factor_shift[i])) {
+            tally_count(&s->size[i].now, hash, own,
+                  apart ? own : ask(s->size[i].mini, item, now_s));
+        }
+    }
+}
+
+static void store_in(struct mini *m, const struct sample_record *r, bool fill, uint32_t now_s) {
+    struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
+    if (fill) {
+        mini_fill(m, item, now_s);
+    } else {
+        mini_store(m, item, now_s);
+    }
+}
+
+static uint32_t ttl_of(const struct sample_record *r, uint32_t now_s) {
+    return r->expires_s > now_s ? r->expires_s - now_s : r->expires_s != 0;
+}
+
+/* A read tells how long the item still has to live: less than the time it was stored with, which
+ * may not be known. */
+static void learn_ttl(struct recent *known, const struct sample_record *r, uint32_t now_s) {
+    uint32_t left_s = ttl_of(r, now_s);
+    bool     is_new = known->bytes == 0 || left_s == 0;
+    known->ttl_s = is_new || left_s > known->ttl_s ? left_s : known->ttl_s;
+}
+
+/* What the set after a miss will store, as far as it is known. */
+static struct mini_item item_of(uint64_t hash, const struct recent *known, uint32_t now_s) {
+    return (struct mini_item){.hash = hash,
+                              .bytes = known->bytes,
+                              .expires_s = known->ttl_s != 0 ? now_s + known->ttl_s : 0};
+}
+
+/* A key was stored. The set that follows a miss has happened in the miniatures already if they knew
+ * the key's size; it then had the time to live that the key had before. */
+static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known,
+                      uint32_t now_s) {
+    bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
+    if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
+        return;
+    }
+    for (unsigned i = 0; i < s->policies && !apart; i++) {
+        store_in(s->policy[i].mini, r, waited, now_s);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES && !apart; i++) {
+        if (sample_takes(r->hash, s->below >> shadow_factor_shift[i])) {
+            store_in(s->size[i].mini, r, waited, now_s);
+        }
+    }
+    if (waited) {
+        curve_read(s->curve, r->hash, r->class_id, r->bytes);
+    } else {
+        curve_store(s->curve, r->hash, r->class_id, r->bytes);
+    }
+}
+
+/* All miniatures, by number: first those of the policies, then those of the sizes; NULL behind the
+ * last. */
+static struct mini *mini_at(const struct shadow *s, unsigned i) {
+    return i < s->policies                  ? s->policy[i].mini
+           : i < s->policies + SHADOW_SIZES ? s->size[i - s->policies].mini
+                                            : NULL;
+}
+
+static void touch_key(struct shadow *s, uint64_t hash, uint32_t expires_s, uint32_t now_s) {
+    struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_touch(m, hash, expires_s, now_s);
+    }
+}
+
+static void drop_key(struct shadow *s, uint64_t hash) {
+    struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_delete(m, hash);
+    }
+}
+
+void shadow_prefetch_later(const struct shadow *s, uint64_t hash) {
+    const struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_prefetch_bucket(m, hash);
+    }
+    curve_prefetch_bucket(s->curve, hash);
+    prefetch_to_write(&s->recent[sample_slot(hash, s->nodes_max * SHADOW_RECENT_FACTOR)]);
+}
+
+void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {
+    const struct mini *m;
+    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
+        mini_prefetch_key(m, hash);
+    }
+    curve_prefetch_key(s->curve, hash);
+}
+
+void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now_s) {
+    if (!sample_takes(r->hash, s->below)) {
+        return; /* the record was on its way when the rate was lowered */
+    }
+    struct recent *known = recent_of(s, r->hash);
+    switch ((enum sample_verb)r->verb) {
+    case SAMPLE_MISS:
+        read_key(s, item_of(r->hash, known, now_s), known->class_id, now_s, false);
+        known->state = known->bytes != 0 ? RECENT_FILLING : RECENT_WAITING;
+        return;
+    case SAMPLE_HIT:
+        learn_ttl(known, r, now_s);
+        known->bytes = r->bytes;
+        read_key(s, item_of(r->hash, known, now_s), r->class_id, now_s, true);
+        break;
+    case SAMPLE_STORE:
+        store_key(s, r, known, now_s);
+        known->ttl_s = ttl_of(r, now_s);
+        break;
+    case SAMPLE_TOUCH:
+        touch_key(s, r->hash, r->expires_s, now_s);
+        known->ttl_s = ttl_of(r, now_s);
+        return;
+    case SAMPLE_GONE:
+        if (r->expires_s == 0) { /* what expires does so in each miniature by itself */
+            drop_key(s, r->hash);
+        }
+        curve_gone(s->curve, r->hash);
+        known->state = RECENT_HELD; /* its size may serve again */
+        return;
+    case SAMPLE_KEY: return;
+    }
+    known->bytes = r->bytes;
+    known->class_id = r->class_id;
+    known->state = RECENT_HELD;
+}
