@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 /* What the environment names; NULL: nothing. Read once: points are come to all the time. */
 static const char *crash_at, *stop_at;
 __attribute__((constructor)) static void read_names(void) {
@@ -24,7 +26,10 @@ static bool is_named(const char *wanted, const char *name, _Atomic unsigned long
     if (strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':')) {
         return false;
     }
-    unsigned long which = wanted[len] == ':' ? strtoul(wanted + len + 1, NULL, 10) : 1;
+    uint64_t which = 1;
+    if (wanted[len] == ':') {
+        number_digits(wanted + len + 1, 10, &which);
+    }
     return atomic_fetch_add(times, 1) + 1 == which;
 }
 

@@ -43,11 +43,6 @@ void log_set_level(enum log_level most) {
     atomic_store_explicit(&level_most, (int)most, memory_order_relaxed);
 }
 
-int log_verbosity(void) {
-    int v = atomic_load_explicit(&level_most, memory_order_relaxed) - LOG_LEVEL_WARN;
-    return v < 0 ? 0 : v;
-}
-
 void log_set_verbosity(int v) {
     log_set_level((enum log_level)(LOG_LEVEL_WARN + (v > 2 ? 2 : v < 0 ? 0 : v)));
 }

@@ -20,8 +20,7 @@ enum { LOG_LINE_BYTES = 1024, LOG_BUFFER_BYTES = 64 << 10 };
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level most); /* lines above it are dropped; LOG_LEVEL_WARN at start */
-int  log_verbosity(void);                /* 0, 1, 2: memcached's -v count */
-void log_set_verbosity(int v);
+void log_set_verbosity(int v);           /* 0, 1, 2: memcached's -v count */
 
 /* If stderr is systemd's journal (JOURNAL_STREAM names it; systemd.exec(5)), each line from now on
  * begins with its priority, such as <4>. Call it before any other thread exists. */

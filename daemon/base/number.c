@@ -112,6 +112,32 @@ bool number_stored(const char *s, size_t n, uint64_t *out) {
     return true;
 }
 
+size_t number_digits(const char *text, unsigned base, uint64_t *out) {
+    uint64_t v = 0;
+    size_t i = 0;
+    for (; text[i] >= '0' && (unsigned)(text[i] - '0') < base; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
+        v = v <= (UINT64_MAX - digit) / base ? v * base + digit : UINT64_MAX;
+    }
+    *out = v;
+    return i;
+}
+
+bool number_whole(const char *text, unsigned base, int64_t *out) {
+    uint64_t v;
+    while (is_white(*text)) {
+        text++;
+    }
+    bool negative = *text == '-';
+    text += negative || *text == '+';
+    size_t digits = number_digits(text, base, &v);
+    if (digits == 0 || text[digits] != '\0' || v > INT64_MAX) {
+        return false;
+    }
+    *out = negative ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
 bool number_real(const char *text, double *out) {
     char  *end;
     double n = strtod(text, &end);

@@ -19,6 +19,12 @@ bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
 /* Loose, for values that incr and decr find: as above, with 64 bits and without a minus. */
 bool number_stored(const char *s, size_t n, uint64_t *out);
+/* Reads the digits at the start of a text; base 8 or 10. Returns how many there are. *out: their
+ * number, UINT64_MAX if 64 bits are too few, 0 if there are no digits. */
+size_t number_digits(const char *text, unsigned base, uint64_t *out);
+/* A whole number in base 8 or 10. White space and a sign may stand before it, nothing behind it.
+ * False: it is none, or 64 bits are too few; `out` is unchanged. */
+bool number_whole(const char *text, unsigned base, int64_t *out);
 /* A finite real number as strtod reads it, with nothing behind it. Not for the hot path. */
 bool number_real(const char *text, double *out);
 

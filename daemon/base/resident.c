@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 enum { PATH_ROOM = 4096, TEXT_ROOM = 8192 };
 
 /* The file's first bytes as a string; empty: there is no such file. */
@@ -41,7 +43,8 @@ enum { GROUP_LIMIT_BITS = 62 }; /* a limit of more bits is none */
 static uint64_t limit_in(const char *folder, const char *name) {
     char text[TEXT_ROOM];
     int  fd = open_in(folder, name);
-    uint64_t bytes = strtoull(read_fd(fd, text), NULL, 10);
+    uint64_t bytes;
+    number_digits(read_fd(fd, text), 10, &bytes);
     if (fd >= 0) {
         close(fd);
     }
@@ -151,10 +154,12 @@ void resident_close(struct resident *r) {
 /* The number behind a word that begins a line. */
 static uint64_t number_of(const char *text, const char *word) {
     size_t n = strlen(word);
+    uint64_t number;
     for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
         at += *at == '\n';
         if (strncmp(at, word, n) == 0 && at[n] == ' ') {
-            return strtoull(at + n, NULL, 10);
+            number_digits(at + n + 1, 10, &number);
+            return number;
         }
     }
     return 0;
@@ -162,13 +167,13 @@ static uint64_t number_of(const char *text, const char *word) {
 
 void resident_look(const struct resident *r, struct resident_now *now) {
     char text[TEXT_ROOM];
-    uint64_t pages = 0;
+    uint64_t pages = 0, all;
     if (sscanf(read_fd(r->statm_fd, text), "%*u %" SCNu64, &pages) != 1) {
         pages = 0;
     }
     now->bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t all = strtoull(read_fd(r->current_fd, text), NULL, 10),
-             files = r->droppable_word != NULL
+    number_digits(read_fd(r->current_fd, text), 10, &all);
+    uint64_t files = r->droppable_word != NULL
                          ? number_of(read_fd(r->stat_fd, text), r->droppable_word)
                          : 0;
     now->group_bytes = all > files ? all - files : 0;

@@ -1,10 +1,8 @@
 #include "serve/config/settings.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -106,11 +104,9 @@ bool setting_refuse(char *why, const char *format, ...) {
 }
 
 static bool set_whole(struct settings *s, const struct setting *row, const char *text, char *why) {
-    char *end;
-    bool  octal = row->type == SETTING_OCTAL;
-    errno = 0;
-    long long n = strtoll(text, &end, octal ? 8 : 10);
-    if (end == text || *end || errno || (double)n < row->min || (double)n > row->max) {
+    bool    octal = row->type == SETTING_OCTAL;
+    int64_t n;
+    if (!number_whole(text, octal ? 8 : 10, &n) || (double)n < row->min || (double)n > row->max) {
         return setting_refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
                                  : "wants a whole number from %ld to %ld, not \"%s\"",
                       (long)row->min, (long)row->max, text);
@@ -139,10 +135,10 @@ void setting_say_bytes(char to[32], double n) {
 }
 
 static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    bool   bad = end == text || *text < '0' || *text > '9' || errno;
+    uint64_t n;
+    size_t digits = number_digits(text, 10, &n);
+    const char *end = text + digits;
+    bool   bad = digits == 0 || n == UINT64_MAX;
     const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
     double unit = mega ? 1 << 20 : kilo ? 1 << 10 : 1;
     if (*end) {

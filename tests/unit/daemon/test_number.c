@@ -77,6 +77,23 @@ static void test_real_numbers(void) {
     ok(d == -300, "and what is none changes nothing");
 }
 
+static void test_numbers_of_options(void) {
+    uint64_t v = 7;
+    ok(number_digits("0123-4", 10, &v) == 4 && v == 123, "digits end at the first other character");
+    ok(number_digits("778", 8, &v) == 2 && v == 63, "8 is no octal digit");
+    ok(number_digits("-1", 10, &v) == 0 && v == 0 && number_digits("", 10, &v) == 0 && v == 0, "a sign is no digit, nor is nothing");
+    ok(number_digits("18446744073709551615", 10, &v) == 20 && v == UINT64_MAX && number_digits("18446744073709551616x", 10, &v) == 20 &&
+           v == UINT64_MAX && number_digits("999999999999999999999", 10, &v) == 21 && v == UINT64_MAX,
+       "a number of more than 64 bits is the highest of 64 bits");
+    int64_t n = 7;
+    ok(number_whole(" \t+12", 10, &n) && n == 12 && number_whole("-12", 10, &n) && n == -12 && number_whole("-0", 10, &n) && n == 0,
+       "blanks and a sign may stand before a whole number");
+    ok(number_whole("0777", 8, &n) && n == 511, "it may be octal");
+    ok(!number_whole("12 ", 10, &n) && !number_whole("1x", 10, &n) && !number_whole("", 10, &n) && !number_whole("+", 10, &n) &&
+           !number_whole("--1", 10, &n) && !number_whole("9223372036854775808", 10, &n) && !number_whole("8", 8, &n) && n == 511,
+       "anything behind it, no digits or more than 64 bits make it none, and change nothing");
+}
+
 static void test_put(uint64_t seed) {
     uint64_t state = seed | 1;
     int wrong = 0;
@@ -98,6 +115,7 @@ int main(void) {
     test_loose_numbers();
     test_stored_numbers();
     test_real_numbers();
+    test_numbers_of_options();
     test_put(seed);
     return tap_done();
 }

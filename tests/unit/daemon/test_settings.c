@@ -159,6 +159,8 @@ static void test_bad_values_are_refused(void) {
     refuses("-p 80x", "-p wants a whole number from -1 to 65535, not \"80x\"");
     refuses("-p", "-p needs a value");
     refuses("--port", "--port needs a value");
+    refuses("-p -", "-p wants a whole number from -1 to 65535, not \"-\"");
+    refuses("-t 99999999999999999999", "-t wants a whole number from 1 to 128, not \"99999999999999999999\"");
     refuses("-t 0", "-t wants a whole number from 1 to 128, not \"0\"");
     refuses("-t 129", "-t wants a whole number from 1 to 128, not \"129\"");
     refuses("-c 0", "-c wants a whole number from 1 to 1000000, not \"0\"");
@@ -332,6 +334,8 @@ static void test_slab_sizes(void) {
         snprintf(many + strlen(many), sizeof many - strlen(many), "%s%d", i ? "-" : "", 100 + 8 * i);
     }
     ok(!slab_sizes_parse(many, 524288, 63, &sizes, why), "more sizes than classes are refused");
+    refuses("-o slab_sizes=99999999999999999999",
+            "slab_sizes: 18446744073709551615 is not from 48 to under slab_chunk_max (524288 bytes)");
     refuses("-o slab_sizes=9", "slab_sizes: 9 is not from 48 to under slab_chunk_max (524288 bytes)");
 }
 
