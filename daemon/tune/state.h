@@ -71,6 +71,7 @@ struct tuner {
     struct class_set     crawl_classes; /* classes that a crawl was asked for; none: no crawl */
     struct automove_wish wish;
     struct automove_trial *trial; /* waits for its answer; NULL: none */
+    bool                 rests;   /* the thread rests: no trial is taken */
     struct tune_words    words;
     struct tune_worth    worth;
     struct move_log      moves; /* has a lock of its own */

@@ -21,16 +21,18 @@ void automove_trial_release(struct automove_trial **taken) {
     }
 }
 
-bool tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
+enum asked_how tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
     lock_take(&t->lock);
-    bool taken = t->trial == NULL;
-    if (taken) {
+    enum asked_how how = t->rests           ? ASKED_RESTS
+                         : t->trial != NULL ? ASKED_BUSY
+                                            : ASKED_TAKEN;
+    if (how == ASKED_TAKEN) {
         asked_hold(&trial->asked);
         t->trial = trial;
     }
     lock_release(&t->lock);
     tuner_wake(t);
-    return taken;
+    return how;
 }
 
 static struct automove_trial *take(struct tuner *t) {

@@ -85,13 +85,11 @@ struct automove_trial {
 struct automove_trial *automove_trial_create(const char *name); /* NULL: out of memory */
 /* To be called by whoever created it; also before it is answered. */
 void automove_trial_release(struct automove_trial **);
-/* Hands the trial to the tuner's thread, and keeps the caller's hold. False: another trial waits
- * for its answer. It waits for nobody. */
-bool tuner_try_automove(struct tuner *, struct automove_trial *);
+/* Hands the trial to the tuner's thread, and keeps the caller's hold. It waits for nobody. */
+enum asked_how tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands an order to the tuner's thread (tune/geometry/geometry.h). False: another order waits for
- * its answer. */
-bool tuner_order_geometry(struct tuner *, struct geometry_order *);
+/* Hands an order to the tuner's thread (tune/geometry/geometry.h). */
+enum asked_how tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_set_geometry_rate(struct tuner *, double rate_pct);
 void tuner_set_geometry_auto(struct tuner *, bool on);
 void tuner_geometry(struct tuner *, struct geometry_facts *);

@@ -141,6 +141,28 @@ static uint64_t tend_help(struct tuner *t) {
     return t->help_until_us;
 }
 
+/* Refuses questions from now on, or takes them again. Those that wait are answered first: after a
+ * takeover there is nobody to answer them. */
+static void refuse_questions(struct tuner *t, bool refuse) {
+    lock_take(&t->lock);
+    t->rests = refuse;
+    lock_release(&t->lock);
+    if (refuse) {
+        tuner_serve_trial(t);
+    }
+    geometry_rest(t->geometry, refuse);
+}
+
+static void rest(struct tuner *t) {
+    refuse_questions(t, true);
+    cache_help_end(t->ct);
+    tuner_count_help(t);
+    cache_help_settle(t->ct, EMPTY_PATIENCE_US);
+    geometry_give_back(t->geometry);
+    rest_until_end(&t->rest);
+    refuse_questions(t, false);
+}
+
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
     thread_name("slated-tuner");
@@ -150,11 +172,7 @@ static void *tuner_main(void *arg) {
     }
     for (;;) {
         if (rest_is_asked(&t->rest)) {
-            cache_help_end(t->ct);
-            tuner_count_help(t);
-            cache_help_settle(t->ct, EMPTY_PATIENCE_US);
-            geometry_give_back(t->geometry);
-            rest_until_end(&t->rest);
+            rest(t);
         }
         if (atomic_load_explicit(&t->stop, memory_order_acquire)) {
             break;
@@ -328,10 +346,10 @@ void tuner_destroy(struct tuner **taken) {
 
 /* --- what others ask for --- */
 
-bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
-    bool taken = geometry_ask(t->geometry, order);
+enum asked_how tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
+    enum asked_how how = geometry_ask(t->geometry, order);
     tuner_wake(t);
-    return taken;
+    return how;
 }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {

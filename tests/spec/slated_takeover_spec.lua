@@ -133,6 +133,25 @@ describe("a takeover", function()
         end
     end)
 
+    it("answers every order to the tuner, which rests while a client amid a value holds the takeover up", function()
+        local words = "-m 64 -o no_slab_geometry_auto"
+        local client, slow = start(words), place:connect()
+        assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
+        assert(slow:send("set slow 0 0 100000\r\n" .. ("v"):rep(50000)))
+        local before = place:serving()
+        place:run(words .. " --takeover")
+        local asked = 0
+        patience.wait_for("the next process to serve", function()
+            local answer = wire.ask(client, "slabs geometry revert dry")
+            asked = asked + 1
+            assert.is_string(answer, ("order %d has no answer"):format(asked))
+            assert.is_truthy(answer:find("^NOREVERT") or answer:find("^BUSY another process is taking over"), answer)
+            return place:serving() ~= before
+        end)
+        place:wait_for_next(before)
+        assert.equal("HD", wire.ask(client, "mg item"))
+    end)
+
     it("keeps all items with other options, one after the other, in the chunks that these ask for", function()
         local client = start("-m 32 -o slab_geometry_rate=100,no_slab_geometry_auto")
         for i = 1, 2000 do

@@ -98,9 +98,11 @@ void geometry_destroy(struct geometry_change **); /* answers what still waits */
 struct geometry_order *geometry_order_create(enum geometry_verb);
 /* To be called by whoever created it; also before it is answered. */
 void geometry_order_release(struct geometry_order **);
-/* Hands the order over, and keeps the caller's hold. False: another order waits for its answer. The
- * caller then wakes the tuner. */
-bool geometry_ask(struct geometry_change *, struct geometry_order *);
+/* Hands the order over, and keeps the caller's hold. The caller then wakes the tuner. */
+enum asked_how geometry_ask(struct geometry_change *, struct geometry_order *);
+/* Says whether orders are refused from now on. One that waits is answered first. To be called on
+ * the tuner's thread. */
+void geometry_rest(struct geometry_change *, bool rests);
 bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
 /* Sets the pace: a share of all pages a second, which holds from the next page on. The caller then
  * wakes the tuner. */

@@ -444,7 +444,7 @@ static void test_size_shift(const char *mode) {
 /* Waits for the tuner's thread; says whether the mode would start. */
 static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
     struct automove_trial *trial = automove_trial_create(name);
-    while (!tuner_try_automove(t, trial)) {
+    while (tuner_try_automove(t, trial) != ASKED_TAKEN) {
         usleep(100);
     }
     while (!asked_is_answered(&trial->asked)) {
@@ -468,10 +468,39 @@ static void test_trials(void) {
     tuner_automove(t, mode);
     is_str(mode, "0", "a trial changes nothing");
     struct automove_trial *left = automove_trial_create("utility");
-    ok(tuner_try_automove(t, left), "a trial that nobody waits for");
+    ok(tuner_try_automove(t, left) == ASKED_TAKEN, "a trial that nobody waits for");
     tuner_destroy(&t);
     ok(asked_is_answered(&left->asked), "is answered before the tuner ends");
     automove_trial_release(&left);
+    cache_destroy(&c);
+}
+
+/* A takeover has the tuner rest, and may leave this process without one. */
+static void test_a_tuner_that_rests_refuses_questions(void) {
+    struct cache_config cfg = fixture_config(16u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
+    struct automove_trial *trial = automove_trial_create("utility");
+    struct geometry_order *order = geometry_order_create(GEOMETRY_REVERT);
+    bool taken[2] = {tuner_try_automove(t, trial) == ASKED_TAKEN, tuner_order_geometry(t, order) == ASKED_TAKEN};
+    while (!tuner_rest(t, 1000 * 1000)) {
+    }
+    ok(taken[0] && taken[1] && asked_is_answered(&trial->asked) && asked_is_answered(&order->asked),
+       "questions that were taken are answered before the tuner rests");
+    is(tuner_try_automove(t, trial), ASKED_RESTS, "while it rests a trial is refused");
+    is(tuner_order_geometry(t, order), ASKED_RESTS, "and so is an order of other chunk sizes");
+    automove_trial_release(&trial);
+    geometry_order_release(&order);
+    tuner_go_on(t);
+    char why[REASON_BYTES];
+    while (tuner_try_automove(t, trial = automove_trial_create("utility")) != ASKED_TAKEN) {
+        automove_trial_release(&trial);
+        usleep(100);
+    }
+    automove_trial_release(&trial);
+    ok(tried(t, "utility", why), "when it goes on they are taken again");
+    tuner_destroy(&t);
     cache_destroy(&c);
 }
 
@@ -570,5 +599,6 @@ int main(void) {
     test_words_are_never_the_mode_s_before();
     test_settings();
     test_trials();
+    test_a_tuner_that_rests_refuses_questions();
     return tap_done();
 }
