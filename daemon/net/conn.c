@@ -310,6 +310,10 @@ void conn_gather(struct conn *c) {
     struct worker *w = c->worker;
     c->bytes = NULL;
     c->n = 0;
+    if (c->deaf) {
+        c->deaf = false;
+        conn_wait_for(c, EV_READ);
+    }
     if (c->ignored) {
         receive_nothing(c);
         return;

@@ -39,6 +39,7 @@ struct conn {
     bool readable, writable; /* what the last event of the socket said */
     bool at_hand;   /* its transport holds bytes for which no event will come */
     bool resume;    /* there is work without new bytes */
+    bool deaf;      /* its event is off until its next turn, which will receive nothing */
     bool close_after; /* hang up once `pending` is sent */
     bool no_memory; /* there was no memory for its replies: `pending` says so, and is the last */
     bool lingers;   /* its last words are sent, and the client has a while to read them */

@@ -9,6 +9,9 @@
 #include "net/worker.h"
 #include "watch/event.h"
 
+/* So long a request counts as one that asks beside long answers. */
+enum { ASKED_LATELY_US = 2000 };
+
 void conn_queue_init(struct conn_queue *q) {
     q->first = NULL;
     q->end = &q->first;
@@ -51,6 +54,18 @@ void worker_wake(void *arg) {
     }
 }
 
+void worker_note_asked(struct worker *w, uint64_t now_us) {
+    if (batch_asked_beside(w->batch)) {
+        w->asked_until_us = now_us + ASKED_LATELY_US;
+    }
+}
+
+/* Whether a long answer of the connection waits for its turn. Until the answer has ended nothing is
+ * received, so bytes in the socket would wake the worker again and again. */
+static bool answer_waits(const struct conn *c) {
+    return c->ready && c->resume && c->pending == NULL && session_answers(c->session);
+}
+
 void conn_on_event(evutil_socket_t fd, short what, void *arg) {
     struct conn *c = arg;
     (void)fd;
@@ -61,6 +76,11 @@ void conn_on_event(evutil_socket_t fd, short what, void *arg) {
         c->reason = EVENT_NORMAL;
         event_del(&c->event);
         worker_wake(c->worker);
+        return;
+    }
+    if (answer_waits(c)) {
+        c->deaf = true;
+        event_del(&c->event);
         return;
     }
     worker_ready(c->worker, c);

@@ -259,6 +259,9 @@ static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
         }
         more += e[i].session != NULL;
     }
+    if (w->answers.first != NULL) {
+        worker_note_asked(w, clock_mono_us());
+    }
     batch_end(w->batch);
     cache_turn_end(w->cache_thread);
     return more;

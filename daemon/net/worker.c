@@ -20,7 +20,6 @@
 enum {
     FINISH_TICK_US = 20 * 1000,
     SLICE_US = 300, /* in that time the mover copies some hundred items */
-    ASKED_LATELY_US = 2000,
 };
 
 /* Closes a connection, outside a turn: that may give the memory of a half-read value back. */
@@ -193,9 +192,7 @@ static void note_answers(struct worker *w) {
         return;
     }
     uint64_t now_us = clock_mono_us();
-    if (batch_asked_beside(w->batch)) {
-        w->asked_until_us = now_us + ASKED_LATELY_US;
-    }
+    worker_note_asked(w, now_us);
     if (took_us > 0) {
         bool asked = now_us < w->asked_until_us;
         w->answers_due_us = asked ? now_us + worker_answers_rest_us(took_us) : 0;

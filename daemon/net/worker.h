@@ -111,6 +111,8 @@ void worker_sleep(struct worker *, struct conn *);
  * struct worker. */
 void worker_wake(void *worker);
 void worker_queue_handshake(struct worker *, struct conn *);
+/* Notes whether the turn that ends had requests beside long answers, which then rest. */
+void worker_note_asked(struct worker *, uint64_t now_us);
 /* Notes what its socket is ready for, and puts it on the ready list. */
 void conn_on_event(evutil_socket_t, short what, void *conn);
 /* From now on waits for this event, instead of what it waited for. */
