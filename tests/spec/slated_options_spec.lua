@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated as a program: its options, its answers on the command line, its exit statuses and its manual pages.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
 
@@ -118,17 +119,24 @@ describe("slated's command line", function()
         local list = { "127.0.0.1", "127.0.0.3", "127.0.0.2" }
         local one = server.start({ transport = "tcp", args = { "-l", list[2] .. "," .. list[3], "-v" } })
         finally(function() one:stop() end)
-        local told = {}
-        for address in one:log():gmatch("listening on tcp:([%d.]+):") do
-            told[#told + 1] = address
+        local function told()
+            local addresses = {}
+            for address in one:log():gmatch("listening on tcp:([%d.]+):") do
+                addresses[#addresses + 1] = address
+            end
+            return addresses
         end
-        assert.same(list, told)
+        -- it serves before it says so
+        patience.wait_for("three listeners", function() return #told() >= #list end)
+        assert.same(list, told())
     end)
 
     it("serves although words belong to no option, as memcached does, and warns of them", function()
         local one = server.start({ args = { "word", "-t", "2", "another" } })
         finally(function() one:stop() end)
-        assert.truthy(one:log():find('"word" belongs to no option; it and the words like it are ignored', 1, true))
+        patience.wait_for("the warning", function()
+            return one:log():find('"word" belongs to no option; it and the words like it are ignored', 1, true)
+        end)
     end)
 
     it("takes an empty list of -o, as memcached does: a script's variable that is empty", function()
