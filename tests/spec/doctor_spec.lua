@@ -194,6 +194,12 @@ describe("the course of a server", function()
         one:add(make(40, {}, { uptime = 40 }))
         assert.is_nil(one:restarted())
         assert.equal(40, one:young_s())
+        local function told(evictions)
+            local now = make(40, { [5] = class({}) }, { uptime = 40, evictions = evictions })
+            return found("young", doctor.findings({ now = now, course = one })) ~= nil
+        end
+        assert.is_true(told(0))
+        assert.is_false(told(1), "what evicts has filled")
     end)
 
     it("tells traffic that stopped, but not where none was due", function()

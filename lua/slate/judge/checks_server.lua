@@ -32,7 +32,7 @@ end
 
 function CHECKS.young(about, add)
     local up_s = about.course and about.course:young_s()
-    if up_s then
+    if up_s and (about.now.general.evictions or 0) == 0 then -- what evicts has filled
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
