@@ -58,7 +58,7 @@ describe("a proxy in a fleet", function()
         local rows = members.rows({ member(nil, {}, { proxy_enabled = false }),
             member({ proxy_backend_failed = 3, proxy_conn_errors = 2 }, { { name = "b1", links = 1 },
                 { name = "b2", links = 2 } }) })
-        assert.equal("proxy, 3 of 4 links to backends bad: b1, b2; 3.0 break a second; 2.0 errors a second",
+        assert.equal("proxy, 3 of 4 links to backends bad: b1, b2; 3 break a second; 2 errors a second",
             rows[1].notes[1])
         assert.same({}, rows[2].notes)
         assert.is_nil(rows[2].proxy)

@@ -232,9 +232,9 @@ describe("the doctor on storage on flash", function()
     end)
 
     it("finds reads that fail, before all else", function()
-        finds("^storage_reads critical: 3.0 values a second .* wrong checksum", { badcrc_from_extstore = 3 })
-        finds("^storage_reads warning: 2.0 gets a second find no memory", { get_oom_extstore = 2 })
-        finds("^storage_reads warning: compaction loses 5.0 objects", { extstore_compact_lost = 5 })
+        finds("^storage_reads critical: 3 values a second .* wrong checksum", { badcrc_from_extstore = 3 })
+        finds("^storage_reads warning: 2 gets a second find no memory", { get_oom_extstore = 2 })
+        finds("^storage_reads warning: compaction loses 5 objects", { extstore_compact_lost = 5 })
     end)
 
     it("finds reads that wait for a tenth of a second, at both ends of the interval", function()
@@ -268,7 +268,7 @@ describe("the doctor on storage on flash", function()
     end)
 
     it("finds what is dropped unread, and what is evicted from memory while flash has room", function()
-        finds("^storage_unread note: compaction drops 9.0 objects a second", { extstore_compact_skipped = 9 })
+        finds("^storage_unread note: compaction drops 9 objects a second", { extstore_compact_skipped = 9 })
         local function evicted_of(chunk_bytes)
             local class = { chunk_size = chunk_bytes, chunks_per_page = 100, total_pages = 4, used_chunks = 400,
                 number = 400, age = 100, evicted = 0 }

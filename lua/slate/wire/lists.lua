@@ -60,7 +60,8 @@ end
 -- behind.
 local function server_of_line(text)
     local word = text:match("^[%s-]*(%S+)")
-    return units.parse_server(word and (word:match("^(.*:%d+):%d+$") or word:match("^(.*/.*):%d+$")) or word)
+    local is_path = word and word:find("/", 1, true) and not word:find("://", 1, true)
+    return units.parse_server(word and (word:match(is_path and "^(.*):%d+$" or "^(.*:%d+):%d+$") or word))
 end
 
 -- A server a line.
