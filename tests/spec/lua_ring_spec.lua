@@ -151,6 +151,9 @@ describe("ring", function()
         server = ring.parse_server("/run/a.sock:2 two")
         assert.same({ "/run/a.sock", 2, "two" }, { server.path, server.weight, server.ring_name })
         assert.equal("::1", ring.parse_server("[::1]:11211:2").host)
+        server = ring.parse_server("tls://h:4")
+        assert.same({ "h", 4, 1, true }, { server.host, server.port, server.weight, server.tls })
+        assert.same({ 4, 2 }, { ring.parse_server("tls://h:4:2").port, ring.parse_server("tls://h:4:2").weight })
         for _, bad in ipairs({ "", "a b c", "h:0", "h:1:x", "h:1:2:3" }) do
             assert.equal("usage", select(3, ring.parse_server(bad)), bad)
         end

@@ -54,7 +54,7 @@ function M.parse_server(text)
         return nil, ("'%s' is not a server of a fleet: write host:port:weight name"):format(text), "usage"
     end
     local address, weight = words:match("^(.*:%d+):(%d+)$")
-    if not address and words:find("/", 1, true) then
+    if not address and words:find("/", 1, true) and not words:find("://", 1, true) then
         address, weight = words:match("^(.*):(%d+)$")
     end
     local server, message = units.parse_server(address or words)
