@@ -95,6 +95,7 @@ describe("what brought a memcached down leaves slated up:", function()
 
     it("pages at every eviction, while values come in all sizes", function()
         local mover = server.start({ args = { "-m", "16", "-I", "512k", "-f", "1.15", "-o", "slab_automove=2" } })
+        finally(function() mover:stop() end)
         local busy = mover:connect({ timeout_s = 60 })
         for i = 1, 12000 do -- values of a kilobyte have the pages, then larger ones want them
             assert.is_true(busy:set("small" .. i, ("x"):rep(1000 + i % 500)))
@@ -111,10 +112,9 @@ describe("what brought a memcached down leaves slated up:", function()
                 end
             end
         end
-        patience.wait_for("a page to move", has_moved)
+        patience.wait_for("a page to move", has_moved, 2 * patience.DEADLINE_S)
         assert.truthy(busy:command("version"))
         busy:close()
-        mover:stop()
     end)
 
     it("a file of users with empty lines lets nobody in without a name and a password", function()
