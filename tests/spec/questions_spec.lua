@@ -8,6 +8,7 @@ local recordings = require "support.recordings"
 local server = require "support.server"
 
 local LINES <const> = 24
+local ADVICE_S <const> = 120 -- each piece of advice takes ten seconds, and a busy machine's first ones know too little
 local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 
 -- The question; the words of slatectl; a pattern of the answer.
@@ -62,7 +63,7 @@ describe("a question of an operator", function()
         patience.wait_for("a class that starves, with a curve", function()
             advised = ctl.succeed("advise pages")
             return advised:find("slatectl move", 1, true) and advised:find("PAGE MORE", 1, true)
-        end)
+        end, ADVICE_S)
         local giver, taker = advised:match("slatectl move (%d+) (%d+)")
         local pages = assert(ctl.succeed("classes " .. giver):match("\n +%d+ +%S+ +(%d+) "))
         words = { GIVER = giver, TAKER = taker, PAGES = ("%d"):format(pages - 1) }
