@@ -60,10 +60,11 @@ describe("a question of an operator", function()
         local advised
         patience.wait_for("a curve", function() return ctl.run("curve") == 0 end)
         patience.wait_for("a comparison of policies", function() return ctl.run("advise policy") == 0 end)
-        patience.wait_for("a class that starves, with a curve", function()
+        local is_advised = pcall(patience.wait_for, "a class that starves, with a curve", function()
             advised = ctl.succeed("advise pages")
             return advised:find("slatectl move", 1, true) and advised:find("PAGE MORE", 1, true)
         end, ADVICE_S)
+        assert.is_true(is_advised, advised)
         local giver, taker = advised:match("slatectl move (%d+) (%d+)")
         local pages = assert(ctl.succeed("classes " .. giver):match("\n +%d+ +%S+ +(%d+) "))
         words = { GIVER = giver, TAKER = taker, PAGES = ("%d"):format(pages - 1) }
