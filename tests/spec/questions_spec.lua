@@ -8,7 +8,7 @@ local recordings = require "support.recordings"
 local server = require "support.server"
 
 local LINES <const> = 24
-local ADVICE_S <const> = 120 -- each piece of advice takes ten seconds, and a busy machine's first ones know too little
+local ADVICE_S <const> = 120 -- each look takes ten seconds; on a full machine six told no move once
 local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 
 -- The question; the words of slatectl; a pattern of the answer.

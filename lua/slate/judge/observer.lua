@@ -47,11 +47,10 @@ end
 --- The best giver for the class of this id (see slate.judge.starving.giver_for): its id, its free pages, for how long
 -- it would keep its items, in seconds, and how many pages to move; nil where none can give.
 function Observer:giver_for(id)
-    for _, row in ipairs(self.rows) do
-        if row.id == id then
-            local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
-            return giver and giver.id, free_pages, keeps_s, pages
-        end
+    local row = view.row_of(self.rows, id)
+    if row then
+        local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
+        return giver and giver.id, free_pages, keeps_s, pages
     end
 end
 

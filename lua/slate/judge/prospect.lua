@@ -16,14 +16,6 @@ local M = {}
 
 local MIB <const> = 1 << 20
 
-local function row_of(one, id)
-    for _, row in ipairs(one.rows or {}) do
-        if row.id == id then
-            return row
-        end
-    end
-end
-
 local function class_of(one, id)
     for _, class in ipairs(one.now.classes) do
         if class.id == id then
@@ -54,7 +46,7 @@ end
 
 -- Items on the pages beyond those that the class's free chunks make up for.
 local function losses(one, change)
-    local class, row = class_of(one, change.from), row_of(one, change.from)
+    local class, row = class_of(one, change.from), view.row_of(one.rows, change.from)
     if not (class and class.chunks_per_page and row and row.free_pages) then
         return "unknown: this server does not list free chunks"
     end
@@ -67,8 +59,8 @@ end
 
 --- Why pages should not move so; a sentence, nil where nothing speaks against it. one: of slate.judge.observer.
 function M.caution(one, change)
-    local from = row_of(one, change.from)
-    return from and against_giving(from, row_of(one, change.to), change.pages)
+    local from = view.row_of(one.rows, change.from)
+    return from and against_giving(from, view.row_of(one.rows, change.to), change.pages)
 end
 
 --- What a move is predicted to bring (slate.judge.predict), or nil and why that is not known. curves: sampled ones by
@@ -100,7 +92,7 @@ end
 --- How many pages to move between two classes that somebody chose, or to the pool (0): as many as slate.judge.starving
 -- would advise of these two; of a class that costs items the pool gets one.
 function M.pages(one, from_id, to_id)
-    local from, to = row_of(one, from_id), row_of(one, to_id)
+    local from, to = view.row_of(one.rows, from_id), view.row_of(one.rows, to_id)
     if not from then
         return 1
     elseif not to then

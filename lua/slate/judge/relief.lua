@@ -8,24 +8,17 @@
 local predict = require "slate.judge.predict"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
+local view = require "slate.judge.view"
 
 local M = {}
 
 local HARDLY_READ_RATIO <const> = 0.02 -- hits by stores: a class with fewer is written, not read
 
-local function row_of(one, id)
-    for _, row in ipairs(one.rows or {}) do
-        if row.id == id then
-            return row
-        end
-    end
-end
-
 --- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones that the giver has),
 -- keeps_s (how long it would keep its items), made (of slate.judge.predict; nil, and why, where it cannot be told),
 -- is_advised }; nil where no class can give. one: of slate.judge.observer; curves: as for slate.judge.predict, or nil.
 function M.of(one, id, curves)
-    local row = row_of(one, id)
+    local row = view.row_of(one.rows, id)
     local giver, free_pages, keeps_s, pages
     if row then
         giver, free_pages, keeps_s, pages = starving.giver_for(row, one.rows)

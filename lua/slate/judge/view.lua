@@ -130,6 +130,15 @@ local function add_flags(rows)
     end
 end
 
+--- The row of the class of this id, of M.classes; nil without one. rows: may be nil.
+function M.row_of(rows, id)
+    for _, row in ipairs(rows or {}) do
+        if row.id == id then
+            return row
+        end
+    end
+end
+
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of
 -- slate.judge.starving, for those who look again and again; without one the pair of snapshots alone is judged. flags:
 -- "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free chunks and
