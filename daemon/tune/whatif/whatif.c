@@ -17,6 +17,7 @@ enum {
     KEY_EVERY_MAX = 1 << 16,
     STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
+    KEYS_FEW = 2 * FORECAST_KEYS_MIN, /* in the sample: so that a few that go cost no forecast */
 };
 /* The cache's memory has changed when it differs by this ratio; smaller differences come from what
  * the other parts of the process leave to it. */
@@ -202,16 +203,33 @@ static bool adopt(struct whatif *w) {
     return rate > 0;
 }
 
+/* How many records a second may have with so many keys in the sample. */
+static uint64_t records_most(uint32_t keys, uint32_t keys_few) {
+    return keys < keys_few ? WHATIF_RECORDS_FEW_KEYS : WHATIF_RECORDS_A_S;
+}
+
 /* Halves the rate until a second has no more records than it may have. The counts are scaled as if
- * the lower rate had been from the start. */
+ * the lower rate had been from the start. Few keys are those of which half would be few for a rise
+ * of the rate, so that no fall calls for a rise, and no rise for a fall. */
 static void keep_pace(struct whatif *w) {
     unsigned steps = w->steps;
-    while (w->records > WHATIF_RECORDS_A_S && w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
+    uint32_t keys = shadow_fill(w->shadow).nodes;
+    while (w->records > records_most(keys, 2 * KEYS_FEW) &&
+           w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
         w->steps += STEPS_AN_OCTAVE;
         w->records /= 2;
+        keys /= 2;
     }
     if (steps != w->steps) {
         settle_rate(w);
+    }
+}
+
+/* Doubles the rate where a second would have half of the records that it may have. */
+static void raise_rate(struct whatif *w) {
+    struct shadow_fill fill = shadow_fill(w->shadow);
+    if (w->steps > 0 && w->records < records_most(fill.nodes, KEYS_FEW) / 4 && fill.roomy) {
+        w->steps -= w->steps < STEPS_AN_OCTAVE ? w->steps : STEPS_AN_OCTAVE;
     }
 }
 
@@ -221,9 +239,8 @@ static void each_second(struct whatif *w, uint64_t now_us) {
     }
     unsigned steps = w->steps;
     uint32_t every = w->key_every;
-    if (w->second_us != 0 && steps > 0 && w->records < WHATIF_RECORDS_A_S / 4 &&
-        shadow_fill(w->shadow).roomy) {
-        w->steps -= steps < STEPS_AN_OCTAVE ? steps : STEPS_AN_OCTAVE;
+    if (w->second_us != 0) {
+        raise_rate(w);
     }
     if (w->keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX) {
         w->key_every *= 2;

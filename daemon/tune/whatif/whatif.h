@@ -4,8 +4,10 @@
  *
  * The rate is at most what is set. It falls by a sixth while a miniature has no room for its share
  * of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and doubles
- * when there is room for twice as many. So the work is bounded, to some 0.5 % of one processor. The
- * memory is bounded, too, with what malloc adds to it: 1/200 of the cache's memory limit at the
+ * when there is room for twice as many. So the work is bounded, to some 0.5 % of one processor. A
+ * cache of few items that are asked for often would then have too few keys in its sample, and never
+ * a forecast: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The memory
+ * is bounded, too, with what malloc adds to it: 1/200 of the cache's memory limit at the
  * start, but at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit; the rings of
  * many threads come in addition. It is allocated when the rate first becomes more than 0.
  * Threading: one thread, the tuner's, calls whatif_tend; any thread the others, no lock held. */
@@ -19,6 +21,7 @@
 
 enum {
     WHATIF_RECORDS_A_S = 2000, /* 1800 instructions each; bench-sampling holds the sum to 1 % */
+    WHATIF_RECORDS_FEW_KEYS = 3 * WHATIF_RECORDS_A_S,
     WHATIF_BYTES_MIN = 2 << 20,
     WHATIF_POINTS = 17,
     WHATIF_CLASS_READS_MIN = 256
