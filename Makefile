@@ -99,7 +99,7 @@ LONGEST := manual_examples_spec.lua slatectl_policy_spec.lua questions_spec.lua 
            slatectl_report_spec.lua slatectl_pilot_spec.lua bench_policies_spec.lua clients_spec.lua slated_moves_spec.lua \
            slated_every_option_spec.lua abuse_cost_spec.lua slated_geometry_spec.lua slatectl_record_spec.lua lua_policies_spec.lua versions_spec.lua \
            slated_drafts_spec.lua test_memory_file_torn slatectl_autoscale_spec.lua slatectl_judge_spec.lua slated_memory_spec.lua \
-           lua_policy_spec.lua watch_spec.lua lua_fleet_spec.lua test_tune_tuner test_geometry test_geometry_predict test_cache test_session_turns \
+           lua_policy_spec.lua watch_spec.lua lua_fleet_spec.lua test_tune_moves test_geometry test_geometry_predict test_cache test_session_turns \
            test_whatif test_session_transcripts test_stress test_heap test_measure
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is

@@ -1,0 +1,43 @@
+/* A tuner's configuration, a cache that is filled, and waiting for what the tuner's thread does. */
+#ifndef TUNE_FIXTURE_H
+#define TUNE_FIXTURE_H
+#include <unistd.h>
+
+#include "cache_fixture.h"
+#include "tune/tune.h"
+#include "tune/state.h"
+
+enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
+
+static inline struct tune_config config(const char *mode) {
+    return (struct tune_config){
+        .automove = mode, .ratio = 0.8, .window_s = 10, .reassign = true, .crawler = true, .crawler_sleep_us = 100};
+}
+
+static inline unsigned fill(struct cache_thread *ct, uint64_t first, uint64_t count, size_t bytes) {
+    char *value = calloc(1, bytes);
+    unsigned refused = 0;
+    for (uint64_t i = first; i < first + count; i++) {
+        if (i % 16 == 0) {
+            cache_turn_end(ct);
+            cache_turn_begin(ct);
+        }
+        refused += fixture_set(ct, i, value, bytes) != CACHE_OK;
+    }
+    free(value);
+    return refused;
+}
+
+/* Waits until facts say so; false after PATIENCE_MS. */
+static inline bool wait_for(struct tuner *t, bool (*done)(const struct tune_facts *, uint64_t), uint64_t arg) {
+    struct tune_facts f;
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        tuner_facts(t, &f);
+        if (done(&f, arg)) {
+            return true;
+        }
+        usleep(1000);
+    }
+    return false;
+}
+#endif
