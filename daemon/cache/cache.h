@@ -383,6 +383,9 @@ void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
  * No item is dropped or moved. Cost: a lock of each partition; nothing where the policy is the
  * same. */
 void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);
+/* Gives the whole cache another policy, and every class that had the whole's. A class that has
+ * another one keeps it. Otherwise as cache_set_policy. */
+void cache_change_policy(struct cache *, const struct evict_policy *);
 /* the policy that the whole was last given */
 const struct evict_policy *cache_policy(const struct cache *);
 const struct evict_policy *cache_class_policy(const struct cache *, unsigned class_id);

@@ -65,6 +65,20 @@ void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsign
     }
 }
 
+void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
+    const struct evict_policy *was = cache_policy(c);
+    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        const struct evict_policy *had = was;
+        if (atomic_compare_exchange_strong_explicit(&c->class_policy[i], &had, policy,
+                                                    memory_order_relaxed, memory_order_relaxed)) {
+            keep_policy(c, i);
+        }
+    }
+    keep_policy(c, 0);
+    switch_queues(c, 1, SLAB_CLASSES_MAX - 1);
+}
+
 const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) {
     return policy_of(c, class_id);
 }

@@ -178,6 +178,7 @@ void shadow_forget_sizes(struct shadow *s) {
 static void forget_all(struct shadow *s) {
     for (unsigned i = 0; i < s->policies; i++) {
         s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
+        s->policy[i].ahead = 0;
     }
     shadow_forget_sizes(s);
     memset(s->classes, 0, s->classes_max * sizeof *s->classes);
@@ -272,6 +273,7 @@ static void settle(struct mirror *m, double keep) {
 }
 
 static void rise(struct mirror *m, double keep) {
+    m->ahead = m->now.better > m->now.worse ? m->ahead + 1 : 0;
     tally_add(&m->rising, &m->now, keep);
     if (m->rising.better <= m->rising.worse) {
         m->rising = (struct tally){0};
@@ -309,6 +311,7 @@ struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) {
 struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
     return tally_told(&s->policy[policy].rising);
 }
+unsigned shadow_ahead(const struct shadow *s, unsigned policy) { return s->policy[policy].ahead; }
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
     return tally_told(&s->size[size].past);
 }

@@ -105,6 +105,8 @@ struct shadow_tally shadow_real(const struct shadow *);
  * count against it. So a change of the load shows here first. Source: the cumulative sum of E. S.
  * Page, "Continuous Inspection Schemes", Biometrika 1954, here fading. */
 struct shadow_tally shadow_rising(const struct shadow *, unsigned policy);
+/* In how many windows in a row, up to the last, the policy missed less than own. */
+unsigned shadow_ahead(const struct shadow *, unsigned policy);
 /* The same as shadow_policy, over the reads of one class. */
 struct shadow_tally shadow_class_policy(const struct shadow *, unsigned class_id, unsigned policy);
 const struct curve *shadow_curve(const struct shadow *);

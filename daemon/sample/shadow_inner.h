@@ -24,6 +24,7 @@ struct mirror {
     struct tally now, past;
     /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
     struct tally rising;
+    unsigned ahead; /* for a policy: windows in a row in which it missed less than own */
 };
 
 struct shadow {

@@ -97,13 +97,13 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
                                                   (uint32_t)s->s3fifo_promote_hits,
                                                   (uint32_t)s->s3fifo_skip_percent});
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
-    tuner_set_sampling(server->tuner, s->sample_rate, evict_find(s->policy) == NULL);
+    tuner_set_sampling(server->tuner, s->sample_rate, auto_scope(settings_policy(s)));
     /* Sets the policy at the start, after the tuner knows whether it may change it. Only then: a
      * change that the tuner made itself stays. */
     const struct evict_policy *now = cache_policy(server->cache),
-                              *policy = auto_policy(s->policy, now);
+                              *policy = auto_policy(settings_policy(s), now);
     if (policy != now) {
-        cache_set_policy(server->cache, policy, SLAB_CLASS_NONE);
+        cache_change_policy(server->cache, policy);
     }
     tuner_set_automove(server->tuner, s->slab_automove);
     tuner_set_ratio(server->tuner, s->slab_automove_ratio);
@@ -112,6 +112,15 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
     tuner_set_geometry_auto(server->tuner, s->slab_geometry_auto);
     tuner_set_crawler(server->tuner, s->lru_crawler, (uint32_t)s->lru_crawler_sleep,
                       (uint32_t)s->lru_crawler_tocrawl);
+}
+
+/* A policy that is asked for by its name is that of all classes. */
+static void give_all_classes(struct cache *cache, const struct settings *was,
+                             const struct settings *is) {
+    const struct evict_policy *named = evict_find(is->policy);
+    if (named && strcmp(was->policy, is->policy) != 0) {
+        cache_set_policy(cache, named, SLAB_CLASS_NONE);
+    }
 }
 
 /* What flush_all sets is told by flush_all itself. */
@@ -271,6 +280,7 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
         latest = told;
         told = settings_version(server, &now);
     } while (told != latest);
+    give_all_classes(server->cache, &was, &now);
     return true;
 }
 

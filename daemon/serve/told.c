@@ -31,7 +31,7 @@ void told_cache(const struct settings *s, struct cache_config *config, struct sl
         .steal_pages = s->slab_reassign,
         .huge_pages = true,
         .patience_us = CACHE_PATIENCE_US,
-        .policy = auto_policy(s->policy, NULL),
+        .policy = auto_policy(settings_policy(s), NULL),
         .hot_pct = (uint32_t)s->hot_lru_pct,
         .warm_pct = (uint32_t)s->warm_lru_pct,
         .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
@@ -39,7 +39,7 @@ void told_cache(const struct settings *s, struct cache_config *config, struct sl
         .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
                    (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
-        .policy_of_file = !evict_find(s->policy), /* auto goes on from where it was */
+        .policy_of_file = !evict_find(settings_policy(s)), /* auto goes on from where it was */
         .process_bytes = s->process_memory,
     };
 }
@@ -53,7 +53,7 @@ void told_tuner(const struct settings *s, struct tune_config *config) {
         .geometry_rate_pct = s->slab_geometry_rate,
         .geometry_auto = s->slab_geometry_auto,
         .sample_rate = s->sample_rate,
-        .sample_follow = !evict_find(s->policy),
+        .sample_follow = auto_scope(settings_policy(s)),
         .worker_count = (unsigned)s->threads,
         .reassign = s->slab_reassign,
         .sweeps = s->lru_maintainer,

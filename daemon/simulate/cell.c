@@ -17,7 +17,7 @@ struct simulate_cell {
     struct cache        *cache;
     struct cache_thread *ct;
     struct tuner        *tuner;  /* of the cache */
-    bool                 follows; /* the policy is auto */
+    enum auto_scope      follows; /* not AUTO_NONE: the policy is auto or s3auto */
     /* the mode of automove, and why; empty: none */
     char                 failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
     /* a value as large as may be; never written, so it takes no memory */
@@ -257,10 +257,10 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
     struct cache_class_values classes;
     cache_facts(c->cache, &facts);
     cache_classes_counters(c->cache, &classes);
-    if (c->follows) {
+    if (c->follows != AUTO_NONE) {
         struct whatif_facts now;
         whatif_facts(tuner_whatif(c->tuner), &now);
-        to->policy = "auto";
+        to->policy = c->follows == AUTO_ALL ? "auto" : "s3auto";
         to->policy_now = cache_policy(c->cache)->name;
         to->changes = now.changes;
     }

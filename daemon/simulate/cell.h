@@ -33,7 +33,7 @@ struct simulate_result {
     uint64_t    stores, deletes; /* of the trace itself */
     uint64_t    items, evictions;
     uint64_t    refused;      /* values too large, or for which nothing might go */
-    uint64_t    changes;      /* of the policy, by auto, */
+    uint64_t    changes;      /* of the policy, by auto or s3auto, */
     const char *policy_now;   /* which is this one now; NULL: the cell has a fixed one */
     char        automove[AUTOMOVE_NAME_BYTES]; /* by which pages moved; empty: a cell of objects */
     /* by automove; the live items that this cost are among the evictions */

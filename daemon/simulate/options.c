@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "serve/config/options.h"
 #include "serve/process.h"
+#include "tune/whatif/auto.h"
 
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */
 #define SHARE_MAX 100.0                       /* of the keys; more than all has no effect */
@@ -57,7 +58,7 @@ static const struct {
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
 };
 
-const struct evict_policy simulate_auto = {.name = "auto"};
+const struct evict_policy simulate_auto = {.name = "auto"}, simulate_s3auto = {.name = "s3auto"};
 
 void simulate_options_help(FILE *to) {
     fprintf(to, "Usage: slated --simulate TRACE [option ...]\n\n"
@@ -202,12 +203,14 @@ static bool refuse_policy(const char *name, char *why) {
     for (const struct evict_policy *const *p = evict_policies; *p != NULL; p++) {
         at += snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " %s,", (*p)->name);
     }
-    snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " auto; not \"%.40s\"", name);
+    snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " auto, s3auto; not \"%.40s\"", name);
     return false;
 }
 
 static const struct evict_policy *find_policy(const char *name) {
-    return strcmp(name, simulate_auto.name) == 0 ? &simulate_auto : evict_find(name);
+    return strcmp(name, simulate_auto.name) == 0     ? &simulate_auto
+           : strcmp(name, simulate_s3auto.name) == 0 ? &simulate_s3auto
+                                                     : evict_find(name);
 }
 
 /* Those that give anything away. */
@@ -447,14 +450,17 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
         }
         size->memory_bytes = o->by_objects ? 0 : size->settings.maxbytes;
     }
+    bool samples = !o->by_objects && o->sizes[0].settings.sample_rate > 0;
     if (o->policy_count == 0) {
-        o->policies[o->policy_count++] = find_policy(o->sizes[0].settings.policy);
+        const struct evict_policy *policy = find_policy(o->sizes[0].settings.policy);
+        /* what the default is where nothing is sampled */
+        o->policies[o->policy_count++] =
+            policy == &simulate_s3auto && !samples ? &evict_s3fifo : policy;
     }
     for (unsigned i = 0; i < o->policy_count; i++) {
-        if (o->policies[i] == &simulate_auto &&
-            (o->by_objects || o->sizes[0].settings.sample_rate <= 0)) {
-            refuse(why, "policy auto follows miniatures of the server's cache: it needs --memory, "
-                        "and a sample_rate above 0");
+        if (auto_scope(o->policies[i]->name) != AUTO_NONE && !samples) {
+            refuse(why, "policy %s follows miniatures of the server's cache: it needs --memory, "
+                        "and a sample_rate above 0", o->policies[i]->name);
             return SIMULATE_BAD;
         }
     }

@@ -28,8 +28,8 @@ struct simulate_size { /* of a cell */
     char   **words;           /* what the settings' texts lie in */
 };
 
-/* Stands for the server's policy auto among the others: a name without functions. */
-extern const struct evict_policy simulate_auto;
+/* Stand for the server's policies auto and s3auto among the others: names without functions. */
+extern const struct evict_policy simulate_auto, simulate_s3auto;
 
 struct simulate_options {
     const char *trace;

@@ -216,6 +216,7 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
     with_policy.maxbytes = played_bytes(size, s->report.sample);
     simulate_clock_stop();
+    enum auto_scope follows = auto_scope(settings_policy(&with_policy));
     const struct tune_config tune = {
         .automove = o->automoves[i % o->automove_count],
         .policy_dir = o->policy_dir[0] != '\0' ? o->policy_dir : NULL,
@@ -224,8 +225,8 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
         .reassign = size->settings.slab_reassign,
         .geometry_auto = size->settings.slab_geometry_auto,
         .geometry_rate_pct = size->settings.slab_geometry_rate,
-        .sample_rate = policy == &simulate_auto ? size->settings.sample_rate : 0,
-        .sample_follow = policy == &simulate_auto,
+        .sample_rate = follows != AUTO_NONE ? size->settings.sample_rate : 0,
+        .sample_follow = follows,
     };
     struct simulate_cell *cell = simulate_cell_memory(s->make_cache(&with_policy), &tune);
     if (cell != NULL) {

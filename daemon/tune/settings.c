@@ -68,7 +68,7 @@ void tuner_set_geometry_auto(struct tuner *t, bool on) {
     tuner_wake(t);
 }
 
-void tuner_set_sampling(struct tuner *t, double rate, bool follow) {
+void tuner_set_sampling(struct tuner *t, double rate, enum auto_scope follow) {
     whatif_set(t->whatif, rate, follow);
     tuner_wake(t);
 }

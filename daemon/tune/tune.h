@@ -13,6 +13,7 @@
 #include "cache/cache.h"
 #include "tune/policies/automove.h"
 #include "tune/geometry/geometry.h"
+#include "tune/whatif/auto.h"
 
 struct tune_config {
     const char *automove;    /* a mode's name or number (tune/policies/automove.h); NULL: off */
@@ -30,7 +31,7 @@ struct tune_config {
     double   geometry_rate_pct; /* slab_geometry_rate */
     bool     geometry_auto;     /* slab_geometry_auto */
     double   sample_rate;       /* as of whatif_set */
-    bool     sample_follow;
+    enum auto_scope sample_follow;
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
     const char *record; /* automove_record: a file, see tune/shown.h; NULL: none */
     bool     rests;   /* the thread rests from its start until tuner_go_on */
@@ -96,7 +97,7 @@ void tuner_geometry(struct tuner *, struct geometry_facts *);
 
 /* What the sampled keys tell, and whether the policy follows it (tune/whatif/whatif.h). */
 struct whatif;
-void           tuner_set_sampling(struct tuner *, double rate, bool follow);
+void           tuner_set_sampling(struct tuner *, double rate, enum auto_scope follow);
 /* as whatif_give_way, which the thread calls soon */
 void           tuner_samples_give_way(struct tuner *, bool);
 struct whatif *tuner_whatif(struct tuner *);

@@ -40,7 +40,7 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
     s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &(struct tune_config){
         .automove = defaults.slab_automove, .ratio = defaults.slab_automove_ratio, .window_s = (unsigned)defaults.slab_automove_window,
         .reassign = defaults.slab_reassign, .geometry_auto = fits_sizes && defaults.slab_geometry_auto, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
-        .sample_follow = follow, .worker_count = 1, .by_hand = true});
+        .sample_follow = follow ? AUTO_ALL : AUTO_NONE, .worker_count = 1, .by_hand = true});
     if (s.tuner == NULL) {
         fprintf(stderr, "out of memory\n");
         exit(EXIT_FAILURE);

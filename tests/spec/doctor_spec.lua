@@ -107,9 +107,11 @@ describe("the doctor on memory", function()
 end)
 
 describe("the doctor on policies", function()
-    local function of(difference, doubt, auto)
-        return found("policy", doctor.findings(evicting(nil, { whatif = { totals = { policy = "s3fifo", auto = auto },
-            policies = { { policy = "sieve", difference = difference, doubt = doubt }, { policy = "none" } } } })))
+    local function of(difference, doubt, auto, s3auto, record)
+        return found("policy", doctor.findings(evicting(nil, { whatif = {
+            totals = { policy = "s3fifo", auto = auto, s3auto = s3auto },
+            policies = { { policy = record and "s3wide" or "sieve", difference = difference, doubt = doubt,
+                record = record }, { policy = "none" } } } })))
     end
 
     it("names one that the server is sure would hit a point more, unless auto follows it", function()
@@ -117,6 +119,8 @@ describe("the doctor on policies", function()
         assert.is_nil(of(0.03, 0.012))
         assert.is_nil(of(0.009, 0))
         assert.is_nil(of(0.03, 0.004, 1))
+        assert.is_nil(of(0.03, 0.004, 0, 1, "small_percent=30"))
+        assert.equal("sieve would hit 3.0 points more than s3fifo, by its miniatures", of(0.03, 0.004, 0, 1).what)
     end)
 
     it("says that a mode of automove failed, and which one serves now", function()

@@ -94,7 +94,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("make a curve, a comparison of policies and a list of hot keys", function()
-        start("-o", "sample_rate=1")
+        start("-o", "sample_rate=1", "--policy", "s3fifo")
         load(ROUNDS)
         local curve
         wait_for(function() -- the tuner takes samples now and then
@@ -166,7 +166,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("tell a forecast with its band once they have enough for it, and keep what came true", function()
-        start("-o", "sample_rate=1")
+        start("-o", "sample_rate=1", "--policy", "s3fifo") -- a change of the policy would overtake the forecast
         local before
         wait_for(function() -- the tuner has begun
             before = stats("forecast")
@@ -242,6 +242,26 @@ describe("slated's sampled keys", function()
         assert.are.equal("lru", stats("slated").policy)
         assert.are.equal("1", stats("whatif").auto)
         assert.are.equal("CLIENT_ERROR auto is for the whole cache", wire.ask(connection, "evict policy auto 3"))
+    end)
+
+    it("choose among the records of s3fifo by default, unless its numbers are set", function()
+        start()
+        local function follows()
+            return stats("whatif").s3auto, stats("slated").policy
+        end
+        assert.are.same({ "1", "s3fifo" }, { follows() })
+        assert.are.equal("0", stats("whatif").auto)
+        assert.are.equal("OK", wire.ask(connection, "config set s3fifo_small_percent 20"))
+        assert.are.same({ "0", "s3fifo" }, { follows() })
+        assert.are.equal("OK", wire.ask(connection, "config set s3fifo_small_percent 10"))
+        assert.are.same({ "1", "s3fifo" }, { follows() })
+        assert.are.equal("OK", wire.ask(connection, "evict policy s3wide"))
+        assert.are.same({ "0", "s3wide" }, { follows() })
+        assert.are.equal("OK", wire.ask(connection, "evict policy s3auto"))
+        assert.are.same({ "1", "s3wide" }, { follows() }) -- it goes on with what there is
+        assert.are.equal("OK", wire.ask(connection, "config set s3fifo_promote_hits 2"))
+        assert.are.same({ "0", "s3fifo" }, { follows() })
+        assert.are.equal("CLIENT_ERROR s3auto is for the whole cache", wire.ask(connection, "evict policy s3auto 3"))
     end)
 
     -- Hot keys forget half of what they counted a minute ago: on a machine that stands still for so long, once more.

@@ -46,8 +46,8 @@ static void one_class(struct command_context *ctx, const char *name, const struc
     const struct evict_policy *policy = evict_find(name);
     unsigned most = cache_slab(cache)->class_count;
     uint32_t class_id;
-    if (strcmp(name, "auto") == 0) {
-        text_out_str(ctx->out, "CLIENT_ERROR auto is for the whole cache\r\n");
+    if (auto_scope(name) != AUTO_NONE) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s is for the whole cache\r\n", name);
     } else if (!policy) {
         text_out_str(ctx->out, "CLIENT_ERROR no such policy; stats policies lists them\r\n");
     } else if (!word_u32(number, &class_id) || class_id < 1 || class_id > most) {

@@ -129,6 +129,9 @@ bool setting_has_effect(const struct setting *);
 
 /* Checks the rules that concern more than one value. False: `why` holds a whole sentence. */
 bool settings_check(const struct settings *, char *why);
+/* The policy that the settings come to: s3auto is s3fifo as soon as one of s3fifo's numbers is not
+ * its default, for s3auto would choose other numbers. */
+const char *settings_policy(const struct settings *);
 /* Sets the values that follow from others, then checks the rules. Called once, after the options
  * were read. */
 bool settings_settle(struct settings *, char *why);

@@ -212,3 +212,15 @@ bool settings_check(const struct settings *s, char *why) {
     return !s->slab_sizes || slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
                                               (unsigned)s->slab_classes, &sizes, why);
 }
+
+static bool is_default(const char *field, int value) {
+    return value == (int)setting_find(field, strlen(field))->default_number;
+}
+
+const char *settings_policy(const struct settings *s) {
+    bool own_numbers = !is_default("s3fifo_small_percent", s->s3fifo_small_percent) ||
+                       !is_default("s3fifo_ghost_percent", s->s3fifo_ghost_percent) ||
+                       !is_default("s3fifo_promote_hits", s->s3fifo_promote_hits) ||
+                       !is_default("s3fifo_skip_percent", s->s3fifo_skip_percent);
+    return strcmp(s->policy, "s3auto") == 0 && own_numbers ? "s3fifo" : s->policy;
+}

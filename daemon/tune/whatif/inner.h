@@ -17,7 +17,8 @@ struct whatif {
 
     struct lock    lock; /* guards the fields below */
     double         rate;
-    bool           follow, gives_way;
+    enum auto_scope follow;
+    bool           gives_way;
     struct shadow *shadow; /* NULL: sampling was never on, or gave its memory to others */
     struct hot    *hot;
     struct asked   asked;

@@ -50,7 +50,7 @@ void whatif_destroy(struct whatif **taken) {
     free(w);
 }
 
-void whatif_set(struct whatif *w, double rate, bool follow) {
+void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
     lock_take(&w->lock);
     w->rate = rate;
     w->follow = follow;
@@ -183,7 +183,7 @@ static bool adopt(struct whatif *w) {
     }
     if (rate > 0 && !make(w)) {
         log_warn("sampling is off: no memory for it");
-        whatif_set(w, 0, false);
+        whatif_set(w, 0, AUTO_NONE);
         rate = 0;
     }
     if (rate < w->adopted || rate > w->adopted) {
@@ -306,8 +306,9 @@ static void end_window(struct whatif *w) {
     add_reads(&w->longer, SHADOW_SIZES_KEEP, hits - w->hits_before, misses - w->misses_before);
     tell_forecasts(w, hits - w->hits_before, misses - w->misses_before);
     uint64_t since = shadow_windows(w->shadow) - w->changed_window;
-    bool follow = w->follow;
-    const struct evict_policy *best = auto_choose(w->shadow, since, w->why), *was = w->running;
+    bool follow = w->follow != AUTO_NONE;
+    const struct evict_policy *best = auto_choose(w->shadow, w->follow, since, w->why),
+                              *was = w->running;
     if (best != NULL && follow) {
         memcpy(w->changed, w->why, sizeof w->changed);
         w->changed_window = shadow_windows(w->shadow);
@@ -318,7 +319,7 @@ static void end_window(struct whatif *w) {
     w->misses_before = misses;
     if (best != NULL && follow) {
         log_info("policy auto: from %s to %s: %s", was->name, best->name, w->changed);
-        cache_set_policy(w->cache, best, SLAB_CLASS_NONE);
+        cache_change_policy(w->cache, best);
     }
     settle_rate(w);
 }

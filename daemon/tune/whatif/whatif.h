@@ -33,8 +33,8 @@ struct whatif;
 struct whatif *whatif_create(struct cache *, size_t limit_bytes, unsigned threads);
 void           whatif_destroy(struct whatif **);
 
-/* Sets the highest rate, 0 to 1 (0: off), and whether to follow the miniatures. */
-void whatif_set(struct whatif *, double rate, bool follow);
+/* Sets the highest rate, 0 to 1 (0: off), and among which policies to follow the miniatures. */
+void whatif_set(struct whatif *, double rate, enum auto_scope follow);
 /* Says whether samples, curves and miniatures give up their memory for others until further notice;
  * what they knew is lost. The next whatif_tend does it. */
 void whatif_give_way(struct whatif *, bool);
@@ -51,7 +51,8 @@ struct whatif_policy {
     double hit_ratio, difference, doubt; /* doubt: twice the standard error of the difference */
 };
 struct whatif_facts {
-    bool     on, follows;
+    bool     on;
+    enum auto_scope follows;
     double   rate;               /* the rate of today */
     double   hit_ratio;          /* the cache's own hit ratio in the same windows */
     uint64_t windows, keys;      /* windows that ended; keys in the miniature of today's policy */

@@ -26,7 +26,8 @@ end
 
 local function out_text(context, totals, policies, classes)
     context:out(context:pairs({
-        { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto" or "") },
+        { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto"
+            or totals.s3auto == 1 and ", chosen by s3auto" or "") },
         { "hits", (totals.windows or 0) > 0 and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },

@@ -123,9 +123,17 @@ static void test_extended_options(void) {
     shows("-o like_memcached,hash_algorithm=jenkins", "hash_algorithm", "jenkins");
     shows("-o like_memcached", "slab_automove", "1");
     shows("-o like_memcached", "policy", "slru");
-    shows("-o no_like_memcached", "policy", "s3fifo");
+    shows("-o no_like_memcached", "policy", "s3auto");
     shows("-o policy=lru,like_memcached", "policy", "slru");
     shows("-o like_memcached --policy=lru", "policy", "lru");
+    accepts("-o sample_rate=0.1");
+    is_str(settings_policy(&s), "s3auto", "s3auto is itself while nobody sets numbers of s3fifo");
+    accepts("-o s3fifo_small_percent=20");
+    is_str(settings_policy(&s), "s3fifo", "it is s3fifo with numbers that are set,");
+    accepts("-o s3fifo_small_percent=10");
+    is_str(settings_policy(&s), "s3auto", "unless they are the defaults");
+    accepts("--policy auto -o s3fifo_skip_percent=50");
+    is_str(settings_policy(&s), "auto", "auto goes on");
     shows("-o no_modern", "slab_reassign", "no");
     is_str(shown("lru_segmented"), "no", "… nor a segmented policy");
     is_str(shown("slab_chunk_max"), "1048576", "… nor chains");
@@ -193,7 +201,7 @@ static void test_bad_values_are_refused(void) {
     refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\" "
             "(accepted without effect: the hash is always xxh3; with like_memcached `stats settings` shows the name given)");
     refuses("-o like_memcached --store=heap", "like_memcached needs --store=slab, not heap");
-    refuses("--policy mru", "--policy wants one of slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|tinylfu|none|auto, not \"mru\"");
+    refuses("--policy mru", "--policy wants one of slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|tinylfu|none|auto|s3auto, not \"mru\"");
     refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
     refuses("-Q", "-Q is not an option");
     refuses("--quux", "--quux is not an option");

@@ -30,8 +30,8 @@ static enum simulate_read read_line(const char *line) {
 static void options_have_defaults(void) {
     is(read_line("--simulate t.gz"), SIMULATE_RUN, "a trace is enough");
     is_str(options.trace, "t.gz", "it is named");
-    ok(options.policy_count == 1 && options.policies[0] == evict_find(options.sizes[0].settings.policy),
-       "the policy is the server's default");
+    ok(options.policy_count == 1 && options.policies[0] == &simulate_s3auto &&
+           strcmp(options.sizes[0].settings.policy, simulate_s3auto.name) == 0, "the policy is the server's default");
     ok(options.size_count == 1 && !options.by_objects && options.sizes[0].memory_bytes == (uint64_t)64 << 20,
        "the memory is the server's");
     is(options.requests_per_s, 10000, "the clock makes 10000 requests a second");
@@ -51,6 +51,8 @@ static void options_make_a_grid(void) {
         is_str(options.sizes[i].settings.slab_sizes, "96-200-1000", "also those that are texts");
     }
     ok(options.json && options.values.seed == 7 && options.requests_per_s == 50 && options.values.scale == 0.5, "and the rest");
+    is(read_line("--simulate t --objects 5"), SIMULATE_RUN, "objects alone");
+    is_str(options.policies[0]->name, "s3fifo", "have what the default is without samples");
     is(read_line("--simulate t --objects 100,2.5% --policy all"), SIMULATE_RUN, "objects and shares of the keys");
     ok(options.by_objects && options.sizes[0].objects == 100 && options.sizes[1].share == 0.025, "are sizes too");
     bool none = false;
@@ -77,6 +79,7 @@ static void bad_options_are_refused_with_what_is_allowed(void) {
         {"--simulate t --policy lru,lru", "--policy names lru twice"},
         {"--simulate t --policy all,lru", "--policy names lru twice"},
         {"--simulate t --policy auto --objects 5", "policy auto follows miniatures"},
+        {"--simulate t --policy s3auto --objects 5", "policy s3auto follows miniatures"},
         {"--simulate t --policy auto -o sample_rate=0", "policy auto follows miniatures"},
         {"--simulate t --automove 1 --automove quux", "--automove wants one of off|ratio|"},
         {"--simulate t --automove 1 --automove ratio", "--automove names ratio twice"},
@@ -165,7 +168,7 @@ static void keys_are_counted_once(void) {
 enum { CELL_KEYS = 100, CELL_REQUESTS = 10000 };
 static const struct tune_config at_rest = {.automove = "off", .ratio = 0.8, .window_s = 30, .reassign = true};
 static const struct tune_config follows = {.automove = "off", .ratio = 0.8, .window_s = 30, .reassign = true,
-                                           .sample_rate = 1, .sample_follow = true};
+                                           .sample_rate = 1, .sample_follow = AUTO_ALL};
 static struct simulate_request requests[CELL_REQUESTS];
 static char names[CELL_REQUESTS][64];
 

@@ -24,7 +24,7 @@ static _Thread_local char out[VALUE_BYTES_MAX + 8];
 enum { REQUEST_US = 100 };
 static uint64_t now_us = 1;
 
-static struct setup fresh(const struct evict_policy *policy, double rate, bool follow) {
+static struct setup fresh(const struct evict_policy *policy, double rate, enum auto_scope follow) {
     struct cache_config cfg = fixture_config((size_t)PAGES * MIB);
     cfg.policy = policy;
     cfg.slab.sizes = (const uint32_t[]){1200};
@@ -70,7 +70,7 @@ static unsigned take(struct setup *s, unsigned by_verb[SAMPLE_KEY + 1]) {
 }
 
 static void test_what_the_cache_tells(void) {
-    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     unsigned n[SAMPLE_KEY + 1];
     char name[64];
     struct key key = fixture_key(name, 1);
@@ -97,7 +97,7 @@ static void take_last(struct setup *s, struct sample_record last[SAMPLE_KEY + 1]
 }
 
 static void test_times_to_live_are_told(void) {
-    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct sample_record last[SAMPLE_KEY + 1];
     struct cache_view view;
     char name[64];
@@ -138,7 +138,7 @@ static void test_times_to_live_are_told(void) {
 }
 
 static void test_off_costs_nothing(void) {
-    struct setup s = fresh(&evict_s3fifo, 0, false);
+    struct setup s = fresh(&evict_s3fifo, 0, AUTO_NONE);
     unsigned n[SAMPLE_KEY + 1];
     struct whatif_facts f;
     for (uint64_t i = 0; i < 1000; i++) {
@@ -148,15 +148,15 @@ static void test_off_costs_nothing(void) {
     is(take(&s, n), 0, "nothing is noted");
     ok(!f.on && f.memory_bytes == 0, "and no memory taken");
     is_str(f.why, "nothing is sampled: sample_rate is 0", "who looks is told why there is nothing to see");
-    whatif_set(s.whatif, 0, true);
+    whatif_set(s.whatif, 0, AUTO_ALL);
     whatif_facts(s.whatif, &f);
     is_str(f.why, "nothing is sampled: sample_rate is 0, and auto keeps the policy there is", "also of auto");
     ok(whatif_tend_at(s.whatif, now_us) == UINT64_MAX, "and nobody is woken");
-    whatif_set(s.whatif, 1, false);
+    whatif_set(s.whatif, 1, AUTO_NONE);
     whatif_tend_at(s.whatif, now_us);
     ask(&s, 1);
     ok(take(&s, n) > 0, "until it is turned on");
-    whatif_set(s.whatif, 0, false);
+    whatif_set(s.whatif, 0, AUTO_NONE);
     whatif_tend_at(s.whatif, now_us);
     ask(&s, 2);
     is(take(&s, n), 0, "and off again");
@@ -166,7 +166,7 @@ static void test_off_costs_nothing(void) {
 /* Half as many keys again as the LRU keeps come in rounds of 150 s: all of them miss. What twice the memory would have. */
 static double promised_by_twice_the_memory(uint32_t ttl_s) {
     enum { ROUND_S = 150, ROUNDS = 5 };
-    struct setup s = fresh(&evict_lru, 1, false);
+    struct setup s = fresh(&evict_lru, 1, AUTO_NONE);
     struct whatif_facts f;
     uint64_t keys = s.items * 3 / 2;
     int64_t shifted_s = 0;
@@ -201,7 +201,7 @@ static void test_more_memory_promises_nothing_that_expires(void) {
 }
 
 static void test_drops_are_counted(void) {
-    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct cache_sample_facts f;
     unsigned n[SAMPLE_KEY + 1];
     for (uint64_t i = 0; i < 5000; i++) {
@@ -232,7 +232,7 @@ static void *work(void *arg) {
 }
 
 static void test_threads_and_a_reader(void) {
-    struct setup s = fresh(&evict_s3fifo, 1, true);
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_ALL);
     pthread_t threads[WORKERS];
     struct worker workers[WORKERS];
     _Atomic unsigned done = 0;
@@ -244,7 +244,7 @@ static void test_threads_and_a_reader(void) {
         pthread_create(&threads[i], NULL, work, &workers[i]);
     }
     for (unsigned i = 0; atomic_load(&done) < WORKERS; i++) {
-        whatif_set(s.whatif, i % 100 == 99 ? 0 : 1, true);
+        whatif_set(s.whatif, i % 100 == 99 ? 0 : 1, AUTO_ALL);
         whatif_tend_at(s.whatif, now_us);
         whatif_policies(s.whatif, SLAB_CLASS_NONE, policies);
         whatif_curve(s.whatif, SLAB_CLASS_NONE, &curve);
@@ -263,7 +263,7 @@ enum { HOT_REQUESTS = 100, A_MINUTE_US = 60 * 1000000, MINUTES = 60 };
 
 /* Counts fade by the minute; when nobody asks for anything, what was asked for last stays. */
 static void test_hot_keys_outlast_a_pause(void) {
-    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct hot_key keys[HOT_KEYS];
     struct whatif_asked asked;
     char name[64];
@@ -292,7 +292,7 @@ enum { BURST_NOTES = 5000, NOTE_EVERY = 16 };
 /* A burst fills the ring before anyone looks: the keys of most requests are lost, their number is not. And what is
  * asked for after a pause is not halved before its minute is over. */
 static void test_requests_count_that_were_not_noted(void) {
-    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct hot_key keys[HOT_KEYS];
     struct whatif_asked asked;
     char name[64];
@@ -317,7 +317,7 @@ static void test_requests_count_that_were_not_noted(void) {
     n = whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
     ok(n == 2 && keys[0].count == all && keys[1].count == NOTE_EVERY, "a key that is asked for after the burst has no part in it: %" PRIu64, keys[1].count);
     is(asked.requests, all + NOTE_EVERY, "requests since the last look count as well");
-    whatif_set(s.whatif, 0, false);
+    whatif_set(s.whatif, 0, AUTO_NONE);
     whatif_tend_at(s.whatif, now_us += A_MINUTE_US / 60);
     cache_count_key_requests(s.ct, NOTE_EVERY);
     whatif_hot(s.whatif, keys, HOT_KEYS, &asked);
@@ -353,7 +353,7 @@ static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned
     struct whatif_facts f;
     size_t used = malloc_used();
     s.whatif = whatif_create(s.cache, limit_bytes, thread_count);
-    whatif_set(s.whatif, 1, false);
+    whatif_set(s.whatif, 1, AUTO_NONE);
     whatif_tend_at(s.whatif, now_us);
     size_t first = malloc_used() - used;
     struct cache_thread *late = cache_thread_create(s.cache);
@@ -404,7 +404,7 @@ static void test_a_small_cache_has_a_sample_too(void) {
         struct cache *cache = cache_create(&cfg);
         struct whatif *w = whatif_create(cache, cfg.limit_bytes, 4);
         struct whatif_facts f;
-        whatif_set(w, 1, false);
+        whatif_set(w, 1, AUTO_NONE);
         whatif_tend_at(w, 1000000);
         whatif_facts(w, &f);
         is(f.memory_most_bytes >> 10, cases[i].most_kb, "%u MB may take %u KiB for their sample", cases[i].limit_mb, cases[i].most_kb);
@@ -462,7 +462,7 @@ static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[
         count++;
     }
     for (unsigned at = 0; at < count; at += TAP_SLOWER > 1 ? 3 : 1) { /* a slow build compares with every third */
-        struct setup s = fresh(evict_policies[at], 0, false);
+        struct setup s = fresh(evict_policies[at], 0, AUTO_NONE);
         for (unsigned i = 0; i < PHASES; i++) {
             uint64_t misses = phase(&s, phases[i], requests[i], seed + i);
             if (misses < best[i].misses) {
@@ -478,7 +478,7 @@ static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[
 static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     static const enum phase phases[PHASES] = {RECENT, LOOP, ZIPF};
     static const char *const names[] = {"a stream of what is recent", "a loop of 1.3 times the cache", "popular keys, half of them seen once"};
-    struct setup s = fresh(&evict_lru, 1, true);
+    struct setup s = fresh(&evict_lru, 1, AUTO_ALL);
     uint64_t requests[PHASES] = {s.items * 16, s.items * 8, s.items * 8};
     struct fixed best[PHASES];
     best_fixed(phases, requests, seed, best);
@@ -496,9 +496,9 @@ static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
 
 /* Each second so many keys that come four times at once and never again, and as many reads of keys that come again after a while: who
  * takes hits right after the store for interest keeps the former. */
-static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed) {
+static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum auto_scope scope) {
     enum { A_SECOND = 140, READS = 4, SECONDS = 400 };
-    struct setup s = fresh(&evict_s3fifo, 1, true);
+    struct setup s = fresh(&evict_s3fifo, 1, scope);
     struct whatif_facts f;
     uint64_t x = seed, requests = 0;
     for (uint64_t i = 0; i < (uint64_t)A_SECOND * SECONDS; i++) {
@@ -512,9 +512,44 @@ static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed) {
     }
     clock_shift(-SECONDS);
     whatif_facts(s.whatif, &f);
-    is_str(cache_policy(s.cache)->name, "s3skip", "where keys come four times at once auto goes to the record that skips those hits: %s", f.changed);
+    is_str(cache_policy(s.cache)->name, "s3skip", "where keys come four times at once %s goes to the record that skips those hits: %s",
+           scope == AUTO_ALL ? "auto" : "s3auto", f.changed);
     ok(strncmp(f.changed, "s3skip would miss ", 18) == 0, "and says why");
     end(&s);
+}
+
+/* The sampled keys of a loop pass in the same order again and again, and each record holds others of them. */
+static void test_s3auto_stays_with_its_structure(uint64_t seed) {
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_RECORDS);
+    struct whatif_facts f;
+    uint64_t requests = s.items * (TAP_SLOWER > 1 ? 10 : 30);
+    cache_set_policy(s.cache, &evict_clock, 1);
+    phase(&s, LOOP, requests, seed);
+    whatif_facts(s.whatif, &f);
+    ok(f.changes <= 1, "in a loop, where its records are alike, s3auto does not go from one to the other and back: %u changes, %s", (unsigned)f.changes, f.changed);
+    cache_set_policy(s.cache, &evict_s3fifo, SLAB_CLASS_NONE);
+    phase(&s, RECENT, s.items * 16, seed);
+    whatif_facts(s.whatif, &f);
+    ok(evict_alike(f.running, &evict_s3fifo), "where another structure would miss least it stays with its own, %s: %s", f.running->name, f.why);
+    end(&s);
+}
+
+static void test_a_class_keeps_a_policy_of_its_own(void) {
+    struct setup s = fresh(&evict_s3fifo, 0, AUTO_NONE);
+    ask(&s, 1);
+    cache_set_policy(s.cache, &evict_lru, 1);
+    cache_change_policy(s.cache, &evict_s3wide);
+    is_str(cache_policy(s.cache)->name, "s3wide", "the whole has another policy");
+    is_str(cache_class_policy(s.cache, 2)->name, "s3wide", "and each class that had the whole's,");
+    is_str(cache_class_policy(s.cache, 1)->name, "lru", "but not one that was given its own");
+    end(&s);
+}
+
+static void test_which_policies_may_follow(void) {
+    ok(auto_scope("auto") == AUTO_ALL && auto_scope("s3auto") == AUTO_RECORDS && auto_scope("s3fifo") == AUTO_NONE, "auto and s3auto follow, no other does");
+    is_str(auto_policy("s3auto", NULL)->name, "s3fifo", "s3auto begins with s3fifo,");
+    is_str(auto_policy("s3auto", &evict_s3wide)->name, "s3wide", "goes on with a record of its structure,");
+    is_str(auto_policy("s3auto", &evict_lru)->name, "s3fifo", "and not with another policy");
 }
 
 int main(void) {
@@ -532,6 +567,10 @@ int main(void) {
     test_memory_is_what_is_told_and_bounded((size_t)8 * MIB, MANY_THREADS);
     test_a_small_cache_has_a_sample_too();
     test_auto_follows_a_workload_that_flips(seed);
-    test_auto_takes_a_record_of_the_structure_it_has(seed);
+    test_auto_takes_a_record_of_the_structure_it_has(seed, AUTO_ALL);
+    test_auto_takes_a_record_of_the_structure_it_has(seed, AUTO_RECORDS);
+    test_s3auto_stays_with_its_structure(seed);
+    test_a_class_keeps_a_policy_of_its_own();
+    test_which_policies_may_follow();
     return tap_done();
 }
