@@ -465,11 +465,12 @@ int main(int argc, char **argv) {
         return EX_OSERR;
     }
     const char *more = getenv(ENVIRONMENT_OPTIONS);
+    int command_line_words = argc;
     if (more && (argv = environment_arguments(more, &argc, argv, why)) == NULL) {
         fprintf(stderr, "slated: %s\n", why);
         return EX_USAGE;
     }
-    switch (options_parse(argc, argv, &settings, why)) {
+    switch (options_parse(argc, argv, argc - command_line_words, &settings, why)) {
     case OPTIONS_HELP:
         help();
         return EXIT_SUCCESS;

@@ -290,7 +290,7 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
         return false;
     }
     if (options->replay == NULL && options->server_count == 0 &&
-        !add_server(options, "127.0.0.1", why, why_bytes)) {
+        !add_address(options, "127.0.0.1", why, why_bytes)) {
         return false;
     }
     for (unsigned i = 0; options->has_tls && i < options->server_count; i++) {

@@ -394,7 +394,7 @@ static enum options_action read_settings(struct simulate_size *size, int argc, c
         return OPTIONS_BAD;
     }
     memcpy(order, size->words, (size_t)count * sizeof *order);
-    enum options_action action = options_parse(count, order, &size->settings, why);
+    enum options_action action = options_parse(count, order, 0, &size->settings, why);
     free(order);
     if (action == OPTIONS_RUN && size->settings.stray) {
         refuse(why, "%.200s is not an option", size->settings.stray);

@@ -58,7 +58,7 @@ static void read_command_line(char *text) {
     struct settings settings;
     settings_init(&settings);
     optind = 0;
-    if (options_parse(argc, argv, &settings, why) == OPTIONS_BAD) {
+    if (options_parse(argc, argv, 0, &settings, why) == OPTIONS_BAD) {
         is_sentence(why);
         return;
     }

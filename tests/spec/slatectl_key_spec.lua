@@ -85,6 +85,21 @@ for _, kind in ipairs(server.all()) do
             assert.equal(2, #dkjson.decode(out).servers)
         end)
 
+        it("says so when SLATE_SERVERS names a file that cannot be read", function()
+            local slatetop = server.quoted(("%s/%s/bin/slatetop"):format(ctl.root, os.getenv("SLATE_BUILD") or "build"))
+            for _, path in ipairs({ "/nonexistent/servers", "/" }) do
+                for _, words in ipairs({ "slatectl -s mine get named", slatetop .. " -b -s mine" }) do
+                    local code, out, err = ctl.shell(("SLATE_SERVERS=%s %s"):format(path, words))
+                    assert.equal(64, code, err)
+                    assert.equal("", out)
+                    assert.truthy(err:find("cannot read " .. path .. ", the file of SLATE_SERVERS: ", 1, true), err)
+                    assert.equal(1, select(2, err:gsub("\n", "")), err)
+                end
+            end
+            local code, _, err = ctl.shell("XDG_CONFIG_HOME=/nonexistent slatectl -s mine.invalid get named")
+            assert.equal(69, code, err) -- the usual file may be absent
+        end)
+
         it("has colours on a terminal, and nowhere else", function()
             local function run(environment, words)
                 local _, out = ctl.shell(("env -u NO_COLOR TERM=xterm %s script -qec %q /dev/null </dev/null"):format(

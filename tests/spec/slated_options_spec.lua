@@ -54,6 +54,23 @@ describe("slated's command line", function()
         assert.truthy(err:find("-c wants a whole number", 1, true), err)
     end)
 
+    it("names SLATED_OPTIONS in errors of its words, and in no others", function()
+        local function first_words(given, words)
+            local code, _, err = run(words or "", ("SLATED_OPTIONS='%s'"):format(given))
+            assert.equal(64, code)
+            assert.equal(1, select(2, err:gsub("\n", "")), err)
+            return err:match("^slated: (SLATED_OPTIONS: %S+)") or err:match("^slated: (%S+)")
+        end
+        assert.equal("SLATED_OPTIONS: -c", first_words("-c many"))
+        assert.equal("SLATED_OPTIONS: -c", first_words("-v -c", "-v")) -- which would be its value
+        assert.equal("SLATED_OPTIONS: -o", first_words("-t 2 -o nosuch", "-c 5"))
+        assert.equal("SLATED_OPTIONS: --nosuch", first_words("--nosuch"))
+        assert.equal("SLATED_OPTIONS: --config", first_words("--config /nonexistent/file"))
+        assert.equal("-c", first_words("-t 2", "-c many"))
+        assert.equal("-?", first_words("-t 2", "-v?")) -- within a word of several letters
+        assert.equal("--config", first_words("-t 2", "--config /nonexistent/file"))
+    end)
+
     it("names every option of --describe in --help", function()
         local code, help = run("-h")
         assert.equal(0, code)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "serve/config/config_file.h"
+#include "serve/config/environment.h"
 
 enum { LONG_BASE = 1000 }; /* a long option returns LONG_BASE + its row */
 
@@ -289,30 +290,31 @@ static bool read_file(struct settings *s, const char *path, char *why) {
     return true;
 }
 
-/* The file that the last --config of the command line names; NULL: there is none. Errors in the
- * other options are reported later. */
-static const char *find_file(int argc, char **argv) {
+/* The file that the last --config of the command line names, and in *word the index of the word
+ * that says so; NULL: there is none. Errors in the other options are reported later. */
+static const char *find_file(int argc, char **argv, int *word) {
     const char *path = NULL;
     optind = 0; /* getopt begins anew, also when this is called again */
     opterr = 0;
-    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+    *word = 1;
+    for (int got, at = 1; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;
+         at = optind) {
         if (got >= LONG_BASE && names_file(&setting_table[got - LONG_BASE])) {
             path = optarg;
+            *word = at;
         }
     }
     return path;
 }
 
-enum options_action options_parse(int argc, char **argv, struct settings *s, char *why) {
-    build_tables();
-    settings_init(s);
+/* Reads the options of argv. *word becomes the index of the word that holds the last one read. */
+static enum options_action read_words(struct settings *s, int argc, char **argv, int *word,
+                                      char *why) {
     bool check = false;
-    const char *path = find_file(argc, argv);
-    if (path && !read_file(s, path, why)) {
-        return OPTIONS_BAD;
-    }
     optind = 0;
-    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+    *word = 1;
+    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;
+         *word = optind) {
         if (got == 'o') {
             if (!read_extended_list(s, optarg, why)) {
                 return OPTIONS_BAD;
@@ -344,5 +346,32 @@ enum options_action options_parse(int argc, char **argv, struct settings *s, cha
     }
     s->stray = optind < argc ? argv[optind] : NULL;
     s->stray_count = argc - optind;
-    return !settings_settle(s, why) ? OPTIONS_BAD : check ? OPTIONS_CHECK : OPTIONS_RUN;
+    return check ? OPTIONS_CHECK : OPTIONS_RUN;
+}
+
+/* Puts the variable's name before the sentence. */
+static void name_environment(char *why) {
+    char said[OPTIONS_WHY_BYTES];
+    snprintf(said, sizeof said, "%s", why);
+    snprintf(why, OPTIONS_WHY_BYTES, ENVIRONMENT_OPTIONS ": %.*s",
+             (int)(OPTIONS_WHY_BYTES - sizeof ENVIRONMENT_OPTIONS - 2), said);
+}
+
+enum options_action options_parse(int argc, char **argv, int from_environment, struct settings *s,
+                                  char *why) {
+    build_tables();
+    settings_init(s);
+    int word;
+    const char *path = find_file(argc, argv, &word);
+    enum options_action action = OPTIONS_BAD;
+    if (!path || read_file(s, path, why)) {
+        action = read_words(s, argc, argv, &word, why);
+    } else if (s->config_text) {
+        return action; /* the sentence names the file and the line */
+    }
+    if (action == OPTIONS_BAD && word <= from_environment) {
+        name_environment(why);
+    }
+    bool is_complete = action == OPTIONS_RUN || action == OPTIONS_CHECK;
+    return is_complete && !settings_settle(s, why) ? OPTIONS_BAD : action;
 }

@@ -6,13 +6,15 @@
 enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_LICENSE, OPTIONS_VERSION, OPTIONS_DESCRIBE,
                       OPTIONS_DESCRIBE_COUNTERS, OPTIONS_CHECK, OPTIONS_BAD };
 
-/* a sentence, with the file's name and the line's number before it */
+/* a sentence, with the variable's or the file's name and the line's number before it */
 enum { OPTIONS_WHY_BYTES = SETTING_WHY_BYTES + 512 };
 
 /* Reads the file's options and then those of argv into `settings`, which holds the defaults at
- * first. OPTIONS_BAD: `why` (OPTIONS_WHY_BYTES) holds a sentence. OPTIONS_CHECK: --check-config was
- * given, and the options are good. Settings borrow texts of argv, whose sub-options are cut apart
- * in place; they borrow the file's text from settings->config_text, which has to live as long. Uses
- * getopt: call it on one thread, before any other starts. */
-enum options_action options_parse(int argc, char **argv, struct settings *settings, char *why);
+ * first. The first `from_environment` words behind the program's name are of SLATED_OPTIONS, and an
+ * error in one of them says so. OPTIONS_BAD: `why` (OPTIONS_WHY_BYTES) holds a sentence.
+ * OPTIONS_CHECK: --check-config was given, and the options are good. Settings borrow texts of argv,
+ * whose sub-options are cut apart in place; they borrow the file's text from settings->config_text,
+ * which has to live as long. Uses getopt: call it on one thread, before any other starts. */
+enum options_action options_parse(int argc, char **argv, int from_environment,
+                                  struct settings *settings, char *why);
 #endif

@@ -21,13 +21,23 @@ local function absolute(path)
     return path and path:sub(1, 1) == "/" and path or nil
 end
 
+local function named_by_variable(one, environment)
+    local path = one.variable and environment(one.variable)
+    return path ~= "" and path or nil
+end
+
+--- Whether the file's own variable names it.
+function M.is_named(file, environment)
+    return named_by_variable(FILES[file], environment) ~= nil
+end
+
 --- The path of a file by its name in FILES; nil without a home. environment: os.getenv, or another such function.
 function M.path(file, environment)
     local one = FILES[file]
-    local named, folder = one.variable and environment(one.variable), FOLDERS[one.folder]
+    local named, folder = named_by_variable(one, environment), FOLDERS[one.folder]
     local home = absolute(environment("HOME"))
     local base = absolute(environment(folder.variable)) or home and home .. folder.at_home
-    return named and named ~= "" and named or base and base .. "/slate/" .. one.name or nil
+    return named or base and base .. "/slate/" .. one.name or nil
 end
 
 return M

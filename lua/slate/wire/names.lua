@@ -40,8 +40,8 @@ function M.read(text, path)
     return addresses, order
 end
 
---- The servers of the usual file, as `read`; none when it is not there. ways: environment and read_file, as of
--- slate.wire.resolver, which has them when there are none.
+--- The servers of the file, as `read`; none when the usual file is not there. One that SLATE_SERVERS names must be
+-- there. ways: environment and read_file, as of slate.wire.resolver, which has them when there are none.
 function M.load(ways)
     ways = ways or require("slate.wire.resolver").WAYS
     local path = M.path(ways.environment)
@@ -49,10 +49,12 @@ function M.load(ways)
     if path then
         text, problem, is_absent = ways.read_file(path, M.MAX_BYTES + 1)
     end
-    if is_absent then
+    local named = places.is_named("servers", ways.environment)
+    if is_absent and not named then
         return {}, {}
     elseif not text or #text > M.MAX_BYTES then
-        return nil, ("cannot read %s: %s"):format(path, problem or "more than 64 KiB")
+        return nil, ("cannot read %s%s: %s"):format(path, named and ", the file of SLATE_SERVERS" or "",
+            problem or "more than 64 KiB")
     end
     return M.read(text, path)
 end

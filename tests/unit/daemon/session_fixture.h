@@ -42,7 +42,7 @@ static inline bool rig_open(struct rig *rig, char *options) {
     memset(rig, 0, sizeof *rig);
     clock_start();
     settings_init(&rig->settings);
-    if (options_parse(argc, argv, &rig->settings, why) != OPTIONS_RUN) {
+    if (options_parse(argc, argv, 0, &rig->settings, why) != OPTIONS_RUN) {
         printf("# %s\n", why);
         return false;
     }

@@ -62,7 +62,7 @@ static enum options_action parse(const char *text, const char *more) {
     }
     argv[argc] = NULL;
     why[0] = '\0';
-    return options_parse(argc, argv, &s, why);
+    return options_parse(argc, argv, 0, &s, why);
 }
 
 static void refuses(const char *text, const char *sentence) {
@@ -149,10 +149,10 @@ static void test_bad_files_are_refused(void) {
     free(s.config_text); /* of the parse before, which the next one forgets */
     s.config_text = NULL;
     char *argv[] = {"slated", "--config", "/nonexistent/slated.conf", NULL};
-    is(options_parse(3, argv, &s, why), OPTIONS_BAD, "a file that is not there");
+    is(options_parse(3, argv, 0, &s, why), OPTIONS_BAD, "a file that is not there");
     is_str(why, "--config /nonexistent/slated.conf cannot be read: No such file or directory", "is named");
     argv[2] = "/tmp";
-    is(options_parse(3, argv, &s, why), OPTIONS_BAD, "a folder");
+    is(options_parse(3, argv, 0, &s, why), OPTIONS_BAD, "a folder");
     is_str(why, "--config /tmp cannot be read: Is a directory", "is none");
     char *long_text = calloc(1, CONFIG_FILE_BYTES_MOST + 2);
     memset(long_text, '#', CONFIG_FILE_BYTES_MOST + 1);
@@ -164,7 +164,7 @@ static void test_bad_files_are_refused(void) {
     char sub[] = "slated -o config=x";
     char *words[] = {strtok(sub, " "), strtok(NULL, " "), strtok(NULL, " "), NULL};
     free(s.config_text);
-    is(options_parse(3, words, &s, why), OPTIONS_BAD, "config is no sub-option of -o");
+    is(options_parse(3, words, 0, &s, why), OPTIONS_BAD, "config is no sub-option of -o");
 }
 
 int main(void) {

@@ -22,7 +22,7 @@ static enum options_action parse_words(const char *line) {
     }
     argv[argc] = NULL;
     why[0] = '\0';
-    return options_parse(argc, argv, &s, why);
+    return options_parse(argc, argv, 0, &s, why);
 }
 
 static void accepts(const char *line) { is(parse_words(line), OPTIONS_RUN, "`%s` is accepted%s%s", line, *why ? ": " : "", why); }
