@@ -75,7 +75,7 @@ METRICS_LUA  := base/json base/policy_box base/policy_core base/policy_curve bas
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/places base/policy_box base/policy_core \
                 base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/faults facts/foresight \
-                facts/geometry facts/moves facts/record_change facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
+                facts/geometry facts/moves facts/proxy facts/record_change facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
                 judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
                 judge/observer judge/outliers judge/outlook judge/predict judge/prospect judge/recent judge/relief judge/rules judge/size_plan judge/starving judge/verdict \

@@ -76,31 +76,6 @@ static void report_findings(struct report *report, const struct model *model) {
 
 /* ---- how things stand, without a judgement ---- */
 
-/* "proxy: 2.1k requests/s, 2 of 8 links to backends bad" */
-static void report_proxy(struct report *report, const struct model *model) {
-    const struct snapshot *now = model_now(model);
-    char rate[FORMAT_BYTES], links[FORMAT_BYTES], bad_links[FORMAT_BYTES], broken[FORMAT_BYTES];
-    double bad = stat_number(now->general[GENERAL_proxy_links_bad]);
-    double breaks = model_rate(model, GENERAL_proxy_backend_failed);
-    format_count(rate, model_rate(model, GENERAL_proxy_conn_requests));
-    format_count(links, stat_number(now->general[GENERAL_proxy_backend_total]));
-    if (bad > 0) {
-        say(report, SEVERITY_BAD, "proxy: %s requests/s, %s of %s links to backends bad", rate,
-            format_count(bad_links, bad), links);
-    } else {
-        say(report, SEVERITY_OK, "proxy: %s requests/s, %s links to backends, none bad", rate,
-            links);
-    }
-    if (breaks > 0) {
-        say(report, SEVERITY_WARN, "proxy: %s links to backends break a second",
-            format_count(broken, breaks));
-    }
-    double errors = model_rate(model, GENERAL_proxy_conn_errors);
-    if (errors > 0) {
-        say(report, SEVERITY_WARN, "proxy: %s errors/s", format_count(broken, errors));
-    }
-}
-
 static void report_evictions(struct report *report, const struct model *model) {
     char rate[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
@@ -198,9 +173,6 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
     } else if (now != NULL) {
         if (report.count == 0) { /* of old figures nothing follows that could be mended now */
             report_findings(&report, model);
-        }
-        if (snapshot_is_proxy(now)) {
-            report_proxy(&report, model);
         }
         if (snapshot_has_cache(now)) {
             report_evictions(&report, model);

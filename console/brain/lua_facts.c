@@ -30,10 +30,12 @@ static const enum class_stat class_read[] = {
     CLASS_age,         CLASS_evicted,         CLASS_outofmemory,   CLASS_get_hits,
     CLASS_cmd_set,
 };
-#define EXTSTORE_READ(name) GENERAL_##name,
-static const enum general_stat extstore_read[] = {EXTSTORE_STATS(EXTSTORE_READ)};
+#define STAT_READ(name) GENERAL_##name,
+static const enum general_stat extstore_read[] = {EXTSTORE_STATS(STAT_READ)};
+static const enum general_stat proxy_read[] = {PROXY_STATS(STAT_READ)};
 enum {
     EXTSTORE_COUNT = sizeof extstore_read / sizeof *extstore_read,
+    PROXY_COUNT = sizeof proxy_read / sizeof *proxy_read,
     GENERAL_READ = sizeof general_read / sizeof *general_read,
     CLASS_READ = sizeof class_read / sizeof *class_read
 };
@@ -61,6 +63,9 @@ static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_
     }
     for (int i = 0; snapshot_has_extstore(snapshot) && i < EXTSTORE_COUNT; i++) {
         set_stat(L, general_stat_names[extstore_read[i]], general[extstore_read[i]]);
+    }
+    for (int i = 0; snapshot_is_proxy(snapshot) && i < PROXY_COUNT; i++) {
+        set_stat(L, general_stat_names[proxy_read[i]], general[proxy_read[i]]);
     }
     uint64_t pressure = general[GENERAL_extstore_memory_pressure];
     if (pressure != STAT_ABSENT) {
@@ -94,7 +99,7 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_
 
 /* memcached calls the first modes of automove by number. */
 static void push_settings(lua_State *L, const struct snapshot *snapshot) {
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 12);
     set_stat(L, "maxconns", snapshot->setting[SETTING_maxconns]);
     set_stat(L, "chunk_size", snapshot->setting[SETTING_chunk_size]);
     set_stat(L, "slab_chunk_max", snapshot->setting[SETTING_slab_chunk_max]);
@@ -116,6 +121,10 @@ static void push_settings(lua_State *L, const struct snapshot *snapshot) {
     if (snapshot->setting[SETTING_ext_drop_unread] != STAT_ABSENT) {
         lua_pushboolean(L, snapshot->setting[SETTING_ext_drop_unread] != 0);
         lua_setfield(L, -2, "ext_drop_unread");
+    }
+    if (snapshot_is_proxy(snapshot)) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "proxy_enabled");
     }
     if (snapshot->automove[0] != '\0') {
         if (lua_stringtonumber(L, snapshot->automove) == 0) {

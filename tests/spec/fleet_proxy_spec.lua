@@ -58,7 +58,7 @@ describe("a proxy in a fleet", function()
         local rows = members.rows({ member(nil, {}, { proxy_enabled = false }),
             member({ proxy_backend_failed = 3, proxy_conn_errors = 2 }, { { name = "b1", links = 1 },
                 { name = "b2", links = 2 } }) })
-        assert.equal("proxy, 3 of 4 links to backends bad: b1, b2; 3 break a second; 2 errors a second",
+        assert.equal("proxy, 3 of 4 links to backends bad: b1, b2; 3 links break a second; 2 errors a second",
             rows[1].notes[1])
         assert.same({}, rows[2].notes)
         assert.is_nil(rows[2].proxy)
@@ -69,6 +69,19 @@ describe("a proxy in a fleet", function()
         local row = members.rows({ member({ curr_items = 5, bytes = 1 << 20 }, {}) })[1]
         assert.equal(1 / 64, row.used_ratio)
         assert.equal(0, row.evictions_per_s)
+    end)
+end)
+
+describe("slatetop on a proxy", function()
+    it("tells the same of its links, as sentences, where it knows no names of backends", function()
+        local seen = proxy.of({ general = { proxy_backend_total = 4, proxy_links_bad = 3 } }, nil, { interval_s = 1,
+            general = { proxy_conn_requests = 2100, proxy_backend_failed = 3, proxy_conn_errors = 2 } })
+        assert.same({ { text = "proxy: 2100 requests/s, 3 of 4 links to backends bad", tone = "bad" },
+            { text = "proxy: 3 links break a second", tone = "warn" },
+            { text = "proxy: 2 errors a second", tone = "warn" } }, proxy.sentences(seen))
+        assert.same({ { text = "proxy: 4 links to backends", tone = "plain" } },
+            proxy.sentences({ links = 4, links_bad = 0 }))
+        assert.same({}, proxy.sentences({}))
     end)
 end)
 

@@ -5,6 +5,7 @@
 -- it was asked for, `stats proxybe` names the backends that it takes for bad. Each worker thread has a link of its own
 -- to each backend; links are what memcached counts. It tells no latency of them.
 local stats = require "slate.facts.stats"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -58,7 +59,7 @@ end
 
 --- What there is to see of a proxy: { requests_per_s, get_per_s, set_per_s, errors_per_s, failed_per_s (links that
 -- broke), active (requests under way), links, links_bad, bad }; what is not told is absent. before and rates may be
--- nil.
+-- nil. slatetop keeps no names of backends, but how many links are bad, as general.proxy_links_bad.
 function M.of(now, before, rates)
     local general, per_s = now.general, rates and rates.general or {}
     local interval_s = rates and not rates.reset and rates.interval_s or 0
@@ -69,34 +70,52 @@ function M.of(now, before, rates)
     return {
         requests_per_s = per_s.proxy_conn_requests, errors_per_s = per_s.proxy_conn_errors,
         failed_per_s = per_s.proxy_backend_failed, active = general.proxy_req_active,
-        links = general.proxy_backend_total, links_bad = links_bad or bad and 0 or nil, bad = bad,
+        links = general.proxy_backend_total, links_bad = links_bad or bad and 0 or general.proxy_links_bad, bad = bad,
         get_per_s = increase_per_s(before, now, "gets", interval_s),
         set_per_s = increase_per_s(before, now, "sets", interval_s),
     }
 end
 
---- What it says of its backends, in words: "proxy, 2 of 8 links to backends bad: b1, b2".
-function M.words(seen)
-    local units = require "slate.base.units"
-    local words = { "proxy" }
-    if seen.links then
-        words[1] = ("proxy, %s to backends"):format(units.plural(seen.links, "link"))
-    end
+-- What there is to say of its backends: a list of { text, tone }.
+local function parts_of(seen)
+    local parts = {}
     if (seen.links_bad or 0) > 0 then
         local names = {}
-        for i, backend in ipairs(seen.bad) do
+        for i, backend in ipairs(seen.bad or {}) do
             names[i] = backend.name
         end
-        words[1] = ("proxy, %d of %s to backends bad: %s"):format(seen.links_bad, units.plural(seen.links or
-            seen.links_bad, "link"), table.concat(names, ", "))
+        parts[1] = { text = ("%d of %s to backends bad%s"):format(seen.links_bad, units.plural(seen.links or
+            seen.links_bad, "link"), #names > 0 and ": " .. table.concat(names, ", ") or ""), tone = "bad" }
+    elseif seen.links then
+        parts[1] = { text = units.plural(seen.links, "link") .. " to backends", tone = "plain" }
     end
     if (seen.failed_per_s or 0) > 0 then
-        words[#words + 1] = units.rate(seen.failed_per_s) .. " break a second"
+        parts[#parts + 1] = { text = units.rate(seen.failed_per_s) .. " links break a second", tone = "warn" }
     end
     if (seen.errors_per_s or 0) > 0 then
-        words[#words + 1] = units.rate(seen.errors_per_s) .. " errors a second"
+        parts[#parts + 1] = { text = units.rate(seen.errors_per_s) .. " errors a second", tone = "warn" }
     end
-    return table.concat(words, "; ")
+    return parts
+end
+
+--- What it says of its backends, in words: "proxy, 2 of 8 links to backends bad: b1, b2".
+function M.words(seen)
+    local words = { "proxy" }
+    for i, part in ipairs(parts_of(seen)) do
+        words[#words + 1] = (i == 1 and ", " or "; ") .. part.text
+    end
+    return table.concat(words)
+end
+
+--- The same as sentences, each with its tone, and how much it was asked for: a list of { text, tone }, for slatetop.
+-- seen: of M.of.
+function M.sentences(seen)
+    local list = parts_of(seen)
+    for i, part in ipairs(list) do
+        part.text = ("proxy: %s%s"):format(i == 1 and seen.requests_per_s
+            and units.rate(seen.requests_per_s) .. " requests/s, " or "", part.text)
+    end
+    return list
 end
 
 return M

@@ -4,6 +4,7 @@
 local answers = require "slate.facts.answers"
 local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
+local proxy = require "slate.facts.proxy"
 local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -121,10 +122,10 @@ local function cut(list)
     return list
 end
 
---- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
--- of the check }. one: of slate.judge.observer, which has seen two snapshots. asked: replies as texts (moves, whatif,
--- curve, memory) and curves; what is not there is not looked at; and rules, an operator's own (slate.judge.rules), or
--- nil.
+--- The worst first, and how a proxy's links are: a list of { text, tone = "bad" | "warn" | "note" | "plain", key
+-- (absent where none helps), label = the name of the check }. one: of slate.judge.observer, which has seen two
+-- snapshots. asked: replies as texts (moves, whatif, curve, memory) and curves; what is not there is not looked at; and
+-- rules, an operator's own (slate.judge.rules), or nil.
 function M.findings(one, asked)
     local known, list, starves = chronicle.known(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
@@ -138,6 +139,10 @@ function M.findings(one, asked)
             key = finding.key or finding.name == "held" and key_of_held(one) or KEYS[finding.name] }
     end
     add_automove(list, one, starves)
+    if proxy.is_one(one.now) then
+        local sentences = proxy.sentences(proxy.of(one.now, one.before, one.rates))
+        table.move(sentences, 1, #sentences, #list + 1, list)
+    end
     for _, sentence in ipairs(asked.rules and asked.rules:troubles() or {}) do
         list[#list + 1] = { text = sentence, tone = "warn", label = OWN }
     end
