@@ -67,7 +67,7 @@ static bool move_of(const struct frame *frame, const struct ui *ui, struct actio
     return giver.class_id >= 0 && brain_class(brain, to)->evicted_per_s > 0;
 }
 
-/* "m: 3 pages from class 4: +3.1 points of hits ± 0.9", as the review has it. */
+/* "m: 3 pages from class 4: +3.1 points of hits (+1.9 to +7.0)", as the review has it. */
 static void draw_expected(const struct frame *frame, const struct action *action,
                           struct cells *cells, int y, int width) {
     struct sentence sentences[SENTENCES_MOST];

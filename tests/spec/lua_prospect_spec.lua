@@ -104,39 +104,59 @@ describe("the review of a move of pages", function()
         assert.truthy(told(one, change, "expects"):find("points of hits", 1, true), "nobody asks for curves")
     end)
 
-    it("goes by the slope of a class's curve the more, the more reads that rests on", function()
+    -- What a page more would bring class 5, if its slope were this.
+    local FILLED <const> = 12 / (12 + 1000 / 400) -- a page fills in 2.5 s
+    local function by_slope(slope)
+        return 700 * slope * math.log(5 / 4) * FILLED / 1000
+    end
+    local function nearly(expected, value, ...)
+        assert.near(expected, value, 0.05 * math.abs(expected), ...)
+    end
+
+    -- A curve of class 5, of four pages: that share of the reads hit with them, with half of them and so on.
+    local function curve(reads, ...)
+        local points = { reads = reads }
+        for i, share in ipairs({ ... }) do
+            table.insert(points, 1, { (8 << 20) >> i, share })
+        end
+        return points
+    end
+
+    it("goes by a class's curve the more, the more reads that rests on: hits may grow as the pages do", function()
         local one = read(12, "0.1.0")
-        local function change(reads, at_twice)
-            return predict.move(one, 0, 5, 1, reads and { [5] = { { 2 << 20, 0.3 }, { 4 << 20, 0.4 },
-                { 8 << 20, at_twice or 0.8 }, reads = reads } }).hit_ratio_change
+        local function change(...)
+            local made = predict.move(one, 0, 5, 1, { [5] = ... and curve(...) })
+            return made.hit_ratio_change, made.least, made.most
         end
-        local reads_ratio = 700 * math.log(5 / 4) * 12 / (12 + 1000 / 400) / 1000 -- a page fills in 2.5 s
-        local by_curve = reads_ratio * 0.4 / math.log(2)
-        assert.near(reads_ratio * 0.1, change(nil), 1e-9)
-        local last = change(nil)
-        for _, reads in ipairs({ 50, 500, 5000, 1e9 }) do
-            assert.is_true(change(reads) > last and change(reads) < by_curve, reads)
-            last = change(reads)
+        local alone = change()
+        nearly(by_slope(0.1), alone)
+        local seen = predict.seen(one).by_id[5]
+        local hit_ratio = seen.hits_per_s / (seen.hits_per_s + seen.misses_per_s)
+        local by_pages, last = 700 * hit_ratio / 4 * FILLED / 1000, alone
+        for _, reads in ipairs({ 60, 200, 1000, 1e9 }) do
+            local made, least, most = change(reads, hit_ratio, hit_ratio / 2, hit_ratio / 4, hit_ratio / 8)
+            assert.is_true(made >= last and made < by_pages * 1.001, reads)
+            assert.is_true(reads > 60 or most > 0.9 * by_pages and least < alone, "it may be either")
+            last = made
         end
-        assert.is_true(change(5000, 0.4) < change(nil), "it is flat")
+        nearly(by_pages, last)
+        assert.is_true(change(5000, hit_ratio, hit_ratio - 0.01, hit_ratio - 0.02) < alone, "it is flat")
     end)
 
     it("expects of a class without a curve what lies between a tenth and the slope of the whole cache's", function()
         local one = read(12, "0.1.0")
-        local function change(at_twice, own)
-            local whole = at_twice and { { 8 << 20, 0.4 }, { 16 << 20, 0.6 }, { 32 << 20, at_twice }, reads = 9999,
+        local function change(at_half, own)
+            local whole = at_half and { { 8 << 20, at_half }, { 16 << 20, 0.6 }, { 32 << 20, 0.7 }, reads = 9999,
                 bytes = 16 << 20 } or {}
             local made = predict.move(one, 0, 5, 1, { [0] = whole, [5] = own })
             return made.hit_ratio_change, made.band
         end
-        local reads_ratio = 700 * math.log(5 / 4) * 12 / (12 + 1000 / 400) / 1000
-        assert.near(reads_ratio * 0.1, (change(nil)), 1e-9, "too little is known of it")
-        assert.near(reads_ratio * (0.1 + 0.3 / math.log(2)) / 2, (change(0.9)), 1e-9)
-        assert.near(reads_ratio * 0.05, (change(0.6)), 1e-9, "it is flat")
-        local steep = { { 2 << 20, 0.3 }, { 4 << 20, 0.4 }, { 8 << 20, 0.8 }, reads = 1e9 }
-        local expected, band = change(0.6)
-        local known, its_band = change(0.6, steep)
-        assert.is_true(known > expected and its_band <= band, "its own curve tells more")
+        nearly(by_slope(0.1), (change(nil)), "too little is known of it")
+        nearly(by_slope(math.sqrt(0.1 * 0.2 / math.log(2))), (change(0.4)))
+        nearly(by_slope(math.sqrt(0.1 * 0.02 / math.log(2))), (change(0.58)), "it is nearly flat")
+        local expected, band = change(0.4)
+        local known, its_band = change(0.4, curve(1e9, 0.55, 0.5, 0.45, 0.4))
+        assert.is_true(known < expected and its_band <= band, "its own curve tells more")
     end)
 
     it("predicts from the last ten seconds, and says so where it has seen less", function()
@@ -165,15 +185,15 @@ describe("the review of a move of pages", function()
         assert.equal(0, made.hits_per_s + made.lost_per_s, "class 3 evicts nothing")
     end)
 
-    it("promises a gain only where the band leaves no doubt of it, and warns of a loss", function()
-        local function words(change, band)
-            return predict.words({ hit_ratio_change = change, band = band, seen_s = 10 })
+    it("promises a gain only where even the least is one, and warns of a loss where even the most is", function()
+        local function words(change, least, most)
+            return predict.words({ hit_ratio_change = change, least = least, most = most, seen_s = 10 })
         end
-        assert.equal("+14.0 points of hits ± 10.5", words(0.14, 0.105))
-        assert.equal("+0.7 points of hits ± 0.8: a gain is not certain", words(0.007, 0.008))
-        assert.equal("+0.0 points of hits ± 0.8: a gain is not certain", words(-0.0001, 0.008))
-        assert.equal("-0.7 points of hits ± 0.8: a loss is likelier than a gain", words(-0.007, 0.008))
-        assert.equal("-9.0 points of hits ± 6.8: it costs hits", words(-0.09, 0.068))
+        assert.equal("+14.0 points of hits (+3.5 to +31.2)", words(0.14, 0.035, 0.312))
+        assert.equal("+0.7 points of hits (-0.1 to +1.5): perhaps no gain", words(0.007, -0.001, 0.015))
+        assert.equal("+0.0 points of hits (-0.8 to +0.8): perhaps no gain", words(-0.0001, -0.008, 0.008))
+        assert.equal("-0.7 points of hits (-1.5 to +0.1): a loss is likelier than a gain", words(-0.007, -0.015, 0.001))
+        assert.equal("-9.0 points of hits (-19.0 to -2.2): it costs hits", words(-0.09, -0.19, -0.022))
         assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "expects"):find("it costs hits", 1, true))
         assert.truthy(told(read(12), { from = 5, to = 3, pages = 1 }, "WARNING"))
     end)

@@ -17,7 +17,7 @@ local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 local QUESTIONS <const> = {
     { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second" },
     { "Which class should get memory, and what will it bring?", "advise pages",
-        "%d+ pages? from there.*[+-]%d+%.%d points of hits%s+±%s+%d" },
+        "%d+ pages? from there.*[+-]%d+%.%d points of hits%s+%([+-]%d" },
     { "What would this move do, and what speaks against it?", "move GIVER TAKER PAGES --dry-run",
         "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits" },
     { "What comes of this move, when I make it?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%" },

@@ -6,23 +6,29 @@
 --
 -- Hits grow with the logarithm of the pages: by so large a share of the class's reads, its slope, for each unit of the
 -- natural logarithm. Where keys are about as popular as Zipf's law has them, with an exponent of 0.8 to 1, the slope is
--- about a tenth whatever the class and its size; where few keys take nearly all reads it is less, and where all are
--- alike it is the hit ratio. So what is expected of a class lies halfway between a tenth and the slope of the whole
--- cache's curve, and the class's own curve counts the more, the more reads it rests on. `make bench-moves` holds
--- predictions against what came on a server, `make bench-moves-reckoned` against what moves alone brought; the
--- constants are from there.
+-- about a tenth whatever the class and its size; where few keys take nearly all reads it is less. Where all keys are
+-- alike, hits grow with the pages themselves, and the slope is the hit ratio. Which slope a class has is not known.
+-- So slopes from next to none to the hit ratio are weighed: by how far each is from what is expected, halfway between
+-- a tenth and the slope of the whole cache's curve, and by how well the class's sampled curve agrees with it at a half,
+-- a quarter and an eighth of the memory. What is told is the median of what these slopes mean, with the least and the
+-- most between which four of five lie. `make bench-moves` holds predictions against what came on a server,
+-- `make bench-moves-reckoned` against what moves alone brought; the constants are from there.
 local ipairs = ipairs
 local abs, exp, huge, log, max, min, sqrt = math.abs, math.exp, math.huge, math.log, math.max, math.min, math.sqrt
+local unpack = table.unpack
 
 local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
-local SLOPE <const>, SLOPE_ERROR <const> = 0.1, 0.04 -- of classes of many kinds, and its standard error
-local WHOLE_WEIGHT <const> = 0.5 -- of the whole cache's slope in what is expected of a class, where it is known
-local APART_RATIO <const>, APART <const> = 0.4, 0.02 -- how far classes are from that: so large a part of it, and more
-local LRU_SHARE <const>, LRU_ERROR <const> = 0.7, 0.06 -- other policies keep other items than a curve's, the LRU
+local SLOPE <const> = 0.1 -- of classes of many kinds
+local APART <const> = 0.33 -- slopes of classes lie apart from what is expected: the standard error of their logarithm
+local ALIKE <const> = 0.05 -- of the classes have keys that are all alike, as long as nothing is known of them
+local SLOPES <const>, SLOPE_LEAST <const> = 12, 0.02 -- that are weighed, and the least of them
+local LRU_POWER <const>, LRU_ERROR <const> = 0.9, 0.4 -- the curve is the LRU's: what a slope means there, and its error
+local FARTHER <const> = 3 -- so many times that error where the curve is looked at below half of the memory
 local CLUSTERED <const> = 2 -- so many times the error of as many single reads: a sampled key has several
-local CURVE_SPAN <const> = 2 -- a curve's slope is that to so many times the pages, or to a part: of less it is chance
+local CHANCE_LEAST <const> = 0.005 -- of the reads: curves tell no less
+local DOUBT_SHARE <const> = 0.1 -- of the weight lies above the most that may come, and as much below the least
 local SOON_S <const> = 12 -- of a gain half is told of where it takes the class so long to fill the pages
 
 -- (e^z - 1) / z
@@ -77,70 +83,110 @@ function M.between(points, x)
     return last[2]
 end
 
--- The slope of a curve between two amounts of memory, and the standard error that so few reads have.
-local function slope_between(curve, bytes, far_bytes)
-    local share = abs(M.between(curve, far_bytes) - M.between(curve, bytes))
-    local reads, span = curve.reads or huge, abs(log(far_bytes / bytes))
-    return share / span, CLUSTERED * sqrt(max(share, 1 / reads) * (1 - share) / reads) / span
+-- The hits that a class has more with so many times its memory, over those of today. power: its slope over its hit
+-- ratio, 1 where all keys are alike; then the hits grow as the memory does, and for small powers as its logarithm.
+local function growth_of(times, power)
+    return (times ^ (power * power) - 1) / power
 end
 
--- The slope to expect of a class of which no more is known, and its standard error. whole: the curve of the
--- whole cache, or nil.
-local function expected_slope(whole, is_more)
+-- The slope to expect of a class of which no more is known. whole: the curve of the whole cache, or nil.
+local function expected_slope(whole)
     if not (whole and #whole >= 2 and whole.bytes) then
-        return SLOPE, SLOPE_ERROR
+        return SLOPE
     end
-    local slope = slope_between(whole, whole.bytes, is_more and whole.bytes * CURVE_SPAN or whole.bytes / CURVE_SPAN)
-    slope = SLOPE + WHOLE_WEIGHT * (slope - SLOPE)
-    return slope, APART_RATIO * slope + APART
+    local share = M.between(whole, whole.bytes) - M.between(whole, whole.bytes / 2)
+    return sqrt(SLOPE * max(SLOPE_LEAST / 2, share / log(2)))
 end
 
--- A class's slope from the pages that it has on to others, and the standard error of that.
-local function slope_of(class, held, pages)
-    local expected, apart = expected_slope(class.whole_curve, pages > held)
-    local curve = class.curve
-    if not (curve and #curve >= 2) then
-        return expected, apart
+-- Slopes that a class may have, in ascending order, and the logarithms of their weights by what is expected.
+local function slopes_of(hit_ratio, whole)
+    local slopes, weights, sum = {}, {}, 0
+    local center, least = min(expected_slope(whole), hit_ratio), min(SLOPE_LEAST, hit_ratio / 5)
+    for i = 1, SLOPES do
+        slopes[i] = least * (hit_ratio / least) ^ ((i - 1) / (SLOPES - 1))
+        weights[i] = -0.5 * (log(slopes[i] / center) / APART) ^ 2
+        sum = sum + exp(weights[i])
     end
-    local far = pages > held and max(pages, held * CURVE_SPAN) or min(pages, held / CURVE_SPAN)
-    local slope, chance = slope_between(curve, held * PAGE_BYTES, far * PAGE_BYTES)
-    local weight = apart ^ 2 / (apart ^ 2 + LRU_ERROR ^ 2 + chance ^ 2)
-    return expected + weight * (LRU_SHARE * slope - expected), apart * sqrt(1 - weight)
+    weights[SLOPES] = log(exp(weights[SLOPES]) + sum * ALIKE / (1 - ALIKE))
+    return slopes, weights
 end
 
--- How many hits a second more, or less, pages in the place of those held mean, and the standard error.
-local function hits_between(class, held, pages)
-    local slope, doubt = slope_of(class, held, pages)
-    local reads = (class.hits_per_s + class.misses_per_s) * abs(log(pages / held))
-    return reads * slope, reads * doubt
+-- Weighs slopes by a class's own curve: by the share of the reads that it tells between each amount of memory and half
+-- of that. bytes: the memory of now.
+local function weigh(slopes, weights, hit_ratio, curve, bytes)
+    local reads, error_ratio = curve.reads or huge, LRU_ERROR
+    for step = 0, 2 do
+        local near, far = 2.0 ^ -step, 2.0 ^ -(step + 1)
+        local share = M.between(curve, near * bytes) - M.between(curve, far * bytes)
+        local chance = max(CHANCE_LEAST, CLUSTERED * sqrt(max(share, 1 / reads) * (1 - share) / reads))
+        for i, slope in ipairs(slopes) do
+            local power = slope / hit_ratio
+            local lru = power ^ LRU_POWER
+            local told = hit_ratio * (growth_of(near, lru) - growth_of(far, lru))
+            local doubt = sqrt(chance ^ 2 + (error_ratio * (1 - power) * told) ^ 2)
+            weights[i] = weights[i] - 0.5 * ((share - told) / doubt) ^ 2 - log(doubt)
+        end
+        error_ratio = LRU_ERROR * FARTHER
+    end
 end
 
---- The hits a second that a class wins by pages more, and the standard error. Where it fills them slowly, what they
--- bring soon is less. class: of `after` as slate.base.policy_core pairs snapshots; where they are known with `curve`
--- and `whole_curve`, its own and that of the whole cache: lists of { bytes, hit_ratio } in ascending order, with their
--- `reads` (any number unless told), that of the whole with its `bytes` of now.
+-- The median of values in ascending order, and the least and the most between which four of five lie. weights: their
+-- logarithms.
+local function middle(values, weights)
+    local most, sum, below, at = max(unpack(weights)), 0, 0, {}
+    for i in ipairs(values) do
+        weights[i] = exp(weights[i] - most)
+        sum = sum + weights[i]
+    end
+    for i, value in ipairs(values) do
+        at[i] = { (below + weights[i] / 2) / sum, value }
+        below = below + weights[i]
+    end
+    return M.between(at, 0.5), M.between(at, DOUBT_SHARE), M.between(at, 1 - DOUBT_SHARE)
+end
+
+-- How many hits a second more, or less, pages in the place of those held mean, as `middle` has it; most_per_s at most.
+local function hits_between(class, held, pages, most_per_s)
+    if class.hits_per_s == 0 then
+        return 0, 0, 0
+    end
+    local hit_ratio, changes = class.hits_per_s / (class.hits_per_s + class.misses_per_s), {}
+    local slopes, weights = slopes_of(hit_ratio, class.whole_curve)
+    if class.curve and #class.curve >= 2 then
+        weigh(slopes, weights, hit_ratio, class.curve, held * PAGE_BYTES)
+    end
+    for i, slope in ipairs(slopes) do
+        changes[i] = min(most_per_s, class.hits_per_s * abs(growth_of(pages / held, slope / hit_ratio)))
+    end
+    return middle(changes, weights)
+end
+
+--- The hits a second that a class wins by pages more, and the least and the most that it may win. Where it fills them
+-- slowly, what they bring soon is less. class: of `after` as slate.base.policy_core pairs snapshots; where they are
+-- known with `curve` and `whole_curve`, its own and that of the whole cache: lists of { bytes, hit_ratio } in ascending
+-- order, with their `reads` (any number unless told), that of the whole with its `bytes` of now.
 function M.gain(class, pages)
     local held = max(class.total_pages, 1)
     if class.evicted_per_s == 0 or pages <= 0 then
-        return 0, 0 -- it does not fill the pages that it has
+        return 0, 0, 0 -- it does not fill the pages that it has
     end
-    local won, doubt = hits_between(class, held, held + pages)
+    local won, least, most = hits_between(class, held, held + pages, class.misses_per_s)
     local fill_s = pages * class.chunks_per_page / max(class.stores_per_s, 1e-9)
     local soon = SOON_S / (SOON_S + fill_s)
-    return min(won, class.misses_per_s) * soon, doubt * soon
+    return won * soon, least * soon, most * soon
 end
 
---- The hits a second that a class loses by pages less, and the standard error: whole free pages cost nothing.
+--- The hits a second that a class loses by pages less, and the least and the most that it may lose: whole free pages
+-- cost nothing.
 function M.cost(class, pages)
     local free = class.free_chunks // max(class.chunks_per_page, 1)
     local held, missing = class.total_pages - free, pages - free
     if missing <= 0 then
-        return 0, 0
+        return 0, 0, 0
     elseif missing >= held then
-        return class.hits_per_s, 0
+        return class.hits_per_s, class.hits_per_s, class.hits_per_s
     end
-    local lost, doubt = hits_between(class, held, held - missing)
-    return min(lost, class.hits_per_s), doubt
+    return hits_between(class, held, held - missing, class.hits_per_s)
 end
 
 --- For policies: how many hits a second a class would have more with so many pages more; a negative number of pages

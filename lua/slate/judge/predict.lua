@@ -10,7 +10,6 @@ local units = require "slate.base.units"
 
 local M = {}
 
-local BAND_ERRORS <const> = 1.6 -- nine of ten predictions are no further off than so many standard errors
 local BAND_LEAST_RATIO <const> = 0.005 -- of the reads: as far as two windows of ten seconds are apart by chance
 local READS_LEAST <const> = 1000 -- in the time seen; what fewer tell is chance
 local SHORT_S <const> = recent.SPAN_S * 0.8 -- what rests on less says so
@@ -32,8 +31,15 @@ function M.seen(one, curves)
     return seen, (now - was) / seconds, seconds
 end
 
+-- Two doubts that know nothing of each other, as one.
+local function beside(one, other)
+    return math.sqrt(one ^ 2 + other ^ 2)
+end
+
 --- What moving pages from class src to class dst (0: the pool) would bring. one, curves: as for M.seen. Returns
--- { hit_ratio_change, band (both of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why it cannot be told.
+-- { hit_ratio_change, least, most, band (the wider side of these; all four of the hit ratio), hits_per_s, lost_per_s,
+-- seen_s }; or nil and why it cannot be told. least and most hold some nine of ten: a gain may be far more than is
+-- told, for hits may grow as the pages do (slate.base.policy_curve), while it is seldom much less.
 function M.move(one, src, dst, pages, curves)
     local seen, reads_per_s, seen_s = M.seen(one, curves)
     if not seen then
@@ -43,26 +49,28 @@ function M.move(one, src, dst, pages, curves)
     if not getter and dst ~= 0 or not giver and src ~= 0 then
         return nil, "nothing is known of one of the classes"
     end
-    local won, won_doubt, lost, lost_doubt = 0, 0, 0, 0
+    local won, won_least, won_most, lost, lost_least, lost_most = 0, 0, 0, 0, 0, 0
     if getter then
-        won, won_doubt = policy_curve.gain(getter, pages)
+        won, won_least, won_most = policy_curve.gain(getter, pages)
     end
     if giver then
-        lost, lost_doubt = policy_curve.cost(giver, pages)
+        lost, lost_least, lost_most = policy_curve.cost(giver, pages)
     end
-    local doubt = math.sqrt(won_doubt ^ 2 + lost_doubt ^ 2)
+    local change = (won - lost) / reads_per_s
+    local below = math.max(BAND_LEAST_RATIO, beside(won - won_least, lost_most - lost) / reads_per_s)
+    local above = math.max(BAND_LEAST_RATIO, beside(won_most - won, lost - lost_least) / reads_per_s)
     return {
-        hit_ratio_change = (won - lost) / reads_per_s, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
-        band = math.max(BAND_LEAST_RATIO, BAND_ERRORS * doubt / reads_per_s),
+        hit_ratio_change = change, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
+        least = change - below, most = change + above, band = math.max(below, above),
     }
 end
 
---- What a prediction promises: "gain" or "loss" where its band leaves no doubt of that, else "unsure".
+--- What a prediction promises: "gain" or "loss" where the least and the most leave no doubt of that, else "unsure".
 function M.promise(made)
-    return made.hit_ratio_change > made.band and "gain" or made.hit_ratio_change < -made.band and "loss" or "unsure"
+    return made.least > 0 and "gain" or made.most < 0 and "loss" or "unsure"
 end
 
-local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": a gain is not certain",
+local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": perhaps no gain",
     unlikely = ": a loss is likelier than a gain" }
 local UNLIKELY_RATIO <const> = -0.002 -- what is nearer to nothing may be either
 
@@ -76,9 +84,9 @@ end
 function M.words(made)
     local promise = M.promise(made)
     promise = promise == "unsure" and made.hit_ratio_change < UNLIKELY_RATIO and "unlikely" or promise
-    return ("%s points of hits ± %.1f%s%s"):format(points(made.hit_ratio_change), made.band * 100,
-        DOUBTS[promise], made.seen_s < SHORT_S and ("; seen for %s of traffic"):format(units.age(made.seen_s))
-            or "")
+    local seen = made.seen_s < SHORT_S and ("; seen for %s of traffic"):format(units.age(made.seen_s)) or ""
+    return ("%s points of hits (%s to %s)%s%s"):format(points(made.hit_ratio_change), points(made.least),
+        points(made.most), DOUBTS[promise], seen)
 end
 
 return M

@@ -50,7 +50,6 @@ struct load {
     struct stream streams[STREAMS_MAX];
 };
 
-/* Three that the constants of slate.judge.predict were chosen on, and those that they were not. */
 static const struct load loads[] = {
     {"etc", 64, {0}, {{"e", "etc", "zipf:0.99", 1000000, 15000, 0.968}}},
     {"sizes", 48, {0}, {{"a", "u80,200", "zipf:0.9", 400000, 8000, 1},
