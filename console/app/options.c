@@ -174,10 +174,12 @@ static bool parse_theme(const char *name, unsigned *theme, char *why, size_t why
     return false;
 }
 
+static const char *const mouse_words[] = {"auto", "yes", "no"};
+enum { MOUSE_WORDS = sizeof mouse_words / sizeof *mouse_words };
+
 static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, size_t why_bytes) {
-    static const char *const words[] = {"auto", "yes", "no"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(words[i], word) == 0) {
+    for (int i = 0; i < MOUSE_WORDS; i++) {
+        if (strcmp(mouse_words[i], word) == 0) {
             *mouse = (enum mouse_choice)i;
             return true;
         }
@@ -433,6 +435,12 @@ void options_describe(FILE *out) {
         if (rows[i].in_file) {
             fprintf(out, "setting\t%s\t%s\n", rows[i].name, rows[i].help);
         }
+    }
+    for (int i = 0; i < THEME_COUNT; i++) {
+        fprintf(out, "choice\t--theme\t%s\n", theme_names[i]);
+    }
+    for (int i = 0; i < MOUSE_WORDS; i++) {
+        fprintf(out, "choice\t--mouse\t%s\n", mouse_words[i]);
     }
     for (unsigned i = 0; i < key_row_count; i++) {
         fprintf(out, "key\t%s\t%s\n", key_row_names(&key_rows[i], name, sizeof name),

@@ -121,7 +121,7 @@ bool arrive_begin(struct arrival *a, const char *path) {
     if (!handover_send(a->fd, &m, HANDOVER_HELLO, NULL, 0)) {
         return fail(strerror(errno));
     }
-    unsigned wanted;
+    unsigned wanted = 0;
     if (!hear_offer(a, &wanted)) {
         return false;
     }

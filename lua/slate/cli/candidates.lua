@@ -278,6 +278,10 @@ local function described(context, program)
                 option.words[#option.words + 1] = word
             end
             option.argname = fields[2]:match(" (%u+)$")
+        elseif program == "slatetop" and fields[1] == "choice" then -- below the options
+            local of = option_named(options, fields[2])
+            of.choices = of.choices or {}
+            table.insert(of.choices, fields[3])
         elseif program == "slate-load" then
             option.words[1] = "--" .. fields[1]
             option.argname = fields[2] ~= "" and fields[2] or nil
