@@ -9,10 +9,11 @@ local shell = require "slate.base.shell"
 local M = {}
 
 local NICENESS <const> = 10 -- of the processes: nobody waits for them as for a server
+local BEGINS_WITH <const> = { auto = "s3fifo", s3auto = "s3fifo" } -- policies that follow the others
 local AUTOMOVE_NAMES <const> = { ["0"] = "off", ["1"] = "ratio", ["2"] = "eviction" }
 
---- What slated says of itself: { policies = those that can be simulated, policy = its default, automove = likewise, by
--- name }; or nil, message and code.
+--- What slated says of itself: { policies = those that can be simulated, policy = the one it begins with by default,
+-- automove = its default, by name }; or nil, message and code.
 function M.describe(program)
     local pipe = assert(io.popen(shell.word(program) .. " --describe 2>/dev/null", "r"))
     local text = pipe:read("a")
@@ -24,11 +25,11 @@ function M.describe(program)
     end
     local names = {}
     for name in choices:gmatch("[^|]+") do
-        if name ~= "none" and name ~= "auto" then -- one evicts nothing, the other follows these
+        if name ~= "none" and not BEGINS_WITH[name] then -- `none` evicts nothing
             names[#names + 1] = name
         end
     end
-    return { policies = names, policy = default, automove = AUTOMOVE_NAMES[mode] or mode }
+    return { policies = names, policy = BEGINS_WITH[default] or default, automove = AUTOMOVE_NAMES[mode] or mode }
 end
 
 --- How many processes may run at once: one a core.
