@@ -14,7 +14,8 @@ struct state {
     bool     there;
     uint64_t version;
     uint32_t bytes;
-    int64_t  ends_unix_s; /* 0: never */
+    int64_t  ttl_s; /* 0: it never ends; else the time to live that it had at some moment between these */
+    int64_t  asked_unix_s, answered_unix_s;
 };
 struct entry {
     struct state now, then; /* answered; and if the request under way was done */
@@ -98,6 +99,8 @@ static enum action choose(struct owner *o, unsigned key) {
     return of < 20 && e->now.there ? TOUCH : of < 35 && e->now.there && e->cas_known ? SWAP : SET;
 }
 
+static bool sets_time(enum action a) { return a == SET || a == SWAP || a == TOUCH; }
+
 /* Writes the request at p and notes what it will make. */
 static char *write_request(struct owner *o, const struct request *r, char *p) {
     struct entry *e = &o->keys[r->key];
@@ -105,11 +108,13 @@ static char *write_request(struct owner *o, const struct request *r, char *p) {
     e->under_way = true;
     e->then = e->now;
     e->then.there = true;
-    int64_t ends = ttl_s != 0 ? (int64_t)time(NULL) + ttl_s : 0;
+    if (sets_time(r->action)) {
+        e->then.ttl_s = ttl_s;
+        e->then.asked_unix_s = time(NULL);
+    }
     switch (r->action) {
     case SET:
     case SWAP:
-        e->then.ends_unix_s = ends;
         if (kind_of(r->key) == NUMBER) {
             e->then.version = 0;
             e->then.bytes = 1;
@@ -132,7 +137,7 @@ static char *write_request(struct owner *o, const struct request *r, char *p) {
         p += e->then.bytes;
         return p + sprintf(p, "\r\n");
     case DELETE: e->then.there = false; return p + sprintf(p, "md o%u-%u\r\n", o->number, r->key);
-    case TOUCH: e->then.ends_unix_s = ends; return p + sprintf(p, "mg o%u-%u T%u\r\n", o->number, r->key, ttl_s);
+    case TOUCH: return p + sprintf(p, "mg o%u-%u T%u\r\n", o->number, r->key, ttl_s);
     case COUNT_UP: e->then.version++; return p + sprintf(p, "ma o%u-%u c\r\n", o->number, r->key);
     case APPEND:
         e->then.version++;
@@ -152,6 +157,9 @@ static bool take_answer(struct owner *o, const struct place *place, const struct
     e->under_way = false;
     if (strncmp(o->line, "HD", 2) == 0) {
         e->now = e->then;
+        if (sets_time(r->action)) {
+            e->now.answered_unix_s = time(NULL); /* the server, or this process, may have stood still meanwhile */
+        }
         const char *cas = strstr(o->line, " c");
         if (cas != NULL && r->action != TOUCH) {
             e->cas = strtoull(cas + 2, NULL, 10);
@@ -199,16 +207,18 @@ struct found {
     bool     there;
     uint32_t bytes;
     uint64_t cas;
-    int64_t  ttl_s;
+    int64_t  ttl_s; /* -1: it never ends; at some moment between these */
+    int64_t  asked_unix_s, answered_unix_s;
 };
 
 static bool read_key(struct owner *o, unsigned key, struct found *f) {
     char ask[64];
     snprintf(ask, sizeof ask, "mg o%u-%u v c t\r\n", o->number, key);
+    int64_t asked_unix_s = time(NULL);
     if (!wire_ask(&o->wire, ask, o->line, sizeof o->line)) {
         return false;
     }
-    *f = (struct found){.there = strncmp(o->line, "VA ", 3) == 0};
+    *f = (struct found){.there = strncmp(o->line, "VA ", 3) == 0, .asked_unix_s = asked_unix_s, .answered_unix_s = time(NULL)};
     if (!f->there) {
         return strcmp(o->line, "EN") == 0;
     }
@@ -260,6 +270,15 @@ static void complain(struct owner *o, unsigned key, const char *what) {
            o->line);
 }
 
+/* Whether it has the time to live that this state has still to go. */
+static bool ends_with(const struct found *f, const struct state *s) {
+    if (s->ttl_s == 0 || f->ttl_s < 0) {
+        return s->ttl_s == 0 && f->ttl_s < 0;
+    }
+    return f->ttl_s >= s->asked_unix_s + s->ttl_s - f->answered_unix_s - TIME_SLACK_S &&
+           f->ttl_s <= s->answered_unix_s + s->ttl_s - f->asked_unix_s + TIME_SLACK_S;
+}
+
 static void judge(struct owner *o, const struct place *place, unsigned key, const struct found *f) {
     struct entry *e = &o->keys[key];
     bool as_answered = is_value_of(o, key, f, &e->now);
@@ -287,12 +306,11 @@ static void judge(struct owner *o, const struct place *place, unsigned key, cons
             complain(o, key, "has a value that was replaced");
         }
     } else if (f->there && !e->under_way) {
-        int64_t left_s = e->now.ends_unix_s != 0 ? e->now.ends_unix_s - (int64_t)time(NULL) : -1;
         if (e->cas_known && f->cas != e->cas) {
             COUNT(cas_changed);
             complain(o, key, "has another CAS");
         }
-        if (llabs(left_s - f->ttl_s) > TIME_SLACK_S) {
+        if (!ends_with(f, &e->now)) {
             COUNT(wrong_time);
             complain(o, key, "ends at another time");
         }
@@ -300,7 +318,9 @@ static void judge(struct owner *o, const struct place *place, unsigned key, cons
     /* from here on what is there is what is known */
     struct state is = as_asked ? e->then : e->now;
     is.there = f->there;
-    is.ends_unix_s = f->ttl_s > 0 ? (int64_t)time(NULL) + f->ttl_s : 0;
+    is.ttl_s = f->ttl_s > 0 ? f->ttl_s : 0;
+    is.asked_unix_s = f->asked_unix_s;
+    is.answered_unix_s = f->answered_unix_s;
     *e = (struct entry){.now = is, .cas = f->cas, .cas_known = f->there};
 }
 
