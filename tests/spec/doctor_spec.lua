@@ -92,7 +92,23 @@ describe("the doctor on memory", function()
         assert.equal("note: 80000 of 82000 items have expired and still take memory",
             finding.severity .. ": " .. finding.what)
         assert.is_nil(found("expired", doctor.findings({ now = now, expired_items = 8000 })))
-        finding = found("expired", doctor.findings(evicting({ curr_items = 5000 }, { expired_items = 4000 })))
+    end)
+
+    it("says that nobody looks for expired items where the crawler is off and they cannot be counted", function()
+        local function told(crawler, fields)
+            local now = make(1, { [5] = class({}) }, { curr_items = 82000 }, { lru_crawler = crawler })
+            local finding = found("expired", doctor.findings({ now = now, expired_items = fields }))
+            return finding and finding.severity .. ": " .. finding.what
+        end
+        assert.equal("note: nobody looks for items that have expired: they keep their memory until they are read or "
+            .. "evicted", told(false))
+        assert.is_nil(told(true))
+        assert.is_nil(told(nil))
+        assert.is_nil(told(false, 5))
+    end)
+
+    it("warns of expired items where others are evicted", function()
+        local finding = found("expired", doctor.findings(evicting({ curr_items = 5000 }, { expired_items = 4000 })))
         assert.equal("warning", finding.severity)
     end)
 
@@ -128,6 +144,13 @@ describe("the doctor on policies", function()
             automove = { mode = "off", failed = "lua:mine: line 3: no" } })))
         assert.equal("automove failed: lua:mine: line 3: no; now it is off", finding.what)
         assert.is_nil(found("automove_failed", doctor.findings(evicting(nil, { automove = { failed = "none" } }))))
+    end)
+
+    it("goes by what the server told with the failure, not by settings that are older", function()
+        local known = evicting(nil, { automove = { mode = "utility", failed = "lua:mine: line 3: no" } })
+        known.now.settings.slab_automove = "lua:mine"
+        assert.equal("automove failed: lua:mine: line 3: no; now it is utility",
+            found("automove_failed", doctor.findings(known)).what)
     end)
 end)
 
@@ -204,6 +227,19 @@ describe("the course of a server", function()
         end
         assert.is_true(told(0))
         assert.is_false(told(1), "what evicts has filled")
+    end)
+
+    it("calls hits of a young server few only where they are", function()
+        local one = course.new()
+        one:add(make(40, {}, { uptime = 40 }))
+        local function told(hits)
+            local before = make(40, {}, { uptime = 40, evictions = 0, cmd_get = 0, get_hits = 0, get_misses = 0 })
+            local now = make(41, {}, { uptime = 41, evictions = 0, cmd_get = 1000, get_hits = hits,
+                get_misses = 1000 - hits })
+            return found("young", doctor.findings({ now = now, before = before, course = one })) ~= nil
+        end
+        assert.is_true(told(400))
+        assert.is_false(told(600))
     end)
 
     it("tells traffic that stopped, but not where none was due", function()
@@ -404,6 +440,8 @@ describe("a mode of automove that fails", function()
         code, out = ctl.run("doctor --interval 20ms")
         assert.equal(1, code, out)
         assert.truthy(out:find("warning: automove failed: lua:mine: no idea", 1, true), out)
+        out = ctl.succeed("advise automove --interval 20ms")
+        assert.truthy(out:find("\n\nautomove failed: lua:mine: no idea; now it is utility. Mend the ", 1, true), out)
         assert.truthy(ctl.succeed("export prometheus"):find("\nslate_automove_failed 1\n", 1, true))
     end)
 end)

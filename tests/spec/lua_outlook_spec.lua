@@ -65,6 +65,30 @@ describe("whether more memory helps", function()
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
     end)
 
+    it("is not told by advise where chance may be as much as hits can rise, or fall", function()
+        local function advised(band)
+            local client = { stats = function(_, group)
+                if group == "whatif" then
+                    return whatif_of(0, 0)
+                end
+                local lines = curve_of(0.4, 0.5, 0.7, 0.9)
+                for _, times in ipairs({ "0.5", "2", "4" }) do
+                    lines[#lines + 1] = ("STAT band_x%s %g"):format(times, band)
+                end
+                return lines
+            end }
+            local context = { pair = function() return { general = {}, settings = {} } end }
+            local facts = assert(require("slate.judge.advice").memory(context, client, {})).facts
+            return facts[3][2], facts[4][2]
+        end
+        local twice, half = advised(0.0641)
+        assert.equal("+20.0 points ± 10.0", twice)
+        assert.equal("-10.0 points ± 10.0", half)
+        twice, half = advised(0.6)
+        assert.equal("not known yet: too few reads were sampled", twice)
+        assert.equal("not known yet: too few reads were sampled", half)
+    end)
+
     it("is no question where a class starves, nor where nothing is evicted", function()
         assert.truthy(memory({ evicts = true, starves = 7 }, 0.5, 0.6, 0.8, 0.9).text:find("^class 7 starves"))
         assert.truthy(memory(CALM, 0.5, 0.6, 0.8, 0.9).text:find("^nothing is evicted"))

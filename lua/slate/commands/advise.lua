@@ -92,9 +92,9 @@ function M.run(context, parsed)
     local tables = require "slate.base.table"
     context:out(context:pairs(advice.facts))
     if advice.table then
-        context:out("\n", context:table(advice.table.columns, advice.table.rows))
+        context:out(#advice.facts > 0 and "\n" or "", context:table(advice.table.columns, advice.table.rows))
     end
-    context:out("\n", tables.wrap(advice.text), "\n")
+    context:out((#advice.facts > 0 or advice.table) and "\n" or "", tables.wrap(advice.text), "\n")
     for _, command in ipairs(advice.commands) do
         context:out("  ", command, "\n")
     end

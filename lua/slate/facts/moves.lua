@@ -30,10 +30,10 @@ function M.failed(totals)
 end
 
 --- That a mode failed, why, and which one took its place, as a sentence; nil where none did since a mode was set.
--- mode: the one that is on now.
-function M.failure(totals, mode)
+-- The server tells both in one answer: its settings may be older, and name the mode that failed.
+function M.failure(totals)
     local failed = M.failed(totals)
-    return failed and ("automove failed: %s; now it is %s"):format(failed, mode or "off")
+    return failed and ("automove failed: %s; now it is %s"):format(failed, totals.mode or "off")
 end
 
 --- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).

@@ -3,6 +3,7 @@
 -- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
 -- figures of its own for JSON }; or nil, message, code, or it ends the command with these (slate.base.failure).
 local foresight = require "slate.facts.foresight"
+local moves = require "slate.facts.moves"
 local must = require("slate.base.failure").must
 local outlook = require "slate.judge.outlook"
 local relief = require "slate.judge.relief"
@@ -76,8 +77,12 @@ local function outlook_about(context, client, options)
     return outlook.about(one, foresight.curves(client, relief.wanted(one)))
 end
 
-local function gain_in_words(curve, times)
+-- Not where chance alone may be as much as a hit ratio can rise, or fall.
+local function gain_in_words(curve, times, here)
     local gain, chance = foresight.gain_at(curve, times)
+    if 2 * chance >= (times > 1 and 1 - here or here) then
+        return "not known yet: too few reads were sampled"
+    end
     return ("%+.1f points ± %.1f"):format(gain * 100, 2 * chance * 100)
 end
 
@@ -116,7 +121,8 @@ function M.memory(context, client, options)
             { "memory", units.bytes(bytes) },
             { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
                 or "not counted yet" },
-            { "twice of it", gain_in_words(curve, 2) }, { "half of it", gain_in_words(curve, 0.5) },
+            { "twice of it", gain_in_words(curve, 2, here) },
+            { "half of it", gain_in_words(curve, 0.5, here) },
             { "told by", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
         },
         text = judged.text .. (judged.is_short and ":" or ""), commands = {}, bytes = bytes, hit_ratio = here,
@@ -256,6 +262,7 @@ function M.automove(context, client, options)
         idle = idle + (flags:find("idle") and 1 or 0)
     end
     local mode = (now.settings or {}).slab_automove
+    local failure = now.slated and moves.failure((moves.read(client))) or nil
     local advice = {
         facts = {
             { "automove", tostring(mode or "-") },
@@ -274,6 +281,10 @@ function M.automove(context, client, options)
     else
         local text, commands = better_mode(now, view.automove_mode(now), in_need, spread)
         advice.text, advice.commands = text or right_mode(view.automove_mode(now), spread), commands or advice.commands
+    end
+    if failure then
+        advice.text = ("%s. Mend the policy (slatectl policy test), then set the mode again. Meanwhile: %s"):format(
+            failure, advice.text)
     end
     return advice
 end

@@ -234,16 +234,22 @@ function CHECKS.policy(about, add)
     end
 end
 
--- Items whose time is over, where they were counted (slate.facts.expired).
+local CRAWLER_ON <const> = "let the crawler look for them: slatectl set lru_crawler yes"
+
+-- Items whose time is over, where they were counted (slate.facts.expired): they cannot be while the crawler is off.
 function CHECKS.expired(about, add)
     local expired, items = about.expired_items or 0, about.general.curr_items or 0
+    if not about.expired_items and about.settings.lru_crawler == false and items >= EXPIRED_LEAST then
+        add("note", "nobody looks for items that have expired: they keep their memory until they are read or evicted",
+            CRAWLER_ON, "expired_unread")
+    end
     if expired < EXPIRED_LEAST or expired < EXPIRED_LEAST_RATIO * items then
         return
     end
     local evicts = (about.per_s.evictions or 0) > 0
     add(evicts and "warning" or "note", ("%s of %s have expired and still take memory%s"):format(
         units.count(expired), units.plural(items, "item"), evicts and " while others are evicted" or ""),
-        about.settings.lru_crawler == false and "let the crawler look for them: slatectl set lru_crawler yes"
+        about.settings.lru_crawler == false and CRAWLER_ON
             or "the server frees them when its crawler comes by or when their chunks are needed", "expired_unread")
 end
 

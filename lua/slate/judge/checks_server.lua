@@ -12,9 +12,16 @@ local HITS_SHORT_S <const> = 8 -- a hit ratio of less time says of how much
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
+-- What happened in the last ten seconds; for who has two snapshots and no more, between these.
+local function lately_of(about)
+    local rates = about.rates
+    return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
+        reads = (about.per_s.cmd_get or 0) * rates.interval_s, for_s = rates.interval_s }
+end
+
 --- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
 function CHECKS.automove_failed(about, add)
-    local failure = moves.failure(about.automove, view.automove_mode(about.now))
+    local failure = moves.failure(about.automove)
     if failure then
         add("warning", failure,
             "mend the policy (slatectl policy test), then set the mode again: slatectl automove MODE")
@@ -32,7 +39,9 @@ end
 
 function CHECKS.young(about, add)
     local up_s = about.course and about.course:young_s()
-    if up_s and (about.now.general.evictions or 0) == 0 then -- what evicts has filled
+    local hit_ratio = lately_of(about).hit_ratio
+    local is_few = not hit_ratio or hit_ratio < HITS_LEAST_RATIO
+    if up_s and is_few and (about.now.general.evictions or 0) == 0 then -- what evicts has filled
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
@@ -82,13 +91,6 @@ local function against_few_hits(about)
         return "what more memory would bring: slatectl curve; what another policy would: slatectl whatif"
     end
     return "what more memory would bring: slatectl simulate TRACE"
-end
-
--- What happened in the last ten seconds; for who has two snapshots and no more, between these.
-local function lately_of(about)
-    local rates = about.rates
-    return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
-        reads = (about.per_s.cmd_get or 0) * rates.interval_s, for_s = rates.interval_s }
 end
 
 function CHECKS.hits(about, add)

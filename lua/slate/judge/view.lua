@@ -4,6 +4,7 @@
 local automove = require "slate.facts.automove"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
+local waste = require "slate.facts.waste"
 
 local M = {}
 
@@ -63,20 +64,24 @@ function M.overview(now, rates)
     }
 end
 
+-- The share of its used chunks that no item asked for, by class; absent where pieces of long values may lie.
+local function slack_by_id(now)
+    local by_id = {}
+    for _, row in ipairs(waste.classes(now)) do
+        by_id[row.id] = ratio(row.slack_bytes, row.used_bytes)
+    end
+    return by_id
+end
+
 local function class_row(class, before, per_s)
     local page_chunks = class.chunks_per_page
-    local used_bytes = class.used_chunks and class.chunk_size and class.used_chunks * class.chunk_size
-    local asked = ratio(class.mem_requested, used_bytes)
     return {
         id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
         pages_delta = before and class.total_pages and before.total_pages and class.total_pages - before.total_pages,
         used_ratio = ratio(class.used_chunks, class.total_chunks),
         free_pages = ratio(sum(class.free_chunks, class.free_chunks_end), page_chunks), items = class.number,
         get_hits_per_s = per_s.get_hits, set_per_s = per_s.cmd_set, evicted_per_s = per_s.evicted,
-        out_of_memory_per_s = per_s.outofmemory, age_s = class.age,
-        -- A large value's bytes are counted in its first chunk's class: no share can be told then.
-        slack_ratio = asked and asked <= 1 and 1 - asked or nil,
-        flags = {},
+        out_of_memory_per_s = per_s.outofmemory, age_s = class.age, flags = {},
     }
 end
 
@@ -145,10 +150,10 @@ end
 -- evicts nothing).
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
-    local rows = {}
+    local rows, slack = {}, slack_by_id(now)
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
-        rows[i].victim_age_s = victim_age_s(rows[i], class)
+        rows[i].slack_ratio, rows[i].victim_age_s = slack[class.id], victim_age_s(rows[i], class)
     end
     if rates and not rates.reset then
         (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,

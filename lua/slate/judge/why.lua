@@ -127,7 +127,7 @@ local function of_slated(add, one, asked)
     else
         add(("%s. It says: %s."):format(mode, said))
     end
-    local failure = moves.failure(totals, totals.mode)
+    local failure = moves.failure(totals)
     if failure then
         add(failure, "bad")
         add("mend it, try it with slatectl policy test, and set the mode again: t")
