@@ -117,31 +117,37 @@ describe("a server whose connections may hold 1 MiB", function()
             it(("tells clients that do not read so, and counts them (%s)"):format(peer.name), function()
                 start_peer()
                 local gets = ("get" .. (" k"):rep(GET_KEYS) .. "\r\n"):rep(GETS)
-                for _ = 1, stock and 0 or NEARLY_ALL do
-                    connect():send("get half of ")
-                end
-                local deaf, told = {}, 0
-                for i = 1, DEAF do
-                    deaf[i] = connect()
-                    for _ = 1, stock and 1 or ANSWERS do
-                        deaf[i]:send(stock and gets or "stats describe\r\n")
-                        -- one who asks for statistics may be told, too, that nothing is left
-                        patience.wait_for("statistics", function() return stock or stat("response_obj_oom") end)
+                local told = 0
+                -- Where a client's next request comes while its replies are under way, that may be what cannot be
+                -- held: it is hung up on, as the next claim has it. So they come again until one has been told.
+                patience.wait_for("a client to be told", function()
+                    hang_up()
+                    for _ = 1, stock and 0 or NEARLY_ALL do
+                        connect():send("get half of ")
                     end
-                end
-                for i = 1, DEAF do
-                    deaf[i]:send("mn\r\n")
-                    local last, before
-                    repeat
-                        last, before = deaf[i]:receive("*l"), last
-                    until is_sentence(last) or last == nil or last == "MN"
-                    if is_sentence(last) then
-                        told = told + 1
-                        assert.truthy(stock or not before or before:find("^STAT %S+ ") or before == "END", before)
-                        assert.is_true(stock or select(2, deaf[i]:receive("*l")) == "closed")
+                    local deaf = {}
+                    for i = 1, DEAF do
+                        deaf[i] = connect()
+                        for _ = 1, stock and 1 or ANSWERS do
+                            deaf[i]:send(stock and gets or "stats describe\r\n")
+                            -- one who asks for statistics may be told, too, that nothing is left
+                            patience.wait_for("statistics", function() return stock or stat("response_obj_oom") end)
+                        end
                     end
-                end
-                assert.is_true(told > 0)
+                    for i = 1, DEAF do
+                        deaf[i]:send("mn\r\n")
+                        local last, before
+                        repeat
+                            last, before = deaf[i]:receive("*l"), last
+                        until is_sentence(last) or last == nil or last == "MN"
+                        if is_sentence(last) then
+                            told = told + 1
+                            assert.truthy(stock or not before or before:find("^STAT %S+ ") or before == "END", before)
+                            assert.is_true(stock or select(2, deaf[i]:receive("*l")) == "closed")
+                        end
+                    end
+                    return told > 0
+                end)
                 assert.is_true(told <= stat("response_obj_oom"))
                 hang_up()
                 assert.equal("END", get(connect()))
