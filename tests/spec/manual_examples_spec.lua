@@ -18,6 +18,8 @@ local SMALLER <const> = {
     { "^(slatectl policy run %./mine%.lua)$", "%1 --once --interval 50ms" },
     { "^(slatectl policy run %./mine%.lua %-%-apply)$", "%1 --once --interval 50ms" },
     { "%-%-memory 64m$", "--memory 4m" }, { "%-%-interval 200ms", "--interval 20ms" },
+    { "%-%-duration 10s", "--duration 1s" }, { "^(slatectl plan .+)$", "%1 --interval 500ms" },
+    { "^(slatectl move .+ %-%-dry%-run)$", "%1 --interval 500ms" },
     { "%-b %-n 3", "-b -n 3 -d 0.1" }, { "%-%-json %-n 2", "--json -n 2 -d 0.1" },
     { "policy new %./mine", "policy new ./skeleton" }, { "/etc/slate/policies", "./policies" },
 }
