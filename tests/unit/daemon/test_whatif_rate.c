@@ -28,7 +28,7 @@ static struct lasting play(uint64_t requests_a_s, uint64_t seed) {
     char out[VALUE_BYTES + 8];
     uint64_t now_us = 1, x = seed, records = 0;
     double rate = 0;
-    whatif_set(w, 1, false);
+    whatif_set(w, 1, AUTO_NONE);
     for (uint64_t i = 0; i < requests_a_s * (BEGIN_S + LAST_S); i++) {
         uint64_t n = fixture_random(&x) % (ITEMS * 3 / 2);
         cache_turn_begin(ct);
