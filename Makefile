@@ -92,15 +92,19 @@ TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
-LONGEST := manual_examples_spec.lua slatectl_policy_spec.lua questions_spec.lua conformance_spec.lua slatectl_act_spec.lua test_isolation \
-           slated_takeover_still_spec.lua test_faults_start slatectl_items_spec.lua proto_spec.lua acting_spec.lua guide_spec.lua run_tests_spec.lua \
-           slatectl_look_spec.lua greedy_spec.lua slatectl_verdict_spec.lua crash bench_memory_spec.lua test_faults_serving slatetop_spec.lua \
-           slatectl_fleet_spec.lua slated_takeover_broken_spec.lua lua_resolver_spec.lua readme_spec.lua demo_spec.lua lua_slatectl_spec.lua \
-           slatectl_report_spec.lua slatectl_pilot_spec.lua bench_policies_spec.lua clients_spec.lua slated_moves_spec.lua \
-           slated_every_option_spec.lua abuse_cost_spec.lua slated_geometry_spec.lua slatectl_record_spec.lua lua_policies_spec.lua versions_spec.lua \
-           slated_drafts_spec.lua test_memory_file_torn slatectl_autoscale_spec.lua slatectl_judge_spec.lua slated_memory_spec.lua \
-           lua_policy_spec.lua watch_spec.lua lua_fleet_spec.lua test_tune_moves test_geometry test_geometry_predict test_cache test_session_turns \
-           test_whatif test_session_transcripts test_stress test_heap test_measure
+LONGEST := slated_takeover_still_spec.lua manual_examples_spec.lua run_tests_spec.lua slatectl_policy_spec.lua guide_spec.lua \
+           acting_spec.lua slatectl_act_spec.lua proto_spec.lua slated_moves_spec.lua crash bench_memory_spec.lua versions_spec.lua \
+           slatetop_spec.lua questions_spec.lua slated_geometry_spec.lua slated_every_option_spec.lua install_spec.lua \
+           bench_policies_spec.lua slatectl_damaged_spec.lua slated_takeover_broken_spec.lua slated_drafts_spec.lua slatectl_report_spec.lua \
+           test_faults_start test_faults_serving slatectl_fleet_spec.lua slatectl_look_spec.lua test_isolation extstore_spec.lua \
+           slated_memory_file_hits_spec.lua slated_takeover_spec.lua abuse_cost_spec.lua slated_traces_spec.lua views_spec.lua \
+           slated_tls_spec.lua lua_slatectl_spec.lua lua_policies_spec.lua demo_spec.lua lua_resolver_spec.lua lua_hostile_input_spec.lua \
+           slatectl_key_spec.lua lua_library_spec.lua fleet_spec.lua slatectl_record_spec.lua slatectl_pilot_spec.lua lua_policy_spec.lua \
+           slatectl_judge_spec.lua readme_spec.lua examples_spec.lua frame_spec.lua one_brain_spec.lua slated_memory_spec.lua \
+           lua_fleet_spec.lua lua_pipeline_spec.lua doctor_spec.lua slatectl_verdict_spec.lua slatectl_autoscale_spec.lua \
+           slatectl_alone_spec.lua clients_spec.lua load_tls_spec.lua conformance_spec.lua slatectl_items_spec.lua starving_spec.lua \
+           watch_spec.lua greedy_spec.lua slated_memory_file_options_spec.lua model test_memory_file_torn test_tune_moves test_geometry \
+           test_geometry_predict test_cache test_session_turns test_whatif test_session_transcripts test_stress test_heap test_measure
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is
 # ended; with a sanitizer some take seven times as long as without.
