@@ -41,6 +41,14 @@ describe("a rule", function()
         }, own:findings(known()))
     end)
 
+    it("shows no figure for 0/0 in a column of its own, and three digits of one that fills the screen", function()
+        for text, value in pairs({ ["-"] = 0 / 0, ["1e+308"] = 1e308, ["-1e+15"] = -1e15, ["inf"] = 1 / 0,
+            ["12345678.00"] = 12345678.0, ["0.25"] = 0.25, ["7"] = 7, ["so"] = "so" }) do
+            assert.equal(text, rules.text(value))
+        end
+        assert.equal("-", rules.text(nil))
+    end)
+
     it("has copies: what it does to them changes nothing for others", function()
         local own = load([[return { rules = {
             { name = "a", check = function(about) about.rows[1].id, about.now.general.evictions = 77, 77 end },

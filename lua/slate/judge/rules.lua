@@ -277,9 +277,13 @@ function Rules:values(known)
     return values
 end
 
---- A value of a column as it is shown.
+--- A value of a column as it is shown: of a number whose whole part has more than 15 digits only the first three.
 function M.text(value)
-    return math.type(value) == "float" and ("%.2f"):format(value) or value == nil and "-" or tostring(value)
+    if value == nil or value ~= value then -- 0/0
+        return "-"
+    end
+    return math.type(value) == "float" and (math.abs(value) < 1e15 and "%.2f" or "%.3g"):format(value)
+        or tostring(value)
 end
 
 --- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }, and, to sort by,
