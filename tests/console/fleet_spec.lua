@@ -80,7 +80,7 @@ describe("slatetop's fleet", function()
     screen:wait("2 servers, 1 up")
     set("slab_automove_window 20")
     screen:wait("refused")
-    screen:wait("no connection")
+    screen:wait("connection") -- the words before it depend on how long the folder is, for the line is broken
     screen:press("S")
     screen:wait("b/cache.sock: no connection")
     assert.equal("10", one:setting("slab_automove_window"))
