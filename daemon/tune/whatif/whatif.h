@@ -20,7 +20,7 @@
 #include "tune/whatif/forecast.h"
 
 enum {
-    WHATIF_RECORDS_A_S = 2000, /* some 2400 instructions each; bench-sampling holds the sum to 1 % */
+    WHATIF_RECORDS_A_S = 2000, /* 2400 instructions each; bench-sampling holds the sum to 1 % */
     WHATIF_RECORDS_FEW_KEYS = 3 * WHATIF_RECORDS_A_S,
     WHATIF_BYTES_MIN = 2 << 20,
     WHATIF_POINTS = 17,
