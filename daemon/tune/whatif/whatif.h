@@ -6,8 +6,8 @@
  * of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and doubles
  * when there is room for twice as many. So the work is bounded, to some 0.5 % of one processor. A
  * cache of few items that are asked for often would then have too few keys in its sample, and never
- * a forecast: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The memory
- * is bounded, too, with what malloc adds to it: 1/200 of the cache's memory limit at the
+ * a forecast: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The
+ * memory is bounded, too, with what malloc adds to it: 1/200 of the cache's memory limit at the
  * start, but at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit; the rings of
  * many threads come in addition. It is allocated when the rate first becomes more than 0.
  * Threading: one thread, the tuner's, calls whatif_tend; any thread the others, no lock held. */
