@@ -78,7 +78,7 @@ describe("memory beyond the limit", function()
         assert.equal("WARN   " .. finding.what, shown, "no key helps")
         finding, shown = told(64, 90, 90, { stock = true })
         assert.truthy(finding.todo:find("slatectl move SRC 0", 1, true), finding.todo)
-        assert.equal("WARN   " .. finding.what .. ": press m", shown)
+        assert.equal("WARN   " .. finding.what .. ": press 3", shown)
     end)
 end)
 

@@ -306,6 +306,20 @@ describe("drawing", function()
         assert.truthy(read(folder .. "/a.html"):find("^<!DOCTYPE html>.*<svg.*</svg>.*</body>%s*</html>%s*$"))
     end)
 
+    it("gives lines that are all zero an axis that begins with whole numbers", function()
+        local figure = figure_of("hits", whole_recording(20))
+        figure.panels[1].y = { label = "items a second" }
+        for _, series in ipairs(figure.panels[1].series) do
+            for _, point in ipairs(series.points) do
+                point[2] = 0
+            end
+        end
+        assert(chart.write(figure, folder .. "/zero.html", { terminal = "html" }))
+        local page = read(folder .. "/zero.html")
+        assert.truthy(page:find(">1.5<", 1, true))
+        assert.is_nil(page:find(">0.0015<", 1, true))
+    end)
+
     it("keeps the sizes that are asked for", function()
         assert(chart.write(figure_of("pages", whole_recording(20)), folder .. "/a.png",
             { terminal = "png", width = 640, height = 320 }))

@@ -194,9 +194,10 @@ local function with_top(axis, highest)
     if axis.max then
         return { label = axis.label, min = axis.min or 0, max = axis.max }
     end
-    local step = gnuplot.tic_step(math.max(highest, 1e-3) * 1.02, MOST_Y_TICKS)
+    highest = highest > 0 and math.max(highest, 1e-3) or 1 -- of nothing but zeros the axis is readable, too
+    local step = gnuplot.tic_step(highest * 1.02, MOST_Y_TICKS)
     return { label = axis.label, min = axis.min or 0,
-        max = math.ceil(math.max(highest, 1e-3) * 1.02 / step) * step }
+        max = math.ceil(highest * 1.02 / step) * step }
 end
 
 -- A band is steps: forth over its top, back over its foot; a gap of the recording ends one and begins another.

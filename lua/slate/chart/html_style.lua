@@ -114,9 +114,10 @@ path.dots { fill: none; stroke-width: 7; stroke-linecap: round; vector-effect: n
 path.grid { fill: none; stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 path.edge { fill: none; stroke: var(--s4); stroke-width: 1; vector-effect: non-scaling-stroke; }
 details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
+@media (max-width: 62rem) { th, td { padding: 0.25rem 0.45rem; } th.narrow { white-space: normal; } }
 @media (max-width: 40rem) { .plot .x.odd, .rows .x.odd { display: none; } .plot { margin-left: 2.9rem; }
   body { font-size: 15px; } th, td { padding: 0.25rem 0.4rem; } td.share { min-width: 5.6rem; }
-  td.share i { max-width: 1.9rem; } th.narrow { white-space: normal; }
+  td.share i { max-width: 1.9rem; }
   .tiles { grid-template-columns: repeat(auto-fill, minmax(7.5rem, 1fr)); } }
 @media print { #theme, #tip { display: none; } figure, ul.findings li { break-inside: avoid; } }
 ]]):gsub("@DARK@", DARK)

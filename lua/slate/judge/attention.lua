@@ -23,12 +23,22 @@ local KEYS <const> = {
 local OWN <const> = "rules" -- the label of what an operator's own rules find
 local MOST_SENTENCES <const> = 14 -- console/brain/brain.h takes as many
 
--- What is held beyond the limit comes back with fewer classes, on slated; by a page moved to the pool, on memcached.
+-- What is held beyond the limit comes back with fewer classes, on slated; by a page moved to the pool, on memcached,
+-- which the view of pages has a row for.
 local function key_of_held(one)
     if one.over.is_by_classes then
         return one.now.slated and "5" or nil
     end
-    return not one.now.slated and one.now.settings.slab_reassign ~= false and "m" or nil
+    return not one.now.slated and one.now.settings.slab_reassign ~= false and "3" or nil
+end
+
+local function key_of(finding, one)
+    if finding.name == "held" then
+        return key_of_held(one)
+    elseif finding.name == "hits" and not one.now.slated then
+        return nil -- memcached has no curves to look at
+    end
+    return finding.key or KEYS[finding.name]
 end
 
 -- Whether the server could help itself.
@@ -40,27 +50,30 @@ local function add_automove(list, one, starves)
     end
 end
 
+-- How further classes of a check are told, behind their ids.
+local FURTHER <const> = {
+    starving = { one = "class %s starves, too", many = "classes %s starve, too" },
+    no_relief = { one = "class %s starves, too, and no move to it is advised",
+        many = "classes %s starve, too, and no move to them is advised" },
+}
+
 -- Of several classes that starve the first, which is the worst, is told in full; the others are named, for a screen has
 -- few lines.
-local function gather_starving(findings)
-    local list, starving = {}, {}
+local function gather(findings, name)
+    local list, ids, at = {}, {}, nil
     for _, finding in ipairs(findings) do
-        if finding.name == "starving" then
-            starving[#starving + 1] = finding
-        end
-    end
-    local ids = {}
-    for i = 2, #starving do
-        ids[i - 1] = ("%d"):format(starving[i].class)
-    end
-    for _, finding in ipairs(findings) do
-        if finding.name ~= "starving" then
+        if finding.name ~= name then
             list[#list + 1] = finding
-        elseif starving[1] then
-            list[#list + 1], starving[1] = starving[1], nil
-            list[#list + 1] = #ids > 0 and { name = "starving", key = "2", what = (#ids > 1 and "classes %s starve, too"
-                or "class %s starves, too"):format(table.concat(ids, ", ")) } or nil
+        elseif not at then
+            list[#list + 1], at = finding, #list + 1
+        else
+            ids[#ids + 1] = ("%d"):format(finding.class)
         end
+    end
+    if #ids > 0 then
+        local words = #ids > 1 and FURTHER[name].many or FURTHER[name].one
+        table.insert(list, at + 1, { name = name, severity = list[at].severity, key = "2",
+            what = words:format(table.concat(ids, ", ")) })
     end
     return list
 end
@@ -131,12 +144,13 @@ function M.findings(one, asked)
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
     known.process, known.curves = answers.memory(asked.memory), asked.curves
-    for _, finding in ipairs(gather_starving(with_own(doctor.findings(known), asked.rules, known))) do
+    local found = with_own(doctor.findings(known), asked.rules, known)
+    for _, finding in ipairs(gather(gather(found, "starving"), "no_relief")) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,
             tone = finding.name == "starving" and "bad" or TONES[finding.severity],
-            key = finding.key or finding.name == "held" and key_of_held(one) or KEYS[finding.name] }
+            key = key_of(finding, one) }
     end
     add_automove(list, one, starves)
     if proxy.is_one(one.now) then

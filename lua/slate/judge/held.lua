@@ -2,7 +2,7 @@
 --- Memory that a server holds in pages, against its limit. Pure.
 --
 -- A class with items keeps a page, whatever the limit is; and a limit that was lowered is met in time, or never.
--- slatetop has the same rule in C (console/held.c), and slate-terms(7) says it in words (memory.held).
+-- slate-terms(7) says the rule in words (memory.held).
 local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
