@@ -1,6 +1,6 @@
 /* What the sampled keys tell. It takes the cache's stream of samples, keeps miss-ratio curves,
  * miniature caches and hot keys up to date, sets the rate of sampling, and follows the miniatures
- * when the policy is `auto`.
+ * when the policy is `auto` or `s3auto`.
  *
  * The rate is at most what is set. It falls by a sixth while a miniature has no room for its share
  * of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and doubles
