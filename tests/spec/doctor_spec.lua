@@ -112,6 +112,19 @@ describe("the doctor on memory", function()
         assert.equal("warning", finding.severity)
     end)
 
+    it("calls it back and forth where a page went there and back within five minutes, and lately", function()
+        local function told(there_s, back_s)
+            local known = evicting({ time = 1001 }, { moves = {
+                { from = 38, to = 37, pages = 1, time_s = 1001 - there_s },
+                { from = 37, to = 38, pages = 1, time_s = 1001 - back_s } } })
+            return found("moves", doctor.findings(known)) ~= nil
+        end
+        assert.is_true(told(290, 0))
+        assert.is_true(told(299, 299))
+        assert.is_false(told(320, 10))
+        assert.is_false(told(310, 301))
+    end)
+
     it("judges what moves lose by the interval, not since the start", function()
         local known = evicting({ slab_reassign_busy_deletes = 7000 })
         known.before.general.slab_reassign_busy_deletes = 7000

@@ -109,7 +109,7 @@ describe("advice on automove", function()
         return require("slate.judge.advice").automove({
             who = { slated = "0.1.0", store = "slab" },
             pair = function() return now, before, snapshot.rates(before, now) end,
-        }, nil, {})
+        }, { stats = function() return nil, "no moves", "no" end }, {})
     end
 
     it("names a mode that helps where ages differ, but not the mode there is", function()
@@ -347,7 +347,7 @@ describe("the doctor", function()
     end)
 
     it("advises the window of automove only in the mode that looks at it", function()
-        local moves = { { from = 3, to = 5 }, { from = 5, to = 3 } }
+        local moves = { { from = 3, to = 5, time_s = 1 }, { from = 5, to = 3, time_s = 2 } }
         for mode, todo in pairs({ [0] = "slatectl audit", [1] = "slatectl set slab_automove_window 60",
             [2] = "slatectl automove utility", lra = "slatectl automove utility",
             utility = "slatectl moves tells why" }) do
@@ -366,7 +366,8 @@ describe("the doctor", function()
     it("tells of connections turned away, reads in vain and pages that go to and fro", function()
         local before, after = pair(7, {}, {}, { listen_disabled_num = { 0, 3 }, cmd_get = { 5000, 9000 },
             get_hits = { 100, 200 }, get_misses = { 4900, 8800 } })
-        local text = finds(before, after, { { from = 3, to = 5 }, { from = 5, to = 3 }, { from = 3, to = 5 } })
+        local text = finds(before, after, { { from = 3, to = 5, time_s = 1 }, { from = 5, to = 3, time_s = 2 },
+            { from = 3, to = 5, time_s = 3 } })
         assert.truthy(text:find("critical: the server turns connections away", 1, true), text)
         assert.truthy(text:find("note: only 2% of the reads", 1, true), text)
         assert.equal(1, select(2, text:gsub("pages move back and forth", "")), text)

@@ -11,7 +11,7 @@ local view = require "slate.judge.view"
 -- From where on a figure is worth a word.
 local FILLS_FROM_RATIO <const> = 0.5 -- of the limit, from where on waste is told before anything is evicted
 local WASTE_MOST_RATIO <const> = 0.15
-local PING_PONG_LAST <const> = 16
+local PING_PONG_LAST <const>, PING_PONG_S <const> = 16, 300 -- a page that goes back later follows the traffic
 local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
 local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
 local PROCESS_SHARE_RATIO <const> = 0.1 -- of what was asked for: a limit of the process always takes a little
@@ -182,15 +182,18 @@ function CHECKS.moves(about, add)
             "lost_by_moves")
     end
     local seen, pairs_seen = {}, {}
+    local now_s = about.general.time -- by the server's clock, as the moves
     for i = math.max(1, #about.moves - PING_PONG_LAST + 1), #about.moves do
         local move = about.moves[i]
         local back = move.to .. " " .. move.from
-        if seen[back] and move.from ~= 0 and move.to ~= 0 and not pairs_seen[back] then
+        local is_back = seen[back] and move.time_s - seen[back] <= PING_PONG_S
+            and (not now_s or now_s - move.time_s <= PING_PONG_S)
+        if is_back and move.from ~= 0 and move.to ~= 0 and not pairs_seen[back] then
             pairs_seen[back], pairs_seen[move.from .. " " .. move.to] = true, true
             add("warning", ("pages move back and forth between class %s and class %s"):format(move.from, move.to),
                 against_ping_pong(about), "page_moves")
         end
-        seen[move.from .. " " .. move.to] = true
+        seen[move.from .. " " .. move.to] = move.time_s
     end
     if about.settings.slab_automove == 2 and not about.now.slated then
         add("warning", "automove 2 moves a page at every eviction: it is meant for short whiles only",
