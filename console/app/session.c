@@ -157,9 +157,7 @@ static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
         bool starves = brain_class(brain, id)->state == CLASS_STARVING;
         if (alarm_turns(&session->starvation[id], starves, now_ms)) {
             model_note(session->model, EVENT_ALARM, wall,
-                       starves ? "class %u starves: it evicts while another class has room"
-                               : "class %u starves no more",
-                       id);
+                       starves ? "class %u starves" : "class %u starves no more", id);
         }
     }
     if (alarm_turns(&session->overrun, held->is_much, now_ms)) {
