@@ -199,7 +199,7 @@ describe("slated's pages", function()
                 os.execute("kill " .. load)
             end
         end)
-        for _, bytes in ipairs({ 100, 1000, 10000, 100000, 100, 1000, 10000, 100000 }) do
+        for _, bytes in ipairs({ 100, 10000, 1000, 100000 }) do -- to larger values and back
             load = begin_load(bytes)
             assert.truthy(wait_until(function()
                 return pages_for(bytes) >= 12
