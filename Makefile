@@ -69,8 +69,8 @@ lua_packed    = for name in $1; do echo "MODULE(\"slate.$$name\"," | tr / . && s
                 gzip -9nc | od -An -v -to1 | sed 's/ /\\/g;s/.*/"&"/' && echo ')'; done
 # What slated makes its page of metrics with, which slatectl's exporter runs too.
 METRICS_LUA  := base/json base/policy_box base/policy_core base/policy_curve base/units cli/exporter_names cli/families \
-                cli/page cli/prometheus facts/automove facts/foresight facts/moves facts/runtime facts/settings \
-                facts/snapshot facts/stats judge/course judge/held judge/observer judge/recent judge/starving \
+                cli/page cli/prometheus facts/automove facts/chunks facts/foresight facts/moves facts/runtime facts/settings \
+                facts/snapshot facts/stats facts/waste judge/course judge/held judge/observer judge/recent judge/starving \
                 judge/verdict judge/view wire/request
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/places base/policy_box base/policy_core \

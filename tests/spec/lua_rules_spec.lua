@@ -268,4 +268,11 @@ describe("slatectl with the rules of the manual", function()
             .. ">own.lua; slatectl rules test ./own.lua --interval 20ms")
         assert.equal(1, code)
     end)
+
+    it("waits for nobody to write where their file is a pipe, and says so", function()
+        local code, out, err = ctl.shell("mkfifo pipe.lua; SLATE_RULES=pipe.lua timeout 60 slatectl check "
+            .. "--interval 20ms")
+        assert.equal(0, code, out .. err)
+        assert.equal("slatectl: the rules are switched off: cannot read pipe.lua: it is a pipe\n", err)
+    end)
 end)

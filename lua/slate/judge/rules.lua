@@ -18,6 +18,7 @@ local find, format = string.find, string.format
 local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
 local MOST_RULES <const>, MOST_COLUMNS <const>, MOST_FINDINGS <const> = 64, 8, 16
 local TITLE_BYTES <const> = 12
+local NO_SUCH <const> = { [2] = true, [20] = true } -- ENOENT, ENOTDIR
 local SEVERITIES <const> = { critical = true, warning = true, note = true }
 
 -- For a host between whose keys and screen rules run: for one call, and for all of one look together.
@@ -138,9 +139,23 @@ function M.for_screen(path, text, problem)
     return rules
 end
 
+-- Opens a file of rules. A FIFO opened for reading alone would block until somebody writes; opened for both it does
+-- not, and has no end to seek. A file that may not be written is opened for reading.
+local function open_file(path)
+    local file = io.open(path, "r+b") or nil
+    if file and not file:seek("end") then
+        file:close()
+        return nil, path .. ": it is a pipe"
+    elseif file then
+        file:seek("set")
+        return file
+    end
+    return io.open(path, "rb")
+end
+
 --- Reads and loads a file. Returns the rules; or nil, message, code.
 function M.open(path, options)
-    local file, problem = io.open(path, "rb")
+    local file, problem = open_file(path)
     if not file then
         return nil, "cannot read " .. problem, "input"
     end
@@ -159,11 +174,15 @@ end
 --- The operator's rules; nil where there is no file. say(message): told when it is broken, and it is left out then.
 function M.own(say)
     local path = M.path()
-    local file = path and io.open(path, "rb")
-    if not file then
+    if not path then
         return nil
     end
-    file:close()
+    local file, _, code = open_file(path)
+    if file then
+        file:close()
+    elseif NO_SUCH[code] then
+        return nil
+    end
     local rules, message = M.open(path)
     if not rules then
         say(("the rules are switched off: %s"):format(message))

@@ -300,7 +300,7 @@ static void test_curves(void) {
     ok(automove_lua.wants_curves(&p, &before, &after), "but when it decides");
     after.curves = curves;
     lua_policy_decide(&p, &before, &after, &d);
-    is_str(d.why, "2 points, none of 2: nil, -0.73 and -1.05", "and page_gain goes by them");
+    is_str(d.why, "2 points, none of 2: nil, -0.74 and -1.10", "and page_gain goes by them");
     lua_policy_close(&p);
     put("curves", "return { decide = function() end }", 34);
     ok(lua_policy_open(&p, dir, "curves", &patient, why) && !automove_lua.wants_curves(&p, &before, &after),
