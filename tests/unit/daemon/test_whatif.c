@@ -219,11 +219,12 @@ struct worker {
     struct cache    *cache;
     uint64_t         seed;
     _Atomic unsigned *done;
+    _Atomic bool     *seen; /* records of theirs: without this all could end in a time without sampling */
 };
 static void *work(void *arg) {
     struct worker *w = arg;
     struct setup s = {.cache = w->cache, .ct = cache_thread_create(w->cache)};
-    for (uint64_t i = 0; i < 20000; i++) {
+    for (uint64_t i = 0; i < 20000 || !atomic_load(w->seen); i++) {
         ask(&s, (w->seed + i * 7919) % 3000);
     }
     cache_thread_destroy(&s.ct);
@@ -236,11 +237,12 @@ static void test_threads_and_a_reader(void) {
     pthread_t threads[WORKERS];
     struct worker workers[WORKERS];
     _Atomic unsigned done = 0;
+    _Atomic bool seen = false;
     struct cache_sample_facts f;
     struct whatif_policy policies[SHADOW_POLICIES_MAX];
     struct whatif_curve curve;
     for (unsigned i = 0; i < WORKERS; i++) {
-        workers[i] = (struct worker){s.cache, i * 500, &done};
+        workers[i] = (struct worker){s.cache, i * 500, &done, &seen};
         pthread_create(&threads[i], NULL, work, &workers[i]);
     }
     for (unsigned i = 0; atomic_load(&done) < WORKERS; i++) {
@@ -248,6 +250,8 @@ static void test_threads_and_a_reader(void) {
         whatif_tend_at(s.whatif, now_us);
         whatif_policies(s.whatif, SLAB_CLASS_NONE, policies);
         whatif_curve(s.whatif, SLAB_CLASS_NONE, &curve);
+        cache_sample_facts(s.cache, &f);
+        atomic_store(&seen, f.written > 0 || i >= 1000000);
     }
     for (unsigned i = 0; i < WORKERS; i++) {
         pthread_join(threads[i], NULL);
