@@ -191,13 +191,30 @@ describe("slated's sampled keys", function()
         end
         assert.are.equal("0", told.made)
 
-        assert.are.equal("OK", wire.ask(connection, "cache_memlimit " .. MORE_MB))
+        -- A change is kept with a forecast only if there is one when the tuner meets the change. The
+        -- sample may lack reads in just that moment: then the limit goes back, and the next change counts.
+        local was_mb, is_mb = LIMIT_MB, MORE_MB
+        while true do
+            assert.are.equal("OK", wire.ask(connection, "cache_memlimit " .. is_mb))
+            wait_for(function()
+                told = stats("forecast")
+                return told.made == "1" or told.enough == "no"
+            end)
+            if told.made == "1" then
+                break
+            end
+            was_mb, is_mb = is_mb, was_mb
+            wait_for(function()
+                load(1)
+                return stats("forecast").enough == "yes"
+            end)
+        end
         wait_for(function()
             load(1)
             return stats("forecast").came == "1"
         end)
         local after = stats("forecast")
-        assert.are.same({ "1", "came", tostring(LIMIT_MB << 20), tostring(MORE_MB << 20) },
+        assert.are.same({ "1", "came", tostring(was_mb << 20), tostring(is_mb << 20) },
             { after.made, after["1:state"], after["1:was"], after["1:is"] })
         for _, field in ipairs({ "before", "expected", "band", "reached" }) do
             local ratio = tonumber(after["1:" .. field])
