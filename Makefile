@@ -122,7 +122,7 @@ build_all = $(MAKE) -s -q $1 2>/dev/null || echo "building $2"; $(MAKE_J) $1
 # What the programs include and link beside the C library.
 HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h sasl/sasl.h seccomp.h xxhash.h zlib.h lua.h
 # In a build folder slatectl finds its library and the other programs from where it lies, so that a clone may be moved.
-slatectl = sed 's|@LUADIR@|=$(shell realpath -m --relative-to=$B/bin lua)|;s|@BINDIR@|=.|;s|@VERSION@|$(VERSION)|' scripts/slatectl
+slatectl = sed 's|@LUADIR@|$(shell realpath -m --relative-to=$B/bin lua)|;s|@BINDIR@|.|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)
 
