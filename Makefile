@@ -72,6 +72,8 @@ METRICS_LUA  := base/json base/policy_box base/policy_core base/policy_curve bas
                 cli/page cli/prometheus facts/automove facts/chunks facts/foresight facts/moves facts/runtime facts/settings \
                 facts/snapshot facts/stats facts/waste judge/course judge/held judge/observer judge/recent judge/starving \
                 judge/verdict judge/view wire/request
+# Modules that these require in functions which slated never calls (scripts/check-modules).
+METRICS_UNCALLED := base/clock facts/geometry
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/places base/policy_box base/policy_core \
                 base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/faults facts/foresight \
@@ -80,6 +82,9 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
                 judge/observer judge/outliers judge/outlook judge/predict judge/prospect judge/recent judge/relief judge/rules judge/size_plan judge/starving judge/verdict \
                 judge/view judge/why judge/worth wire/dns wire/lists wire/names wire/request
+# Of the modules that these require, those that console/brain/lua_given.c provides, and those of functions that slatetop never calls.
+BRAIN_GIVEN    := base/clock
+BRAIN_UNCALLED := base/shell wire/keydump wire/resolver
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

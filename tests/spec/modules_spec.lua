@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The check of the modules that programs have built in passes on the tree as it is, and fails on each kind of breach.
+
+local lfs = require("lfs")
+
+local MAKEFILE = [[
+POLICY_LUA  := base/core
+METRICS_LUA := base/core \
+               cli/page
+METRICS_UNCALLED := base/clock
+BRAIN_LUA   := base/core
+BRAIN_GIVEN := base/clock
+]]
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1", "r"))
+  local text = pipe:read("a")
+  local ok = pipe:close()
+  return ok == true, text
+end
+
+describe("scripts/check-modules", function()
+  local folder
+
+  local function write(path, text)
+    for at in path:gmatch("()/") do
+      lfs.mkdir(folder .. "/" .. path:sub(1, at - 1))
+    end
+    local file = assert(io.open(folder .. "/" .. path, "w"))
+    file:write(text)
+    file:close()
+  end
+
+  before_each(function()
+    local _, name = run("mktemp -d")
+    folder = name:gsub("\n", "")
+    write("Makefile", MAKEFILE)
+    write("daemon/tune/policies/box.c", 'lua_getfield(L, 1, "slate.base.core");\n')
+    write("daemon/metrics/page.c", "\"return require('slate.cli.page').text\"\n")
+    write("console/brain/brain.c", 'push(L, "slate.base.core"); strcmp(name, "slate.base.clock");\n')
+    write("lua/slate/base/core.lua", "return {}\n")
+    write("lua/slate/cli/page.lua", 'local core = require "slate.base.core"\nlocal function now()\n'
+      .. '  return require("slate.base.clock").time_s()\nend\n')
+  end)
+
+  after_each(function()
+    run("rm -rf " .. folder)
+  end)
+
+  it("passes on this project", function()
+    assert.same({ true, "" }, { run("scripts/check-modules") })
+  end)
+
+  it("passes where every module that is required is listed, given, or uncalled", function()
+    assert.same({ true, "" }, { run("scripts/check-modules " .. folder) })
+  end)
+
+  local page = 'local core = require "slate.base.core"\n'
+  local breaches = {
+    ["a module that a listed one loads"] = { "lua/slate/cli/page.lua",
+      page .. 'local waste = require("slate.facts.waste").total\n',
+      "METRICS_LUA: cli/page requires facts/waste, which is not in the list" },
+    ["a module that a function requires"] = { "lua/slate/cli/page.lua",
+      page .. 'local function f()\n  return require "slate.facts.moves"\nend\n', "cli/page requires facts/moves" },
+    ["the second of two in a line"] = { "lua/slate/cli/page.lua",
+      page .. 'local a, b = require "slate.base.core", require "slate.facts.moves"\n',
+      "cli/page requires facts/moves" },
+    ["a module that is loaded, and said to be uncalled"] = { "lua/slate/cli/page.lua",
+      page .. 'local clock = require "slate.base.clock"\n', "cli/page requires base/clock" },
+    ["a module that C names"] = { "console/views/why.c", '{.module = "slate.judge.why"}\n',
+      "BRAIN_LUA: console/views/why.c requires judge/why" },
+    ["a listed module that nothing requires"] = { "daemon/metrics/page.c", "",
+      "METRICS_LUA: cli/page is in the list, and nothing requires it" },
+    ["an uncalled module that nothing requires"] = { "lua/slate/cli/page.lua",
+      page, "base/clock is in METRICS_UNCALLED, and nothing requires it" },
+    ["a list that is not there"] = { "Makefile", "POLICY_LUA := base/core\n", "METRICS_LUA lists no module" },
+  }
+  for what, breach in pairs(breaches) do
+    it("fails on " .. what, function()
+      write(breach[1], breach[2])
+      local ok, text = run("scripts/check-modules " .. folder)
+      assert.is_false(ok)
+      assert.truthy(text:find(breach[3], 1, true), text)
+    end)
+  end
+
+  it("takes no notice of what a comment says", function()
+    write("lua/slate/base/core.lua", '--     local moves = require "slate.facts.moves"\nreturn {}\n')
+    assert.same({ true, "" }, { run("scripts/check-modules " .. folder) })
+  end)
+end)
