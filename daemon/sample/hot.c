@@ -80,14 +80,17 @@ static void scale_part(struct hot *h, double factor) {
     }
 }
 
-void hot_end_part(struct hot *h, uint64_t asked) {
-    if (h->part.requests == 0) {
-        return;
+void hot_end_part(struct hot *h, uint64_t asked, uint64_t more, bool missed) {
+    uint64_t noted = h->part.requests, due = asked > h->ahead ? asked - h->ahead : 0;
+    if (missed && noted > 0 && due > noted) {
+        scale_part(h, (double)due / (double)noted);
+        noted = due;
     }
-    if (asked > h->part.requests) {
-        scale_part(h, (double)asked / (double)h->part.requests);
+    uint64_t counted = h->ahead + noted, ahead = counted > asked ? counted - asked : 0;
+    h->ahead = ahead < more ? ahead : more;
+    if (noted > 0) {
+        memset(&h->part, 0, sizeof h->part);
     }
-    memset(&h->part, 0, sizeof h->part);
 }
 
 void hot_fade(struct hot *h) {
@@ -118,11 +121,12 @@ static double doubt_of(const struct hot *h, unsigned i) {
 unsigned hot_sorted(const struct hot *h, uint64_t asked, struct hot_key *to, unsigned max) {
     struct hot_key all[HOT_KEYS];
     unsigned n = 0;
-    double scale = asked > h->requests ? (double)asked / (double)h->requests : 1;
+    double scale = h->requests > 0 ? (double)asked / (double)h->requests : 0;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
-        if (h->counts[i] != 0) {
+        uint64_t count = (uint64_t)llround((double)h->counts[i] * scale);
+        if (count != 0) {
             all[n] = (struct hot_key){.hash = h->hashes[i],
-                                      .count = (uint64_t)llround((double)h->counts[i] * scale),
+                                      .count = count,
                                       .error = (uint64_t)((double)h->texts[i].error * scale),
                                       .doubt = (uint64_t)ceil(doubt_of(h, i) * scale),
                                       .key_bytes = h->texts[i].key_bytes};

@@ -9,6 +9,7 @@
  * changes hands, also a few dozen counts, and the key's text is copied. Threading: one owner. */
 #ifndef SLATE_SAMPLE_HOT_H
 #define SLATE_SAMPLE_HOT_H
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { HOT_KEYS = 128, HOT_KEY_BYTES_MAX = 250 };
@@ -29,6 +30,7 @@ struct hot_part {
 struct hot {
     uint64_t requests; /* requests that the noted ones stand for, whatever their keys */
     uint64_t noted;    /* noted requests */
+    uint64_t ahead;    /* of the requests, those that the next part will be told once more */
     uint8_t  tags[HOT_KEYS]; /* top bytes of the hashes */
     uint64_t hashes[HOT_KEYS], counts[HOT_KEYS]; /* count 0: the counter is free */
     uint64_t least[HOT_GROUPS]; /* the lowest count of each group of counters */
@@ -44,11 +46,12 @@ struct hot {
 void hot_clear(struct hot *);
 /* Counts requests of a key; `requests` is at least one. */
 void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests);
-/* Ends a part of the time in which there were `asked` requests: where more than were noted stand
- * for, what was noted stands for all of them. 0: nothing was missed. */
-void hot_end_part(struct hot *, uint64_t asked);
+/* Ends a part of the time in which there were `asked` requests. `missed`: some that should have
+ * been noted were not, so what was noted stands for all of them. Up to `more` requests came while
+ * the notes were taken: the next part counts these, and some may have been noted with this one. */
+void hot_end_part(struct hot *, uint64_t asked, uint64_t more, bool missed);
 void hot_fade(struct hot *); /* halves all counts */
-/* Copies at most `max` keys, the highest count first. `asked` is the number of all requests, more
- * than `requests` if some were not noted. Returns how many keys it copied. */
+/* Copies at most `max` keys, the highest count first. `asked` is the number of all requests, for
+ * which those that were noted stand. Returns how many keys it copied. */
 unsigned hot_sorted(const struct hot *, uint64_t asked, struct hot_key *to, unsigned max);
 #endif

@@ -121,8 +121,7 @@ unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, struct w
     *all = (struct whatif_asked){0};
     lock_take(&w->lock);
     if (w->hot != NULL) {
-        uint64_t asked = asked_requests(&w->asked, key_requests);
-        all->requests = asked > w->hot->requests ? asked : w->hot->requests;
+        all->requests = asked_requests(&w->asked, key_requests);
         all->noted = w->hot->noted;
         n = hot_sorted(w->hot, all->requests, to, max);
     }

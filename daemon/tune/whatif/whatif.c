@@ -325,12 +325,13 @@ static void end_window(struct whatif *w) {
 }
 
 /* Where the rings were full, keys that were noted since the last look stand for those that were
- * not; key_requests as they were before this look. */
+ * not; key_requests as they were before this look. Requests go on while the rings are read. */
 static void make_up_for_drops(struct whatif *w, uint64_t key_requests) {
     struct cache_sample_facts samples;
+    uint64_t more = cache_key_requests(w->cache) - key_requests;
     cache_sample_facts(w->cache, &samples);
     lock_take(&w->lock);
-    hot_end_part(w->hot, samples.dropped > w->dropped ? key_requests - w->key_requests : 0);
+    hot_end_part(w->hot, key_requests - w->key_requests, more, samples.dropped > w->dropped);
     lock_release(&w->lock);
     w->dropped = samples.dropped;
     w->key_requests = key_requests;

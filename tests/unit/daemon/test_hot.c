@@ -30,7 +30,7 @@ static uint64_t number_of(const struct hot_key *k) { return strtoull(k->key + 4,
 
 static void test_counts_within_their_error(void) {
     struct hot_key sorted[HOT_KEYS];
-    unsigned n = hot_sorted(&hot, 0, sorted, HOT_KEYS), low = 0, high = 0, unordered = 0;
+    unsigned n = hot_sorted(&hot, hot.requests, sorted, HOT_KEYS), low = 0, high = 0, unordered = 0;
     for (unsigned i = 0; i < n; i++) {
         uint64_t truth = counts[number_of(&sorted[i])];
         high += sorted[i].count < truth;
@@ -46,7 +46,7 @@ static void test_counts_within_their_error(void) {
 
 static void test_the_hottest_are_there(void) {
     struct hot_key sorted[HOT_KEYS];
-    unsigned n = hot_sorted(&hot, 0, sorted, HOT_KEYS), missing = 0, frequent = 0;
+    unsigned n = hot_sorted(&hot, hot.requests, sorted, HOT_KEYS), missing = 0, frequent = 0;
     for (uint64_t k = 0; k < KEYS; k++) {
         bool found = false;
         for (unsigned i = 0; i < n && counts[k] > REQUESTS / HOT_KEYS; i++) {
@@ -64,16 +64,16 @@ static void test_the_hottest_are_there(void) {
 
 static void test_the_past_fades(void) {
     struct hot_key sorted[HOT_KEYS];
-    hot_sorted(&hot, 0, sorted, HOT_KEYS);
+    hot_sorted(&hot, hot.requests, sorted, HOT_KEYS);
     uint64_t before = sorted[0].count;
     hot_fade(&hot);
-    hot_sorted(&hot, 0, sorted, HOT_KEYS);
+    hot_sorted(&hot, hot.requests, sorted, HOT_KEYS);
     is(sorted[0].count, before / 2, "counts are halved");
     is(hot.requests, REQUESTS / 2, "and so are all requests");
     for (unsigned i = 0; i < 64; i++) {
         hot_fade(&hot);
     }
-    is(hot_sorted(&hot, 0, sorted, HOT_KEYS), 0, "until none is left");
+    is(hot_sorted(&hot, hot.requests, sorted, HOT_KEYS), 0, "until none is left");
 }
 
 enum { EVERY = 16, TENTH = 10, NOTED = 4000, RUNS = 50, ASKED_MORE = 3 };
@@ -96,7 +96,7 @@ static void test_chance_is_told(uint64_t x) {
     unsigned within = 0, narrow = 0;
     for (unsigned i = 0; i < RUNS; i++) {
         fill_sampled(&x);
-        hot_sorted(&hot, 0, sorted, 1);
+        hot_sorted(&hot, hot.requests, sorted, 1);
         double least = (double)sorted[0].count - (double)sorted[0].error - (double)sorted[0].doubt;
         within += least <= truth && truth <= (double)(sorted[0].count + sorted[0].doubt);
         narrow += (double)sorted[0].doubt < truth / 4;
@@ -109,10 +109,10 @@ static void test_chance_is_told(uint64_t x) {
     ok(sorted[0].count == ASKED_MORE * count && sorted[0].doubt >= ASKED_MORE * (doubt - 1), "where requests were missed, counts are as of all");
     hot_clear(&hot);
     hot_add(&hot, 1, "one", 3, EVERY);
-    hot_sorted(&hot, 0, sorted, 1);
+    hot_sorted(&hot, hot.requests, sorted, 1);
     is(sorted[0].doubt, 0, "a key that has all requests leaves no doubt");
     hot_add(&hot, 2, "two", 3, EVERY);
-    hot_sorted(&hot, 0, sorted, 1);
+    hot_sorted(&hot, hot.requests, sorted, 1);
     ok(sorted[0].doubt >= EVERY, "one that was noted once may have had none but that");
 }
 
@@ -123,16 +123,38 @@ static void test_what_was_missed_goes_to_what_was_noted_then(void) {
     for (unsigned i = 0; i < TENTH; i++) {
         hot_add(&hot, 1, "burst", 5, EVERY);
     }
-    hot_end_part(&hot, TENTH * TENTH * EVERY);
+    hot_end_part(&hot, TENTH * TENTH * EVERY, 0, true);
     for (unsigned i = 0; i < TENTH; i++) {
         hot_add(&hot, 2, "calm", 4, EVERY);
     }
-    hot_end_part(&hot, 0);
-    hot_end_part(&hot, 1000000); /* nothing was noted in it */
-    is(hot_sorted(&hot, 0, sorted, HOT_KEYS), 2, "two keys");
+    hot_end_part(&hot, 0, 0, false);
+    hot_end_part(&hot, 1000000, 0, true); /* nothing was noted in it */
+    is(hot_sorted(&hot, hot.requests, sorted, HOT_KEYS), 2, "two keys");
     ok(sorted[0].count == TENTH * TENTH * EVERY && sorted[1].count == TENTH * EVERY, "what was missed in the burst counts for the burst's key alone");
     is(hot.requests, TENTH * TENTH * EVERY + TENTH * EVERY, "and for all requests");
     ok(sorted[0].doubt > sorted[1].doubt, "whose count is less sure for it");
+}
+
+/* Notes are taken while requests go on: some of requests that were counted only after. */
+static void test_requests_that_came_meanwhile_count_once(void) {
+    struct hot_key sorted[HOT_KEYS];
+    hot_clear(&hot);
+    for (unsigned i = 0; i < 3 * TENTH; i++) {
+        hot_add(&hot, 1, "burst", 5, EVERY);
+    }
+    hot_end_part(&hot, TENTH * EVERY, 2 * TENTH * EVERY, false); /* by then only a third was counted */
+    hot_add(&hot, 1, "burst", 5, EVERY);
+    hot_end_part(&hot, 9 * TENTH * EVERY, 0, true);
+    is(hot.requests, TENTH * TENTH * EVERY, "requests are as many as were asked, though most were missed");
+    is(hot_sorted(&hot, hot.requests, sorted, HOT_KEYS), 1, "all for one key");
+    is(sorted[0].count, TENTH * TENTH * EVERY, "and as many are its own");
+    hot_add(&hot, 1, "burst", 5, EVERY);
+    hot_end_part(&hot, 0, 0, false);
+    hot_add(&hot, 1, "burst", 5, EVERY);
+    hot_end_part(&hot, TENTH * EVERY, 0, true);
+    is(hot.requests, TENTH * TENTH * EVERY + EVERY + TENTH * EVERY, "a note that came late is none that came early");
+    hot_sorted(&hot, hot.requests / 2, sorted, 1);
+    is(sorted[0].count, hot.requests / 2, "a key has no more requests than there were in all");
 }
 
 int main(void) {
@@ -142,5 +164,6 @@ int main(void) {
     test_the_past_fades();
     test_chance_is_told(tap_seed() | 1);
     test_what_was_missed_goes_to_what_was_noted_then();
+    test_requests_that_came_meanwhile_count_once();
     return tap_done();
 }
