@@ -73,6 +73,17 @@ describe("slate.judge.money", function()
         assert.is_true(errors[1] < errors[2] and errors[2] < errors[3])
     end)
 
+    it("has finite costs and a size for the largest prices, and for none", function()
+        local curve = power_curve(64 * MIB, 0.7, 1e6)
+        local points, most = assert(money.points(curve)), assert(money.parse_price("1e15"))
+        for _, prices in ipairs({ { most, most }, { most, 0 }, { 0, most }, { 0, 0 }, { 1e-300, 1e-300 } }) do
+            local load = { reads_per_s = most, price_per_gb = prices[1], price_per_miss = prices[2] }
+            local best = money.cheapest(points, load, curve)
+            assert.is_true(best.cost >= 0 and best.cost < math.huge and best.cost_error < math.huge)
+            assert.is_true(best.least_bytes <= best.bytes and best.bytes <= best.most_bytes)
+        end
+    end)
+
     it("goes to the ends where a price is nothing", function()
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         local points = assert(money.points(curve))
@@ -122,8 +133,13 @@ describe("slate.judge.money", function()
 
     it("reads prices", function()
         assert.equal(2e-6, money.parse_price("2e-6"))
-        for _, text in ipairs({ "-1", "x", "inf", "nan", "0x10", "" }) do
-            assert.is_nil((money.parse_price(text)), text)
+        assert.equal(1e15, money.parse_price("1e15"))
+        for _, text in ipairs({ "-1", "x", "inf", "nan", "0x10", "", "1e308", "1.1e15" }) do
+            local price, problem = money.parse_price(text)
+            assert.is_nil(price, text)
+            assert.equal(("'%s' is not a price: write a number from 0 to 1e+15, such as 4.5 or 2e-6"):format(text),
+                problem)
+            assert.truthy(select(2, money.parse_rate(text)):find("is not a number of reads a second", 1, true))
         end
         assert.equal("0", money.words(0))
         assert.equal("0.00123", money.words(0.00123))
@@ -165,6 +181,21 @@ describe("slate.judge.autoscale", function()
         assert.is_true(limit >= best.least_bytes * 0.98 and limit <= best.most_bytes * 1.02,
             ("%d of %d to %d"):format(limit, best.least_bytes, best.most_bytes))
         assert.equal("stay", scale:decide(seen(time_s, limit)).action)
+    end)
+
+    it("says that somebody else changed the limit, and lets it rest, whatever became of hits", function()
+        local scale = autoscale.new(options)
+        local first = scale:decide(seen(0, 2 * GIB))
+        scale:stepped(first, 0, 0.9, { id = 7 })
+        local told = scale:decide(seen(110, 1900 * MIB, { hit_ratio = 0.5 })) -- 40 points fewer, by another's hand
+        assert.equal("stay", told.action)
+        assert.is_true(told.is_changed_by_others)
+        assert.equal("the limit is 1.9G, not 1.5G as the last step left it: somebody changed it, and a cool-down of "
+            .. "100 s begins", told.why)
+        assert.equal("90 s of the cool-down are left", scale:decide(seen(120, 1900 * MIB, { hit_ratio = 0.5 })).why)
+        local next_one = scale:decide(seen(210, 1900 * MIB, { hit_ratio = 0.5 }))
+        assert.equal("step", next_one.action)
+        assert.equal(1900 * MIB, next_one.from)
     end)
 
     it("goes back when hits fall, and does not try that size again soon", function()

@@ -70,6 +70,8 @@ describe("prices of memory", function()
         for arguments, words in pairs({
             ["advise memory --price-per-gb 5"] = "needs both --price-per-gb and --price-per-miss",
             ["advise memory --price-per-gb 5 --price-per-miss x"] = "'x' is not a price",
+            ["advise memory --price-per-gb 1e308 --price-per-miss 1e308"] = "'1e308' is not a price",
+            ["advise memory --price-per-gb 5 --price-per-miss 1 --reads-per-s x"] = "not a number of reads a second",
             ["advise pages --price-per-gb 5 --price-per-miss 1"] = "prices are for advise memory",
             ["advise memory --hits 5 --price-per-gb 5 --price-per-miss 1"] = "exclude each other",
             ["autoscale --least 64m --most 128m --price-per-gb 5"] = "autoscale needs --price-per-miss",
@@ -93,7 +95,7 @@ describe("prices of memory", function()
 
     it("are followed step by step between the bounds, on record, and taken back by undo", function()
         assert.equal(64 * MIB, limit())
-        local arguments = "autoscale --least 64m --most 100m --price-per-gb 0.0001 --price-per-miss 1e-3 --apply "
+        local arguments = "autoscale --least 64m --most 100.7m --price-per-gb 0.0001 --price-per-miss 1e-3 --apply "
             .. "--step 25 --cool-down 0s --interval 1s --count 4 --json"
         local steps, reached = 0, 0
         for line in ctl.succeed(arguments):gmatch("[^\n]+") do

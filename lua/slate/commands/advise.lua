@@ -43,7 +43,7 @@ function M.declare(command)
     command:option("--flash-price-per-gb", "With both prices: what a GiB of flash behind the memory costs a month.")
         :argname("PRICE"):convert(price)
     command:option("--reads-per-s", "With both prices: reads a second to reckon with. Default: those of the interval")
-        :argname("N"):convert(price)
+        :argname("N"):convert(require("slate.judge.money").parse_rate)
     command:option("--interval", "How long to look for rates. Default: 1s, and 3s where anything is "
         .. "evicted; with pages and prices 10s")
         :argname("TIME"):convert(units.parse_duration)

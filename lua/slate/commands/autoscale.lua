@@ -12,12 +12,12 @@ local INTERVAL_S <const>, LEAST_INTERVAL_S <const> = 60, 0.1
 local MIB <const> = 1 << 20
 local SUFFIXES <const> = { k = 1 << 10, m = MIB, g = 1 << 30 }
 
--- A size as the server's options take it: a plain number is in MiB.
+-- A size as the server's options take it: a plain number is in MiB. Limits are whole MiB.
 local function size(text)
     local number, suffix = text:lower():match("^([%d.]+)([kmg]?)b?$")
     local bytes = tonumber(number) and tonumber(number) * (SUFFIXES[suffix] or MIB)
     if bytes and bytes >= 8 * MIB and bytes < 2 ^ 53 then
-        return math.floor(bytes)
+        return math.floor(bytes / MIB) * MIB
     end
     return nil, ("'%s' is not a size: write 512m or 4g, 8m at least"):format(text)
 end
@@ -121,6 +121,7 @@ function Follower:round(parsed)
     local seen = self:look()
     local decision = self.scale:decide(seen)
     local words
+    self.since = not decision.is_changed_by_others and self.since or nil
     if decision.action ~= "stay" and parsed.apply then
         decision.is_applied = true
         words = self:carry_out(decision, seen)

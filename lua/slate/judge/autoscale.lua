@@ -55,6 +55,19 @@ local function fallen(self, seen)
             units.bytes(step.from), units.bytes(step.to), options.fall_points) }
 end
 
+-- The limit is another than the last step left: that step is not judged by the hits of now, and the limit rests before
+-- it is changed once more.
+local function changed_by_others(self, seen)
+    local step = self.step
+    if not step or step.to == seen.limit_bytes then
+        return nil
+    end
+    self.step, self.quiet_until_s = nil, seen.time_s + self.options.cool_down_s
+    return stay(("the limit is %s, not %s as the last step left it: somebody changed it, and a cool-down of %.0f s "
+        .. "begins"):format(units.bytes(seen.limit_bytes), units.bytes(step.to), self.options.cool_down_s),
+        { is_changed_by_others = true })
+end
+
 -- The size to go for, within the bounds, and what it costs.
 local function target_of(self, seen, points)
     local options, now = self.options, seen.limit_bytes
@@ -75,9 +88,9 @@ end
 -- counted since the last step or lately. After a step that was made, call `stepped`.
 function Scale:decide(seen)
     local options, limit = self.options, seen.limit_bytes
-    local back = fallen(self, seen)
-    if back then
-        return back
+    local decided = changed_by_others(self, seen) or fallen(self, seen)
+    if decided then
+        return decided
     elseif self.quiet_until_s and seen.time_s < self.quiet_until_s then
         return stay(("%.0f s of the cool-down are left"):format(self.quiet_until_s - seen.time_s))
     elseif seen.reads_per_s <= 0 then

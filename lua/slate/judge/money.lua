@@ -160,13 +160,25 @@ function M.words(amount)
     return (size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g" or "%.0f"):format(amount)
 end
 
---- A price of the command line: a number above 0, or 0 where that makes sense. Returns it, or nil and a message.
-function M.parse_price(text)
-    local price = tonumber(text)
-    if price and price >= 0 and price < math.huge and not text:find("[xX]") then
-        return price
+-- Nobody means more, and no product of prices and reads is infinite.
+local AMOUNT_MOST <const> = 1e15
+
+local function parse_amount(text, what, such_as)
+    local amount = tonumber(text)
+    if amount and amount >= 0 and amount <= AMOUNT_MOST and not text:find("[xX]") then
+        return amount
     end
-    return nil, ("'%s' is not a price: write a number, such as 4.5 or 2e-6"):format(text)
+    return nil, ("'%s' is not %s: write a number from 0 to %g, such as %s"):format(text, what, AMOUNT_MOST, such_as)
+end
+
+--- A price of the command line: a number from 0 to 1e15. Returns it, or nil and a message.
+function M.parse_price(text)
+    return parse_amount(text, "a price", "4.5 or 2e-6")
+end
+
+--- Likewise a number of reads a second.
+function M.parse_rate(text)
+    return parse_amount(text, "a number of reads a second", "20000")
 end
 
 return M
