@@ -26,6 +26,8 @@ local QUESTIONS <const> = {
     { "How do I take it back?", "undo --dry-run", "would undo change 1: move 1 page from class %d+ to class %d+" },
     { "Is this server short of memory?", "advise memory", "starves: give it pages of other classes" },
     { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL" },
+    { "How sure is that, and did earlier forecasts come true?", "forecast",
+        "sample +%d+ keys?, .*forecasts +%w" },
     { "Which eviction policy would hit more?", "advise policy",
         "starves: give it pages of other classes" },
     { "Who moves pages, and is that right?", "advise automove",

@@ -177,6 +177,11 @@ describe("slated's sampled keys", function()
             before.lacks)
         assert.is_nil(before["x2:hit_ratio"])
         assert.is_nil(stats("curve").hit_ratio_x2)
+        local out = slatectl("forecast")
+        assert.truthy(out:find("\nforecasts  none yet: one is kept when the memory or the policy changes\n", 1, true),
+            out)
+        assert.truthy(out:find("\nnot enough yet: %d of 4 quarters of a turnover were seen\n")
+            or out:find("\nno forecast yet: nothing was counted yet\n", 1, true), out)
         local told, curve
         wait_for(function()
             load(1)
@@ -190,6 +195,16 @@ describe("slated's sampled keys", function()
             assert.is_true(size == "x1" or tonumber(curve["band_" .. size]) > 0, size)
         end
         assert.are.equal("0", told.made)
+        wait_for(function() -- a rate that falls makes what was counted weigh less
+            load(1)
+            out = slatectl("forecast")
+            return out:find("TIMES  MEMORY", 1, true)
+        end)
+        for _, pattern in ipairs({ "\nx0%.5 +%d[%d.]*M +%d+%.%d%d%% +%d+%.%d%d to %d+%.%d%d%% ",
+            "\nx1 +3[12]M +%d+%.%d%d%% +counted", "\nx4 +12[48]M ",
+            "\nsample +%d+ keys, %d+%.%d%d%d%% of all, and %d+ reads;" }) do
+            assert.truthy(out:find(pattern), pattern .. "\n" .. out)
+        end
 
         -- A change is kept with a forecast only if there is one when the tuner meets the change. The
         -- sample may lack reads in just that moment: then the limit goes back, and the next change counts.
@@ -224,8 +239,17 @@ describe("slated's sampled keys", function()
         if math.abs(beyond) > 0.0002 then -- they are rounded
             assert.are.equal(beyond < 0 and "1" or "0", after.within)
         end
+        out = slatectl("forecast")
+        assert.truthy(out:find("\nforecasts  [01] of 1 came true within the band,"), out)
+        assert.truthy(out:find(" 32M to 40M +%d+%.%d%d%% +%d+%.%d%d%% +%d+%.%d%d +%d+%.%d%d%% +%l+\n"), out)
+        local document = json.decode((slatectl("forecast --json")))
+        assert.are.same({ "slate/forecast/1", 1, 1, "came" },
+            { document.schema, document.made, document.came, document.changes[1].state })
+        assert.are.equal("server,time_s,times,memory_bytes,hit_ratio,low,high",
+            (slatectl("forecast --csv")):match("^[^\n]+"))
         assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
         assert.are.equal("nothing is sampled", stats("forecast").lacks)
+        assert.truthy((slatectl("forecast")):find("\nno forecast: nothing is sampled: sample_rate is 0", 1, true))
         assert.are.equal("CLIENT_ERROR usage: stats forecast", wire.ask(connection, "stats forecast 1"))
     end)
 

@@ -43,6 +43,8 @@ M.COMMANDS = {
     { name = "doctor", summary = "what is wrong with the server, and what to do about it", each = true },
     { name = "waste", summary = "memory that holds no item, by class and by cause", each = true },
     { name = "curve", summary = "which hit ratio to expect with other amounts of memory", each = true },
+    { name = "forecast", summary = "hits to expect with half to four times the memory, and how forecasts came true",
+        each = true },
     { name = "whatif", summary = "which hit ratio the other eviction policies would have", each = true },
     { name = "explain", summary = "what a figure or setting means and what to do about it", no_rows = true },
     { name = "snapshot", summary = "everything the server says of itself at one moment", no_rows = true },

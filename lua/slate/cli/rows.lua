@@ -78,6 +78,7 @@ local TABLES <const> = {
     ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },
     ["slate/curve/1"] = { rows = curve_rows, columns = columns("policy memory_bytes hit_ratio"),
         head = columns("server time_s class") },
+    ["slate/forecast/1"] = { list = "sizes", columns = columns("times memory_bytes hit_ratio low high") },
     ["slate/whatif/1"] = { list = "policies", columns = columns("policy hit_ratio difference doubt reads") },
     ["slate/changes/1"] = { list = "changes", columns = columns("id time_s who server what name was is src dst pages "
         .. "undoes"), head = {} },

@@ -26,8 +26,7 @@ end
 
 local function out_text(context, totals, policies, classes)
     context:out(context:pairs({
-        { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto"
-            or totals.s3auto == 1 and ", chosen by s3auto" or "") },
+        { "policy", require("slate.facts.foresight").policy_in_words(totals) },
         { "hits", (totals.windows or 0) > 0 and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },

@@ -121,6 +121,12 @@ function M.best_that_evicts(policies)
     end
 end
 
+--- The policy that runs, and what chose it, in words. totals: of parse_whatif.
+function M.policy_in_words(totals)
+    return totals.policy .. (totals.auto == 1 and ", chosen by auto" or totals.s3auto == 1 and ", chosen by s3auto"
+        or "")
+end
+
 --- The value at x of points { x, y }: see slate.base.policy_curve.
 M.between = require("slate.base.policy_curve").between
 
