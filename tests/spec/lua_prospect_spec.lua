@@ -149,14 +149,14 @@ describe("the review of a move of pages", function()
             local whole = at_half and { { 8 << 20, at_half }, { 16 << 20, 0.6 }, { 32 << 20, 0.7 }, reads = 9999,
                 bytes = 16 << 20 } or {}
             local made = predict.move(one, 0, 5, 1, { [0] = whole, [5] = own })
-            return made.hit_ratio_change, made.band
+            return made.hit_ratio_change, made.most - made.least
         end
         nearly(by_slope(0.1), (change(nil)), "too little is known of it")
         nearly(by_slope(math.sqrt(0.1 * 0.2 / math.log(2))), (change(0.4)))
         nearly(by_slope(math.sqrt(0.1 * 0.02 / math.log(2))), (change(0.58)), "it is nearly flat")
-        local expected, band = change(0.4)
-        local known, its_band = change(0.4, curve(1e9, 0.55, 0.5, 0.45, 0.4))
-        assert.is_true(known < expected and its_band <= band, "its own curve tells more")
+        local expected, width = change(0.4)
+        local known, its_width = change(0.4, curve(1e9, 0.55, 0.5, 0.45, 0.4))
+        assert.is_true(known < expected and its_width <= width, "its own curve tells more")
     end)
 
     it("predicts from the last ten seconds, and says so where it has seen less", function()

@@ -107,7 +107,8 @@ describe("the accuracy of predictions", function()
         local entries = { { id = 1, predicted_change = 0.5 }, { id = 2, measured_change = 0.5 } }
         assert.same({ predictions = 0 }, audit.accuracy(entries))
         for i = 1, 10 do
-            entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0, predicted_band = 0.03 }
+            entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0,
+                predicted_least = 0.01 * i - 0.03, predicted_most = 0.01 * i + 0.5 }
         end
         entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose by themselves
         assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3 }, audit.accuracy(entries))
@@ -140,7 +141,7 @@ describe("a predicted move", function()
         assert.is_true(free.hit_ratio_change > 0.001 and free.hit_ratio_change < 0.12, free.hit_ratio_change)
         local dear = assert(move(at(0, 0), at(1, 0), 3, 5, 1))
         assert.near(100 * 0.1 * math.log(4 / 3), dear.lost_per_s, 0.15)
-        assert.is_true(dear.hit_ratio_change < free.hit_ratio_change and dear.band > 0)
+        assert.is_true(dear.hit_ratio_change < free.hit_ratio_change and dear.least < dear.most)
         assert.is_true(move(at(0, 0), at(1, 0), 0, 5, 1).hit_ratio_change > dear.hit_ratio_change)
     end)
 

@@ -369,7 +369,7 @@ describe("the changes on record", function()
         add(2, 7300, "127.0.0.1:2", '"what":"move","src":3,"dst":4,"pages":2')
         add(3, 60, "127.0.0.1:1", '"what":"move","src":5,"dst":6,"pages":1')
         file:write('{"schema":"slate/audit/1","what":"outcome","of":3,"words":"so it is","predicted_change":0.02,'
-            .. '"predicted_band":0.02,"hit_ratio_before":0.5,"hit_ratio_after":0.51}\n')
+            .. '"predicted_least":0.012,"predicted_most":0.05,"hit_ratio_before":0.5,"hit_ratio_after":0.51}\n')
         add(4, 30, "127.0.0.1:1", '"what":"geometry","is":"slabs geometry factor 2","generation":1')
         file:close()
     end)
@@ -411,7 +411,8 @@ describe("the changes on record", function()
     end)
 
     it("tell how good predictions were, of the same changes", function()
-        assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 1.0 points"))
+        assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 1.0 points of hits or "
+            .. "less, nine of ten by 1.0; 0 came true between the least and the most that was told\n"))
         assert.truthy(ctl.succeed("-s 127.0.0.1:2 audit --accuracy"):find("^no prediction is on record"))
         assert.truthy(ctl.succeed("audit --accuracy --kind set"):find("^no prediction is on record"))
     end)

@@ -160,6 +160,7 @@ for _, kind in ipairs(server.all()) do
                 local event = assert(dkjson.decode(line))
                 assert.equal("item_get", event.type)
                 assert.equal("nothing", event.key)
+                assert.equal("integer", math.type(event.connection))
                 seen = seen + 1
             end
             assert.equal(3, seen)

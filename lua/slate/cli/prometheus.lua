@@ -104,8 +104,9 @@ local function add_automove(families, now, moves)
     if not moves then
         return
     end
-    families:add("slate_automove_failed", "gauge", "1: a mode of automove failed since one was set", nil,
-        require("slate.facts.moves").failed(moves) and 1 or 0)
+    local failure = require("slate.facts.moves").failure(moves)
+    families:add("slate_automove_failed", "gauge", "1: a mode of automove failed since one was set, why in the label",
+        failure and { { "why", failure } } or nil, failure and 1 or 0)
     families:add("slate_moves_running", "gauge", "pages that are on their way", nil, moves.running)
     for _, row in ipairs({ { "pages_moved", "pages that changed their class" },
         { "rescues", "items that moved with their page" }, { "chunk_rescues", "pieces of large items that did" },

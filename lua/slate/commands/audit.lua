@@ -88,9 +88,9 @@ local function accuracy(context, entries, words)
     elseif found.predictions == 0 then
         context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
     else
-        context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d within their band\n")
-            :format(require("slate.base.units").plural(found.predictions, "prediction"), found.median * 100,
-                found.p90 * 100, found.within))
+        context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d came true "
+            .. "between the least and the most that was told\n"):format(require("slate.base.units").plural(
+            found.predictions, "prediction"), found.median * 100, found.p90 * 100, found.within))
     end
     context:out(words(#entries), "\n")
     return 0

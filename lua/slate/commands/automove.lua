@@ -23,7 +23,7 @@ function M.declare(command)
         end)
 end
 
--- The state as the server reports it: a record for JSON and for people.
+-- The state as the server reports it, and that a mode failed, as a sentence, or nil; or nil, message, code.
 local function read_state(context, client)
     local now = must(context:snapshot(client))
     local settings = now.settings or {}
@@ -32,16 +32,16 @@ local function read_state(context, client)
     end
     local mode = automove.of(settings.slab_automove)
     local moves = require "slate.facts.moves"
-    local failed = now.slated and moves.failed((moves.read(client))) or nil
+    local totals = now.slated and moves.read(client) or nil
     return {
         server = now.server, mode = settings.slab_automove, name = mode and mode.name, help = mode and mode.words,
         ratio = settings.slab_automove_ratio, window_s = settings.slab_automove_window,
-        failed = failed, free_ratio = settings.slab_automove_freeratio, reassign = settings.slab_reassign,
+        failed = moves.failed(totals), free_ratio = settings.slab_automove_freeratio, reassign = settings.slab_reassign,
         pages_moved = now.general.slabs_moved, free_pool_pages = now.general.slab_global_page_pool,
-    }
+    }, moves.failure(totals)
 end
 
-local function out_state(context, state)
+local function out_state(context, state, failure)
     if context.json then
         context:out_json("slate/automove/1", state)
         return
@@ -53,13 +53,12 @@ local function out_state(context, state)
         end
     end
     add("mode", automove.told(state.mode))
-    add("failed", state.failed)
     add("ratio", state.ratio)
     add("window", state.window_s)
     add("free ratio", state.free_ratio)
     add("pages moved", state.pages_moved)
     add("free pool", state.free_pool_pages and require("slate.base.units").plural(state.free_pool_pages, "page"))
-    context:out(context:pairs(rows, true))
+    context:out(context:pairs(rows, true), failure and failure .. "\n" or "")
 end
 
 -- The modes of a server, when its refusal does not list them.
@@ -100,9 +99,9 @@ function M.run(context, parsed)
         end
         wanted = must(set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " ")))
     end
-    local state = must(read_state(context, client))
+    local state, failure = must(read_state(context, client))
     client:close()
-    out_state(context, state)
+    out_state(context, state, failure)
     if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
         return nil, ("the server answered OK, but its mode is %s"):format(tostring(state.mode)), "no"
     elseif wanted and was.slab_automove ~= tostring(state.mode) then

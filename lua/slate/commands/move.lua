@@ -51,7 +51,7 @@ local function rehearse(context, client, plan, interval_s)
             commands = plan.commands, sources = plan.sources, src_pages_before = plan.src_pages,
             dst_pages_before = plan.dst_pages, items_at_risk = plan.items_at_risk, automove = plan.automove,
             caution = caution, predicted_change = predicted and predicted.hit_ratio_change,
-            predicted_band = predicted and predicted.band,
+            predicted_least = predicted and predicted.least, predicted_most = predicted and predicted.most,
         })
         return 0
     end

@@ -84,7 +84,7 @@ local function predict_moves(context, client, parsed, list, seen)
             local made, words = require("slate.act.witness").predict(client, { observer = seen }, step.src, step.dst,
                 step.pages)
             step.predicted, step.predicted_change = words, made and made.hit_ratio_change
-            step.predicted_band = made and made.band
+            step.predicted_least, step.predicted_most = made and made.least, made and made.most
         end
     end
 end

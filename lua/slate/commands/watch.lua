@@ -11,15 +11,17 @@ local POLL_S <const> = 0.1
 -- Names of the log's fields, and ours with their units.
 local FIELDS <const> = {
     key = "key", type = "type", status = "status", cmd = "command", fetch = "fetched", ttl = "ttl_s",
-    la = "last_access_s", clsid = "class", size = "size_bytes", rip = "address", transport = "transport",
-    reason = "reason", src = "src", dst = "dst", state = "state", what = "what", was = "was", is = "is", by = "by",
+    la = "last_access_s", clsid = "class", cfd = "connection", size = "size_bytes", rip = "address",
+    transport = "transport", reason = "reason", src = "src", dst = "dst", state = "state", what = "what", was = "was",
+    is = "is", by = "by",
 }
 -- Fields of a change, which are escaped as keys are; they hold text for people.
 local ESCAPED <const> = { what = true, was = true, is = true, by = true }
-local NUMBERS <const> = { ttl_s = true, last_access_s = true, class = true, size_bytes = true, src = true, dst = true }
+local NUMBERS <const> = { ttl_s = true, last_access_s = true, class = true, connection = true,
+    size_bytes = true, src = true, dst = true }
 -- What of an event a person is shown, in this order; its type and key stand before it.
-local SHOWN <const> = { "command", "status", "class", "size_bytes", "ttl_s", "last_access_s", "fetched", "address",
-    "transport", "reason", "src", "dst", "state", "what", "was", "is", "by" }
+local SHOWN <const> = { "command", "status", "class", "size_bytes", "ttl_s", "last_access_s", "fetched", "connection",
+    "address", "transport", "reason", "src", "dst", "state", "what", "was", "is", "by" }
 
 function M.declare(command)
     command:argument("classes", "Kinds of events: " .. table.concat(CLASSES, ", ") .. ". Default: evictions")

@@ -46,8 +46,8 @@ local function entry_of(line)
 end
 
 --- All entries of a text, the oldest first; lines that are none are skipped. What came of a change stands in its
--- entry: outcome, the words; and of the hit ratio, as far as it is known, predicted_change, predicted_band,
--- measured_change and drift (1: it rose before the change already, -1: it fell).
+-- entry: outcome, the words; and of the hit ratio, as far as it is known, predicted_change, predicted_least,
+-- predicted_most, measured_change and drift (1: it rose before the change already, -1: it fell).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
@@ -56,8 +56,8 @@ function M.entries(text)
             list[#list + 1], by_id[entry.id] = entry, entry
         elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
             local of = by_id[entry.of]
-            of.outcome, of.predicted_change, of.predicted_band = entry.words, entry.predicted_change,
-                entry.predicted_band
+            of.outcome, of.predicted_change = entry.words, entry.predicted_change
+            of.predicted_least, of.predicted_most = entry.predicted_least, entry.predicted_most
             of.drift = entry.drift
             of.measured_change = entry.hit_ratio_before and entry.hit_ratio_after
                 and entry.hit_ratio_after - entry.hit_ratio_before
@@ -99,14 +99,16 @@ end
 
 --- How good predictions were, by the entries that have one and its outcome, but for those of a hit ratio that moved
 -- before the change already, of which nobody knows what the change did: { predictions, median, p90 (how far off, of
--- the hit ratio), within (their bands) }; the first of them is 0 without any, and the others are absent.
+-- the hit ratio), within (how many came true between the least and the most that was told) }; the first of them is 0
+-- without any, and the others are absent.
 function M.accuracy(entries)
     local off, within = {}, 0
     for _, entry in ipairs(entries) do
         local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
+        local least, most = tonumber(entry.predicted_least), tonumber(entry.predicted_most)
         if predicted and measured and not entry.drift then
             off[#off + 1] = math.abs(predicted - measured)
-            within = within + (off[#off] <= (tonumber(entry.predicted_band) or 0) and 1 or 0)
+            within = within + (least and most and measured >= least and measured <= most and 1 or 0)
         end
     end
     table.sort(off)
@@ -173,7 +175,8 @@ function M.outcome_fields(outcome)
     local before, after = outcome.before or {}, outcome.after or {}
     local predicted = outcome.predicted or {}
     return {
-        predicted_change = predicted.hit_ratio_change, predicted_band = predicted.band,
+        predicted_change = predicted.hit_ratio_change, predicted_least = predicted.least,
+        predicted_most = predicted.most,
         words = outcome.words, for_s = outcome.for_s, drift = outcome.drift, items_lost = outcome.items_lost,
         hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
         evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,

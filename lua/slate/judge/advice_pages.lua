@@ -65,7 +65,8 @@ end
 local function help_starving(advice, row, move, instead)
     local command, made = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages), move.made
     advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
-    advice.predicted_change, advice.predicted_band = made and made.hit_ratio_change, made and made.band
+    advice.predicted_change = made and made.hit_ratio_change
+    advice.predicted_least, advice.predicted_most = made and made.least, made and made.most
     if not move.is_advised then
         local what, todo = instead()
         advice.text = ("%s. No move is advised: %s; %s"):format(relief.no_use(move), what, todo)

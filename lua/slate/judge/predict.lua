@@ -37,9 +37,9 @@ local function beside(one, other)
 end
 
 --- What moving pages from class src to class dst (0: the pool) would bring. one, curves: as for M.seen. Returns
--- { hit_ratio_change, least, most, band (the wider side of these; all four of the hit ratio), hits_per_s, lost_per_s,
--- seen_s }; or nil and why it cannot be told. least and most hold some nine of ten: a gain may be far more than is
--- told, for hits may grow as the pages do (slate.base.policy_curve), while it is seldom much less.
+-- { hit_ratio_change, least, most (all three of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why it
+-- cannot be told. least and most hold some nine of ten: a gain may be far more than is told, for hits may grow as the
+-- pages do (slate.base.policy_curve), while it is seldom much less.
 function M.move(one, src, dst, pages, curves)
     local seen, reads_per_s, seen_s = M.seen(one, curves)
     if not seen then
@@ -61,7 +61,7 @@ function M.move(one, src, dst, pages, curves)
     local above = math.max(BAND_LEAST_RATIO, beside(won_most - won, lost - lost_least) / reads_per_s)
     return {
         hit_ratio_change = change, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
-        least = change - below, most = change + above, band = math.max(below, above),
+        least = change - below, most = change + above,
     }
 end
 

@@ -60,7 +60,7 @@ M.FIGURES = {
         is_expected = function(a) return a.one and not relief.in_need(a.one, a.curves) end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
-    end, why = function(a) return moves.failed(a.automove) end },
+    end, why = function(a) return moves.failure(a.automove) end },
     { name = "uptime", what = "seconds since the server's start", is_low_bad = true, unit = "s",
         get = function(a) return a.general.uptime end },
 }
