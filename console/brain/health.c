@@ -110,7 +110,9 @@ static void report_rest(struct report *report, const struct model *model) {
     if (!isnan(open) && !isnan(most)) {
         say(report, SEVERITY_OK, "%.0f of %.0f connections", open, most);
     }
-    if (automove[0] != '\0') {
+    /* While a class starves, that automove is off is told as a warning already. */
+    bool is_told = brain_worst_class(brain_of(model)) >= 0 && strncmp(automove, "0 ", 2) == 0;
+    if (automove[0] != '\0' && !is_told) {
         say(report, SEVERITY_OK, "automove %s", automove);
     }
     if (now->reply_ms > SLOW_REPLY_MS) {

@@ -1,10 +1,11 @@
-/* Page moves as lines: what the server says of its own, else what was seen from here. Not a view,
- * but a part of several. */
+/* The last page moves as lines, where the server lists them; else the last events. A part of
+ * several views. */
 #include "views/view.h"
 
 #include "brain/format.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 enum { FLOW_PAIRS = 12 };
@@ -78,7 +79,7 @@ void moves_draw(const struct frame *frame, struct cells *cells, struct rect area
     const struct details *details = model_details(frame->model);
     int y = area.y, end = area.y + area.height;
     if (!detail_is_known(details, INQUIRY_MOVES)) {
-        cells_rule(cells, y++, 0, area.width, "moves seen from here");
+        cells_rule(cells, y++, 0, area.width, "events");
         struct rect list = {y, 0, end - y, area.width};
         events_draw_list(frame, cells, list, 0);
         return;
@@ -90,7 +91,7 @@ void moves_draw(const struct frame *frame, struct cells *cells, struct rect area
     if (y < end) {
         draw_flows(moves, cells, y++, area.width);
     }
-    if (y < end) {
+    if (y < end && strcmp(moves->mode, "off") != 0) { /* off: the heading says so already */
         char text[NOTE_BYTES];
         snprintf(text, sizeof text, "now: %s", moves->why);
         cells_text_fit(cells, y++, 0, area.width, STYLE_PLAIN, text);

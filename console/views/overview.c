@@ -96,6 +96,16 @@ static int draw_lines(const struct health_line *lines, int count, struct cells *
     return rows;
 }
 
+/* On a small screen lines about what is well give way to the classes while something is wrong:
+ * their figures stand below, among the rates and the memory. */
+static int urgent_lines(const struct health_line *lines, int count, bool is_tall) {
+    int urgent = 0;
+    while (urgent < count && lines[urgent].severity != SEVERITY_OK) {
+        urgent++;
+    }
+    return is_tall || urgent == 0 || lines[0].severity > SEVERITY_WARN ? count : urgent;
+}
+
 static void draw_health(const struct health_line *lines, int count, struct cells *cells,
                         struct rect area) {
     cells_rule(cells, area.y, area.x, area.width, "health");
@@ -280,6 +290,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct health_line lines[HEALTH_LIMIT];
     int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
     bool is_tall = area.height >= 30;
+    health_count = urgent_lines(lines, health_count, is_tall);
     struct rect unbounded = {0, 0, HEALTH_ROWS_MOST, area.width};
     int health_most = is_tall ? 9 : area.height >= 20 ? 7 : 3;
     int health = at_most(draw_lines(lines, health_count, NULL, unbounded) + 1, health_most);

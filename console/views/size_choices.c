@@ -16,8 +16,8 @@ static double age_of(const struct details *details, const char *order, uint64_t 
     return is_old ? (double)((now_ms - outlook->known_ms) / 1000) : NAN;
 }
 
-static void draw_row(const struct size_choice *choice, double age_s, struct cells *cells, int y,
-                     int width) {
+static void draw_row(const struct size_choice *choice, const char *no_gain, double age_s,
+                     struct cells *cells, int y, int width) {
     char waste[FORMAT_BYTES], classes[FORMAT_BYTES], age[FORMAT_BYTES], text[300];
     uint8_t style = choice->is_best ? STYLE_GOOD : choice->is_worth_it ? STYLE_PLAIN : STYLE_DIM;
     if (choice->words[0] != '\0' || !choice->is_known) {
@@ -32,7 +32,7 @@ static void draw_row(const struct size_choice *choice, double age_s, struct cell
                              choice->items_change * 100,
                              choice->is_best       ? "◀ most items"
                              : choice->is_worth_it ? ""
-                                                   : "no gain: refused");
+                                                   : no_gain);
         }
         if (!isnan(age_s)) {
             snprintf(text + used, sizeof text - (size_t)used, "  %s ago", format_age(age, age_s));
@@ -57,13 +57,15 @@ void size_choices_draw(const struct frame *frame, const struct ui *ui,
                               .classes = plan->now.count,
                               .waste_ratio = is_slated ? size_bins_waste(sizes) : plan->waste_ratio,
                               .items_change = NAN};
-    draw_row(&now, NAN, cells, y++, area.width);
+    /* memcached refuses none: it takes them as options of its start. */
+    const char *no_gain = is_slated ? "no gain: refused" : "no gain";
+    draw_row(&now, no_gain, NAN, cells, y++, area.width);
     unsigned cursor = plan->count == 0                 ? 0
                       : ui->sizes.cursor < plan->count ? ui->sizes.cursor
                                                        : plan->count - 1;
     unsigned top = rows > 0 && (int)cursor >= rows ? cursor - (unsigned)rows + 1 : 0;
     for (unsigned i = top; i < plan->count && (int)(i - top) < rows; i++, y++) {
-        draw_row(&plan->of[i],
+        draw_row(&plan->of[i], no_gain,
                  age_of(model_details(frame->model), plan->of[i].order, frame->now_ms), cells, y,
                  area.width);
         cells_hot(cells, (struct rect){y, 0, 1, area.width}, HOT_ROW, i);

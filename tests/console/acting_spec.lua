@@ -404,7 +404,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       open()
       screen:press("x")
       screen:wait("why automove moves pages, or does not")
-      screen:wait(is_slated and "automove is off" or "automove is off: nobody moves pages but you")
+      screen:wait(is_slated and "automove is off" or "automove is off, so only you move pages")
       screen:press("Escape")
       screen:wait_gone("why automove")
     end)

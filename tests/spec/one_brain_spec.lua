@@ -51,7 +51,7 @@ local function by_doctor(list)
             table.concat(others, ", "), #others > 1 and "" or "s")
     end
     if #starving > 0 and one.now.settings.slab_automove == 0 then
-        found[#found + 1] = "WARN automove is off: nobody moves pages but you"
+        found[#found + 1] = "WARN automove is off, so only you move pages"
     end
     return found
 end

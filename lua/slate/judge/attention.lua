@@ -46,7 +46,7 @@ local function add_automove(list, one, starves)
     if one.now.settings.slab_reassign == false then
         list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn" }
     elseif starves and view.automove_mode(one.now) == "off" then
-        list[#list + 1] = { text = "automove is off: nobody moves pages but you", tone = "warn", key = "t" }
+        list[#list + 1] = { text = "automove is off, so only you move pages", tone = "warn", key = "t" }
     end
 end
 

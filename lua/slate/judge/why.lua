@@ -86,7 +86,7 @@ local function of_memcached(add, one, asked)
     if not mode then
         add("This server does not report an automove setting.", "bad")
     elseif mode == "off" then
-        add("automove is off: nobody moves pages but you. t changes that, m moves pages.", starves and "bad")
+        add("automove is off, so only you move pages: t changes the mode, m moves pages.", starves and "bad")
     elseif mode == "eviction" then
         add("automove is 2: a page of another class goes to the class that evicts, at every eviction.")
         add("It goes on as long as anything is evicted, which in a full cache is always: for minutes, not for good.",
@@ -145,7 +145,7 @@ local function of_slated(add, one, asked)
         add("the last item that could not be moved: " .. totals.last_busy)
     end
     if view.automove_mode(one.now) == "off" then
-        add("nobody moves pages but you: t changes that, m moves pages", any_in_need(one, asked) and "bad")
+        add("only you move pages: t changes the mode, m moves pages", any_in_need(one, asked) and "bad")
     end
 end
 

@@ -172,6 +172,7 @@ static void test_sizes_stand_over_class_limits(void) {
     draw(&frame, 80, 24, false);
     ok(shows("4010 items by size") && shows("as the server tracks them") && shows("ESTIMATED, after a restart"),
        "unless it tracks sizes");
+    ok(shows("no gain") && !shows("refused"), "sizes without gain are not refused: its options take any");
     ok(sizes_view.command(&frame, &ui, COMMAND_REVIEW).kind == INTENT_SAY, "and there is nothing to send");
     model_destroy(&model);
 }

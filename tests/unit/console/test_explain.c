@@ -63,7 +63,7 @@ static void test_the_overlay_shows_the_entry_and_goes_on_to_the_next(void) {
     draw(&frame, 80, 24, false);
     ok(shows("class.ev (11 of "), "it begins with the column that is sorted by");
     ok(shows("what     Live items thrown out of this class."), "what it is");
-    ok(shows("do       Look at class.age"), "what to do");
+    ok(shows("do       Eviction is no fault by itself"), "what to do");
     ok(shows("source   stats items: evicted"), "where it comes from");
     explain_command(&ui, COMMAND_NEXT_FIELD);
     draw(&frame, 80, 24, false);

@@ -24,6 +24,37 @@ static void test_overview_says_what_is_wrong_and_what_to_press(void) {
     model_destroy(&model);
 }
 
+static void test_no_life_is_longer_than_the_servers(void) {
+    static struct snapshot snapshot;
+    struct model *model = brain_model("cache7:11211");
+    model_set_link(model, LINK_UP, "", 1000);
+    for (unsigned i = 0; i < 2; i++) {
+        fixture_load(i == 0 ? "memcached-1.4.25-first.txt" : "memcached-1.4.25-second.txt", 10000 + 2000 * i,
+                     &snapshot);
+        snapshot.general[GENERAL_uptime] = 1 + 2 * i;
+        model_add(model, &snapshot, 1000 + 2 * i);
+    }
+    fixture_go_on(model, 1);
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    draw(&frame, 80, 24, false);
+    ok(shows("up 5s") && shows("     5s  ") && !shows("     7s  "),
+       "items by evictions a second are 7 s, but the server is up for 5");
+    model_destroy(&model);
+}
+
+static void test_lines_about_what_is_well_give_way_to_classes(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    fixture_go_on(model, 2);
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    draw(&frame, 80, 24, false);
+    ok(!shows("○ ok"), "on a small screen, while a class starves");
+    draw(&frame, 160, 50, false);
+    ok(shows("○ ok    hit ratio"), "on a tall screen both have room");
+    model_destroy(&model);
+}
+
 /* Ops a second of a minute, of which one second stands out. */
 static void test_one_spike_does_not_flatten_a_minute(void) {
     struct model *model = fixture_model("memcached-1.4.25");
@@ -409,6 +440,8 @@ static void test_random_commands_break_nothing(void) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     test_overview_says_what_is_wrong_and_what_to_press();
+    test_no_life_is_longer_than_the_servers();
+    test_lines_about_what_is_well_give_way_to_classes();
     test_one_spike_does_not_flatten_a_minute();
     test_class_table_shows_the_promised_columns_at_80();
     test_the_review_shows_exactly_what_is_sent();
