@@ -167,6 +167,19 @@ describe("the review of a move of pages", function()
         end
     end)
 
+    it("counts what a class did since it appeared, where that was within the ten seconds", function()
+        local one = observer.new()
+        for i = 0, 6 do
+            one:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
+                [5] = i >= 2 and snapshots.class({ age = 1, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i })
+                    or nil },
+                { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 }))
+        end
+        local five = predict.seen(one).by_id[5]
+        assert.near(300 * 4 / 6, five.hits_per_s, 1e-6)
+        assert.near(400 * 4 / 6, five.evicted_per_s, 1e-6)
+    end)
+
     it("is the same for who looks each second and for who looked twice, ten seconds apart", function()
         local often, twice = read(30), observer.new()
         for _, i in ipairs({ 20, 30 }) do

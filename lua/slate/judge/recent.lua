@@ -52,17 +52,28 @@ local function unpacked(list, first, names)
 end
 
 --- The counters at the begin of the last ten seconds, or when the server was seen first, as a snapshot of no more than
--- these; nil before the first look.
+-- these, with the classes that there are now; nil before the first look. Of a class that was not there yet, or had
+-- other chunks, those of when it was seen first: what it did since then is known.
 function Recent:begin()
-    local moment = self[1]
-    if not moment then
+    local last, classes, sizes = self[#self], {}, {}
+    if not last then
         return nil
     end
-    local classes = {}
-    for first = 1, #moment.of_classes, #OF_CLASS do
-        classes[#classes + 1] = unpacked(moment.of_classes, first, OF_CLASS)
+    for first = 1, #last.of_classes, #OF_CLASS do
+        sizes[last.of_classes[first]] = last.of_classes[first + 1]
     end
-    return { time_s = moment.time_s, general = unpacked(moment.of_server, 1, OF_SERVER), classes = classes }
+    for _, moment in ipairs(self) do
+        for first = 1, #moment.of_classes, #OF_CLASS do
+            local class = moment.of_classes
+            if sizes[class[first]] == class[first + 1] then
+                classes[#classes + 1], sizes[class[first]] = unpacked(class, first, OF_CLASS), nil
+            end
+        end
+        if not next(sizes) then
+            break
+        end
+    end
+    return { time_s = self[1].time_s, general = unpacked(self[1].of_server, 1, OF_SERVER), classes = classes }
 end
 
 return M
