@@ -82,6 +82,39 @@ describe("slatectl completion words", function()
         holds(at .. " settings maxc", "maxconns")
     end)
 
+    it("asks a server by its name in the file of servers, or the first of several, for its classes", function()
+        local one = server.start({ args = { "-m", "8" } })
+        finally(function() one:stop() end)
+        server.write_file(ctl.folder .. "/servers",
+            ("blue = %s\nboth = %s,127.0.0.1:1\n"):format(one.address, one.address))
+        for _, word in ipairs({ "blue", "both", one.address .. ",127.0.0.1:1" }) do
+            local code, out, err = ctl.shell(("SLATE_SERVERS=$PWD/servers slatectl completion words -- "
+                .. "slatectl -s %s set slab_automove_w"):format(word))
+            assert.equal(0, code, err)
+            assert.truthy(out:find("slab_automove_window=", 1, true), word .. ": " .. out)
+        end
+    end)
+
+    it("knows what a setting may be set to, as the server tells it", function()
+        local one = server.start({ args = { "-m", "8" } })
+        finally(function() one:stop() end)
+        local at = "slatectl -s " .. one.address
+        holds(at .. " set pol", "policy=")
+        holds(at .. " set policy=", "policy=slru", "policy=auto")
+        assert.same({ "policy=sieve" }, words(at .. " set idle_timeout=3 policy=si"))
+        holds(at .. " trial automove=", "automove=utility", "automove=lua:ratio")
+        holds(at .. " plan --set slab_automove=lr", "slab_automove=lra", "slab_automove=lrc")
+        holds("slatectl -s 127.0.0.1:1 set lru_crawler=", "lru_crawler=no", "lru_crawler=yes") -- where nobody answers
+        assert.same({}, words(at .. " set nothing="))
+    end)
+
+    it("completes what stands behind the = of an option", function()
+        assert.same({ "--color=auto", "--color=always" }, words("slatectl --color=a"))
+        assert.same({ "--policy=sieve" }, words("slated --policy=si"))
+        assert.same({ "--theme=mono" }, words("slatetop --theme=m"))
+        assert.same({}, words("slatetop --batch="))
+    end)
+
     it("knows slated's options and what they take", function()
         assert(server.slated(), "there is no slated: run make first")
         holds("slated --", "--memory-limit", "--config", "--check-config")
@@ -165,6 +198,9 @@ _slate || true
         local code, out, err = ctl.shell("slatectl completion zsh >script && zsh -f ask")
         assert.equal(0, code, err)
         assert.truthy(out:find("^value plain\nmove:[^\n]+\nmoves:[^\n]+\n$"), out)
+        -- A word of which nothing is said stands alone.
+        code, out, err = ctl.shell("sed -i 's/slatectl mov/slatectl --color=al/' ask && zsh -f ask")
+        assert.same({ 0, "value plain\n--color=always\n", "" }, { code, out, err })
     end)
 
     it("completes in fish", function()

@@ -23,13 +23,15 @@ local function rows_of(words)
     return rows
 end
 
--- Lists of rows by the name of an argument; from: { context =, server = text or nil }.
+-- Lists of rows by the name of an argument; from: { context =, server = text or nil, word = what is completed }.
 local VALUES = {}
 
+-- Of several servers, and of a name for several, the first.
 local function client_of(from)
     local server = from.server or from.context.server
     if type(server) == "string" then
-        server = require("slate.base.units").parse_server(server)
+        local first = require("slate.wire.names").resolve(server:match("^[^,]*")) or ""
+        server = require("slate.base.units").parse_server(first:match("^[^,]*"))
     end
     local options = require("slate.wire.access").options(os.getenv)
     return server and options and require("slate.wire.client").connect(server, {
@@ -73,12 +75,31 @@ function VALUES.PART(from)
     return rows
 end
 
--- With the sign behind them after which a value follows.
-VALUES["NAME=VALUE"] = function(from)
-    local rows = VALUES.PART(from)
-    for _, one in ipairs(rows) do
-        one[1] = one[1] .. "="
+-- What a setting may be, of one that has choices.
+local function choices_of(from, name)
+    local settings = require "slate.facts.settings"
+    local known = settings.row(name)
+    local _, told = settings.values({ config = stats_of(from, "config") })
+    local _, _, choices = require("slate.facts.settings_change").limits(known or { name = name }, told)
+    local rows = {}
+    for choice in (choices or ""):gmatch("[^|]+") do
+        if choice == "lua:NAME" then
+            table.move(VALUES.LUA_MODE(), 1, 99, #rows + 1, rows)
+        else
+            rows[#rows + 1] = row(known and settings.shown_choices(known, choice) or choice)
+        end
     end
+    return rows
+end
+
+-- Names with the sign behind them after which a value follows; after the sign, values.
+VALUES["NAME=VALUE"] = function(from)
+    local name = from.word:match("^([%w_]+)=")
+    local rows = name and choices_of(from, name) or VALUES.PART(from)
+    for _, one in ipairs(rows) do
+        one[1] = name and name .. "=" .. one[1] or one[1] .. "="
+    end
+    rows[#rows + 1] = not name and row("policy=", "slated's eviction policy") or nil
     return rows
 end
 
@@ -95,15 +116,20 @@ function VALUES.POLICY()
     return rows
 end
 
+function VALUES.LUA_MODE()
+    local rows = {}
+    for _, one in ipairs(VALUES.POLICY()) do
+        rows[#rows + 1] = one[1] ~= M.FILES and row("lua:" .. one[1], "a policy in Lua") or nil
+    end
+    return rows
+end
+
 function VALUES.MODE()
     local rows = {}
     for _, mode in ipairs(require("slate.facts.automove").MODES) do
         rows[#rows + 1] = mode.name ~= "lua:" and row(mode.name) or nil
     end
-    for _, one in ipairs(VALUES.POLICY()) do
-        rows[#rows + 1] = one[1] ~= M.FILES and row("lua:" .. one[1], "a policy in Lua") or nil
-    end
-    return rows
+    return table.move(VALUES.LUA_MODE(), 1, 99, #rows + 1, rows)
 end
 
 -- Those with names, the default, that of SLATE_SERVER, and those that were changed by slatectl or slatetop before.
@@ -208,6 +234,19 @@ local function option_rows(options)
     return rows
 end
 
+-- Rows for a word --OPTION=VALUE; nil where the word is none of an option that takes a value.
+local function of_joined(options, word, from)
+    local name, rows = word:match("^(%-%-[%w-]+)="), {}
+    local option = name and option_named(options, name)
+    if not option or not (option.argname or option.choices) then
+        return nil
+    end
+    for _, value in ipairs(values_of(option, nil, from)) do
+        rows[#rows + 1] = value[1] ~= M.FILES and row(name .. "=" .. value[1], value[2]) or nil
+    end
+    return rows
+end
+
 -- Of slatectl: what was written before the last word, and the last word.
 local function of_slatectl(context, words)
     local main = require "slate.cli.main"
@@ -222,7 +261,7 @@ local function of_slatectl(context, words)
             table.move(all(one._options), 1, #one._options, #options + 1, options)
         end
     end
-    local from, place, i = { context = context }, 0, 1
+    local from, place, i = { context = context, word = last }, 0, 1
     while i <= #before do
         local option = option_named(options, before[i])
         if option and option.most > 0 then
@@ -237,7 +276,7 @@ local function of_slatectl(context, words)
         i = i + 1
     end
     if last:sub(1, 1) == "-" then
-        return option_rows(options)
+        return of_joined(options, last, from) or option_rows(options)
     elseif not command then
         return VALUES.COMMAND()
     end
@@ -311,13 +350,17 @@ end
 
 local function of_described(context, program, words)
     local options, last, before = described(context, program), words[#words] or "", words[#words - 1]
-    local from = { context = context }
+    local from = { context = context, word = last }
     local option = before and option_named(options, before)
     if program == "slated" and (before == "-o" or before == "--extended") then
         return sub_options(options, last, from)
     elseif option and option.argname then
         return values_of(option, nil, from)
     elseif last:sub(1, 1) == "-" then
+        local joined = of_joined(options, last, from)
+        if joined then
+            return joined
+        end
         local own = {}
         for _, one in ipairs(options) do
             own[#own + 1] = not one.sub and one or nil

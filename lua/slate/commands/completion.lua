@@ -32,15 +32,15 @@ complete -F _slate slatectl slatetop slated slate-load]=],
 #compdef slatectl slatetop slated slate-load
 # Completion of slatectl, slatetop, slated and slate-load for zsh, which asks slatectl.
 _slate() {
-    local line word
+    local line word about
     local -a plain open
     for line in "${(@f)$(slatectl completion words -- "${words[1]:t}" "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-        word=${line%%$'\t'*}
+        word=${line%%$'\t'*} about=${${line#"$word"}/$'\t'/:}
         case $word in
         "") ;;
         :files) _files ;;
-        *=) open+=("${word//:/\\:}:${line#*$'\t'}") ;;
-        *) plain+=("${word//:/\\:}:${line#*$'\t'}") ;;
+        *=) open+=("${word//:/\\:}$about") ;;
+        *) plain+=("${word//:/\\:}$about") ;;
         esac
     done
     (( ${#plain} )) && _describe value plain
