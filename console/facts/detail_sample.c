@@ -58,14 +58,12 @@ double curve_value_at(const struct curve *curve, double bytes) {
 static void set_guess(struct policy_guess *guess, const char *field, const char *value) {
     const struct stat_slot slots[] = {{"hit_ratio", &guess->hit_ratio},
                                       {"difference", &guess->difference},
-                                      {"doubt", &guess->doubt},
                                       {"reads", &guess->reads}};
     STAT_LINE_TAKE(slots, field, value);
 }
 
 static struct policy_guess blank_guess(const char *name, size_t name_bytes) {
-    struct policy_guess guess = {
-        .hit_ratio = NAN, .difference = NAN, .doubt = NAN, .reads = NAN};
+    struct policy_guess guess = {.hit_ratio = NAN, .difference = NAN, .reads = NAN};
     memcpy(guess.name, name, name_bytes < POLICY_NAME_BYTES ? name_bytes : POLICY_NAME_BYTES - 1);
     return guess;
 }

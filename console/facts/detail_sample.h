@@ -34,7 +34,7 @@ double curve_value_at(const struct curve *curve, double bytes);
 
 struct policy_guess {
     char name[POLICY_NAME_BYTES];
-    double hit_ratio, difference, doubt, reads; /* the difference is from today's policy */
+    double hit_ratio, difference, reads; /* the difference is from today's policy */
 };
 /* What other eviction policies would do. */
 struct whatif {

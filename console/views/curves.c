@@ -187,9 +187,8 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
         if (style == STYLE_WARN) { /* too few reads for figures */
             snprintf(text, sizeof text, "%-8s %s", guess->name, verdict);
         } else {
-            snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f ±%5.2f pt  %s", guess->name,
-                     format_percent(hit, guess->hit_ratio), guess->difference * 100,
-                     guess->doubt * 100, verdict);
+            snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f %s", guess->name,
+                     format_percent(hit, guess->hit_ratio), guess->difference * 100, verdict);
         }
         cells_text_fit(cells, rest.y + (int)i, rest.x, rest.width, style, text);
     }

@@ -214,11 +214,12 @@ static void put_policies(const struct frame *frame, struct cells *cells, struct 
     char text[TEXT_BYTES];
     int used =
         snprintf(text, sizeof text, whatif->count == 0 ? "what-if: %s" : "%.0s", whatif->why);
-    for (unsigned i = 0; i < whatif->count; i++) {
-        const struct policy_guess *guess = &whatif->policies[i];
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f%% %+.1f±%.1f",
-                         i > 0 ? ",  " : "", guess->name, guess->hit_ratio * 100,
-                         guess->difference * 100, guess->doubt * 100);
+    struct sentence policies[SENTENCES_MOST];
+    struct question question = {.module = "slate.judge.outlook", .function = "compared"};
+    unsigned count = brain_ask(frame->model, &question, policies);
+    for (unsigned i = 0; i < count && used < (int)sizeof text; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i > 0 ? ",  " : "",
+                         policies[i].text);
     }
     put_text(cells, left, STYLE_PLAIN, text);
 }

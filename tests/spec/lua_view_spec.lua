@@ -74,6 +74,19 @@ describe("view", function()
         assert.truthy(advised[1]:find("slatectl move 3 5 2 --dry-run", 1, true))
     end)
 
+    it("calls no class idle that has just got pages, or fills its free chunks within a minute", function()
+        local function flags(pages_before, free_before, used_before)
+            local before = make(1, { [3] = class({ free_chunks = free_before, used_chunks = used_before,
+                total_pages = pages_before }), [5] = class({ age = 1 }) })
+            return rows_of(before, make(2, { [3] = class({ free_chunks = 3000, used_chunks = 1000 }),
+                [5] = class({ age = 1, evicted = 9 }) }))[1].flags
+        end
+        local pages = class({}).total_pages
+        assert.same({}, flags(pages, 3050, 950))
+        assert.same({ "idle" }, flags(pages, 3040, 960))
+        assert.same({}, flags(pages - 1, 2000, 1000))
+    end)
+
     it("knows no rates of a class whose id was another's, of other chunks, in the sample before", function()
         local before = make(1, { [3] = class({}), [5] = class({ chunk_size = 2000, evicted = 0, total_pages = 9 }) })
         local rows = rows_of(before, make(2, { [3] = class({ evicted = 7 }), [5] = class({ evicted = 1000000 }) }))

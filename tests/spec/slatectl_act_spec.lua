@@ -419,6 +419,18 @@ describe("the changes on record", function()
 end)
 
 describe("a guard", function()
+    it("of evictions or losses that nobody named is not crossed while hits are up by a point", function()
+        local before = { evictions_per_s = 1000, item_loss_per_s = 1000, hit_ratio = 0.66 }
+        local function crossed(hit_ratio, guards)
+            return guard.first_crossed(guards or guard.defaults(), before,
+                { evictions_per_s = 1800, item_loss_per_s = 1800, hit_ratio = hit_ratio })
+        end
+        assert.is_nil(crossed(0.69))
+        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.665))
+        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(nil))
+        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.69, { guard.parse("ev+50%") }))
+    end)
+
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)
             return guard.crossed(assert(guard.parse(text)), before, now) ~= nil

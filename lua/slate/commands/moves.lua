@@ -58,8 +58,8 @@ local function out_text(context, totals, moves, wide)
         local pages = require("slate.base.units").plural(totals.over_limit, "page")
         head[#head + 1] = { "limit", pages .. " still to be given back" }
     end
-    head[#head + 1] = { "so far", ("%s moved, %.0f at once for a class with nothing left; %.0f items rescued, %.0f "
-        .. "lost; %.0f put back"):format(
+    head[#head + 1] = { "so far", ("%s moved, %.0f taken by stores that found nothing to evict; "
+        .. "%.0f items rescued, %.0f lost; %.0f put back"):format(
         require("slate.base.units").plural(totals.pages_moved, "page"), totals.steals or 0,
         (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
     context:out(context:pairs(head))

@@ -119,8 +119,7 @@ function M.memory(context, client, options)
     local advice = {
         facts = {
             { "memory", units.bytes(bytes) },
-            { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
-                or "not counted yet" },
+            { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted" },
             { "twice of it", gain_in_words(curve, 2, here) },
             { "half of it", gain_in_words(curve, 0.5, here) },
             { "told by", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },

@@ -41,9 +41,15 @@ local function all(...)
     return guards
 end
 
---- The guards of who names none.
+-- A move of pages costs items at once, and its hits come later: where hits are up already, what was lost was not worth
+-- more than what came.
+local GAIN_RATIO <const> = 0.01
+
+--- The guards of who names none. Those of evictions and losses are not crossed while hits are up by a point.
 function M.defaults()
-    return all("ev+50%", "loss+50%", "hit-5", "oom+0")
+    local guards = all("ev+50%", "loss+50%", "hit-5", "oom+0")
+    guards[1].unless_hits_rise, guards[2].unless_hits_rise = true, true
+    return guards
 end
 
 --- The guards of the terms that slatetop's review asks for. evictions_pct: items that are evicted, or dropped by page
@@ -70,6 +76,9 @@ function M.crossed(guard, before, now)
     local figure = FIGURES[guard.name]
     local was, is = figure.get(before), figure.get(now)
     if not (was and is) then
+        return nil
+    end
+    if guard.unless_hits_rise and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= GAIN_RATIO then
         return nil
     end
     local room = guard.is_share and was * guard.amount / 100 or guard.amount

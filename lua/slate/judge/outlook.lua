@@ -162,7 +162,18 @@ function M.sentences(one, asked)
     return list
 end
 
---- What is to be thought of each policy: a list of { label = its name, text, tone }.
+--- All policies in few words, as "lru 91.0% -1.2±0.3": a list of { text }.
+function M.compared(_, asked)
+    local list = {}
+    for _, guess in ipairs((answers.whatif(asked.whatif) or { policies = {} }).policies) do
+        list[#list + 1] = guess.hit_ratio and guess.difference and { text = ("%s %.1f%% %+.1f±%.1f"):format(
+            guess.policy, guess.hit_ratio * 100, guess.difference * 100, M.doubt(guess) * 100) } or nil
+    end
+    return list
+end
+
+--- What is to be thought of each policy, behind by how many points chance may make its comparison wrong where enough
+-- was seen: a list of { label = its name, text, tone }.
 function M.ratings(_, asked)
     local list, whatif = {}, answers.whatif(asked.whatif) or { totals = {}, policies = {} }
     for i, guess in ipairs(whatif.policies) do
@@ -170,8 +181,9 @@ function M.ratings(_, asked)
         local word = guess.policy == "none" and "refuses when full"
             or M.too_few(whatif.totals, guess, {}) and TOO_FEW
             or guess.difference and M.rate(guess) or "inconclusive"
-        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = is_now and "in use"
-            or word == "better" and "+ better" or word == "worse" and "- worse" or word }
+        local told = is_now and "in use" or word == "better" and "+ better" or word == "worse" and "- worse" or word
+        list[i] = { label = guess.policy, tone = not is_now and TONES[word] or nil, text = told == TOO_FEW and told
+            or ("±%5.2f pt  %s"):format(is_now and 0 or M.doubt(guess) * 100, told) }
     end
     return list
 end

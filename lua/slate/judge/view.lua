@@ -10,6 +10,7 @@ local M = {}
 
 -- When a class counts as remarkable. A page or two of free chunks is what a healthy class keeps.
 local IDLE_PAGES <const> = 2.5
+local FILLS_S <const> = 60 -- free chunks that a class takes within so long are not idle
 
 local function ratio(part, whole)
     if part and whole and whole > 0 then
@@ -120,7 +121,17 @@ local function state_of(row)
     return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
 end
 
-local function add_flags(rows)
+-- Whether a class takes its free chunks soon, as one does that just got pages. before: the class as it was interval_s
+-- ago, or nil.
+local function is_filling(class, before, interval_s)
+    if not (before and interval_s and class.used_chunks and before.used_chunks) then
+        return false
+    end
+    local taken_per_s = (class.used_chunks - before.used_chunks) / interval_s
+    return (sum(class.free_chunks, class.free_chunks_end) or 0) <= taken_per_s * FILLS_S
+end
+
+local function add_flags(rows, is_filling_by_id)
     for _, row in ipairs(rows) do
         row.state = state_of(row)
         if (row.out_of_memory_per_s or 0) > 0 then
@@ -129,7 +140,8 @@ local function add_flags(rows)
         if row.starves then
             row.flags[#row.flags + 1] = "starving"
         end
-        if (row.evicted_per_s or 0) == 0 and (row.free_pages or 0) >= IDLE_PAGES then
+        local is_idle = (row.evicted_per_s or 0) == 0 and (row.free_pages or 0) >= IDLE_PAGES
+        if is_idle and (row.pages_delta or 0) <= 0 and not is_filling_by_id[row.id] then
             row.flags[#row.flags + 1] = "idle"
         end
     end
@@ -146,20 +158,21 @@ end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of
 -- slate.judge.starving, for those who look again and again; without one the pair of snapshots alone is judged. flags:
--- "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free chunks and
--- evicts nothing).
+-- "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free chunks,
+-- does not fill them within a minute, and evicts nothing).
 function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
-    local rows, slack = {}, slack_by_id(now)
+    local rows, slack, is_filling_by_id = {}, slack_by_id(now), {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
         rows[i].slack_ratio, rows[i].victim_age_s = slack[class.id], victim_age_s(rows[i], class)
+        is_filling_by_id[class.id] = is_filling(class, earlier[class.id], rates and rates.interval_s)
     end
     if rates and not rates.reset then
         (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,
             by_hits = M.goes_by_hits(now) })
     end
-    add_flags(rows)
+    add_flags(rows, is_filling_by_id)
     return rows
 end
 
