@@ -73,6 +73,17 @@ describe("slate.judge.money", function()
         assert.is_true(errors[1] < errors[2] and errors[2] < errors[3])
     end)
 
+    it("does not take today's size for as cheap because less is known of a smaller one", function()
+        local curve = power_curve(64 * MIB, 0.7, 1e6)
+        curve.sizes = { { 0.5, 0.70 }, { 1, 0.72 }, { 2, 0.76 }, { 4, 0.765 } }
+        curve["band_x0.5"], curve.band_x2, curve.band_x4 = 0.05, 0.01, 0.02
+        local points = assert(money.points(curve))
+        local load = { reads_per_s = 2000, price_per_gb = 0.001, price_per_miss = 1 }
+        local best = money.cheapest(points, load, curve, nil, 2 * curve.bytes)
+        assert.equal(2 * curve.bytes, best.bytes)
+        assert.is_true(best.least_bytes > curve.bytes, ("%d from %d"):format(best.least_bytes, best.bytes))
+    end)
+
     it("has finite costs and a size for the largest prices, and for none", function()
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         local points, most = assert(money.points(curve)), assert(money.parse_price("1e15"))

@@ -134,21 +134,26 @@ function M.cheapest(points, load, curve, least, most)
         end
     end
     sizes[#sizes + 1] = to > from and to or nil
-    local costs = {}
+    local costs, at = {}, nil
     for i, bytes in ipairs(sizes) do
         costs[i] = M.cost(points, load, bytes)
         if not best or costs[i].cost < best.cost then
-            best = costs[i]
+            best, at = costs[i], i
         end
     end
     local price = load.reads_per_s * MONTH_S * load.price_per_miss
-    for i, one in ipairs(costs) do
-        local error = ERRORS_APART * price * doubt(curve, one, best)
-        if one.cost - best.cost <= error then
-            best.least_bytes = best.least_bytes or math.floor(sizes[i])
-            best.most_bytes = math.floor(sizes[i])
-        end
+    local function is_as_cheap(one)
+        return one and one.cost - best.cost <= ERRORS_APART * price * doubt(curve, one, best)
     end
+    -- Without a gap: of sizes further away less is known, so that they may be as cheap again for all that is known.
+    local first, last = at, at
+    while is_as_cheap(costs[first - 1]) do
+        first = first - 1
+    end
+    while is_as_cheap(costs[last + 1]) do
+        last = last + 1
+    end
+    best.least_bytes, best.most_bytes = math.floor(sizes[first]), math.floor(sizes[last])
     best.cost_error = ERRORS_APART * price * doubt_of(curve, best)
     best.at_end = best.bytes + best.flash_bytes >= math.floor(points[#points][1]) and not most
     return best
@@ -157,7 +162,7 @@ end
 --- Money in words: as many digits as tell something.
 function M.words(amount)
     local size = math.abs(amount)
-    return (size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g" or "%.0f"):format(amount)
+    return (size >= 1e15 and "%.3g" or size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g" or "%.0f"):format(amount)
 end
 
 -- Nobody means more, and no product of prices and reads is infinite.
