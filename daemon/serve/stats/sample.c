@@ -1,5 +1,6 @@
 /* stats curve, stats whatif, stats hotkeys: what the sampled keys tell. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "serve/admin/admin.h"
@@ -23,7 +24,8 @@ enum { HOT_SHOWN = 20 };
     X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
     X(windows, counter, windows, U64, f.windows, \
       "windows that were compared, each a quarter of a turnover of the cache") \
-    X(real_hit_ratio, gauge, ratio, RATIO4, f.hit_ratio, "hit ratio of the cache itself of late") \
+    X(real_hit_ratio, gauge, ratio, COUNTED4, f.hit_ratio, \
+      "hit ratio of the cache itself of late; absent until a window was counted") \
     X(records, counter, records, U64, f.records, "events of sampled keys") \
     X(records_dropped, counter, records, U64, f.dropped, \
       "events of sampled keys that were lost because they came too fast") \
@@ -76,6 +78,10 @@ enum { HOT_SHOWN = 20 };
 #define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
 #define STATS_PUT_RATIO4(name, value) \
     text_out_printf(out, "STAT %s %.4f\r\n", name, (double)(value));
+#define STATS_PUT_COUNTED4(name, value)   \
+    if (!isnan(value)) {                  \
+        STATS_PUT_RATIO4(name, value)     \
+    }
 #define POLICY_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
 #define POLICY_PUT(field, kind, unit, format, value, help) \
     text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);

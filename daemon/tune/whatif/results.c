@@ -10,7 +10,8 @@ enum { READS_MIN = 64 }; /* sampled reads before a curve is shown */
 void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     struct cache_sample_facts samples;
     cache_sample_facts(w->cache, &samples);
-    *f = (struct whatif_facts){.records = samples.written,
+    *f = (struct whatif_facts){.hit_ratio = NAN,
+                               .records = samples.written,
                                .dropped = samples.dropped,
                                .memory_most_bytes = whatif_memory_most(w),
                                .limit_bytes = whatif_cache_bytes(w)};
@@ -32,7 +33,8 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     f->memory_bytes = samples.ring_bytes;
     if (w->shadow != NULL) {
         f->rate = f->on ? sample_rate(w->below) : 0;
-        f->hit_ratio = reads_hit_ratio(&w->lately);
+        f->hit_ratio =
+            w->lately.hits + w->lately.misses > 0 ? reads_hit_ratio(&w->lately) : (double)NAN;
         f->hit_ratio_longer = reads_hit_ratio(&w->longer);
         f->windows = shadow_windows(w->shadow);
         f->keys = shadow_fill(w->shadow).nodes;

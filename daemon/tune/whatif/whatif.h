@@ -54,7 +54,9 @@ struct whatif_facts {
     bool     on;
     enum auto_scope follows;
     double   rate;               /* the rate of today */
-    double   hit_ratio;          /* the cache's own hit ratio in the same windows */
+    /* the cache's own hit ratio in the same windows; NAN: none was counted since the policy, or
+     * what it goes by, is as it is */
+    double   hit_ratio;
     uint64_t windows, keys;      /* windows that ended; keys in the miniature of today's policy */
     uint64_t records, dropped;
     uint64_t memory_bytes, memory_most_bytes, limit_bytes;

@@ -27,7 +27,7 @@ end
 local function out_text(context, totals, policies, classes)
     context:out(context:pairs({
         { "policy", require("slate.facts.foresight").policy_in_words(totals) },
-        { "hits", (totals.windows or 0) > 0 and units.percent(totals.real_hit_ratio, 2)
+        { "hits", totals.real_hit_ratio and units.percent(totals.real_hit_ratio, 2)
             .. " lately, measured; the other policies by miniature caches" or "not counted yet" },
         { "why", totals.why }, { "changed", totals.changed },
         { "sample", ("%s of the keys, %s lost of %s records"):format(units.percent(totals.rate or 0, 3),

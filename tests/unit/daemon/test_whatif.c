@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <pthread.h>
 
 #include "cache_fixture.h"
@@ -198,6 +199,33 @@ static void test_more_memory_promises_nothing_that_expires(void) {
     double always = promised_by_twice_the_memory(0), longer = promised_by_twice_the_memory(1000), shorter = promised_by_twice_the_memory(100);
     ok(always > 0.5 && longer > 0.5, "with twice the memory %.4f would hit, or %.4f if they expire later", always, longer);
     ok(shorter < 0.01, "but %.4f of those that expire before they come again", shorter);
+}
+
+/* Under other numbers of its policy the cache is another, of which nothing was counted. */
+static void test_a_hit_ratio_is_told_once_it_was_counted(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
+    struct evict_s3fifo_knobs knobs;
+    struct whatif_facts f;
+    whatif_facts(s.whatif, &f);
+    ok(isnan(f.hit_ratio), "no hit ratio is told at the start");
+    for (uint64_t i = 0; i < 4 * s.items; i++) {
+        ask(&s, i % (s.items / 2));
+        whatif_tend_at(s.whatif, now_us += REQUEST_US);
+    }
+    for (uint64_t i = 0; i < 4 * s.items; i++) {
+        ask(&s, i);
+        whatif_tend_at(s.whatif, now_us += REQUEST_US);
+    }
+    whatif_facts(s.whatif, &f);
+    ok(f.windows > 0 && f.hit_ratio >= 0 && f.hit_ratio < 1, "one is after %" PRIu64 " windows: %.4f", f.windows, f.hit_ratio);
+    cache_s3fifo(s.cache, &knobs);
+    knobs.small_pct = 30;
+    cache_set_s3fifo(s.cache, &knobs);
+    whatif_set(s.whatif, 0.9, AUTO_NONE); /* so that it looks at once */
+    whatif_tend_at(s.whatif, now_us);
+    whatif_facts(s.whatif, &f);
+    ok(isnan(f.hit_ratio), "and none when the policy goes by other numbers");
+    end(&s);
 }
 
 static void test_drops_are_counted(void) {
@@ -563,6 +591,7 @@ int main(void) {
     test_times_to_live_are_told();
     test_more_memory_promises_nothing_that_expires();
     test_off_costs_nothing();
+    test_a_hit_ratio_is_told_once_it_was_counted();
     test_drops_are_counted();
     test_threads_and_a_reader();
     test_hot_keys_outlast_a_pause();
