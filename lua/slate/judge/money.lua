@@ -162,7 +162,8 @@ end
 --- Money in words: as many digits as tell something.
 function M.words(amount)
     local size = math.abs(amount)
-    return (size >= 1e15 and "%.3g" or size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g" or "%.0f"):format(amount)
+    return (size >= 1e15 and "%.3g" or size >= 1000 and "%.0f" or size >= 1 and "%.2f" or size > 0 and "%.3g"
+        or "%.0f"):format(amount)
 end
 
 -- Nobody means more, and no product of prices and reads is infinite.
