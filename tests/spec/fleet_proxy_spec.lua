@@ -20,6 +20,20 @@ describe("what a proxy tells", function()
     end)
 end)
 
+describe("the page of metrics of a proxy", function()
+    it("has the names of memcached_exporter", function()
+        local families = require("slate.cli.families").new()
+        local now = snapshots.make(1000, {}, { proxy_conn_requests = 5, proxy_backend_failed = 2,
+            proxy_backend_total = 4, proxy_req_active = 1, round_robin_fallback = 3 }, { proxy_enabled = true })
+        require("slate.cli.exporter_names").add(families, now, {}, function() return "" end)
+        local text = families:text("prometheus")
+        for _, line in ipairs({ "proxy_conn_requests_total 5", "proxy_backend_failed 2", "proxy_backend_total 4",
+            "proxy_req_active 1", "round_robin_fallback_total 3" }) do
+            assert.truthy(text:find("\nmemcached_" .. line .. "\n", 1, true), text)
+        end
+    end)
+end)
+
 describe("a proxy in a fleet", function()
     -- Two looks at a proxy, a second apart; general: further counters after that second.
     local function member(general, bad, settings)

@@ -133,7 +133,8 @@ for _, kind in ipairs(server.all()) do
                 memcached_max_connections = "gauge", memcached_process_user_cpu_seconds_total = "counter",
                 memcached_slab_current_pages = "gauge", memcached_slab_chunk_size_bytes = "gauge",
                 memcached_slab_items_evicted_total = "counter", memcached_slab_commands_total = "counter",
-                memcached_slab_lru_hits_total = "counter", memcached_lru_crawler_starts_total = "counter" }) do
+                memcached_slab_lru_hits_total = "counter", memcached_lru_crawler_starts_total = "counter",
+                memcached_malloced_bytes = "gauge" }) do
                 assert.equal(wanted, families[name] and families[name].kind, name)
             end
             assert.truthy(text:find('\nmemcached_commands_total{command="set",status="hit"} 3\n', 1, true), text)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The names and labels of memcached_exporter, so that dashboards and rules made for it go on. Pure.
 --
--- What ends in _total is a counter, all else a gauge. memcached_exporter also calls a few others counters, which its
--- own checker does not allow; queries see no difference.
+-- What ends in _total is a counter, all else a gauge. memcached_exporter also calls a few others counters, and the count
+-- of a proxy's backends a gauge, which its own checker does not allow; queries see no difference.
 local M = {}
 
 -- A statistic and the metric behind memcached_.
@@ -18,7 +18,7 @@ local GENERAL <const> = [[
     total_items items_total                        evictions items_evicted_total
     reclaimed items_reclaimed_total                store_too_large item_too_large_total
     store_no_memory item_no_memory_total           direct_reclaims direct_reclaims_total
-    total_malloced malloced_bytes                  lru_crawler_starts lru_crawler_starts_total
+    lru_crawler_starts lru_crawler_starts_total
     crawler_reclaimed lru_crawler_reclaimed_total  crawler_items_checked lru_crawler_items_checked_total
     moves_to_cold lru_crawler_moves_to_cold_total  moves_to_warm lru_crawler_moves_to_warm_total
     moves_within_lru lru_crawler_moves_within_lru_total
@@ -36,7 +36,17 @@ local GENERAL <const> = [[
     extstore_bytes_written extstore_bytes_written_total extstore_bytes_read extstore_bytes_read_total
     extstore_bytes_used extstore_bytes_used        extstore_bytes_fragmented extstore_bytes_fragmented
     extstore_limit_maxbytes extstore_bytes_limit   extstore_io_queue extstore_io_queue_depth
+    proxy_conn_requests proxy_conn_requests_total  proxy_conn_errors proxy_conn_errors_total
+    proxy_conn_oom proxy_conn_oom_total            proxy_req_active proxy_req_active
+    proxy_config_reloads proxy_config_reloads_total proxy_config_reload_fails proxy_config_reload_fails_total
+    proxy_config_cron_runs proxy_config_cron_runs_total proxy_config_cron_fails proxy_config_cron_fails_total
+    proxy_backend_total proxy_backend_total        proxy_backend_marked_bad proxy_backend_marked_bad_total
+    proxy_backend_failed proxy_backend_failed      proxy_request_failed_depth proxy_request_failed_depth_total
+    round_robin_fallback round_robin_fallback_total unexpected_napi_ids unexpected_napi_ids_total
 ]]
+
+-- Of all classes together, from `stats slabs`.
+local TOTALS <const> = "total_malloced malloced_bytes"
 
 local SETTINGS <const> = [[
     maxconns max_connections                       lru_crawler lru_crawler_enabled
@@ -106,6 +116,7 @@ function M.add(families, now, classes, help_of)
     families:add("memcached_version", "gauge", "which version it is, in the label",
         { { "version", now.version or "" } }, 1)
     add_rows(families, "memcached_", GENERAL, now.general, nil, help_of)
+    add_rows(families, "memcached_", TOTALS, now.totals or {}, nil, help_of)
     add_rows(families, "memcached_", SETTINGS, now.settings or {}, nil, help_of)
     add_commands(families, "memcached_commands_total", now.general, {})
     for _, class in ipairs(classes) do
