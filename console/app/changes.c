@@ -58,6 +58,9 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
         show_message(app, why, now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed: nothing was sent", now_ms);
+    } else if (!review->is_seen) {
+        show_message(app, "this screen has no room for all that would be sent: nothing was sent",
+                     now_ms);
     } else if (review->is_for_marked) {
         send_to_marked(app, now_ms);
     } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms,

@@ -26,6 +26,7 @@ static void draw(struct app *app, uint64_t now_ms) {
         app->cells = cells_create(width, height, term_is_ascii());
     }
     if (app->cells == NULL) {
+        app->ui.review.is_seen = false;
         return; /* out of memory: the old picture stays, the loop goes on */
     }
     /* A pause keeps the rows of its moment, where there are any. */
@@ -160,6 +161,9 @@ static void loop(struct app *app) {
         handle_signals(app);
         now_ms = clock_ms();
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
+            if (app->is_dirty && app->ui.review.is_open) {
+                draw(app, now_ms); /* a key in a review is about what is seen, however fast it came */
+            }
             if (key == KEY_POINTER) {
                 handle_pointer(app, now_ms);
             } else {

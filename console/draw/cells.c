@@ -173,7 +173,19 @@ void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style,
     }
 }
 
-/* Bytes of the next line: as many words as fit into width columns, one at least. */
+/* Bytes of the part of a word that fits into width columns, one glyph at least: up to the last comma
+ * there, else as many glyphs as fit. */
+static size_t part_bytes(const char *word, int width) {
+    const char *at = word, *comma = word;
+    for (int i = 0; *at != '\0' && (i == 0 || i < width); i++) {
+        utf8_next(&at);
+        comma = at[-1] == ',' ? at : comma;
+    }
+    return (size_t)((comma > word ? comma : at) - word);
+}
+
+/* Bytes of the next line: as many words as fit into width columns, or a part of a word that is
+ * wider. */
 static size_t line_bytes(const char *text, int width) {
     char line[1024];
     size_t end = 0;
@@ -183,8 +195,8 @@ static size_t line_bytes(const char *text, int width) {
         size_t n = at < sizeof line - 1 ? at : sizeof line - 1;
         memcpy(line, text, n);
         line[n] = '\0';
-        if (end > 0 && cells_width_of(line) > width) {
-            break;
+        if (cells_width_of(line) > width) {
+            return end > 0 ? end : part_bytes(text, width);
         }
         end = at;
     }

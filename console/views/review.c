@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1, LINES_SHOWN = 6 };
+enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1 };
 
 /* ---- fields ---- */
 
@@ -180,6 +180,7 @@ struct sheet {
     struct rect inside;
     int y;
     bool is_compact; /* no blank lines: a small terminal still shows what is sent */
+    bool lacks_room; /* for what is sent, or to whom: some of it was left out */
 };
 
 static int rows_left(const struct sheet *sheet) {
@@ -219,6 +220,12 @@ static void draw_line(struct sheet *sheet, const char *label, uint8_t style, con
     sheet->y += cells_paragraph(sheet->cells, area, 0, style, text);
 }
 
+/* Notes where there is no room for a text that is to be drawn next, which nobody may send unseen. */
+static void need_room(struct sheet *sheet, const char *text) {
+    struct rect endless = {0, 0, 1000, sheet->inside.width - 12};
+    sheet->lacks_room |= cells_paragraph(NULL, endless, 0, STYLE_PLAIN, text) > rows_left(sheet);
+}
+
 static void draw_one_field(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
                            enum field field, bool is_current) {
     static const char *const labels[] = {"from",  "to",       "pages",   "value",
@@ -252,14 +259,15 @@ static void draw_fields(struct sheet *sheet, const struct frame *frame, const st
 
 /* The lines of one step. A line may be long: it is shown whole. */
 static void draw_step(struct sheet *sheet, const struct action *action, const struct model *model,
-                      unsigned *shown) {
+                      bool is_first) {
     char line[ACTION_LINE_BYTES], text[ACTION_LINE_BYTES + 40];
     unsigned times;
-    for (unsigned i = 0; action_line(action, model, i, line, &times) && *shown < LINES_SHOWN;
-         i++, (*shown)++) {
-        snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u, one after the other", line,
-                 times);
-        draw_line(sheet, *shown == 0 ? "will send" : "", STYLE_STRONG, text);
+    for (unsigned i = 0; action_line(action, model, i, line, &times); i++) {
+        int used = snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u,", line, times);
+        need_room(sheet, text);
+        snprintf(text + used, sizeof text - (size_t)used, "%s",
+                 times == 1 ? "" : " one after the other");
+        draw_line(sheet, is_first && i == 0 ? "will send" : "", STYLE_STRONG, text);
     }
 }
 
@@ -277,6 +285,7 @@ static bool draw_marked(struct sheet *sheet, const struct frame *frame, const st
                      unchanged, unchanged == 1 ? "s" : "ve");
         }
     }
+    need_room(sheet, text);
     draw_line(sheet, is_allowed ? "" : "refused", is_allowed ? STYLE_DIALOG : STYLE_BAD, text);
     return is_allowed;
 }
@@ -286,7 +295,6 @@ static bool draw_commands(struct sheet *sheet, const struct frame *frame, const 
     const struct review *review = &ui->review;
     const struct model *model = frame->live;
     char text[2 * NOTE_BYTES];
-    unsigned shown = 0;
     for (unsigned i = 0; i < review->plan.count && !review->is_for_marked; i++) {
         bool may_repeat = review->is_undo && review->plan.steps[i].kind == ACTION_SET;
         if (!may_repeat && !action_check(&review->plan.steps[i], model, text, sizeof text)) {
@@ -295,10 +303,10 @@ static bool draw_commands(struct sheet *sheet, const struct frame *frame, const 
         }
     }
     for (unsigned i = 0; i < review->plan.count; i++) {
-        draw_step(sheet, &review->plan.steps[i], model, &shown);
+        draw_step(sheet, &review->plan.steps[i], model, i == 0);
     }
-    if (review->plan.count > LINES_SHOWN) {
-        snprintf(text, sizeof text, "… %u changes in all; it stops at the first that fails",
+    if (review->plan.count > 1) {
+        snprintf(text, sizeof text, "%u changes; it stops at the first that fails",
                  review->plan.count);
         draw_line(sheet, "", STYLE_DIALOG, text);
     }
@@ -379,12 +387,15 @@ static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_
     char why[NOTE_BYTES];
     snprintf(why, sizeof why, "Esc closes.   %s: nothing can be sent",
              locked != NULL ? locked : "");
-    const char *verdict = locked != NULL ? why
-                          : !is_allowed  ? "Esc cancels.   Change the fields until it can be sent"
-                                         : "capital S sends it.   Esc cancels.   Enter never sends";
+    const char *verdict = "capital S sends it.   Esc cancels.   Enter never sends";
+    bool is_ready = locked == NULL && is_allowed && !sheet->lacks_room;
+    if (!is_ready) {
+        verdict = locked != NULL ? why
+                  : !is_allowed  ? "Esc cancels.   Change the fields until it can be sent"
+                                 : "S sends nothing: too low a screen.   Esc cancels";
+    }
     cells_text_fit(sheet->cells, sheet->inside.y + sheet->inside.height - 1, sheet->inside.x + 2,
-                   sheet->inside.width - 2,
-                   locked != NULL || !is_allowed ? STYLE_WARN : STYLE_STRONG, verdict);
+                   sheet->inside.width - 2, is_ready ? STYLE_STRONG : STYLE_WARN, verdict);
 }
 
 static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const struct ui *ui) {
@@ -416,7 +427,7 @@ static const char *heading_of(const struct review *review) {
                                                  : setting_label(first->name);
 }
 
-void review_draw(const struct frame *frame, const struct ui *ui, struct cells *cells) {
+void review_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     const struct review *review = &ui->review;
     int width = cells->width < BOX_WIDTH ? cells->width : BOX_WIDTH;
     int most = cells->height - 3;
@@ -435,7 +446,9 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
     sheet.cells = cells;
     sheet.inside = (struct rect){box.y + 1, box.x + 2, box.height - 2, box.width - 4};
     sheet.y = box.y + 1;
+    sheet.lacks_room = false;
     bool is_allowed = draw_sheet(&sheet, frame, ui);
+    ui->review.is_seen = !sheet.lacks_room;
     draw_verdict(&sheet, frame->locked, is_allowed);
 }
 

@@ -263,6 +263,7 @@ void screen_wants(const struct ui *ui, struct wants *wants) {
 
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     cells_clear(cells);
+    ui->review.is_seen = false;
     if (cells->width < SCREEN_LEAST_WIDTH || cells->height < SCREEN_LEAST_HEIGHT) {
         cells_printf(cells, 0, 0, STYLE_STRONG, "need %dx%d", SCREEN_LEAST_WIDTH,
                      SCREEN_LEAST_HEIGHT);

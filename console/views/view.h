@@ -56,6 +56,7 @@ struct review {
     bool is_open, is_undo;
     bool is_redo; /* it is undo, too: fixed, and back to what was */
     bool is_for_marked; /* it goes to all servers that are marked in the fleet */
+    bool is_seen;       /* the last drawing showed all that would be sent: else nothing is */
     struct plan plan;
     char title[NOTE_BYTES];   /* of an undo: what is undone */
     struct trial_terms terms; /* minutes 0: no trial */
@@ -225,7 +226,8 @@ void tune_terms_part(const struct ui *ui, enum setting_part part, struct terms *
 void tune_wants(const struct ui *ui, struct wants *out);
 void columns_draw(const struct ui *ui, struct cells *cells);
 void columns_command(struct ui *ui, enum command command);
-void review_draw(const struct frame *frame, const struct ui *ui, struct cells *cells);
+/* Notes in the review whether all that would be sent was drawn. */
+void review_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 
 /* Opens the review of a plan with its first field ready for typing; undo_of is the title of the
  * change that it takes back, NULL when it is a change. */

@@ -285,6 +285,61 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       assert.equal(before, settings())
     end)
 
+    -- Until slatetop has asked the server twice from now on: it takes keys that were pressed before answers.
+    local function wait_for_refreshes()
+      local question, refreshes = "stats\r\n", 0
+      local function bytes_read()
+        return tonumber(server:ask(question):match("STAT bytes_read (%d+)"))
+      end
+      local was = bytes_read()
+      tui.wait_until(function()
+        local is = bytes_read()
+        refreshes = refreshes + (is - was > #(question .. "quit\r\n") and 1 or 0)
+        was = is
+        return refreshes == 2
+      end, function() return "slatetop asks nothing" end)
+    end
+
+    it("that a screen has no room for are not sent by S", function()
+      open("", 80, 24)
+      local before = settings()
+      screen:press("t")
+      screen:wait("capital S sends it")
+      for _, size in ipairs { { 20, 4 }, { 1, 1 } } do
+        screen:resize(size[1], size[2])
+        wait_for_refreshes()
+        screen:press("S")
+        wait_for_refreshes()
+        screen:resize(80, 24)
+        screen:wait("capital S sends it")
+        assert.equal(before, settings())
+      end
+      send("automove mode 0 → 1")
+      assert.are_not.equal(before, settings())
+    end)
+
+    it("of which a screen has no room for all are not sent by S, which says so", function()
+      open("", 100, 40)
+      local before = settings()
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      choose("automove ratio", "0.6")
+      choose("lru temp_ttl s", "45")
+      choose("memory limit MiB", "80")
+      choose("crawler sleep us", "700")
+      choose("verbosity", "1")
+      screen:press("t")
+      screen:wait("5 changes; it stops at the first that fails")
+      screen:resize(60, 10)
+      screen:wait("S sends nothing: too low a screen")
+      send("no room for all that would be sent")
+      assert.equal(before, settings())
+      screen:resize(100, 40)
+      screen:wait("capital S sends it")
+      send("all 5 changes made")
+      assert.are_not.equal(before, settings())
+    end)
+
     it("that no server takes are refused before they are sent", function()
       open("", 100, 40)
       screen:press("4")

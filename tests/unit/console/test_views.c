@@ -140,6 +140,89 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     model_destroy(&model);
 }
 
+/* The screen without blanks, ends of lines and the dialog's frame: what was wrapped is whole again. */
+static const char *unwrapped(const char *text) {
+    static char out[sizeof screen];
+    size_t used = 0;
+    while (*text != '\0') {
+        size_t frame = strncmp(text, "│", 3) == 0 ? 3 : *text == ' ' || *text == '\n';
+        text += frame;
+        if (frame == 0) {
+            out[used++] = *text++;
+        }
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* Of how many sizes of a screen, none wider than the dialog, a review says that all of it is seen;
+ * in is_true whether each of them shows all lines that would be sent. */
+static int sizes_that_show(const struct frame *frame, bool *is_true) {
+    const struct plan *plan = &ui.review.plan;
+    int seen = 0;
+    *is_true = true;
+    for (int height = 1; height <= 40; height++) {
+        for (int width = 1; width <= 76; width += 5) {
+            draw(frame, width, height, false);
+            if (!ui.review.is_seen) {
+                continue;
+            }
+            seen++;
+            char line[ACTION_LINE_BYTES], needle[ACTION_LINE_BYTES];
+            unsigned times;
+            for (unsigned i = 0; i < plan->count; i++) {
+                for (unsigned n = 0; action_line(&plan->steps[i], frame->live, n, line, &times); n++) {
+                    snprintf(needle, sizeof needle, "%s", unwrapped(line));
+                    *is_true &= strstr(unwrapped(screen), needle) != NULL;
+                }
+            }
+        }
+    }
+    return seen;
+}
+
+static void test_a_review_knows_whether_all_that_is_sent_was_seen(void) {
+    struct model *model = fixture_model("memcached-1.6.45");
+    struct frame frame = frame_of(model);
+    static const char *const changes[][2] = {
+        {"slab_automove", "2"},     {"slab_automove_ratio", "0.55"}, {"temporary_ttl", "30"},
+        {"maxbytes", "80"},         {"lru_crawler", "no"},           {"lru_crawler_sleep", "700"},
+        {"lru_crawler_tocrawl", "4000"}, {"verbosity", "1"},
+    };
+    struct plan plan = {.count = sizeof changes / sizeof *changes};
+    bool is_true;
+    for (unsigned i = 0; i < plan.count; i++) {
+        plan.steps[i] = action_set(changes[i][0], changes[i][1]);
+    }
+    reset_ui(0);
+    review_open(&ui.review, &plan, NULL);
+    ok(!ui.review.is_seen, "before it is drawn nothing of a review was seen");
+    int seen = sizes_that_show(&frame, &is_true);
+    ok(is_true && seen > 100, "eight changes: where it says so (%d sizes) all lines are there", seen);
+    draw(&frame, 80, 24, false);
+    ok(ui.review.is_seen && shows("8 changes; it stops at the first that fails"), "80x24 has room for them");
+    draw(&frame, 20, 4, false);
+    ok(!ui.review.is_seen, "a screen that shows no review at all takes that back");
+    draw(&frame, 80, 12, false);
+    ok(!ui.review.is_seen && shows("S sends nothing: too low a screen"), "as does one that is too low, and says so");
+    plan = plan_of(action_move(4, 12, 3));
+    review_open(&ui.review, &plan, NULL);
+    seen = sizes_that_show(&frame, &is_true);
+    ok(is_true && seen > 200, "a move of pages: where it says so (%d sizes) its line is there", seen);
+    model_destroy(&model);
+    model = fixture_model("slated-0.1");
+    frame = frame_of(model);
+    char sizes[SETTING_VALUE_BYTES] = "sizes 96";
+    for (unsigned size = 104; strlen(sizes) + 5 < sizeof sizes; size += 96) {
+        snprintf(sizes + strlen(sizes), 6, ",%u", size);
+    }
+    plan = plan_of(action_set("geometry", sizes));
+    review_open(&ui.review, &plan, NULL);
+    seen = sizes_that_show(&frame, &is_true);
+    ok(is_true && seen > 100, "a list of sizes without a blank: where it says so (%d sizes) it is whole", seen);
+    model_destroy(&model);
+}
+
 static void test_automove_goes_through_the_same_review(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
@@ -445,6 +528,7 @@ int main(void) {
     test_one_spike_does_not_flatten_a_minute();
     test_class_table_shows_the_promised_columns_at_80();
     test_the_review_shows_exactly_what_is_sent();
+    test_a_review_knows_whether_all_that_is_sent_was_seen();
     test_automove_goes_through_the_same_review();
     test_a_review_for_marked_servers_tells_what_each_has();
     test_a_policy_that_failed_is_shown();
