@@ -43,6 +43,34 @@ describe("slate.facts.waste", function()
             total.requested_bytes + total.slack_bytes + total.free_bytes + total.tail_bytes)
     end)
 
+    it("sums them up also where the figures of a server contradict each other", function()
+        local seed = tonumber(os.getenv("SEED")) or os.time()
+        math.randomseed(seed)
+        for _ = 1, 500 do
+            local now = chained()
+            now.general.curr_items = math.random(0, 1 << 20)
+            for _, class in ipairs(now.classes) do
+                class.used_chunks = math.random(0, 3 * class.total_pages * class.chunks_per_page)
+                class.free_chunks = math.random(0, 3 * class.total_pages * class.chunks_per_page)
+                class.mem_requested = math.random(0, 3 * class.total_pages * PAGE_BYTES)
+            end
+            local some = waste.classes(now)
+            local all = waste.total(now, some)
+            local held, parts = all.page_bytes - all.free_bytes, 0
+            for _, name in ipairs({ "requested_bytes", "slack_bytes", "tail_bytes" }) do
+                assert.is_true(all[name] >= 0 and all[name] <= held, ("%s, SEED=%d"):format(name, seed))
+                parts = parts + all[name]
+            end
+            assert.equal(held, parts, "SEED=" .. seed)
+            assert.is_true(all.header_bytes <= all.requested_bytes)
+            assert.is_true((all.waste_ratio or 0) <= 1)
+            for _, row in ipairs(some) do
+                assert.equal(row.page_bytes, row.used_bytes + row.free_bytes + row.tail_bytes, "SEED=" .. seed)
+                assert.is_true(row.free_bytes >= 0 and (row.slack_bytes or 0) >= 0 and (row.waste_ratio or 0) <= 1)
+            end
+        end
+    end)
+
     it("leaves the order of the classes to their ids", function()
         for i, row in ipairs(rows) do
             assert.equal(i, row.id)

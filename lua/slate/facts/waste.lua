@@ -25,22 +25,28 @@ local function leave_chains_open(rows)
     end
 end
 
+-- One class with pages. What its chunks hold is told by its pages: where a server counts more chunks in use than there
+-- are, for it is asked in several moments, all are.
+local function row_of(class)
+    local size, pages = class.chunk_size, class.total_pages
+    local tail_bytes = pages * math.max(0, PAGE_BYTES - class.chunks_per_page * size)
+    local chunk_bytes = pages * PAGE_BYTES - tail_bytes
+    local used_bytes = math.max(0, math.min(class.used_chunks * size, chunk_bytes))
+    return { id = class.id, chunk_bytes = size, pages = pages, page_bytes = pages * PAGE_BYTES,
+        used_bytes = used_bytes, requested_bytes = class.mem_requested, free_bytes = chunk_bytes - used_bytes,
+        tail_bytes = tail_bytes }
+end
+
 --- One row for each class with pages, by id: { id, chunk_bytes, pages, page_bytes (all its pages), used_bytes (its
 -- used chunks), requested_bytes (what items asked for, headers included), slack_bytes (ends of used chunks), free_bytes
 -- (free chunks), tail_bytes (ends of pages, too short for a chunk), waste_ratio (slack and tails by all bytes but those
--- of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes.
+-- of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes, whatever the server counts.
 -- slack_bytes and waste_ratio are absent where pieces of long values may lie: they cannot be told there.
 function M.classes(now)
     local rows = {}
     for _, class in ipairs(now.classes) do
-        local size, pages = class.chunk_size, class.total_pages
-        if size and (pages or 0) > 0 and class.used_chunks and class.chunks_per_page then
-            rows[#rows + 1] = {
-                id = class.id, chunk_bytes = size, pages = pages, page_bytes = pages * PAGE_BYTES,
-                used_bytes = class.used_chunks * size, requested_bytes = class.mem_requested,
-                free_bytes = (class.free_chunks or 0) * size,
-                tail_bytes = pages * math.max(0, PAGE_BYTES - class.chunks_per_page * size),
-            }
+        if class.chunk_size and (class.total_pages or 0) > 0 and class.used_chunks and class.chunks_per_page then
+            rows[#rows + 1] = row_of(class)
         end
     end
     leave_chains_open(rows)
@@ -55,7 +61,8 @@ end
 --- The same for the whole server: { limit_bytes, page_bytes, used_bytes, requested_bytes, slack_bytes (used chunks
 -- but what items asked for, which is known here with long values, too), free_bytes, tail_bytes, pool_bytes (pages that
 -- no class has), header_bytes (within requested_bytes), index_bytes, buffer_bytes (of connections; both beside the
--- limit), waste_ratio }.
+-- limit), waste_ratio }. page_bytes = requested_bytes + slack_bytes + free_bytes + tail_bytes, none below 0: an upload
+-- may be counted before its chunks, and what is asked for beyond these is left out.
 function M.total(now, rows)
     local general = now.general
     local total = { limit_bytes = general.limit_maxbytes, page_bytes = 0, free_bytes = 0, tail_bytes = 0 }
@@ -64,11 +71,14 @@ function M.total(now, rows)
             total[name] = add(total[name], row[name])
         end
     end
-    local slack = total.requested_bytes and total.used_bytes - total.requested_bytes
-    total.slack_bytes = slack and slack >= 0 and slack or nil -- an upload may be counted before its chunks
+    if total.requested_bytes then
+        total.requested_bytes = math.min(total.requested_bytes, total.used_bytes)
+        total.slack_bytes = total.used_bytes - total.requested_bytes
+    end
     total.pool_bytes = now.pages_free and now.pages_free * PAGE_BYTES
     total.index_bytes, total.buffer_bytes = general.hash_bytes, general.read_buf_bytes
-    total.header_bytes = general.curr_items and general.curr_items * (now.slated and 32 or 48)
+    total.header_bytes = general.curr_items
+        and math.min(general.curr_items * (now.slated and 32 or 48), total.requested_bytes or math.huge)
     local held = total.page_bytes - total.free_bytes
     total.waste_ratio = total.slack_bytes and held > 0 and (total.slack_bytes + total.tail_bytes) / held or nil
     return total
