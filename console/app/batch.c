@@ -80,7 +80,7 @@ static void print_classes(const struct model *model) {
         print_right(class_columns[column].head, class_columns[column].width);
     }
     for (unsigned i = 0; i < own_rules_columns(); i++) {
-        print_right(own_rules_title(i), OWN_CELL_BYTES - 1);
+        print_right(own_rules_title(i), own_rules_width(i));
     }
     printf("  STATE\n");
     for (unsigned i = 0; i < count; i++) {
@@ -90,7 +90,7 @@ static void print_classes(const struct model *model) {
             print_right(text, class_columns[column].width);
         }
         for (unsigned column = 0; column < own_rules_columns(); column++) {
-            print_right(brain_own_value(model, column, ids[i]), OWN_CELL_BYTES - 1);
+            print_right(brain_own_value(model, column, ids[i]), own_rules_width(column));
         }
         printf("  %s\n", class_state_word(brain_class(brain_of(model), ids[i])->state));
     }

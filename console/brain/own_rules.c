@@ -18,7 +18,8 @@ static struct {
     lua_State *lua; /* NULL: there are no rules */
     int rules;      /* of slate.judge.rules, in Lua's registry */
     unsigned columns;
-    char titles[OWN_COLUMNS_MOST][OWN_CELL_BYTES];
+    char titles[OWN_COLUMNS_MOST][OWN_TITLE_BYTES];
+    int widths[OWN_COLUMNS_MOST];
 } own;
 
 /* ---- the file ---- */
@@ -36,7 +37,7 @@ static void push_source(lua_State *L, const char *path) {
 }
 
 /* The rules on top of the stack. */
-static void take_titles(lua_State *L) {
+static void take_columns(lua_State *L) {
     lua_getfield(L, -1, "columns");
     for (own.columns = 0; own.columns < OWN_COLUMNS_MOST; own.columns++) {
         if (lua_geti(L, -1, own.columns + 1) != LUA_TTABLE) {
@@ -44,8 +45,10 @@ static void take_titles(lua_State *L) {
             break;
         }
         lua_getfield(L, -1, "title");
-        snprintf(own.titles[own.columns], OWN_CELL_BYTES, "%s", lua_tostring(L, -1));
-        lua_pop(L, 2);
+        snprintf(own.titles[own.columns], OWN_TITLE_BYTES, "%s", lua_tostring(L, -1));
+        lua_getfield(L, -2, "width");
+        own.widths[own.columns] = (int)lua_tointeger(L, -1);
+        lua_pop(L, 3);
     }
     lua_pop(L, 1);
 }
@@ -63,7 +66,7 @@ static int load(lua_State *L) {
     lua_pushvalue(L, -2);
     push_source(L, path);
     lua_call(L, 3, 1);
-    take_titles(L);
+    take_columns(L);
     own.rules = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushboolean(L, true);
     return 1;
@@ -113,4 +116,8 @@ unsigned own_rules_columns(void) {
 
 const char *own_rules_title(unsigned column) {
     return own.titles[column];
+}
+
+int own_rules_width(unsigned column) {
+    return own.widths[column];
 }

@@ -5,7 +5,8 @@
 #define CONSOLE_BRAIN_OWN_RULES_H
 #include <stdbool.h>
 
-enum { OWN_COLUMNS_MOST = 8, OWN_CELL_BYTES = 13 }; /* MOST_COLUMNS and TITLE_BYTES of rules.lua */
+/* MOST_COLUMNS and TITLE_BYTES of rules.lua; a value that is cut ends in a "…" of three bytes */
+enum { OWN_COLUMNS_MOST = 8, OWN_TITLE_BYTES = 13, OWN_CELL_BYTES = 15 };
 
 /* Reads the file, where there is one; what is wrong with it is among the findings on each server.
  * Call it before a server is looked at, and the other at the end. */
@@ -14,7 +15,9 @@ void own_rules_close(void);
 
 bool own_rules_are_open(void);
 
-/* The columns of the file; their titles are valid until it is closed. */
+/* The columns of the file; their titles are valid until it is closed. A value takes as many columns
+ * of the screen as the width says, or fewer. */
 unsigned own_rules_columns(void);
 const char *own_rules_title(unsigned column);
+int own_rules_width(unsigned column);
 #endif

@@ -18,7 +18,6 @@ enum {
     MARK_WIDTH = 2,
     TREND_LEAST = 8,
     STATE_WIDTH = 11,
-    OWN_WIDTH_LEAST = 7,
     LAST_MAIN_RANK = 9,
     LAST_TREND_RANK = 14,
     LAST_RANK = 18
@@ -176,14 +175,9 @@ static int take_columns(struct layout *layout, const struct class_table_ui *ui, 
     return left;
 }
 
-static int own_width(unsigned column) {
-    int width = (int)strlen(own_rules_title(column));
-    return width > OWN_WIDTH_LEAST ? width : OWN_WIDTH_LEAST;
-}
-
 static int take_own(struct layout *layout, int left) {
-    while (layout->own < own_rules_columns() && left >= own_width(layout->own) + 1) {
-        left -= own_width(layout->own++) + 1;
+    while (layout->own < own_rules_columns() && left >= own_rules_width(layout->own) + 1) {
+        left -= own_rules_width(layout->own++) + 1;
     }
     return left;
 }
@@ -239,8 +233,9 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
     }
     for (unsigned i = 0; i < layout->own; i++) {
         bool is_sort = ui->sort == COLUMN_COUNT + i;
-        cells_hot(cells, (struct rect){area.y, x, 1, own_width(i) + 1}, HOT_SORT, COLUMN_COUNT + i);
-        x += own_width(i) + 1;
+        cells_hot(cells, (struct rect){area.y, x, 1, own_rules_width(i) + 1}, HOT_SORT,
+                  COLUMN_COUNT + i);
+        x += own_rules_width(i) + 1;
         cells_text_right(cells, area.y, x - 1, is_sort ? STYLE_STRONG : STYLE_HEADER,
                          own_rules_title(i));
         if (is_sort) {
@@ -301,10 +296,8 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
         x = end + 1;
     }
     for (unsigned i = 0; i < layout->own; i++) {
-        char text[OWN_CELL_BYTES];
-        snprintf(text, sizeof text, "%.*s", own_width(i), brain_own_value(model, i, id));
-        x += own_width(i) + 1;
-        cells_text_right(cells, row.y, x - 1, STYLE_PLAIN, text);
+        x += own_rules_width(i) + 1;
+        cells_text_right(cells, row.y, x - 1, STYLE_PLAIN, brain_own_value(model, i, id));
     }
     if (layout->has_state) {
         cells_text(cells, row.y, x + 1, (uint8_t)state_style(state), class_state_word(state));

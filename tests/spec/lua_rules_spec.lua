@@ -41,12 +41,25 @@ describe("a rule", function()
         }, own:findings(known()))
     end)
 
-    it("shows no figure for 0/0 in a column of its own, and three digits of one that fills the screen", function()
+    it("shows in a column of its own what fits: fewer digits of a long number, a mark behind a cut text", function()
         for text, value in pairs({ ["-"] = 0 / 0, ["1e+308"] = 1e308, ["-1e+15"] = -1e15, ["inf"] = 1 / 0,
-            ["12345678.00"] = 12345678.0, ["0.25"] = 0.25, ["7"] = 7, ["so"] = "so" }) do
-            assert.equal(text, rules.text(value))
+            ["1234568"] = 1234567.89, ["0.25"] = 0.25, ["7"] = 7, ["so"] = "so", ["1234567"] = "1234567",
+            ["9.2e+18"] = math.maxinteger, ["-9e+18"] = math.mininteger, ["sevent…"] = "seventy-one",
+            ["-2e+308"] = -1.7976931348623157e308 }) do
+            assert.equal(text, rules.text(value, 7))
         end
-        assert.equal("-", rules.text(nil))
+        assert.equal("12345678.00", rules.text(12345678.0, 12))
+        assert.equal("-", rules.text(nil, 7))
+        local seed = tonumber(os.getenv("SEED")) or os.time()
+        math.randomseed(seed)
+        for _ = 1, 2000 do
+            local width, bits = math.random(7, 12), math.random(0)
+            for _, value in ipairs({ bits, bits >> math.random(0, 63), string.unpack("n", string.pack("j", bits)),
+                ("x"):rep(bits & 31) }) do
+                assert.is_true(utf8.len(rules.text(value, width)) <= width, ("%s in %d, SEED=%d"):format(value, width,
+                    seed))
+            end
+        end
     end)
 
     it("has copies: what it does to them changes nothing for others", function()

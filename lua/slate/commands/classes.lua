@@ -63,7 +63,8 @@ local function ink_of(row)
     end
 end
 
---- The rows as a table for people. own: titles of further columns, whose values are in the rows' own; may be nil.
+--- The rows as a table for people. own: further columns, of slate.judge.rules, whose values are in the rows' own; nil
+-- for none.
 function M.text(context, rows, own)
     if #rows == 0 then
         return "no class has a page\n"
@@ -72,8 +73,8 @@ function M.text(context, rows, own)
     for c, column in ipairs(COLUMNS) do
         columns[c] = { title = column.title }
     end
-    for _, title in ipairs(own or {}) do
-        columns[#columns + 1] = { title = title }
+    for _, column in ipairs(own or {}) do
+        columns[#columns + 1] = { title = column.title }
     end
     columns[#columns + 1] = { title = "NOTE", left = true }
     for r, row in ipairs(rows) do
@@ -81,8 +82,8 @@ function M.text(context, rows, own)
         for c, column in ipairs(COLUMNS) do
             cells[r][c] = column.show(row[column.field])
         end
-        for i, title in ipairs(own or {}) do
-            cells[r][#COLUMNS + i] = require("slate.judge.rules").text(row.own[title])
+        for i, column in ipairs(own or {}) do
+            cells[r][#COLUMNS + i] = require("slate.judge.rules").text(row.own[column.title], column.width)
         end
         cells[r][#columns] = view.note(row)
     end
@@ -115,20 +116,17 @@ local function only(rows, ids)
     return chosen
 end
 
--- Adds the columns of an operator's own rules to the rows, as their field own. Returns their titles; nil without any.
+-- Adds the columns of an operator's own rules to the rows, as their field own. Returns the columns; nil without any.
 local function add_own(context, known)
     local own = require("slate.judge.rules").own(function(message) context:say(message) end)
     if not own or #own.columns == 0 then
         return nil
     end
-    local values, titles = own:values(known), {}
-    for i, column in ipairs(own.columns) do
-        titles[i] = column.title
-    end
+    local values = own:values(known)
     for _, row in ipairs(known.rows) do
         row.own = values[row.id]
     end
-    return titles
+    return own.columns
 end
 
 function M.run(context, parsed)

@@ -18,6 +18,7 @@ local find, format = string.find, string.format
 local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
 local MOST_RULES <const>, MOST_COLUMNS <const>, MOST_FINDINGS <const> = 64, 8, 16
 local TITLE_BYTES <const> = 12
+local WIDTH_LEAST <const> = 7 -- columns on the screen; a number of any size has room in so many
 local NO_SUCH <const> = { [2] = true, [20] = true } -- ENOENT, ENOTDIR
 local SEVERITIES <const> = { critical = true, warning = true, note = true }
 
@@ -93,7 +94,8 @@ Rules.__index = Rules
 Rules.__name = "slate.judge.rules"
 
 --- Makes rules of source text. name: for messages. options: log (function of a printed line), limits.
--- Returns { rules, columns }, or nil and a message.
+-- Returns { rules, columns }, or nil and a message. A column has a width: as many columns as its title takes, 7 at
+-- least.
 function M.load(text, name, options)
     options = options or {}
     local box = sandbox.new(options.log, options.limits)
@@ -111,6 +113,9 @@ function M.load(text, name, options)
     end)
     if not ok then
         return nil, rules
+    end
+    for _, column in ipairs(columns) do
+        column.width = math.max(#column.title, WIDTH_LEAST)
     end
     return setmetatable({ box = box, rules = rules, columns = columns, off = {} }, Rules)
 end
@@ -296,13 +301,19 @@ function Rules:values(known)
     return values
 end
 
---- A value of a column as it is shown: of a number whose whole part has more than 15 digits only the first three.
-function M.text(value)
+--- A value of a column as it is shown, in its width at most: a longer number has fewer digits, a longer text ends in
+-- "…".
+function M.text(value, width)
     if value == nil or value ~= value then -- 0/0
         return "-"
+    elseif type(value) == "string" then
+        return #value > width and value:sub(1, width - 1) .. "…" or value
     end
-    return math.type(value) == "float" and (math.abs(value) < 1e15 and "%.2f" or "%.3g"):format(value)
-        or tostring(value)
+    local text, digits = math.type(value) == "float" and ("%.2f"):format(value) or tostring(value), width
+    while #text > width and digits > 0 do
+        text, digits = ("%%.%dg"):format(digits):format(value), digits - 1
+    end
+    return text
 end
 
 --- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }, and, to sort by,
@@ -314,7 +325,8 @@ function Rules:cells(one)
         cells[id], numbers[id] = {}, {}
         for i, column in ipairs(self.columns) do
             local value = values[column.title]
-            cells[id][i], numbers[id][i] = M.text(value), type(value) == "number" and value or nil
+            cells[id][i] = M.text(value, column.width)
+            numbers[id][i] = type(value) == "number" and value or nil
         end
     end
     return cells, numbers
