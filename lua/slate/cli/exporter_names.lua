@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The names and labels of memcached_exporter, so that dashboards and rules made for it go on. Pure.
 --
--- What ends in _total is a counter, all else a gauge. memcached_exporter also calls a few others counters, and the count
--- of a proxy's backends a gauge, which its own checker does not allow; queries see no difference.
+-- What ends in _total is a counter, all else a gauge. memcached_exporter also calls a few others counters, and how many
+-- backends a proxy has a gauge, which its own checker does not allow; queries see no difference.
 local M = {}
 
 -- A statistic and the metric behind memcached_.
