@@ -48,9 +48,9 @@ describe("slatetop's view of storage on flash", function()
 
     it("shows what is there, and changes a setting after a review, and takes it back", function()
       open(80, 24)
-      local text = screen:wait("storage on flash: 64M")
-      for _, words in ipairs { "ON FLASH", "holes", "io queue", "flash max sleep us", "stays" } do
-        assert.truthy(text:find(words, 1, true), words .. "\n" .. text)
+      -- The class of headers, which stays in memory, comes once memcached has written the first items to flash.
+      for _, words in ipairs { "storage on flash: 64M", "ON FLASH", "holes", "io queue", "flash max sleep us", "stays" } do
+        screen:wait(words)
       end
       assert.equal("512", server:setting("ext_item_size"))
       screen:press("+", "t")
