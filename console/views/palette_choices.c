@@ -129,6 +129,13 @@ static unsigned list_settings(const struct frame *frame, const struct ui *ui,
                        : 0;
 }
 
+/* A slated tells its settings when it is asked, which it is while the palette is open. */
+static bool is_config_told(const struct frame *frame) {
+    const struct snapshot *now = model_now(frame->model);
+    return now == NULL || !now->is_slated ||
+           model_answers(frame->model)->of[INQUIRY_CONFIG].state != ANSWER_NONE;
+}
+
 static void tell_setting(const struct tunable *row, char help[NOTE_BYTES]) {
     if (row->form == FORM_NUMBER) {
         snprintf(help, NOTE_BYTES, "%s: now %.40s, %.7g to %.10g", row->label, row->now, row->least,
@@ -141,10 +148,12 @@ static void tell_setting(const struct tunable *row, char help[NOTE_BYTES]) {
 static void add_settings(struct choices *choices, const struct frame *frame, const struct ui *ui) {
     static struct tunable rows[SETTINGS_MOST];
     unsigned count = list_settings(frame, ui, rows);
+    bool is_told = is_config_told(frame);
     for (unsigned i = 0; i < count; i++) {
         char help[NOTE_BYTES];
         if (rows[i].refusal[0] != '\0') {
-            snprintf(help, sizeof help, "%s: %s", rows[i].label, rows[i].refusal);
+            snprintf(help, sizeof help, "%s: %s", rows[i].label,
+                     is_told ? rows[i].refusal : "asking the server");
         } else {
             tell_setting(&rows[i], help);
         }

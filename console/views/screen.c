@@ -248,11 +248,11 @@ static void dim(struct cells *cells, struct rect area) {
 void screen_wants(const struct ui *ui, struct wants *wants) {
     const struct view *view = view_current(ui);
     *wants = (struct wants){.class_id = ui->focus};
-    if (ui->review.is_open) {
+    if (ui->review.is_open || ui->palette.is_open) { /* the palette offers settings and values */
         wants->inquiries |= INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES);
-        for (unsigned i = 0; i < ui->review.plan.count; i++) {
-            forecast_wants(&ui->review.plan.steps[i], wants);
-        }
+    }
+    for (unsigned i = 0; ui->review.is_open && i < ui->review.plan.count; i++) {
+        forecast_wants(&ui->review.plan.steps[i], wants);
     }
     wants->inquiries |= view->inquiries;
     if (view->wants != NULL) {

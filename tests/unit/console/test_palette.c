@@ -189,6 +189,26 @@ static void test_it_is_drawn(const struct frame *frame) {
     ok(shows("nothing matches"), "nothing to choose from is said");
 }
 
+/* A slated's settings, their ranges and choices are not among what every refresh brings. */
+static void test_settings_are_asked_for_while_it_is_open(void) {
+    static struct snapshot snapshot;
+    struct wants wants;
+    struct model *model = brain_model("cache7:11211");
+    model_set_link(model, LINK_UP, "", 1000);
+    fixture_load("slated-0.1-first.txt", 10000, &snapshot);
+    model_add(model, &snapshot, 1000);
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    screen_wants(&ui, &wants);
+    ok(!(wants.inquiries & INQUIRY_BIT(CONFIG)), "the overview needs none of them");
+    ok(choices_of(&frame, "set eviction") > 0 && strstr(choices[0].help, "asking the server") != NULL,
+       "until they are there, that is said");
+    screen_wants(&ui, &wants);
+    ok((wants.inquiries & INQUIRY_BIT(CONFIG)) && (wants.inquiries & INQUIRY_BIT(POLICIES)),
+       "the palette asks for them");
+    model_destroy(&model);
+}
+
 int main(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     fixture_go_on(model, 20);
@@ -200,6 +220,7 @@ int main(void) {
     test_a_line_is_run(&frame);
     test_a_mistake_keeps_the_line(&frame);
     test_it_is_drawn(&frame);
+    test_settings_are_asked_for_while_it_is_open();
     model_destroy(&model);
     return tap_done();
 }
