@@ -323,7 +323,7 @@ describe("the doctor", function()
             return words, table.concat(todo, "\n")
         end
         local words, todo = told({ state = "steady", auto = "no", auto_gain = 12.34 })
-        assert.truthy(words:find("note: chunk sizes fitted to the items of now would hold 12.3 % more of them", 1,
+        assert.truthy(words:find("note: chunk sizes fitted to the present items would hold 12.3 % more of them", 1,
             true), words)
         assert.truthy(todo:find("slatectl geometry auto", 1, true), todo)
         assert.truthy(todo:find("slatectl advise sizes", 1, true), todo)

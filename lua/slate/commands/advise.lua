@@ -6,9 +6,9 @@ local M = {}
 
 local SUBJECTS <const> = {}
 local ABOUT <const> = {
-    { "pages", "which class should get pages, from which, and what that brings" },
+    { "pages", "which class should get pages, from which, and the expected gain" },
     { "sizes", "chunk sizes that waste least" }, { "memory", "how much memory is worth having" },
-    { "flash", "what a flash tier would bring" }, { "automove", "which mode, or policy, should move pages" },
+    { "flash", "the hits that a flash tier would bring" }, { "automove", "which mode, or policy, should move pages" },
     { "policy", "which eviction policy would hit most" },
 }
 for i, about in ipairs(ABOUT) do
@@ -36,11 +36,11 @@ function M.declare(command)
             return nil, ("'%s' is not a share in per cent"):format(text)
         end)
     local price = require("slate.judge.money").parse_price
-    command:option("--price-per-gb", "With memory: what a GiB of it costs a month, for the size that costs least.")
+    command:option("--price-per-gb", "With memory: price of a GiB a month; names the size of least cost.")
         :argname("PRICE"):convert(price)
-    command:option("--price-per-miss", "With the price of memory: what one miss costs, such as 2e-6.")
+    command:option("--price-per-miss", "With the price of memory: price of one miss, such as 2e-6.")
         :argname("PRICE"):convert(price)
-    command:option("--flash-price-per-gb", "With both prices: what a GiB of flash behind the memory costs a month.")
+    command:option("--flash-price-per-gb", "With both prices: price of a GiB of flash behind the memory a month.")
         :argname("PRICE"):convert(price)
     command:option("--reads-per-s", "With both prices: reads a second to reckon with. Default: those of the interval")
         :argname("N"):convert(require("slate.judge.money").parse_rate)

@@ -12,7 +12,7 @@ function M.declare(command)
     local units = require "slate.base.units"
     command:option("--last", ("Only the last N of the changes that are asked for. Default: %d"):format(DEFAULT_LIST))
         :argname("N"):convert(units.whole(1))
-    command:option("--since", "Only changes of so long ago at most, such as 2h or 7d."):argname("TIME")
+    command:option("--since", "Only changes made within this time, such as 2h or 7d."):argname("TIME")
         :convert(units.parse_duration)
     command:option("--kind", "Only changes of a kind: " .. table.concat(KINDS, ", ") .. "."):choices(KINDS)
         :argname("KIND")

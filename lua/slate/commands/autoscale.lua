@@ -40,14 +40,14 @@ end
 
 function M.declare(command)
     local price, defaults = require("slate.judge.money").parse_price, autoscale.DEFAULTS
-    command:option("--least", "The least memory it may have, such as 256m."):argname("SIZE"):convert(size)
-    command:option("--most", "The most memory it may have, such as 4g."):argname("SIZE"):convert(size)
-    command:option("--price-per-gb", "What a GiB of memory costs a month."):argname("PRICE"):convert(price)
-    command:option("--price-per-miss", "What one miss costs, such as 2e-6."):argname("PRICE"):convert(price)
-    command:flag("--apply", "Change the limit. Without it every decision is told, and nothing is sent.")
-    command:option("--step", ("At most so much of the size at a time. Default: %d%%"):format(
+    command:option("--least", "The lower bound of the limit, such as 256m."):argname("SIZE"):convert(size)
+    command:option("--most", "The upper bound of the limit, such as 4g."):argname("SIZE"):convert(size)
+    command:option("--price-per-gb", "The price of a GiB of memory a month."):argname("PRICE"):convert(price)
+    command:option("--price-per-miss", "The price of one miss, such as 2e-6."):argname("PRICE"):convert(price)
+    command:flag("--apply", "Change the limit. Without --apply decisions are printed, and nothing is sent.")
+    command:option("--step", ("The largest step, as a share of the limit. Default: %d%%"):format(
         defaults.step_ratio * 100)):argname("PERCENT"):convert(share)
-    command:option("--cool-down", "After a step none is made for so long. Default: 5m"):argname("TIME")
+    command:option("--cool-down", "The least time between two steps. Default: 5m"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--fall", ("Go back when hits fall by more points after a smaller size. Default: %g"):format(
         defaults.fall_points)):argname("POINTS"):convert(points)

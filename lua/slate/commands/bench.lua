@@ -6,7 +6,7 @@ local shell = require "slate.base.shell"
 local M = {}
 
 function M.declare(command)
-    command:argument("words", "What slate-load is to do; slatectl bench --help lists it all."):args("*")
+    command:argument("words", "Arguments of slate-load; slatectl bench --help lists them."):args("*")
         :argname("ARGUMENT")
 end
 

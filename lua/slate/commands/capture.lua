@@ -33,11 +33,11 @@ function M.declare(command)
     command:argument("source", "The server, as for -s."):args("?"):argname("SERVER")
         :convert(function(text) return require("slate.wire.addresses").parse(text) end)
     command:option("-o --output", "The file to write; .gz and .zst are packed. - is standard output."):argname("FILE")
-    command:option("--sample", "The requests of one key in so many. Default: 1/64"):argname("1/N"):convert(sample)
+    command:option("--sample", "Keep the requests of one key in N. Default: 1/64"):argname("1/N"):convert(sample)
     command:flag("--anonymize", "Write hashes in place of keys, by a random key that is kept nowhere.")
     command:option("--for", "End after this long. Default: 10m"):argname("TIME"):convert(units.parse_duration)
         :target("for_s")
-    command:option("--max-bytes", "End when so much was written, before it is packed. Default: 1g"):argname("SIZE")
+    command:option("--max-bytes", "End after this many bytes, counted before packing. Default: 1g"):argname("SIZE")
         :convert(bytes)
 end
 

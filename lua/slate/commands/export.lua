@@ -32,7 +32,7 @@ function M.declare(command)
             end
             return units.parse_whole(text, 1, 255)
         end)
-    command:option("--hotkeys", "Also the N keys asked for most, where a slated tells them; the key is a label.")
+    command:option("--hotkeys", "Also the N keys asked for most (slated); the key is a label.")
         :argname("N"):convert(units.whole(1, 128))
 end
 

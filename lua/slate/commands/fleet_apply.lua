@@ -14,7 +14,7 @@ function M.declare(command)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
     command:flag("--one-at-a-time", "Change one server after the other. This is always so; "
-        .. "the option tells it to whoever reads the command.")
+        .. "the option only makes that plain.")
     command:option("--guard", "Stop beyond this change of a server: ev+20%, ev+100, loss+20%, oom+0 or hit-2 (points); "
         .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
         :convert(guard.parse)

@@ -12,7 +12,7 @@ function M.declare(command)
     command:option("--listen", ("Answer on this address: HOST, HOST:PORT or :PORT, which is one of loopback; 0 is any "
         .. "free port. Default: 127.0.0.1:%d"):format(PORT)):argname("ADDRESS")
         :convert(function(text) return addresses.parse_listen(text, PORT) end)
-    command:flag("--once", "Print the configuration that would be told, and end.")
+    command:flag("--once", "Print the answer once, and end.")
 end
 
 function M.run(context, parsed)

@@ -11,7 +11,7 @@ function M.declare(command)
         :choices({ "list", "test" }):argname("list|test")
     command:argument("file", "The rules. Default: SLATE_RULES, else slate/rules.lua in the folder of configurations")
         :args("?"):argname("FILE")
-    command:option("--recording", "With test: what the rules find in it, and from when to when."):argname("FILE")
+    command:option("--recording", "With test: run the rules over this recording."):argname("FILE")
     command:option("--interval", "With test: time between the two samples that give the rates. Default: 1s")
         :argname("TIME"):convert(units.parse_duration)
 end

@@ -10,7 +10,7 @@ function M.declare(command)
     command:argument("id", "The number of one change. Default: all changes of the last command that was not "
         .. "taken back"):args("?"):argname("ID")
         :convert(require("slate.base.units").whole(1))
-    command:flag("--force", "Take a setting back also when somebody changed it since.")
+    command:flag("--force", "Take a setting back although it was changed again since.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
 

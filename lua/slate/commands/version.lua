@@ -5,7 +5,7 @@ local must = require("slate.base.failure").must
 local M = {}
 
 function M.declare(command)
-    command:flag("--caps", "Ask the server too: what it is, and what it can do.")
+    command:flag("--caps", "Also ask the server for its version and features.")
 end
 
 -- Groups of statistics that memcached has not. A slated is asked which of them it has.

@@ -33,7 +33,7 @@ function M.advice(change)
     if gain_pct < M.GAIN_LEAST_PCT then
         return nil
     end
-    return ("chunk sizes fitted to the items of now would hold %.1f %% more of them"):format(gain_pct)
+    return ("chunk sizes fitted to the present items would hold %.1f %% more of them"):format(gain_pct)
 end
 
 --- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).

@@ -93,7 +93,7 @@ function M.advise(context, client, options)
         classes = require("slate.base.json").array(list) }
     if #shown > 0 then
         advice.facts[1] = { "worth of a page",
-            "hits a second, as a move of one is predicted, or as automove has measured it" }
+            "in hits a second, measured by automove or predicted" }
     end
     if move then
         help_starving(advice, row, move, function()
