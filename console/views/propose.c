@@ -50,5 +50,6 @@ struct intent propose_automove(const struct frame *frame) {
     if (mode == STAT_ABSENT && now->automove[0] == '\0') {
         return say("this server does not report an automove setting");
     }
-    return review_of(action_set("slab_automove", mode == 0 ? "1" : "0"));
+    const char *on = now->is_slated ? "utility" : "1"; /* as slatectl advise automove has it */
+    return review_of(action_set("slab_automove", mode == 0 ? on : "0"));
 }

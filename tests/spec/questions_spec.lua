@@ -1,66 +1,111 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Questions of operators, each with the one command that answers it on one screen; the server is one that is short of
--- nothing but pages where they are needed: filled with small values, then asked for larger ones.
+-- Questions of operators, each with the one command that answers it on one screen, and the keys of slatetop that do;
+-- the server is one that is short of nothing but pages where they are needed: filled with small values, then asked for
+-- larger ones. What needs slated is asked of a memcached, too.
 -- Most commands wait for some seconds of the server's time: those before the move run side by side, and so do those
--- behind it.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+-- behind it. Meanwhile the keys are pressed.
+package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local command = require "support.command"
 local patience = require "support.patience"
 local recordings = require "support.recordings"
 local server = require "support.server"
+local tui = require "tui"
 
 local LINES <const> = 24
+local NEEDS_SLATED <const> = 3 -- the status of a command that a memcached cannot answer
 local ADVICE_S <const> = 120 -- on a full machine a minute was too short once
 local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
 
--- The question; the words of slatectl; a pattern of the answer.
+-- The question; the words of slatectl; a pattern of the answer; the keys of slatetop, from its overview, and a pattern
+-- of the screen after them; and what memcached's operator is told in the README's last column, where that is not "yes".
 local QUESTIONS <const> = {
-    { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second" },
+    { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second", "1",
+        "BAD +class %d+ starves: it evicts" },
     { "Which class should get memory, and what will it bring?", "advise pages",
-        "%d+ pages? from there.*[+-]%d+%.%d points of hits%s+%([+-]%d" },
+        "%d+ pages? from there.*[+-]%d+%.%d points of hits%s+%([+-]%d", "m", "expects +[+-]%d+%.%d points of hits" },
     { "What would this move do, and what speaks against it?", "move GIVER TAKER PAGES --dry-run",
-        "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits" },
-    { "What comes of this move, when I make it?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%" },
-    { "Did my change help, and what did I change before?", "audit", "class %d+ to class %d+.*hits%s+%d+%.%d%%" },
+        "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits", "m", "may lose +%w" },
+    { "May I try a change, and have it taken back when it does harm?", "trial slab_automove_window=20 --for 1s --guard oom+9",
+        "the settings are taken back", "t" },
+    { "What comes of this move, when I make it?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%", "m S" },
+    { "Did my change help, and what did I change before?", "audit", "class %d+ to class %d+.*hits%s+%d+%.%d%%", "8",
+        "class %d+: %d+ → %d+" },
     { "How good have the predictions been?", "audit --accuracy", "1 prediction; half were off by %d+%.%d points" },
-    { "How do I take it back?", "undo --dry-run", "would undo change 1: move 1 page from class %d+ to class %d+" },
-    { "Is this server short of memory?", "advise memory", "starves: give it pages of other classes" },
-    { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL" },
+    { "How do I take it back?", "undo --dry-run", "would undo change %d+: move 1 page from class %d+ to class %d+",
+        "u", "undoes +move 1 page" },
+    { "Is this server short of memory?", "advise memory", "starves: give it pages of other classes", "6",
+        "give it pages of other classes before memory" },
+    { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL", "6", "LRU model of the whole cache",
+        "needs slated; `chart curve --live`" },
     { "How sure is that, and did earlier forecasts come true?", "forecast",
-        "sample +%d+ keys?, .*forecasts +%w" },
+        "sample +%d+ keys?, .*forecasts +%w", nil, nil, "needs slated" },
     { "Which eviction policy would hit more?", "advise policy",
-        "starves: give it pages of other classes" },
+        "starves: give it pages of other classes", "6", "before the policy is judged" },
     { "Who moves pages, and is that right?", "advise automove",
-        "utility moves%s+pages to where they bring%s+most hits" },
-    { "Which pages moved last, and why?", "moves", "FROM +TO +PAGES +WHY" },
-    { "What happens now, in one look?", "top", "hits %d+%.%d+%%.*starves: items live" },
+        "utility moves%s+pages to where they bring%s+most hits", "x", "only you move pages" },
+    { "Which pages moved last, and why?", "moves", "FROM +TO +PAGES +WHY", "3", "%d→%d+ +1 page moved",
+        "needs slated" },
+    { "What happens now, in one look?", "top", "hits %d+%.%d+%%.*starves: items live", "1", "evictions/s +%d" },
     { "Which class evicts most, and how long do its items live?", "classes --sort ev --top 5",
-        "starves: items live" },
-    { "Where does the memory go?", "waste", "wasted: %d+%.%d%% of the memory in use" },
+        "starves: items live", "1", "OF EVICTIONS, 10 s +LIFE +STATE" },
+    { "What is in class 12?", "keys --class TAKER --top 5", "ITEMS +BYTES +MEAN +UNREAD", "2 Enter",
+        "page%w* of %d+ chunks of" },
+    { "Where does the memory go?", "waste --top 8", "wasted: %d+%.%d%% of the memory in use", "1",
+        "items +%S+ %[.*%] of 24M, slack" },
     { "Which class do values of 1,500 bytes go to, and how does it do?", "fit 1500",
         "VALUE +ITEM +CLASS.*\n +1500 +1%d%d%d +%d+ +%d+ +%d+%.%d%%" },
-    { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%" },
-    { "Which keys are hot?", "hotkeys 10", "AT LEAST +AT MOST +SHARE +KEY" },
+    { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%", "5",
+        "as the server predicts", "with `-o track_sizes`" },
+    { "Which keys are hot?", "hotkeys 10", "AT LEAST +AT MOST +SHARE +KEY", "9", "SHARE %%", "needs slated" },
+    { "Who asks for that key?", "watch fetchers --count 3 --for 5s", "status=%S+ .*connection=%d+" },
     { "Who is connected?", "conns", "ID +IDLE +STATE" },
+    { "Which server of the fleet is odd?", "fleet", "SERVER.*starv", "7", "pool: worst first" },
     { "Is it a case for an alarm?", "check", "^WARNING %- .*starving=%d" },
-    { "What went wrong last night?", "doctor --recording calcified.jsonl", "class 14 starves: it evicts" },
-    { "What does this figure mean, and what to do about it?", "explain starving", "what to do:" },
+    { "What went wrong last night, and when?", "doctor --recording calcified.jsonl",
+        "%d+:%d+:%d+ to %d+:%d+:%d+%s+%(.*class 14 starves:%s+it%s+evicts" },
+    { "What does this figure mean, and what to do about it?", "explain starving", "what to do:", "?", "what +%u" },
 }
 
 describe("a question of an operator", function()
-    local one, ctl, pid, words
-    local answers = {} -- by question: what its command wrote to its output and to its messages
+    local one, ctl, pid, words, screen, memcached
+    local answers = {} -- by question: what its command wrote to output and messages, and its status on memcached
+    local screens = {} -- by question: what slatetop showed
 
-    -- Runs the commands of these questions at the same time, and waits for all.
-    local function answer(first, last)
-        local script = {}
+    -- Runs the commands of these questions at the same time, meanwhile a function, and waits for all.
+    local function answer(first, last, meanwhile)
+        local script = { "rm -f done; {" }
         for i = first, last do
-            script[#script + 1] = ("slatectl %s >out.%d 2>err.%d &"):format(QUESTIONS[i][2]:gsub("%u%u+", words), i, i)
+            local line = QUESTIONS[i][2]:gsub("%u%u+", words)
+            script[#script + 1] = ("slatectl %s >out.%d 2>err.%d &"):format(line, i, i)
+            if memcached and line == QUESTIONS[i][2] then
+                script[#script + 1] = ("{ slatectl -s %s %s --timeout 20s >/dev/null 2>&1; echo $? >code.%d; } &")
+                    :format(memcached.address, line, i)
+            end
         end
-        ctl.shell(table.concat(script, "\n") .. "\nwait")
+        ctl.shell(table.concat(script, "\n") .. "\nwait; touch done; } &")
+        meanwhile()
+        patience.wait_for("the answers", function() return server.read_file(ctl.folder .. "/done") end)
         for i = first, last do
             answers[QUESTIONS[i]] = { out = command.read_file(("%s/out.%d"):format(ctl.folder, i)),
-                err = command.read_file(("%s/err.%d"):format(ctl.folder, i)) }
+                err = command.read_file(("%s/err.%d"):format(ctl.folder, i)),
+                of_memcached = tonumber(server.read_file(("%s/code.%d"):format(ctl.folder, i)) or "") }
+        end
+    end
+
+    -- Presses the keys of these questions, each from the overview.
+    local function press(first, last)
+        for i = first, last do
+            local case = QUESTIONS[i]
+            if screen and case[5] then
+                for key in case[4]:gmatch("%S+") do
+                    screen:press(key)
+                end
+                screens[case] = tui.wait_until(function()
+                    local text = screen:text()
+                    return text:find(case[5]) and text
+                end, function() return ("for %s by %s\n%s"):format(case[5], case[4], screen:text()) end)
+                screen:press("Escape", "1")
+            end
         end
     end
 
@@ -68,6 +113,7 @@ describe("a question of an operator", function()
         one = server.start({ args = { "-m", "24", "-o", "slab_automove=0", "-o", "sample_rate=0.1" } })
         ctl = command.new({ server = one.address })
         recordings.copy("calcified", ctl.folder .. "/calcified.jsonl")
+        memcached = server.memcached() and server.start({ binary = server.memcached(), args = { "-m", "16" } })
         local load = ("%s --server %s --conns 2 --seed 3 --verify none "):format(LOAD, one.address)
         assert(os.execute(load .. "--insert --requests 0 --sizes u40,200 --keys 200000 --key-prefix old- "
             .. ">/dev/null 2>&1"))
@@ -86,26 +132,36 @@ describe("a question of an operator", function()
         local giver, taker = advised:match("slatectl move (%d+) (%d+)")
         local pages = assert(ctl.succeed("classes --interval 0 " .. giver):match("\n +%d+ +%S+ +(%d+) "))
         words = { GIVER = giver, TAKER = taker, PAGES = ("%d"):format(pages - 1) }
+        if tui.has("tmux") then
+            screen = tui.open(ctl.folder, ("%s --no-state --audit-log %s/audit.log %s"):format(tui.slatetop, ctl.folder,
+                one.address))
+        end
         local move = 0
         for i, case in ipairs(QUESTIONS) do
             move = case[2]:find("--verdict", 1, true) and i or move
         end
-        answer(1, move - 1)
-        answer(move, move)
-        answer(move + 1, #QUESTIONS)
+        local function before() press(1, move - 1) end
+        answer(1, move - 1, before)
+        answer(move, move, function() end)
+        answer(move + 1, #QUESTIONS, function() press(move + 1, #QUESTIONS) end)
     end)
     teardown(function()
         os.execute("kill " .. pid)
+        if screen then screen:close() end
         ctl.remove()
         one:stop()
+        if memcached then memcached:stop() end
     end)
 
-    it("stands in the README, with its command", function()
+    it("stands in the README, with its keys, its command, and what it needs", function()
         local readme = command.read_file("README.md")
         for _, case in ipairs(QUESTIONS) do
-            local told = readme:match("\n| " .. case[1]:gsub("%p", "%%%0") .. " | `([^`]*)` |\n")
+            local keys, told, of_memcached = readme:match("\n| " .. case[1]:gsub("%p", "%%%0")
+                .. " | ([^|]*) | `([^`]*)`[^|]* | ([^|]*) |\n")
             assert.truthy(told, case[1])
+            assert.equal(case[4] and case[4]:gsub("%S+", "`%0`") or "", keys, case[1])
             assert.equal(case[2]:match("^%l+"), told:match("^%l+"), case[1])
+            assert.equal(case[6] or "yes", of_memcached, case[1])
         end
     end)
 
@@ -114,6 +170,9 @@ describe("a question of an operator", function()
             local said = answers[case]
             assert.truthy(said.out:find(case[3]), said.out .. said.err)
             assert.is_true(select(2, said.out:gsub("\n", "")) <= LINES, said.out)
+            if said.of_memcached then
+                assert.equal(case[6] ~= nil, said.of_memcached == NEEDS_SLATED, tostring(said.of_memcached))
+            end
         end)
     end
 end)

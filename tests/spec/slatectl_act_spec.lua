@@ -452,6 +452,23 @@ describe("a guard", function()
     end)
 end)
 
+describe("a trial whose server dies", function()
+    it("names the settings that were not taken back, and what takes them back", function()
+        local one = server.start({ args = { "-m", "8" } })
+        local ctl = command.new({ server = one.address })
+        finally(function()
+            ctl.remove()
+            one:stop()
+        end)
+        local code, _, err = ctl.shell(("slatectl trial lru_crawler_sleep=500 --for 2s --interval 50ms 2>said & "
+            .. "pid=$!; until grep -q -- '->' said; do sleep 0.02; done; kill -9 %d; wait $pid; code=$?; "
+            .. "cat said >&2; exit $code"):format(one.pid))
+        assert.equal(69, code, err)
+        assert.truthy(err:find("lru_crawler_sleep could not be taken back: .*; slatectl undo does it when the server "
+            .. "answers again"), err)
+    end)
+end)
+
 describe("the base of a trial", function()
     it("is as long a time as guards judge it by: ten seconds, or all of a shorter trial", function()
         local function looked_for_s(for_s)

@@ -94,7 +94,11 @@ function M.run(context, parsed)
         end
     end
     local client = must(context:connect())
-    local curve = must(require("slate.facts.foresight").curve(client, parsed.class))
+    local curve, message, code = require("slate.facts.foresight").curve(client, parsed.class)
+    if not curve then
+        return nil, code == "unsupported" and message .. "; slatectl chart curve --live estimates one from what any "
+            .. "server counts" or message, code
+    end
     client:close()
     if context.json then
         local array = require("slate.base.json").array

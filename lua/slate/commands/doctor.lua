@@ -53,6 +53,18 @@ local function exit_code(findings)
     return 0
 end
 
+-- From when to when a finding of a recording held: by the clock of here, with the day where there are several, and
+-- since the recording's beginning.
+local function when(list, episode)
+    local begin_s, end_s = list[1].time_s, list[#list].time_s
+    local form = os.date("%F", begin_s // 1) == os.date("%F", end_s // 1) and "%H:%M:%S" or "%F %H:%M:%S"
+    local function clock_at(since_s)
+        return os.date(form, (begin_s + since_s) // 1)
+    end
+    return ("%s to %s (%s to %s): "):format(clock_at(episode.first_s), clock_at(episode.last_s),
+        units.age(episode.first_s), units.age(episode.last_s))
+end
+
 local function over_recording(context, path)
     local list = must(require("slate.facts.record").load(path))
     local own = examined.own_of(context)
@@ -65,7 +77,7 @@ local function over_recording(context, path)
         return exit_code(episodes)
     end
     for _, episode in ipairs(episodes) do
-        out_finding(context, episode, ("%s to %s: "):format(units.age(episode.first_s), units.age(episode.last_s)))
+        out_finding(context, episode, when(list, episode))
     end
     context:out(("%s%s: %s in %s\n"):format(#episodes > 0 and "\n" or "", path, units.plural(#episodes, "finding"),
         units.age(list[#list].time_s - list[1].time_s)))

@@ -69,7 +69,12 @@ function M.run(context, parsed)
     client:close()
     local other, message, code = context:open()
     if not other then
-        return nil, ("the settings could not be taken back: %s"):format(message), code
+        local names = {}
+        for i, pair in ipairs(parsed.settings) do
+            names[i] = pair.name
+        end
+        return nil, ("%s could not be taken back: %s; slatectl undo does it when the server answers again"):format(
+            table.concat(names, ", "), message), code
     end
     local failed = guarded.go_back(context, other, done)
     if not finished then
