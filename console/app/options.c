@@ -22,11 +22,9 @@ static const struct {
     bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port for all "
-     "addresses of a "
-     "name, srv:name for its SRV records, file:path for a server a line; or a name in "
-     "~/.config/slate/servers "
-     "(127.0.0.1:11211); may be given often",
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port, srv:name "
+     "or file:path for several servers; or a name in ~/.config/slate/servers (127.0.0.1:11211); "
+     "may be given often",
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
     {'b', "batch", NULL, "print plain text instead of opening the console", false},
@@ -34,8 +32,8 @@ static const struct {
     {'j', "json", NULL, "batch mode with one JSON object a line", false},
     {'v', "csv", NULL, "batch mode with the table of classes as comma-separated values", false},
     {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false},
-    {'p', "replay", "FILE", "look at a recording in the place of a server", false},
-    {'t', "at", "SECONDS", "replay: stand still so many seconds after the beginning", false},
+    {'p', "replay", "FILE", "show a recording in place of a server", false},
+    {'t', "at", "SECONDS", "replay: begin paused, this many seconds after the beginning", false},
     {'l', "audit-log", "FILE",
      "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below "
      "~/.local/state)",
@@ -44,19 +42,20 @@ static const struct {
      true},
     {'S', "tls", NULL, "speak TLS with every server, as with tls:// before its name", true},
     {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true},
-    {'E', "tls-cert", "FILE", "our own certificate, where the server wants one ($SLATE_TLS_CERT)",
-     true},
+    {'E', "tls-cert", "FILE",
+     "client certificate, for a server that asks for one ($SLATE_TLS_CERT)", true},
     {'K', "tls-key", "FILE",
-     "the key of our certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
+     "key of the client certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
     {'r', "read-only", NULL, "never send a command that changes the server", true},
     {'a', "ascii", NULL, "draw with ASCII only", true},
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
     {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
-    {'M', "mouse", "WHEN", "yes, no or auto: unless over ssh (auto)", true},
+    {'M', "mouse", "WHEN", "yes, no, or auto: not over ssh (auto)", true},
     {'N', "no-state", NULL,
-     "begin with the defaults, not as the last run was left, and keep nothing of this one", true},
-    {'c', "config", "FILE", "settings to read in the place of the usual file", false},
-    {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated", false},
+     "begin with the defaults, not with the state of the last run, and keep no state", true},
+    {'c', "config", "FILE", "settings to read in place of the usual file", false},
+    {'D', "describe", NULL,
+     "print the tables of options, keys, columns and exit codes, tab-separated", false},
     {'h', "help", NULL, "print this text", false},
     {'V', "version", NULL, "print the version", false},
 };
@@ -411,13 +410,29 @@ static const char *option_name(int row, char out[40]) {
     return out;
 }
 
+/* A text from a column on, in lines of 80 columns. */
+static void print_wrapped(FILE *out, int column, const char *text) {
+    enum { WIDTH = 80 };
+    for (int x = column; *text != '\0'; text += strspn(text, " ")) {
+        int word = (int)strcspn(text, " ");
+        if (x > column && x + 1 + word > WIDTH) {
+            fprintf(out, "\n%*s", column, "");
+            x = column;
+        }
+        x += fprintf(out, "%s%.*s", x > column ? " " : "", word, text);
+        text += word;
+    }
+    fputc('\n', out);
+}
+
 void options_help(FILE *out) {
+    enum { HELP_COLUMN = 27 };
     fprintf(out, "usage: slatetop [options] [ADDRESS ...]\n"
-                 "A console for slated and memcached: what the slab classes do, and pages moved "
-                 "between them.\n\n");
+                 "A console for slated and memcached: shows slab classes and moves pages.\n\n");
     for (int i = 0; i < ROWS; i++) {
         char name[40];
-        fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
+        fprintf(out, "  -%c, %-20s ", rows[i].letter, option_name(i, name));
+        print_wrapped(out, HELP_COLUMN, rows[i].help);
     }
     fprintf(out,
             "\nIn the console F1 lists the keys, and ? explains the figures.\n\nExit status:\n");

@@ -355,6 +355,9 @@ describe("slatetop without a server", function()
     output, code = tui.run(tui.slatetop .. " --help")
     assert.equal(0, code)
     assert.truthy(output:find("--read-only", 1, true))
+    for line in output:gmatch("[^\n]+") do
+      assert.is_true(#line <= 80, line)
+    end
     for _, status in ipairs { 0, 64, 69, 70, 74, 130 } do
       assert.truthy(output:find(("\n +%d  %%l"):format(status)), "exit status " .. status)
     end

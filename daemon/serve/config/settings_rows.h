@@ -76,7 +76,7 @@
     X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, \
       ACCESS, \
       "clients must log in as a user of this file; each line is user:password or " \
-      "user:password:role; no: nobody has to log in") \
+      "user:password:role; no: no login") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, \
       SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
     X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", \
@@ -87,7 +87,7 @@
       STARTUP, TUNING, "pages may move between classes") \
     X(MODE, slab_automove, "slab_automove", OPT_EXTENDED, "slab_automove", "utility", 0, 0, \
       "mode", RUNTIME, TUNING, \
-      "what moves pages by itself: 0 off, 1 ratio of ages, 2 eviction, or another mode by name") \
+      "how pages move by themselves: 0 off, 1 ratio of ages, 2 eviction, or another mode by name") \
     X(RATIO, slab_automove_ratio, "slab_automove_ratio", OPT_EXTENDED, "slab_automove_ratio", 0.8, \
       0.01, 1, "ratio", RUNTIME, TUNING, \
       "mode 1 moves a page when the age of the youngest class is below this share of the age of " \
@@ -141,21 +141,21 @@
       "share of a class's items that the small queue of the policy s3fifo has") \
     X(INT, s3fifo_ghost_percent, NULL, OPT_EXTENDED, "s3fifo_ghost_percent", 90, 10, 100, \
       "percent", RUNTIME, TUNING, \
-      "keys out of its small queue that s3fifo knows again, as a share of a class's items") \
+      "keys evicted from the small queue that s3fifo remembers, as a share of a class's items") \
     X(INT, s3fifo_promote_hits, NULL, OPT_EXTENDED, "s3fifo_promote_hits", 1, 1, 3, "hits", \
       RUNTIME, TUNING, \
       "hits with which s3fifo takes an item from the small queue to the main one, rather than " \
       "evict it") \
     X(INT, s3fifo_skip_percent, NULL, OPT_EXTENDED, "s3fifo_skip_percent", 0, 0, 90, "percent", \
       RUNTIME, TUNING, \
-      "first part of an item's time in the small queue of s3fifo: with no hit after it the item " \
+      "first part of an item's time in the small queue of s3fifo: an item without a later hit " \
       "is evicted; 0: any hit counts") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, \
       "whether items with a short time to live have a queue of their own (temporary_ttl)") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, \
       "seconds", RUNTIME, TUNING, \
-      "items that are to live at most this long go to a queue of their own, from which nothing " \
-      "is evicted; off unless given, or by -1") \
+      "items with a time to live of at most this go to a queue of their own, which is never " \
+      "evicted; off unless given, or by -1") \
     X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, \
       "seconds", RUNTIME, NETWORK, "close a connection that is idle for longer; 0: never") \
     X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", \
@@ -295,8 +295,8 @@
     X(ABSENT, proxy_memprofile, NULL, OPT_EXTENDED, "proxy_memprofile", NULL, 0, 0, "flag", \
       STARTUP, NETWORK, "there is no proxy") \
     X(CHOICE, store, NULL, 0, "store", "slab", 0, 0, "slab|heap|blocks", STARTUP, MEMORY, \
-      "where items live; slab: in chunks of size classes, in pages that move; heap: each in an " \
-      "allocation of its own; blocks: in chains of small blocks of one size") \
+      "how items are stored; slab: in chunks of size classes, in pages that move; heap: each in " \
+      "an allocation of its own; blocks: in chains of small blocks of one size") \
     X(BYTES, block_size, NULL, 0, "block-size", 200, 64, 65536, "bytes", STARTUP, MEMORY, \
       "size of a block of --store=blocks; 16 bytes of it are its link") \
     X(CHOICE, policy, NULL, 0, "policy", "s3auto", 0, 0, \
@@ -307,8 +307,8 @@
       "setting of s3fifo is not its default") \
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, \
       TUNING, \
-      "largest share of the keys that curves and miniature caches are made from; little memory " \
-      "and much traffic lower it; 0: none, at no cost") \
+      "largest share of the keys in the sample for curves and miniature caches; little memory " \
+      "and much traffic lower the share; 0: no sample, at no cost") \
     X(TEXT, policy_dir, NULL, 0, "policy-dir", NULL, 0, 0, "path", STARTUP, TUNING, \
       "folder of policies for slab_automove=lua:NAME, in place of the policies that come with " \
       "Slate") \
@@ -335,8 +335,8 @@
       "may be forged; 0: no bound") \
     X(CHOICE, starting, NULL, OPT_EXTENDED, "starting", "wait", 0, 0, "wait|answer", STARTUP, \
       NETWORK, \
-      "what clients find while the server takes up the items of -e; wait: no answer until it " \
-      "has; answer: SERVER_ERROR starting") \
+      "answer to clients while the server takes up the items of -e; wait: no answer until then; " \
+      "answer: SERVER_ERROR starting") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo|hopscotch", STARTUP, \
       MEMORY, \
       "how keys find their items; bucket: in cache lines of twelve; chained: in linked lists, as " \
@@ -344,18 +344,18 @@
       "twelve, five for each key") \
     X(MEGABYTES, process_memory, NULL, OPT_EXTENDED, "process_memory", 0, 0, 4096 * SETTINGS_GIB, \
       "bytes", RUNTIME, MEMORY, \
-      "memory for the whole process; items get what the rest leaves of it, at most -m where that " \
+      "memory for the whole process; items get what the other parts leave, at most -m where that " \
       "is given; auto: as much as the control group allows; 0: no limit") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, \
       "parts of the cache, each with a lock of its own, a power of two; 0: one for each 16 MB, " \
       "and at least two for each thread") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", true, 0, 0, "flag", \
       RUNTIME, TUNING, \
-      "fit the chunk sizes to the items whenever the memory would then hold 2 % more of them, " \
-      "and more than a page of them, and their sizes are steady; the server looks as the memory " \
-      "fills, each minute, and ten seconds after a look that found something; unless given, it " \
-      "is off with -f, -n, slab_sizes, like_memcached, no_modern, slab_automove=off or " \
-      "no_slab_reassign") \
+      "fit the chunk sizes to the items whenever the memory would then hold 2 % more items, and " \
+      "more than a page of them, and the sizes of the items are steady; the server looks as the " \
+      "memory fills, each minute, and ten seconds after a look that found a gain; unless given, " \
+      "the option is off with -f, -n, slab_sizes, like_memcached, no_modern, slab_automove=off " \
+      "or no_slab_reassign") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", \
       RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, \

@@ -5,7 +5,7 @@
 
 /* clang-format off */
 #define AUTOMOVE_STATS(X) \
-    X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
+    X(mode, text, name, TEXT, words.mode, "mode of automove") \
     X(weighed, gauge, flag, U64, w.known, \
       "1: the mode weighs pages and its first window has ended; the lines of the classes follow") \
     X(requests, counter, operations, U64, w.requests, \

@@ -10,7 +10,7 @@
     X(enough, text, state, TEXT, t->enough ? "yes" : "no", \
       "yes: the sample has enough for a forecast; no: there are no figures") \
     X(lacks, text, reason, TEXT, t->lacks[0] ? t->lacks : "nothing", \
-      "what the sample has not enough of") \
+      "the missing part of the sample") \
     X(reads, gauge, reads, U64, t->reads, \
       "sampled reads that the forecasts are made from; old ones count less") \
     X(made, counter, forecasts, U64, log.made, \

@@ -67,8 +67,7 @@ struct general {
     X(read_buf_bytes_free, gauge, bytes, U64, CONNS(buffer_free_bytes), \
       "memory of read buffers that hold no bytes") \
     X(read_buf_oom, counter, operations, U64, g->serve.read_buf_oom, \
-      "connections closed because there was no memory for what they had sent " \
-      "(read_buf_mem_limit)") \
+      "connections closed because there was no memory for their requests (read_buf_mem_limit)") \
     X(reserved_fds, gauge, descriptors, U64, descriptors_reserved((unsigned)g->settings.threads), \
       "descriptors kept for the server itself") \
     X(cmd_get, counter, operations, U64, g->cache.counters.cmd_get, "keys asked for") \

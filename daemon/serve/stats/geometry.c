@@ -15,7 +15,7 @@ struct geometry_stats {
 #define GEOMETRY_STATS(X) \
     X(state, text, name, TEXT, s->state, \
       "steady: no change is under way; draining: one is; paused: it rests") \
-    X(why, text, reason, TEXT, s->facts.why, "what the change does or waits for") \
+    X(why, text, reason, TEXT, s->facts.why, "what the change does, or why it waits") \
     X(generation, counter, changes, U64, s->facts.generation, "changes begun since the start") \
     X(classes, gauge, classes, U64, s->classes_new, "classes that take new items") \
     X(classes_retired, gauge, classes, U64, s->classes_old, \

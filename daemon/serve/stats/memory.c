@@ -22,7 +22,7 @@
       "memory of requests that have not come whole, and of replies that clients have not taken " \
       "(read_buf_mem_limit)") \
     X(connections, gauge, bytes, U64, m->connection_bytes, \
-      "memory of connections: their number by what one takes") \
+      "memory of connections: their number times the memory of one") \
     X(at_start, gauge, bytes, U64, m->start_bytes, "memory in RAM when the server began to serve") \
     X(other, gauge, bytes, U64, m->other_bytes, \
       "memory in RAM beyond all other parts: the program, threads, the allocator, libraries") \

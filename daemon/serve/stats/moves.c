@@ -7,12 +7,12 @@
 
 /* clang-format off */
 #define MOVES_STATS(X) \
-    X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
-    X(why, text, reason, TEXT, words.why, "what was decided last, or why nothing moves") \
+    X(mode, text, name, TEXT, words.mode, "mode of automove") \
+    X(why, text, reason, TEXT, words.why, "last decision, or the reason why no page moves") \
     X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", \
       "the mode that failed last, and why; since then the mode before it is on, or off") \
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", \
-      "what the mode tells of its state") \
+      "state of the mode, in its own words") \
     X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
     X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, \
       "pages moved between classes") \

@@ -19,14 +19,14 @@ struct own {
 /* clang-format off */
 #define SLATED_STATS(X) \
     X(slated_version, text, version, TEXT, SLATE_VERSION, "version of slated") \
-    X(store, text, name, TEXT, o->store, "where items live: slab, heap or blocks") \
+    X(store, text, name, TEXT, o->store, "how items are stored: slab, heap or blocks") \
     X(index, text, name, TEXT, o->index, \
       "how keys find their items: bucket, chained, cuckoo or hopscotch") \
     X(policy, text, name, TEXT, o->policy, "eviction policy of the whole cache") \
     X(s3fifo_small_percent, gauge, percent, U64, o->s3fifo.small_pct, \
       "share of a class's items that the small queue of s3fifo has") \
     X(s3fifo_ghost_percent, gauge, percent, U64, o->s3fifo.ghost_pct, \
-      "keys out of its small queue that s3fifo knows again, as a share of its items") \
+      "keys evicted from the small queue that s3fifo remembers, as a share of the items") \
     X(s3fifo_promote_hits, gauge, hits, U64, o->s3fifo.promote_hits, \
       "hits with which s3fifo takes an item from its small queue to its main one") \
     X(s3fifo_skip_percent, gauge, percent, U64, o->s3fifo.skip_pct, \

@@ -31,7 +31,7 @@ enum { HOT_SHOWN = 20 };
       "events of sampled keys that were lost because they came too fast") \
     X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "memory that sampling takes") \
     X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "memory that sampling may take") \
-    X(why, text, reason, TEXT, f.why, "what the latest comparison said") \
+    X(why, text, reason, TEXT, f.why, "result of the latest comparison") \
     X(changes, counter, changes, U64, f.changes, "changes of the policy by auto or s3auto") \
     X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
       "why auto or s3auto changed the policy last")
@@ -39,7 +39,7 @@ enum { HOT_SHOWN = 20 };
 /* Of each policy of s3fifo's structure, as NAME:record. */
 #define RECORD_FIELD(X) \
     X(record, text, numbers, "small_percent=%u,ghost_percent=%u,promote_hits=%u,skip_percent=%u", \
-      record, "what a policy of s3fifo's structure goes by: s3fifo its settings, others their own")
+      record, "numbers of a policy of s3fifo's structure: its settings for s3fifo, else fixed")
 
 /* Rows of each policy, as NAME:field, and for classes that were read often enough as
  * class:ID:NAME:field. */
