@@ -7,6 +7,7 @@
 static const enum general_stat general_read[] = {
     GENERAL_pid,
     GENERAL_uptime,
+    GENERAL_time,
     GENERAL_cmd_get,
     GENERAL_cmd_set,
     GENERAL_cmd_touch,

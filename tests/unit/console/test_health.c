@@ -198,7 +198,40 @@ static void test_findings_are_kept_until_there_is_news(void) {
     model_destroy(&model);
 }
 
+/* Do the findings tell of pages that moved there and back so many seconds ago? */
+static bool tells_back_and_forth(uint64_t ago_s) {
+    struct model *model = starving_model();
+    uint64_t time_s = model_now(model)->general[GENERAL_time] - ago_s;
+    char moves[1000];
+    int used = snprintf(moves, sizeof moves, "STAT mode off\r\nSTAT pages_moved 2\r\n");
+    for (int i = 1; i <= 2; i++) {
+        used += snprintf(moves + used, sizeof moves - (size_t)used,
+                         "STAT %d:time %llu\r\nSTAT %d:mode operator\r\nSTAT %d:from %d\r\nSTAT %d:to %d\r\n"
+                         "STAT %d:pages 1\r\nSTAT %d:wanted 1\r\nSTAT %d:rescued 0\r\nSTAT %d:lost 0\r\n"
+                         "STAT %d:expired 0\r\nSTAT %d:duration_us 9\r\nSTAT %d:outcome moved\r\n"
+                         "STAT %d:reason none\r\n",
+                         i, (unsigned long long)time_s, i, i, i == 1 ? 4 : 12, i, i == 1 ? 12 : 4, i, i, i, i,
+                         i, i, i, i);
+    }
+    used += snprintf(moves + used, sizeof moves - (size_t)used, "END\r\n");
+    details_take(model_open_details(model), INQUIRY_MOVES, 0, moves, (size_t)used, true, 17000);
+    unsigned count;
+    const struct sentence *found = brain_findings(model, &count);
+    bool is_told = false;
+    for (unsigned i = 0; i < count; i++) {
+        is_told = is_told || strstr(found[i].text, "back and forth") != NULL;
+    }
+    model_destroy(&model);
+    return is_told;
+}
+
+static void test_pages_that_went_there_and_back_are_told_for_a_while(void) {
+    ok(tells_back_and_forth(10), "lately");
+    ok(!tells_back_and_forth(1000), "by the clock of the server");
+}
+
 int main(void) {
+    test_pages_that_went_there_and_back_are_told_for_a_while();
     test_findings_are_kept_until_there_is_news();
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
