@@ -197,6 +197,15 @@ for _, kind in ipairs(server.all()) do
             assert.equal(64, (ctl.run("plan")))
         end)
 
+        it("plans to switch automove off before a move, so that nothing moves a page back meanwhile", function()
+            local text = ctl.succeed("plan --move 12:5 --set lru_crawler_sleep=150 --set automove=0 --interval 50ms")
+            local list = {}
+            for i, step in ipairs(assert(dkjson.decode(text)).steps) do
+                list[i] = step.name or step.kind
+            end
+            assert.same({ "automove", "move", "lru_crawler_sleep" }, list)
+        end)
+
         it("tries settings and takes them back at the end, by a guard and by an interrupt", function()
             local out = ctl.succeed("trial lru_crawler_sleep=500 --for 200ms --interval 50ms")
             assert.truthy(out:find("no guard was crossed: the settings are taken back", 1, true), out)

@@ -54,7 +54,8 @@ th, td { text-align: right; padding: 0.25rem 0.7rem; border-bottom: 1px solid va
 th { font-weight: 600; color: var(--faint); vertical-align: bottom; }
 th.left, td.left { text-align: left; }
 td.text { white-space: normal; text-align: left; min-width: 16rem; overflow-wrap: anywhere; }
-td.name { overflow-wrap: anywhere; white-space: normal; text-align: left; max-width: 24rem; }
+td.name { overflow-wrap: anywhere; white-space: normal; text-align: left; min-width: 9.5rem; max-width: 24rem; }
+td.state { white-space: normal; min-width: 6.5rem; }
 td.share { min-width: 8.5rem; text-align: left; }
 td.share i { display: inline-block; height: 0.7em; border-radius: 2px; margin-right: 0.4em; max-width: 5rem; }
 .bad { color: var(--bad); } .warn { color: var(--warn); }
@@ -79,7 +80,9 @@ figure p { font-size: 0.85rem; color: var(--faint); max-width: none; overflow-wr
   white-space: nowrap; color: var(--ink); }
 .plot .mark.late span { left: auto; right: -0.3rem; }
 .plot .limit { position: absolute; left: 0; right: 0; border-top: 2px dotted var(--ink); pointer-events: none; }
-.plot .limit span { position: absolute; right: 0.2rem; bottom: 0.1rem; font-size: 0.75rem; }
+.plot .limit span { position: absolute; right: 0.2rem; bottom: 0.15rem; font-size: 0.75rem; line-height: 1.2;
+  padding: 0 0.3rem; border-radius: 3px; background: var(--ground); } /* areas may lie behind it */
+.panels.two .plot .x.odd { display: none; }
 .cross { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--ink); pointer-events: none; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 0.1rem 0.9rem; margin: 0.2rem 0 0; padding: 0;
   font-size: 0.82rem; }
@@ -117,7 +120,7 @@ details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 @media (max-width: 62rem) { th, td { padding: 0.25rem 0.45rem; } th.narrow { white-space: normal; } }
 @media (max-width: 40rem) { .plot .x.odd, .rows .x.odd { display: none; } .plot { margin-left: 2.9rem; }
   body { font-size: 15px; } th, td { padding: 0.25rem 0.4rem; } td.share { min-width: 5.6rem; }
-  td.share i { max-width: 1.9rem; }
+  td.name { min-width: 6rem; } td.share i { max-width: 1.9rem; }
   .tiles { grid-template-columns: repeat(auto-fill, minmax(7.5rem, 1fr)); } }
 @media print { #theme, #tip { display: none; } figure, ul.findings li { break-inside: avoid; } }
 ]]):gsub("@DARK@", DARK)

@@ -59,6 +59,13 @@ local function decided(context, client, parsed)
     return list, why, seen
 end
 
+-- Does a step switch automove off? Such a step goes before moves: so nothing else moves pages meanwhile, nor while the
+-- plan is taken back, from its end on.
+local function stops_automove(step)
+    local settings = require "slate.facts.settings"
+    return settings.row(step.name) == settings.row("slab_automove") and settings.same("slab_automove", step.value, "0")
+end
+
 -- The steps, and the observer where a policy was asked; or nil, message, code.
 local function gather(context, client, parsed)
     local list, why, seen = {}, nil, nil
@@ -66,7 +73,9 @@ local function gather(context, client, parsed)
         list, why, seen = must(decided(context, client, parsed))
     end
     table.move(parsed.move, 1, #parsed.move, #list + 1, list)
-    table.move(parsed.set, 1, #parsed.set, #list + 1, list)
+    for _, step in ipairs(parsed.set) do
+        table.insert(list, stops_automove(step) and 1 or #list + 1, step)
+    end
     if #list == 0 then
         return nil, parsed.policy and ("the policy moves nothing: %s"):format(why or "it gave no reason")
             or "nothing to plan: give --policy, --move or --set", parsed.policy and "no" or "usage"

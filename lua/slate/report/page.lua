@@ -152,7 +152,7 @@ local function add_classes(parts, story)
                 class.pages or 0)))
         share_cell(parts, class.page_share, 1, most)
         share_cell(parts, class.eviction_share, 4, most)
-        add(parts, '<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="left%s">%s</td></tr>\n',
+        add(parts, '<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="left state%s">%s</td></tr>\n',
             escape(units.rate(class.evicted_per_s)), escape(units.rate(class.hits_per_s)),
             escape(units.count(class.items)), escape(units.age(class.life_s)),
             class.state == "starving" and " bad" or "", escape(class.note ~= "" and class.note or class.state))
