@@ -161,7 +161,8 @@ describe("the limit of the process", function()
             return
         end
         start({ "-o", "process_memory=" .. LIMIT_MIB, "-o", "watcher_logbuf_size=1024" })
-        patience.wait_for("samples to be taken", function() return memory().samples > 0 end)
+        -- The rings, some 20 KB, are there before the curves and miniatures.
+        patience.wait_for("samples to be taken", function() return memory().samples >= MIB end)
         local before, deaf = memory(), {}
         assert.equal(0, before.samples_gave_way)
         for i = 1, 16 do -- each may have a MiB of lines waiting, of which nothing is said in advance
