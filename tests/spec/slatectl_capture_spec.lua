@@ -16,13 +16,17 @@ local function statistic(connection, name)
     return tonumber(values[name])
 end
 
--- Starts a capture in the background, sends `requests` once it watches, and waits for its end. Returns its messages.
-local function capture(ctl, one, arguments, requests)
-    local connection = wire.connect(one.address)
+local function await_no_watcher(connection)
     patience.wait_for("the last capture to be gone", function()
         wire.ask(connection, "mg poke") -- a memcached finds out when it has something to tell
         return statistic(connection, "log_watchers") == 0
     end)
+end
+
+-- Starts a capture in the background, sends `requests` once it watches, and waits for its end. Returns its messages.
+local function capture(ctl, one, arguments, requests)
+    local connection = wire.connect(one.address)
+    await_no_watcher(connection)
     assert.equal(0, (ctl.shell(("(slatectl capture %s; echo $? >code) >told 2>said & echo $! >pid"):format(arguments))))
     patience.wait_for("the capture to watch", function()
         return statistic(connection, "log_watchers") > 0 or server.read_file(ctl.folder .. "/code")
@@ -179,6 +183,31 @@ for _, kind in ipairs(server.all()) do
             assert.equal(0, (ctl.shell("tail -1 cut | grep '^# end requests='")))
         end)
 
+        it("leaves what it could write where the disk is full, and keeps the trace of before", function()
+            for _, name in ipairs({ "full", "full.gz" }) do
+                server.write_file(ctl.folder .. "/" .. name, "the one of before")
+                local connection = wire.connect(one.address)
+                await_no_watcher(connection)
+                assert.equal(0, (ctl.shell(("(trap '' XFSZ; ulimit -f 8; slatectl capture -o %s --sample 1/1 --for 5m "
+                    .. "--max-bytes 100k; echo $? >code) >told 2>said &"):format(name))))
+                patience.wait_for("the capture to watch", function()
+                    return statistic(connection, "log_watchers") > 0
+                end)
+                load(connection)
+                patience.wait_for("it to end", function() return server.read_file(ctl.folder .. "/code") end)
+                assert.equal("74\n", server.read_file(ctl.folder .. "/code"))
+                os.remove(ctl.folder .. "/code")
+                connection:close()
+                local said = server.read_file(ctl.folder .. "/said")
+                local part = said:match("cannot write " .. name .. ": [^;]+; what could be written is in (%S+)\n")
+                assert.truthy(part, said)
+                local text = select(2, ctl.shell(name == "full" and "cat " .. part or "gzip -dc " .. part))
+                assert.truthy(text:find("^# slate trace 1 sample=1/1 from=%l+\n%d+ set key1 1 0 %d+\n"),
+                    text:sub(1, 99))
+                assert.equal("the one of before", server.read_file(ctl.folder .. "/" .. name))
+            end
+        end)
+
         it("refuses what it cannot do, and leaves no file", function()
             for _, case in ipairs({ { "", 64, "capture needs a file to write: -o FILE" },
                 { "-o x --sample 64", 64, "write one key in so many, such as 1/64" },
@@ -192,6 +221,27 @@ for _, kind in ipairs(server.all()) do
         end)
     end)
 end
+
+describe("slatectl capture from a server that ends", function()
+    it("keeps what it has, and does not know what was lost", function()
+        local one = server.start({ args = { "-m", "64" } })
+        local ctl = command.new({ server = one.address })
+        local connection = wire.connect(one.address)
+        assert.equal(0, (ctl.shell("(slatectl capture -o ended --sample 1/1 --for 5m; echo $? >code) >told 2>said &")))
+        patience.wait_for("the capture to watch", function() return statistic(connection, "log_watchers") > 0 end)
+        assert.equal("STORED", wire.ask(connection, "set key1 0 0 1\r\nx"))
+        connection:close()
+        one:stop()
+        patience.wait_for("it to end", function() return server.read_file(ctl.folder .. "/code") end)
+        assert.equal("69\n", server.read_file(ctl.folder .. "/code"))
+        local said = server.read_file(ctl.folder .. "/said")
+        assert.truthy(said:find("how much was lost is not known: the server did not tell it at the end\n", 1, true),
+            said)
+        assert.truthy(said:find("the capture ended early: ", 1, true), said)
+        assert.truthy(server.read_file(ctl.folder .. "/ended"):find("\n# end requests=%d+ seconds=%S+ lost=unknown\n$"))
+        ctl.remove()
+    end)
+end)
 
 describe("watch sample=N", function()
     local one

@@ -116,7 +116,7 @@ function Writer:flush()
 end
 
 --- Ends the file, which now has its name.
--- @treturn boolean true, or nil, message, "file": then there is no file
+-- @treturn boolean true, or nil, message, "file": then it has none, and is to be dropped or left
 function Writer:finish()
     local ok, problem
     if not self.part then
@@ -132,7 +132,6 @@ function Writer:finish()
         end
     end
     if not ok then
-        self:drop()
         return nil, told("write", self.name, problem), "file"
     end
     self.part = nil
@@ -140,19 +139,45 @@ function Writer:finish()
     return true
 end
 
---- Takes a file back that was not finished. Does nothing after `finish`.
-function Writer:drop()
-    if self.part then
-        if self.handle then
-            self.handle:close()
-            self.handle = nil
-        end
-        if not self.is_kept then
-            os.remove(self.part)
-        end
-        self.part = nil
-        dismiss(self.warden)
+-- What was written is no longer ours.
+local function let_go(writer)
+    if writer.handle then
+        writer.handle:close()
+        writer.handle = nil
     end
+    writer.part = nil
+    dismiss(writer.warden)
+end
+
+--- Takes a file back that was not finished. Does nothing after `finish` and `leave`.
+function Writer:drop()
+    local part = self.part
+    if part then
+        if not self.is_kept then
+            os.remove(part)
+        end
+        let_go(self)
+    end
+end
+
+--- Leaves what was written of a file that cannot be finished where it is: beside its place. Returns its name; nil:
+-- there is nothing.
+function Writer:leave()
+    local part = not self.is_kept and self.part or nil
+    if not part then
+        return nil
+    end
+    let_go(self)
+    local file = io.open(part, "rb")
+    local is_empty = not file or file:seek("end") == 0
+    if file then
+        file:close()
+    end
+    if is_empty then
+        os.remove(part)
+        return nil
+    end
+    return part
 end
 
 Writer.__close = Writer.drop

@@ -154,7 +154,8 @@ end
 
 local function lost_words(figures)
     if not figures.dropped then
-        return "this server does not count what is lost"
+        return figures.is_counted and "how much was lost is not known: the server did not tell it at the end"
+            or "this server does not count what is lost"
     end
     local lost = figures.dropped + figures.skipped
     return lost == 0 and "none lost" or ("%d events lost, and with them what the trace says of their keys: %d that the "
@@ -165,7 +166,8 @@ end
 function Capture:finish(before, other)
     local now = other and dropped(other)
     local figures = { requests = self.maker.written, skipped = self.maker.skipped,
-        dropped = before and now and math.max(0, now - before) or nil, seconds = clock.steady_s() - self.started_s }
+        dropped = before and now and math.max(0, now - before) or nil, is_counted = before ~= nil,
+        seconds = clock.steady_s() - self.started_s }
     local rest = self.maker:rest()
     figures.requests = figures.requests + #rest
     local ok, message, code = self:write(rest)
@@ -177,7 +179,8 @@ function Capture:finish(before, other)
         ok, message, code = self.writer:finish()
     end
     if not ok then
-        return nil, message, code
+        local part = self.writer:leave()
+        return nil, part and ("%s; what could be written is in %s"):format(message, part) or message, code
     end
     figures.bytes = self.bytes
     return figures
