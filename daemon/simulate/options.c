@@ -266,9 +266,11 @@ static bool add_automove(struct simulate_options *o, const char *word, char *why
 static bool read_sample(struct simulate_options *o, const char *text, char *why) {
     uint32_t one_in;
     bool good = strncmp(text, "1/", 2) == 0 && number_u32(text + 2, strlen(text + 2), &one_in) &&
-                one_in > 0;
+                one_in > 0 && one_in <= TRACE_ONE_IN_MAX;
     o->sample = good ? 1.0 / one_in : 0;
-    return good || refuse(why, "--sample wants one key in so many, such as 1/64, not \"%.40s\"",
+    return good || refuse(why,
+                          "--sample wants one key in so many, such as 1/64, at most 1/1048576, not "
+                          "\"%.40s\"",
                           text);
 }
 

@@ -1,6 +1,7 @@
 #include "simulate/simulate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,38 @@ static uint32_t played_objects(const struct simulation *s, const struct simulate
     return objects < 1 ? 1 : (uint32_t)objects;
 }
 
+/* The least memory that a sample may stand for: that of some ten items. */
+enum { SAMPLED_BYTES_MIN = 4096 };
+
+/* Refuses sizes that the sample says nothing of, where each of its keys would be played as tens of
+ * thousands. */
+static bool is_sampled_enough(const struct simulation *s) {
+    double one_in = 1 / s->report.sample;
+    char cache[32], least[32];
+    for (unsigned i = 0; i < s->options->size_count; i++) {
+        const struct simulate_size *size = &s->options->sizes[i];
+        if (s->options->by_objects) {
+            if (floor(objects_of(s, size) / one_in + 0.5) >= 1) {
+                continue;
+            }
+            snprintf(cache, sizeof cache, "%" PRIu32 " objects", objects_of(s, size));
+            snprintf(least, sizeof least, "%.0f", ceil(one_in / 2));
+        } else {
+            if ((double)size->memory_bytes >= SAMPLED_BYTES_MIN * one_in) {
+                continue;
+            }
+            setting_say_bytes(cache, (double)size->memory_bytes);
+            setting_say_bytes(least, ceil(SAMPLED_BYTES_MIN * one_in / 0x1p20) * 0x1p20);
+        }
+        fprintf(stderr,
+                "slated: a trace of one key in %.0f says nothing of a cache of %s: ask for %s at "
+                "least\n",
+                one_in, cache, least);
+        return false;
+    }
+    return true;
+}
+
 /* Refuses what the machine cannot hold, before it has to be found out. */
 static bool fits(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -289,7 +322,7 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
     if (status != EXIT_SUCCESS) {
         return status;
     }
-    status = fits(s, first, count) ? EXIT_SUCCESS : EX_USAGE;
+    status = is_sampled_enough(s) && fits(s, first, count) ? EXIT_SUCCESS : EX_USAGE;
     while (status == EXIT_SUCCESS && pass.count < count) {
         pass.cells[pass.count] = make_cell(s, first + pass.count);
         if (pass.cells[pass.count] == NULL) {

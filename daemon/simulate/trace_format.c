@@ -193,8 +193,8 @@ static const char *slate_begin(struct trace_form *form, const char *line, size_t
         while (at + digits < line + n && !is_blank(at[digits])) {
             digits++;
         }
-        if (!number_u32(at, digits, &one_in) || one_in == 0) {
-            return "its sample is not written as 1/64";
+        if (!number_u32(at, digits, &one_in) || one_in == 0 || one_in > TRACE_ONE_IN_MAX) {
+            return "its sample is not written as 1/64, at most 1/1048576";
         }
         form->sample = 1.0 / one_in;
     }

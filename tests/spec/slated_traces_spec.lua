@@ -87,7 +87,24 @@ describe("traces of other forms", function()
         assert.truthy(err:find("--format wants auto, keys, slate, twitter, cachelib or oracle, not", 1, true), err)
         code, _, err = run("--objects 3 --sample 64 --simulate " .. trace)
         assert.equal(64, code)
-        assert.truthy(err:find("--sample wants one key in so many, such as 1/64, not", 1, true), err)
+        assert.truthy(err:find("--sample wants one key in so many, such as 1/64, at most 1/1048576, not", 1, true), err)
+        assert.equal(64, (run("--objects 3 --sample 1/1048577 --simulate " .. trace)))
+        local rare = write("rare", "# slate trace 1 sample=1/1048577\n0 get a 10 - -\n")
+        code, _, err = run("--objects 3 --simulate " .. rare)
+        assert.equal(65, code)
+        assert.truthy(err:find("line 1: its sample is not written as 1/64, at most 1/1048576", 1, true), err)
+    end)
+
+    it("are refused where they are too small a sample of a cache to say anything", function()
+        local rare = write("rare", "# slate trace 1 sample=1/1048576\n0 get a 10 - -\n")
+        for words, told in pairs({ ["--memory 8m"] = "a cache of 8m: ask for 4g at least",
+            ["--memory 8g,4095m"] = "a cache of 4095m: ask for 4g at least",
+            ["--objects 524287"] = "a cache of 524287 objects: ask for 524288 at least" }) do
+            local code, _, err = run(words .. " --policy lru --simulate " .. rare)
+            assert.equal(64, code, err)
+            assert.truthy(err:find("a trace of one key in 1048576 says nothing of " .. told, 1, true), err)
+        end
+        assert.equal(0, (run("--objects 524288 --policy lru --simulate " .. rare)))
     end)
 
     it("expire what the trace says, and store again what was stored last", function()

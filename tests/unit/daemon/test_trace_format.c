@@ -59,7 +59,7 @@ static void slates_own(void) {
            "a later version is refused");
     trace_close(&t);
     t = open_text("# slate trace 1 sample=1/0\n");
-    is_str(next(t), "cannot read given as slate: line 1: its sample is not written as 1/64", "so is a share of nothing");
+    is_str(next(t), "cannot read given as slate: line 1: its sample is not written as 1/64, at most 1/1048576", "so is a share of nothing");
     trace_close(&t);
 }
 
