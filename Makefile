@@ -295,7 +295,7 @@ bench-large: ## CPU time of gets of large values against memcached (RUNS, SECOND
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/large $B/bin
 bench-hit: ## hit ratio on traces against memcached and the best policy simulated (TRACES=folder, SEED, ONLY=rows, POLICIES=names)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
-bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES, TTLS, PARTS=curves)
+bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES, TTLS, PARTS=curves or between)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/foresight $B/bench/flip && tests/bench/predictions $B
 bench-policies: ## what each mode of automove is worth under a dozen loads, in reckoned time (SEEDS, MODES=names, LOADS=names, FIT=1, TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies

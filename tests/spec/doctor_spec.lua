@@ -54,7 +54,7 @@ describe("the doctor on memory", function()
 
     it("calls it short when the curve says that more brings a point, and says how much", function()
         local finding = found("memory", doctor.findings(evicting(nil, { curve = curve_of(0.7, 0.8, 0.86, 0.9) })))
-        assert.equal("memory is short: 16M more (25 %) would bring 1.5 points of hits, by its curve", finding.what)
+        assert.equal("memory is short: 16M more (25 %) would bring 1.9 points of hits, by its curve", finding.what)
         assert.is_nil(found("memory", doctor.findings(evicting(nil, { curve = curve_of(0.7, 0.8, 0.809, 0.9) }))))
         local rough = curve_of(0.7, 0.8, 0.86, 0.9)
         rough.reads = 100 -- of which 6 points are chance

@@ -152,20 +152,71 @@ function M.error_at(curve, times)
     return M.between(bands, times) * beyond / BAND_DEVIATIONS
 end
 
---- How much the hit ratio would rise with so many times the memory, by a curve: by the miniatures of the policy that
--- runs where there are any, else by the LRU model; then the standard error of it, by the server's band or by what so
--- few reads tell. nil before enough was sampled.
-function M.gain_at(curve, times)
-    local points, unit = curve.sizes, 1
-    if #points < 2 then
-        points, unit = curve.points, curve.bytes
+-- The same along the logarithm of x.
+local function between_logs(points, x)
+    local logs = {}
+    for i, point in ipairs(points) do
+        logs[i] = { math.log(point[1]), point[2] }
     end
-    if #points < 2 or not unit then
+    return M.between(logs, math.log(x))
+end
+
+-- By how much the miniatures differ from the LRU model at their sizes, { bytes, difference }; without that model what
+-- they tell. Empty without miniatures.
+local function shifts_of(curve)
+    local shifts, has_model = {}, #curve.points >= 2
+    for i, size in ipairs(#curve.sizes >= 2 and curve.bytes and curve.sizes or {}) do
+        local bytes = size[1] * curve.bytes
+        shifts[i] = { bytes, size[2] - (has_model and M.between(curve.points, bytes) or 0) }
+    end
+    return shifts
+end
+
+local function ratio_at(curve, shifts, bytes)
+    local ratio = (#curve.points >= 2 and M.between(curve.points, bytes) or 0)
+        + (#shifts > 0 and between_logs(shifts, bytes) or 0)
+    return math.max(0, math.min(1, ratio))
+end
+
+local STEPS <const> = 8 -- sizes told between two of the miniatures
+
+--- The hit ratio over the bytes of memory, a list of { bytes, hit_ratio } in ascending order; nil before enough was
+-- sampled. The miniatures tell what the policy that runs would have at a few sizes, the LRU model has many: so its
+-- points are shifted by as much as the miniatures differ from it, between two of them along the logarithm of the
+-- memory, beyond their ends by as much as there. (A straight line between them tells too little: misses fall steeply
+-- first. `PARTS=between make bench-predictions` holds the ways against each other.)
+function M.points(curve)
+    local shifts, sizes, points = shifts_of(curve), {}, {}
+    if #shifts == 0 then
+        return #curve.points >= 2 and curve.points or nil
+    end
+    for i, shift in ipairs(shifts) do
+        local further = shifts[i + 1]
+        for step = 0, further and STEPS - 1 or 0 do
+            sizes[#sizes + 1] = math.floor(shift[1] * (further and further[1] / shift[1] or 1) ^ (step / STEPS))
+        end
+    end
+    for _, point in ipairs(curve.points) do
+        sizes[#sizes + 1] = point[1]
+    end
+    table.sort(sizes)
+    for _, bytes in ipairs(sizes) do
+        local last = points[#points]
+        points[#points + 1] = not (last and last[1] == bytes) and { bytes, ratio_at(curve, shifts, bytes) } or nil
+    end
+    return points
+end
+
+--- How much the hit ratio would rise with so many times the memory, by the curve of M.points; then the standard error
+-- of it, by the server's band or by what so few reads tell. nil before enough was sampled.
+function M.gain_at(curve, times)
+    local shifts = shifts_of(curve)
+    if not curve.bytes or #shifts == 0 and #curve.points < 2 then
         return nil
     end
-    local here = M.between(points, unit)
+    local here = ratio_at(curve, shifts, curve.bytes)
     local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
-    return M.between(points, unit * times) - here, M.error_at(curve, times) or chance
+    return ratio_at(curve, shifts, curve.bytes * times) - here, M.error_at(curve, times) or chance
 end
 
 -- The keys that are told whole, in the server's order.

@@ -19,28 +19,12 @@ local PARTS <const> = 8 -- sizes looked at between two of a curve
 --- From so many sampled reads on a curve is worth a price.
 M.READS_LEAST = 500
 
--- The miniatures tell what the policy that runs would have at a few sizes, the LRU model has many: so its points are
--- shifted by as much as the miniatures differ from it, beyond their ends by as much as there. Never falls.
-local function shifted(curve)
-    local shifts, points, most = {}, {}, 0
-    for i, size in ipairs(curve.sizes) do
-        local bytes = size[1] * curve.bytes
-        shifts[i] = { bytes, size[2] - foresight.between(curve.points, bytes) }
-    end
-    local sizes = {}
-    for _, point in ipairs(curve.points) do
-        sizes[#sizes + 1] = point[1]
-    end
-    for _, shift in ipairs(shifts) do
-        if shift[1] > sizes[1] and shift[1] < curve.points[#curve.points][1] then
-            sizes[#sizes + 1] = shift[1]
-        end
-    end
-    table.sort(sizes)
-    for i, bytes in ipairs(sizes) do
-        local ratio = foresight.between(curve.points, bytes) + (#shifts > 0 and foresight.between(shifts, bytes) or 0)
-        most = math.max(most, math.min(1, ratio))
-        points[i] = { bytes, most }
+-- The curve as slate.facts.foresight tells it, but one that never falls.
+local function rising(curve)
+    local points, most = {}, 0
+    for i, point in ipairs(foresight.points(curve)) do
+        most = math.max(most, point[2])
+        points[i] = { point[1], most }
     end
     return points
 end
@@ -69,7 +53,7 @@ function M.points(curve)
         return nil, ("%.0f reads were sampled so far, and a price needs %d: traffic brings more, unless sample_rate is "
             .. "0"):format(reads, M.READS_LEAST)
     end
-    return finer(shifted(curve))
+    return finer(rising(curve))
 end
 
 -- How far the difference between the hit ratios of two sizes may be off, a standard error. By the server's bands, each

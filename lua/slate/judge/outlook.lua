@@ -34,18 +34,11 @@ end
 
 -- memory --------------------------------------------------------------------------------------
 
---- The hit ratio over the bytes of memory, as a list of { bytes, hit_ratio }, and who tells it: miniatures of the
--- policy that runs where there are any, else the LRU model. nil before enough was sampled. curve: of
--- slate.facts.foresight.
+--- The hit ratio over the bytes of memory, as slate.facts.foresight has it, and who tells it: miniatures of the policy
+-- that runs where there are any, else the LRU model. nil before enough was sampled.
 function M.points(curve)
-    if #curve.sizes >= 2 and curve.bytes then
-        local points = {}
-        for i, size in ipairs(curve.sizes) do
-            points[i] = { math.floor(size[1] * curve.bytes), size[2] }
-        end
-        return points, "miniatures of " .. (curve.policy or "its policy")
-    end
-    return #curve.points >= 2 and curve.points or nil, BY_LRU
+    local by_policy = #curve.sizes >= 2 and curve.bytes
+    return foresight.points(curve), by_policy and "miniatures of " .. (curve.policy or "its policy") or BY_LRU
 end
 
 -- So much more memory would bring so many points: { times, bytes_more, gain }; the least of it that is worth a word.
