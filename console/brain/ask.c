@@ -221,7 +221,6 @@ static int find_worths(lua_State *L) {
     lua_values_push_function(L, "slate.judge.worth", "classes");
     brain_push_observer(L, brain_of(model));
     lua_createtable(L, 0, 2);
-    lua_values_set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
     lua_values_set_text(L, "whatif", answer_text(model_answers(model), INQUIRY_WHATIF));
     set_curves(L, model);
     lua_call(L, 2, 1);

@@ -103,7 +103,7 @@ static void draw_rates(const struct frame *frame, struct column *column, unsigne
     }
 }
 
-/* A page more, a page less: measured by an automove that weighs pages, or by the class's curve. */
+/* What an automove that weighs pages makes of a page more, and of a page less. */
 static void draw_worth(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
     char text[200];
@@ -113,11 +113,11 @@ static void draw_worth(const struct frame *frame, struct column *column, unsigne
     const struct page_worth *worth = &details->worth.classes[id];
     if (!details->worth.is_weighed || isnan(worth->gain)) {
         snprintf(text, sizeof text,
-                 "worth of a page: not weighed by automove %s; the curves (6) estimate it",
+                 "worth of a page: not weighed by automove %s; the curves (6) tell it",
                  details->worth.mode);
     } else {
         snprintf(text, sizeof text,
-                 "hits in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, the mean %.1f",
+                 "automove weighs, in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, mean %.1f",
                  worth->gain, worth->gain_doubt, worth->loss, worth->loss_doubt, worth->average);
     }
     put_line(column, STYLE_PLAIN, text);

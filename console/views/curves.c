@@ -231,20 +231,13 @@ static void draw_advice(const struct frame *frame, struct cells *cells, int y, i
     }
 }
 
-static bool is_weighed(const struct frame *frame) {
-    const struct details *details = model_details(frame->model);
-    return detail_is_known(details, INQUIRY_AUTOMOVE) && details->worth.is_weighed;
-}
-
 static void draw_classes(const struct frame *frame, struct ui *ui, struct cells *cells,
                          struct rect area) {
     const struct class_worth *worth;
     unsigned count = brain_worth(frame->model, &worth);
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text_fit(cells, area.y, area.x, area.width, STYLE_HEADER,
-                   is_weighed(frame)
-                       ? "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s, MEASURED"
-                       : "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
+                   "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
     int rows = area.height - 2;
     unsigned cursor = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -269,7 +262,7 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
     if (count == 0) {
         cells_text_fit(
             cells, area.y + 1, area.x, area.width, STYLE_DIM,
-            "no class has enough sampled reads yet; automove utility (t) weighs pages, too");
+            "no class has enough sampled reads yet");
     } else if (rows >= 0) {
         draw_advice(frame, cells, area.y + area.height - 1, area.x, area.width);
     }
@@ -338,8 +331,8 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 }
 
 static const char *const shown[] = {
-    "curve.lru_hit_ratio", "curve.hit_ratio_x1", "automove.gain", "automove.loss",
-    "whatif.hit_ratio", "whatif.difference", "hit_ratio", "policy", "sample_rate", NULL};
+    "curve.lru_hit_ratio", "curve.hit_ratio_x1", "whatif.hit_ratio", "whatif.difference",
+    "hit_ratio", "policy", "sample_rate", NULL};
 
 const struct view curves_view = {.name = "Curves",
                                  .scope = SCOPE_CURVES,
@@ -349,4 +342,4 @@ const struct view curves_view = {.name = "Curves",
                                  .shown = shown,
                                  .cursor = offsetof(struct ui, curves.cursor),
                                  .inquiries = INQUIRY_BIT(CURVE) | INQUIRY_BIT(CLASS_CURVES) |
-                                              INQUIRY_BIT(WHATIF) | INQUIRY_BIT(AUTOMOVE)};
+                                              INQUIRY_BIT(WHATIF)};

@@ -277,7 +277,8 @@ static const char *const shown[] = {
     "starving", "ping_pong", NULL};
 
 static void wants(const struct ui *ui, struct wants *out) {
-    out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(CLASS_CURVES);
+    out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(CURVE) |
+                      INQUIRY_BIT(CLASS_CURVES);
     out->curves_first[0] = ui->classes.source > 0 ? (unsigned)ui->classes.source : 0;
     out->curves_first[1] = ui->pages.cursor < CLASS_LIMIT ? ui->pages.cursor : 0;
 }

@@ -37,17 +37,17 @@ describe("what a page is worth", function()
         assert.near(list[1].gain - list[2].loss, move.hits_per_s, 1e-9)
     end)
 
-    it("is what an automove that weighs pages has measured, where there is one", function()
-        local automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 3:gain 2.5\r\nSTAT 3:loss 4\r\nEND\r\n"
-        local list = worth.classes(watched(), { automove = automove, curves = { [5] = CURVES[5] } })
-        assert.same({ 5, 3 }, { list[1].id, list[2].id })
-        assert.same({ 2.5, 4.0 }, { list[2].gain, list[2].loss }) -- of 1,000 reads a second
-        assert.is_nil(list[2].hit_ratio)
-        assert.equal(1, #worth.classes(watched(), { automove = automove:gsub("weighed 1", "weighed 0"),
-            curves = { [5] = CURVES[5] } }))
+    it("is the same beside an automove that weighs pages otherwise: two screens tell one figure of one move", function()
+        local automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 3:gain 2.5\r\nSTAT 3:loss 400\r\nEND\r\n"
+        local one, list = watched(), {}
+        for _, class in ipairs(worth.classes(one, { automove = automove, curves = CURVES })) do
+            list[class.id] = class
+        end
+        assert.near(list[5].gain - list[3].loss, assert(predict.move(one, 3, 5, 1, CURVES)).hits_per_s, 1e-9)
+        assert.near(list[3].gain - list[5].loss, assert(predict.move(one, 5, 3, 1, CURVES)).hits_per_s, 1e-9)
     end)
 
-    it("is unknown of classes without either, and before enough was read", function()
+    it("is unknown of classes without a curve, and before enough was read", function()
         assert.same({}, worth.classes(watched(), {}))
         local one = observer.new()
         one:look(snapshots.make(1000, { [3] = snapshots.class({}) }, { cmd_get = 0 }))

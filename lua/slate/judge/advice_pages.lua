@@ -85,15 +85,13 @@ function M.advise(context, client, options)
     local now, _, _, _, _, one = must(context:pair(client, options.interval or recent.SPAN_S))
     local curves = all_curves(client, now)
     local row, move = first_of(one, curves)
-    local automove = curves and client:stats("automove")
-    local list = worth.classes(one, { curves = curves,
-        automove = automove and table.concat(automove, "\n") })
+    local list = worth.classes(one, { curves = curves })
     local shown = table.move(list, 1, math.min(#list, WORTH_SHOWN), 1, {})
     local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
         classes = require("slate.base.json").array(list) }
     if #shown > 0 then
         advice.facts[1] = { "worth of a page",
-            "in hits a second, measured by automove or predicted" }
+            "in hits a second, as a move of one page is predicted" }
     end
     if move then
         help_starving(advice, row, move, function()

@@ -238,7 +238,7 @@ static void test_curves_say_what_memory_and_policies_would_do(void) {
     ok(shows("other policies: miniature caches beside the present policy"), "what policies would do is of another time");
     ok(shows("s3fifo   hit  77.4 %") && shows("in use") && shows("too few reads"),
        "policies, with what is not known called so");
-    ok(shows("MEASURED") && shows("no class starves: no move is advised"), "what a page is worth, and what follows");
+    ok(shows("hits/s by curves") && shows("no class starves: no move is advised"), "what a page is worth, and what follows");
     ok((shows("memory is short") || shows("more memory would bring") || shows("more memory may bring")) &&
            (shows("no policy is better") || shows(" would hit ") || shows("too few reads were sampled")), "whether more memory or another policy would help, as slatectl says it");
     press(&frame, COMMAND_DOWN);
