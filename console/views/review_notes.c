@@ -57,7 +57,7 @@ static const char *hint_of(enum field field, unsigned number) {
     case FIELD_PAGES:
         return "type a number, or + and -";
     case FIELD_EVICTIONS:
-        return "back when items evicted or lost rise by more; 0: never";
+        return "back at more lost items, unless hits rise; 0: never";
     case FIELD_HITS:
         return "goes back when the hit ratio falls by more; 0: never";
     default:

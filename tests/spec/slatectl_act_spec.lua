@@ -435,6 +435,8 @@ describe("a guard", function()
                 { evictions_per_s = 1800, item_loss_per_s = 1800, hit_ratio = hit_ratio })
         end
         assert.is_nil(crossed(0.69))
+        assert.is_nil(crossed(0.69, guard.of_terms(20, 1)))
+        assert.equal("ev went from 1000 to 1800, beyond ev+20%", crossed(0.665, guard.of_terms(20, 1)))
         assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.665))
         assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(nil))
         assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.69, { guard.parse("ev+50%") }))

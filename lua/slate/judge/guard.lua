@@ -45,19 +45,26 @@ end
 -- more than what came.
 local GAIN_RATIO <const> = 0.01
 
---- The guards of who names none. Those of evictions and losses are not crossed while hits are up by a point.
-function M.defaults()
-    local guards = all("ev+50%", "loss+50%", "hit-5", "oom+0")
+-- Two guards, of evictions and of losses, that are not crossed while hits are up by a point.
+local function of_losses(percent)
+    local guards = all(("ev+%d%%"):format(percent), ("loss+%d%%"):format(percent))
     guards[1].unless_hits_rise, guards[2].unless_hits_rise = true, true
     return guards
 end
 
+--- The guards of who names none.
+function M.defaults()
+    local guards = of_losses(50)
+    table.move(all("hit-5", "oom+0"), 1, 2, 3, guards)
+    return guards
+end
+
 --- The guards of the terms that slatetop's review asks for. evictions_pct: items that are evicted, or dropped by page
--- moves, more by this share are too many, and so is any store that is refused; hit_points: the hit ratio less by so
--- many is too little. 0: that is not guarded.
+-- moves, more by this share are too many while hits are not up by a point, and so is any store that is refused;
+-- hit_points: the hit ratio less by so many is too little. 0: that is not guarded.
 function M.of_terms(evictions_pct, hit_points)
-    local guards = evictions_pct > 0 and all(("ev+%d%%"):format(evictions_pct), ("loss+%d%%"):format(evictions_pct),
-        "oom+0") or {}
+    local guards = evictions_pct > 0 and of_losses(evictions_pct) or {}
+    guards[#guards + 1] = evictions_pct > 0 and M.parse("oom+0") or nil
     guards[#guards + 1] = hit_points > 0 and M.parse(("hit-%d"):format(hit_points)) or nil
     return guards
 end
