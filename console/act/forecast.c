@@ -18,7 +18,7 @@ static void outlook_words(const struct details *details, const char *order, char
         return;
     }
     if (outlook == NULL) {
-        snprintf(out, out_bytes, "asking the server what it would bring");
+        snprintf(out, out_bytes, "asking the server for the effect");
     } else {
         snprintf(out, out_bytes, "%s%.240s",
                  outlook->would_be_made ? "" : "no gain: ", outlook->words);

@@ -49,7 +49,7 @@ const struct key_row key_rows[] = {
     {COMMAND_FILTER, SCOPE_CLASSES, {F(4), '\\', '/'}, "Filter",
      "show some classes: ev>0 size>=1000, or a number"},
     {COMMAND_OPEN_CLASS, SCOPE_CLASSES | SCOPE_PAGES | SCOPE_CURVES, {KEY_RETURN}, "Class",
-     "all there is to know of the class under the cursor"},
+     "all figures of the class under the cursor"},
     {COMMAND_CLOSE_CLASS, SCOPE_CLASS, {KEY_ESCAPE, KEY_ERASE}, "Back",
      "back to where it was opened"},
     {COMMAND_NEXT_CLASS, SCOPE_CLASS, {'n'}, "Next", "the next class"},

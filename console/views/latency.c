@@ -82,6 +82,11 @@ static int draw_buckets(const struct latency_summary *summary, struct cells *cel
     return rows;
 }
 
+/* Why no time is shown. */
+static const char *nothing_yet(const struct model *model) {
+    return model_link(model) == LINK_UP ? "measuring" : "no connection: nothing is measured";
+}
+
 /* The probes of this server. */
 static int draw_probes(const struct frame *frame, struct cells *cells, struct rect area) {
     char words[160], title[80];
@@ -98,7 +103,7 @@ static int draw_probes(const struct frame *frame, struct cells *cells, struct re
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,
                        frame->is_replay ? "not recorded: a recording has no round trips"
                        : frame->is_past ? "measured only now: . returns to live"
-                                        : "measuring");
+                                        : nothing_yet(frame->model));
         return 2;
     }
     quantile_words(&summary, words, sizeof words);
@@ -126,7 +131,7 @@ static void draw_refreshes(const struct frame *frame, struct cells *cells, struc
     if (summary.count == 0) {
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
                        frame->is_replay ? "not recorded: a recording has no round trips"
-                                        : "measuring");
+                                        : nothing_yet(frame->model));
         return;
     }
     quantile_words(&summary, words, sizeof words);

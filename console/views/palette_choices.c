@@ -118,7 +118,7 @@ static void add_windows(struct choices *choices) {
     static const char *const windows[] = {"1", "10", "100"};
     for (int i = 0; i < 3; i++) {
         add_begun(choices, "window ", windows[i],
-                  i == 0 ? "the newest sample" : "a mean over so many seconds");
+                  i == 0 ? "the newest sample" : "a mean over this many seconds");
     }
 }
 

@@ -38,10 +38,10 @@ const struct palette_word palette_words[] = {
     {"quit", NO_ARGUMENT, COMMAND_QUIT, NULL},
     {"sort", A_COLUMN, COMMAND_SORT_NEXT, "by a column; again: the other way round"},
     {"filter", A_FILTER, COMMAND_FILTER, "show some classes: ev>0 size>=1000"},
-    {"window", A_WINDOW, COMMAND_WINDOW, "rates over so many seconds"},
+    {"window", A_WINDOW, COMMAND_WINDOW, "rates over 1, 10 or 100 s"},
     {"theme", A_THEME, COMMAND_THEME, "colours"},
     {"set", A_SETTING, COMMAND_NONE, "change a setting: opens the review"},
-    {"class", A_CLASS, COMMAND_OPEN_CLASS, "all there is to know of a class"},
+    {"class", A_CLASS, COMMAND_OPEN_CLASS, "all figures of a class"},
     {"server", A_SERVER, COMMAND_OPEN_SERVER, "open a server of the fleet"},
 };
 const unsigned palette_word_count = sizeof palette_words / sizeof *palette_words;

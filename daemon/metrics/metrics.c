@@ -96,7 +96,7 @@ static void serve_peer(struct metrics *m, int fd, uint64_t until_us) {
     if (!head && strcmp(request.method, "GET") != 0) {
         answer_plainly(&peer, 405, "GET is wanted\n");
     } else if (strcmp(request.path, "/metrics") != 0) {
-        answer_plainly(&peer, 404, "/metrics is all there is\n");
+        answer_plainly(&peer, 404, "only /metrics is served\n");
     } else {
         size_t      bytes = 0;
         pthread_mutex_lock(&m->looks);

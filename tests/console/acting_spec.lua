@@ -452,7 +452,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("lru hot %           30")
       screen:press("u")
       screen:wait("Undo: review")
-      send("somebody changed it since, and nothing was sent")
+      send("another client changed it since, and nothing was sent")
       assert.equal("30", server:setting("hot_lru_pct"))
     end)
 

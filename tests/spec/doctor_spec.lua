@@ -94,14 +94,14 @@ describe("the doctor on memory", function()
         assert.is_nil(found("expired", doctor.findings({ now = now, expired_items = 8000 })))
     end)
 
-    it("says that nobody looks for expired items where the crawler is off and they cannot be counted", function()
+    it("says that expired items stay where the crawler is off and they cannot be counted", function()
         local function told(crawler, fields)
             local now = make(1, { [5] = class({}) }, { curr_items = 82000 }, { lru_crawler = crawler })
             local finding = found("expired", doctor.findings({ now = now, expired_items = fields }))
             return finding and finding.severity .. ": " .. finding.what
         end
-        assert.equal("note: nobody looks for items that have expired: they keep their memory until they are read or "
-            .. "evicted", told(false))
+        assert.equal("note: the crawler is off: expired items keep their memory until they are read or evicted",
+            told(false))
         assert.is_nil(told(true))
         assert.is_nil(told(nil))
         assert.is_nil(told(false, 5))

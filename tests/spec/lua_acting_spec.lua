@@ -317,7 +317,7 @@ describe("undo in slatetop", function()
         return ('{"schema":"slate/audit/1","time_s":1,"server":"here",%s}\n'):format(rest)
     end
 
-    it("takes back what another program did, unless somebody changed it since", function()
+    it("takes back what another program did, unless another client changed it since", function()
         local server = new_server({ hot_lru_pct = "25" })
         local console = new_console(server)
         console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"25"')

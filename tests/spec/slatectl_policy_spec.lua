@@ -114,7 +114,7 @@ for _, kind in ipairs(server.all()) do
             local code, _, err = ctl.shell(STARTED .. "slatectl move 12 5 --wait >/dev/null; wait $pid")
             local said = command.read_file(ctl.folder .. "/run.err")
             assert.equal(75, code, err .. said)
-            local rival = "somebody else moves pages on this server: 1 were moved that this policy did not ask for"
+            local rival = "another program moves pages on this server: pages that this policy did not ask for: 1"
             assert.truthy(said:find(rival, 1, true), said)
             assert.equal("1", automove(), said)
             code, _, err = ctl.shell(STARTED .. "slatectl automove 2 >/dev/null; wait $pid; code=$?; "

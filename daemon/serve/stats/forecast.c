@@ -23,7 +23,7 @@
 /* Rows of each size, as x0.5, x1, x2 and x4. */
 #define SIZE_FIELDS(X) \
     X(hit_ratio, gauge, ratio, "%.4f", t->hit_ratio[i], \
-      "hit ratio to expect with so many times the memory, by miniature caches of today's policy") \
+      "hit ratio to expect with a multiple of the memory, by miniature caches of today's policy") \
     X(low, gauge, ratio, "%.4f", at_least(t->hit_ratio[i] - t->band[i]), \
       "lower end of the band of hit_ratio, in which four of five forecasts are meant to come " \
       "true") \

@@ -9,7 +9,7 @@ local STATES <const> = { "looking", "flying", "watching", "away", "off" }
 --- The page: status, kind and body for slate.cli.httpd. Pure.
 function M.page(pilot, request)
     if request.path ~= "/metrics" then
-        return 404, "text/plain", "/metrics is all there is\n"
+        return 404, "text/plain", "only /metrics is served\n"
     end
     local into = families.new()
     into:add("slate_pilot_up", "gauge", "Whether the policy runs; 0 once something spoke against it.", nil,

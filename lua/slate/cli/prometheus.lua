@@ -128,7 +128,7 @@ end
 -- What would be: the hit ratio of other amounts of memory and of other policies, by sampled keys.
 local function add_forecast(families, curve, policies)
     for _, point in ipairs(curve and curve.sizes or {}) do
-        families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with so many times the memory",
+        families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with a multiple of the memory",
             { { "memory", ("%g"):format(point[1]) } }, point[2])
     end
     for _, one in ipairs(policies or {}) do

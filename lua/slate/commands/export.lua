@@ -167,7 +167,7 @@ local function answer(context, parsed, observers, request)
             prometheus.add_down(into)
         end
     else
-        return 404, "text/plain", "/metrics and /scrape?target=HOST:PORT are all there is\n"
+        return 404, "text/plain", "/metrics and /scrape?target=HOST:PORT are served\n"
     end
     return 200, families.KINDS[format], into:text(format)
 end

@@ -25,7 +25,7 @@ function M.declare(command)
     command:option("--retry", "How soon a server that does not answer is tried again. Default: 10s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--for", "End after this long."):argname("TIME"):convert(units.parse_duration):target("for_s")
-    command:option("--per-minute", ("At most so many pages of a server in any minute. Default: %d"):format(
+    command:option("--per-minute", ("At most this many pages of a server in any minute. Default: %d"):format(
         PAGES_PER_MINUTE)):argname("N"):convert(units.whole(1))
     command:option("--listen", ("Serve /metrics on this address: HOST, HOST:PORT or :PORT. Default: 127.0.0.1:%d")
         :format(PORT)):args("?"):argname("ADDRESS")

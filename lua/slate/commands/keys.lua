@@ -14,7 +14,7 @@ local COLUMNS <const> = "ITEMS|BYTES|MEAN|UNREAD|EXPIRE|IDLE|PREFIX<"
 function M.declare(command)
     command:option("--prefix", "Only keys that begin with this."):argname("TEXT")
     command:option("--class", "Only this slab class."):argname("CLASS"):convert(units.whole(1, 255))
-    command:flag("--unread", "Only keys that nobody has read since they were stored.")
+    command:flag("--unread", "Only keys that were never read since they were stored.")
     command:option("--idle", "Only keys not used for this long."):argname("TIME"):convert(units.parse_duration)
     command:option("--larger", "Only items of more bytes."):argname("BYTES"):convert(units.whole(0))
     command:option("--limit", ("Read at most N keys of the dump. Default: %d"):format(DEFAULT_LIMIT)):argname("N")

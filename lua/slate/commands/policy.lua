@@ -33,9 +33,9 @@ function M.declare(command)
     command:option("--window", "With run: the same as the setting window_s."):argname("TIME")
         :convert(units.parse_duration)
     command:option("--for", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
-    command:option("--max-moves", "With run: stop after so many pages."):argname("N"):convert(units.whole(1))
+    command:option("--max-moves", "With run: stop after this many pages."):argname("N"):convert(units.whole(1))
     command:flag("--once", "With run: stop after one decision.")
-    command:option("--per-minute", ("With run: at most so many pages in any minute. Default: %d"):format(
+    command:option("--per-minute", ("With run: at most this many pages in any minute. Default: %d"):format(
         PAGES_PER_MINUTE)):argname("N"):convert(units.whole(1))
     command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
 end

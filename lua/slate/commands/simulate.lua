@@ -39,7 +39,7 @@ function M.declare(command)
         :argname("TRACE")
     command:option("--policy", "Policies to compare, separated by commas. Default: all"):argname("NAMES")
     command:option("--memory", "Memory limits, separated by commas. Default: " .. DEFAULT_MEMORY):argname("SIZES")
-    command:option("--objects", "Instead of --memory: caches of so many objects of one size; 10% is a share of the "
+    command:option("--objects", "Instead of --memory: caches of this many objects of one size; 10% is a share of the "
         .. "keys.")
         :argname("SIZES")
     M.declare_trace(command)

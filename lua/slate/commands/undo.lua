@@ -43,7 +43,7 @@ end
 local function take_back(context, client, entry, force)
     local words, id, why = steps.take_back(context, client, entry, force)
     if not words then
-        if id:find("somebody changed it since", 1, true) then
+        if id:find("another client changed it since", 1, true) then
             id = ("%s; --force goes back to %s anyway"):format(id, entry.was)
         end
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why

@@ -26,7 +26,7 @@ end
 
 local function text_of(now, best, load)
     if load.reads_per_s == 0 then
-        return "nobody reads it now, and what nobody reads is worth no memory: ask while it has its usual load, or "
+        return "no reads now, so no memory is worth its price: ask while the server has its usual load, or "
             .. "give --reads-per-s"
     elseif now.bytes >= best.least_bytes and now.bytes <= best.most_bytes then
         return ("leave the memory as it is: it costs %s a month, and no size is known to cost less beyond chance")

@@ -94,7 +94,7 @@ function Scale:decide(seen)
     elseif self.quiet_until_s and seen.time_s < self.quiet_until_s then
         return stay(("%.0f s of the cool-down are left"):format(self.quiet_until_s - seen.time_s))
     elseif seen.reads_per_s <= 0 then
-        return stay("nobody reads: there is nothing to go by")
+        return stay("no reads: no figure to decide by")
     end
     local points, lacking = money.points(seen.curve)
     if not points then

@@ -243,7 +243,7 @@ local CRAWLER_ON <const> = "let the crawler look for them: slatectl set lru_craw
 function CHECKS.expired(about, add)
     local expired, items = about.expired_items or 0, about.general.curr_items or 0
     if not about.expired_items and about.settings.lru_crawler == false and items >= EXPIRED_LEAST then
-        add("note", "nobody looks for items that have expired: they keep their memory until they are read or evicted",
+        add("note", "the crawler is off: expired items keep their memory until they are read or evicted",
             CRAWLER_ON, "expired_unread")
     end
     if expired < EXPIRED_LEAST or expired < EXPIRED_LEAST_RATIO * items then

@@ -73,7 +73,7 @@ function CHECKS.connections(about, add)
     if (about.per_s.listen_disabled_num or 0) > 0 or general.accepting_conns == 0
         or (about.per_s.rejected_connections or 0) > 0 then
         add("critical", ("the server turns connections away: %s of %s are open"):format(open or "-",
-            limit or "-"), "start it with a larger -c, or find who keeps connections: slatectl conns",
+            limit or "-"), "start it with a larger -c, or find the clients that keep connections: slatectl conns",
             "refused_connections")
     elseif limit and (open or 0) > limit * CONNECTIONS_MOST_RATIO then
         add("warning", ("%d of %d connections are open"):format(open, limit),

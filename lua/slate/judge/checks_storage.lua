@@ -77,7 +77,7 @@ local function against_evicted_pages(about, seen)
         return ("compaction is behind: let it begin earlier, slatectl set ext_compact_under %.0f (now %.0f)"):format(
             math.max(2 * settings.ext_compact_under, 2), settings.ext_compact_under)
     elseif settings.ext_drop_unread == false then
-        return "drop what nobody reads in place of whole pages: slatectl set ext_drop_unread yes; or a larger ext_path"
+        return "drop unread items in place of whole pages: slatectl set ext_drop_unread yes; or a larger ext_path"
     elseif holes > 0 and settings.ext_max_frag and settings.ext_max_frag < MAX_FRAG_MOST then
         return ("let compaction take fuller pages, slatectl set ext_max_frag %.2f (now %.2f); or a larger ext_path")
             :format(MAX_FRAG_MOST, settings.ext_max_frag)

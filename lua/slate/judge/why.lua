@@ -39,7 +39,7 @@ end
 local function decision(seen, ratio, window_s)
     local oldest, youngest = seen.oldest, seen.youngest
     if not youngest then
-        return "No class evicts: nobody needs a page.", "good"
+        return "No class evicts, so no class needs a page.", "good"
     elseif seen.rich then
         return ("It should move: class %d has %.1f free pages and does not evict. What is beyond %.1f pages goes to "
             .. "the pool when nothing was stored in them for %s."):format(seen.rich.id, seen.rich.free_pages,

@@ -44,7 +44,7 @@ end
 
 return {
     name = "age",
-    summary = "from the oldest tail to who would still evict youngest with a page more, as CacheLib does",
+    summary = "from the oldest tail to the class that would still evict youngest, as CacheLib does",
     settings = {
         window_s = { default = 1, min = 0, max = 3600, unit = "seconds", help = "between two decisions" },
         min_age_s = { default = 10, min = 0, max = 1 << 32, unit = "seconds", help = "least difference of ages" },

@@ -125,7 +125,7 @@ return {
             says = "class 7 evicted 600 KB, class 3's tail is 100 s old" },
         { name = "and doubles", seconds = 4, classes = starving, moves = "3>7x4" },
         { name = "up to its limit", settings = "pages_max=2", seconds = 6, classes = starving, moves = "3>7x2" },
-        { name = "in moves of eight at most, and nobody gives the last page", seconds = 6, moves = "3>7x8 3>7",
+        { name = "in moves of eight at most, and no class gives its last page", seconds = 6, moves = "3>7x8 3>7",
             classes = starving },
         { name = "it moves no more than the class lacks", seconds = 6, classes = nearly_there, moves = "3>7" },
         { name = "or than it has free chunks for", seconds = 2, moves = "", says = "has free chunks for what it lacks",
@@ -141,7 +141,7 @@ return {
             end },
         { name = "little is not enough", settings = "least_kb=1000", seconds = 3, classes = starving, moves = "",
             says = "no class evicts enough" },
-        { name = "nobody gives when all evict alike", seconds = 3, moves = "",
+        { name = "no class gives when all evict alike", seconds = 3, moves = "",
             classes = function(second)
                 return { { id = 3, evicted = second * 500 }, { id = 7, total_pages = 5, evicted = second * 600 } }
             end, says = "class 7 evicted 600 KB, and so do the others" },

@@ -52,7 +52,7 @@ return {
     },
     decide = decide,
     checks = {
-        { name = "who evicts far younger items than the others keep gets a page", seconds = 3,
+        { name = "a class that evicts far younger items than others keep gets a page", seconds = 3,
             classes = starving(100), moves = "3>7", says = "class 7 evicts at age 10 s, the others keep 100 s" },
         { name = "a difference of 17 % is none", seconds = 3, classes = starving(12), moves = "" },
         { name = "but may be made one", settings = "margin=0.1", seconds = 3, classes = starving(12), moves = "3>7" },

@@ -63,9 +63,9 @@ return {
             moves = "3>7", says = "class 3 has 4.9 pages of free chunks, class 7 lost 600 items" },
         { name = "or to the pool", seconds = 3, classes = function() return { { id = 3, free_chunks = 5000 } } end,
             moves = "3>0", says = "class 3 has 4.9 pages of free chunks" },
-        { name = "nothing is taken from who uses his chunks", seconds = 3, classes = starving(2000), moves = "",
-            says = "no class has more than 2 pages of free chunks" },
-        { name = "nor from who evicts", seconds = 3, moves = "",
+        { name = "no page is taken from a class that uses its chunks", seconds = 3, classes = starving(2000),
+            moves = "", says = "no class has more than 2 pages of free chunks" },
+        { name = "nor from a class that evicts", seconds = 3, moves = "",
             classes = function(second) return { { id = 3, free_chunks = 5000, evicted = second } } end },
     },
 }

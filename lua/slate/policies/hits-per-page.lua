@@ -70,8 +70,9 @@ return {
     end,
     decide = decide,
     checks = {
-        { name = "who earns least gives to who evicts and earns most", settings = "window_s=1 hold=2", seconds = 2,
-            classes = starving, moves = "3>7", says = "a page earned 10000 hits in class 7, 0 in class 3" },
+        { name = "the class that earns least gives to the evicting one that earns most",
+            settings = "window_s=1 hold=2", seconds = 2, classes = starving, moves = "3>7",
+            says = "a page earned 10000 hits in class 7, 0 in class 3" },
         { name = "and both rest afterwards", settings = "window_s=1 hold=2", seconds = 3, classes = starving,
             moves = "", says = "no class evicts that may get a page, or none may give one" },
         { name = "but not for longer", settings = "window_s=1 hold=2", seconds = 4, classes = starving, moves = "3>7" },

@@ -85,7 +85,7 @@ local function moves_towards(after, players, pages, words, settings)
         end
     end
     if not least or not most then
-        return {}, words .. ", but nobody who evicts lacks pages"
+        return {}, words .. ", but no class that evicts lacks pages"
     end
     local count = math.min(least.lacks, most.above, settings.pages_max)
     words = ("%s: class %d should have %d pages more, class %d %d fewer"):format(
@@ -127,7 +127,7 @@ return {
         window_s = { default = 5, min = 0.01, max = 3600, unit = "seconds", help = "requests are counted so long" },
         min_gain = { default = 0.02, min = 0, max = 1, unit = "ratio", help = "fewer misses, or nothing moves" },
         pages_max = { default = 8, min = 1, max = 8, unit = "pages", help = "most in one decision" },
-        grain = { default = 32, min = 4, max = 64, unit = "steps", help = "the memory is dealt in so many steps" },
+        grain = { default = 32, min = 4, max = 64, unit = "steps", help = "the memory is dealt in this many steps" },
     },
     init = function(settings)
         return { settings = settings, seen = {} }
@@ -144,7 +144,7 @@ return {
                 list[1].id = 3
                 return list
             end },
-        { name = "who is not asked for anything gives all but one", settings = "window_s=1", seconds = 2,
+        { name = "a class without requests gives all pages but one", settings = "window_s=1", seconds = 2,
             moves = "3>7x8", classes = function(second) return { { id = 3 }, uneven(second)[2] } end },
         { name = "nothing is dealt where nothing is asked", seconds = 12, moves = "",
             classes = function() return { { id = 3 }, { id = 7 } } end, says = "no class is asked for anything" },

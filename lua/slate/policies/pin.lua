@@ -77,7 +77,7 @@ local function cut_down(before, after, state)
         local cap = state.caps[class.id]
         local above = cap and class.total_pages - math.max(cap, 1) or 0
         if above > 0 and not receiver then
-            return {}, ("class %d has %d pages above its cap, but nobody needs them"):format(class.id, above)
+            return {}, ("class %d has %d pages above its cap, but no class needs them"):format(class.id, above)
         elseif above > 0 then
             local room = (state.caps[receiver.id] or math.huge) - receiver.total_pages
             return { { from = class.id, to = receiver.id, pages = math.min(above, room, state.pages_max),
@@ -113,18 +113,18 @@ return {
     checks = {
         { name = "a floor is filled from the pool first", settings = "floors=7:5", seconds = 2, pool = 1, classes = two,
             moves = "0>7", says = "class 7 has 2 pages of the 5 promised, the pool has 1" },
-        { name = "then from who is furthest above his own", settings = "floors=7:5", seconds = 2, classes = two,
+        { name = "then from the class furthest above its own", settings = "floors=7:5", seconds = 2, classes = two,
             moves = "3>7x3", says = "class 7 has 2 pages of the 5 promised, class 3 has 10" },
         { name = "a floor takes nothing from another floor", settings = "floors=7:5,3:10", seconds = 2, classes = two,
             moves = "", says = "class 7 lacks 3 pages, but no class is above its floor" },
-        { name = "who has his pages is left alone", settings = "floors=7:2", seconds = 2, classes = two, moves = "",
-            says = "every class has the pages it was promised" },
-        { name = "what is above a cap goes to who evicts", settings = "caps=3:7", seconds = 2, classes = two,
+        { name = "a class with its pages is left alone", settings = "floors=7:2", seconds = 2, classes = two,
+            moves = "", says = "every class has the pages it was promised" },
+        { name = "pages above a cap go to the class that evicts", settings = "caps=3:7", seconds = 2, classes = two,
             moves = "3>7x3", says = "class 3 has 10 pages of the 7 allowed, class 7 lost 5 items" },
         { name = "up to his own cap", settings = "caps=3:7,7:4", seconds = 2, classes = two, moves = "3>7x2" },
-        { name = "or stays where nobody needs it", settings = "caps=3:7", seconds = 2, moves = "",
+        { name = "or stay where no class needs them", settings = "caps=3:7", seconds = 2, moves = "",
             classes = function() return { { id = 3 }, { id = 7 } } end,
-            says = "class 3 has 3 pages above its cap, but nobody needs them" },
+            says = "class 3 has 3 pages above its cap, but no class needs them" },
         { name = "what is no list of pages is refused", settings = "floors=many", seconds = 1, classes = two,
             fails = "floors are written as class:pages,class:pages, and 'many' is not" },
         { name = "also among others that are right", settings = "caps=5:10,6:x", seconds = 1, classes = two,

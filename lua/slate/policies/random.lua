@@ -54,7 +54,7 @@ return {
         { name = "a drawn class gives to the one that evicts", seconds = 2, classes = three, moves = "3>7",
             says = "class 7 lost 10 items, class 3 was drawn of 2" },
         { name = "the next draw is another", seconds = 6, classes = three, moves = "5>7" },
-        { name = "nothing moves while nobody evicts", seconds = 2, moves = "", says = "no class evicts",
+        { name = "no page moves while no class evicts", seconds = 2, moves = "", says = "no class evicts",
             classes = function() return { { id = 3 }, { id = 5 } } end },
         { name = "last pages stay", seconds = 2, moves = "", says = "class 7 evicts, but no other can give a page",
             classes = function(second) return { { id = 3, total_pages = 1 }, { id = 7, evicted = second } } end },

@@ -91,7 +91,7 @@ return {
     summary = "equal ages: from the oldest tail to the youngest that evicts, as memcached does",
     settings = {
         ratio = { default = 0.8, min = 0.01, max = 1, unit = "ratio", help = "the younger tail is below this share" },
-        window = { default = 10, min = 3, max = 600, unit = "samples", help = "ages are means of so many samples" },
+        window = { default = 10, min = 3, max = 600, unit = "samples", help = "ages are means over this many samples" },
         spare_pages = { default = 2.5, min = 1, max = 1000, unit = "pages", help = "what a class may keep free" },
     },
     init = function(settings)

@@ -80,9 +80,10 @@ return {
     summary = "from where a page less costs fewest hits to where a page more brings most",
     settings = {
         window_s = { default = 1, min = 0, max = 3600, unit = "seconds", help = "hits are counted over this time" },
-        margin = { default = 1.1, min = 1, max = 100, unit = "ratio", help = "a gain is above so many times the loss" },
-        min_hits = { default = 16, min = 0, max = 1e9, unit = "hits", help = "and by so many a window" },
-        hold = { default = 3, min = 0, max = 1000, unit = "windows", help = "who got does not give, nor the reverse" },
+        margin = { default = 1.1, min = 1, max = 100, unit = "ratio", help = "a gain must exceed the loss times this" },
+        min_hits = { default = 16, min = 0, max = 1e9, unit = "hits", help = "and exceed it by this many a window" },
+        hold = { default = 3, min = 0, max = 1000, unit = "windows",
+            help = "a class that got a page does not give, nor the reverse" },
         pages_max = { default = 8, min = 1, max = 8, unit = "pages", help = "most in one decision" },
         keep = { default = 1, min = 1, max = 100000, unit = "pages", help = "no class gives when it has this few" },
     },

@@ -29,7 +29,7 @@ end
 
 return {
     name = "@NAME@", -- as the file
-    summary = "who refuses stores gets a page of the richest",
+    summary = "a class that refuses stores gets a page of the richest",
     -- Given as name=value: slatectl policy run ./@NAME@.lua least=5
     settings = {
         window_s = { default = 1, min = 0, max = 3600, unit = "seconds", help = "between two decisions" },
@@ -42,7 +42,8 @@ return {
     decide = decide,
     -- `slatectl policy test ./@NAME@.lua` runs these. What a class leaves out is as in a full class of 10 pages.
     checks = {
-        { name = "who refuses stores gets a page", seconds = 2, moves = "3>7", says = "class 7 refused 2 stores",
+        { name = "a class that refuses stores gets a page", seconds = 2, moves = "3>7",
+            says = "class 7 refused 2 stores",
             classes = function(second)
                 return { { id = 3 }, { id = 7, total_pages = 5, outofmemory = second * 2 } }
             end },

@@ -111,7 +111,7 @@ local function add_changes(parts, story)
             break
         end
         add(parts, '<li><b>%d</b> <span class="when">%s%s</span><br>%s', i, escape(utc(one.time_s)),
-            escape(one.seen and " seen in the recording, by whom is not known" or one.who and " by " .. one.who or ""),
+            escape(one.seen and " seen in the recording, author unknown" or one.who and " by " .. one.who or ""),
             escape(one.what))
         if one.undoes then
             add(parts, " <span class=\"faint\">(takes back change %d)</span>", one.undoes)
@@ -141,7 +141,7 @@ local function add_classes(parts, story)
     for _, class in ipairs(story.classes) do
         most = math.max(most, class.page_share or 0, class.eviction_share or 0)
     end
-    parts[#parts + 1] = "<h2>Classes: who has the pages, and who evicts</h2>\n<div class=\"wide\"><table>\n"
+    parts[#parts + 1] = "<h2>Classes: shares of the pages and of the evictions</h2>\n<div class=\"wide\"><table>\n"
         .. "<tr><th>Class</th><th>Chunk</th><th>Pages</th><th class=\"left narrow\">Share of pages</th>"
         .. '<th class="left narrow">Share of evictions</th><th>Evictions/s</th><th>Hits/s</th><th>Items</th>'
         .. '<th title="how long an item stays before it is evicted">Life</th><th class="left">State</th></tr>\n'

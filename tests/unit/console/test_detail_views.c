@@ -199,6 +199,19 @@ static void test_what_the_sizes_of_now_waste_is_the_servers_figure(void) {
     model_destroy(&model);
 }
 
+static void test_nothing_is_measured_without_a_connection(void) {
+    struct model *model = brain_model("cache7:11211");
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&latency_view));
+    model_set_link(model, LINK_DOWN, "cannot connect", 1000);
+    draw(&frame, 80, 24, false);
+    ok(shows("no connection: nothing is measured") && !shows("measuring"), "and the view says so");
+    model_set_link(model, LINK_UP, "", 2000);
+    draw(&frame, 80, 24, false);
+    ok(shows("measuring"), "until there is one");
+    model_destroy(&model);
+}
+
 static void test_other_stores_have_no_chunk_sizes(void) {
     static const char *const stores[] = {"heap", "blocks"};
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
@@ -471,6 +484,7 @@ int main(void) {
     test_a_large_cache_has_several_pages_a_cell();
     test_sizes_stand_over_class_limits();
     test_what_the_sizes_of_now_waste_is_the_servers_figure();
+    test_nothing_is_measured_without_a_connection();
     test_other_stores_have_no_chunk_sizes();
     test_curves_say_what_memory_and_policies_would_do();
     test_tune_cuts_between_words_and_has_the_rest_below();
