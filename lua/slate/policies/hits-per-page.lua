@@ -43,7 +43,9 @@ local function decide(before, after, state)
     local words = ("a page earned %.0f hits in class %d, %.0f in class %d"):format(
         receiver.earns, receiver.id, donor.earns, donor.id)
     local difference = receiver.earns - donor.earns
-    if difference < settings.min_diff or difference < donor.earns * settings.min_ratio then
+    if difference < settings.min_diff then
+        return {}, words .. (": less than %.0f hits apart (min_diff)"):format(settings.min_diff)
+    elseif difference < donor.earns * settings.min_ratio then
         return {}, words .. ": too close"
     end
     state.held[donor.id] = state.round + settings.hold
@@ -77,7 +79,12 @@ return {
             moves = "", says = "no class evicts that may get a page, or none may give one" },
         { name = "but not for longer", settings = "window_s=1 hold=2", seconds = 4, classes = starving, moves = "3>7" },
         { name = "what is too close stays", settings = "window_s=1 min_diff=20000", seconds = 3, classes = starving,
-            moves = "", says = "a page earned 10000 hits in class 7, 0 in class 3: too close" },
+            moves = "", says = "10000 hits in class 7, 0 in class 3: less than 20000 hits apart (min_diff)" },
+        { name = "so does what is close in proportion", settings = "window_s=1 min_diff=0 min_ratio=1", seconds = 3,
+            classes = function(second)
+                return { { id = 3, total_pages = 5, get_hits = second * 45000 },
+                    { id = 7, total_pages = 5, age = 10, evicted = second * 600, get_hits = second * 50000 } }
+            end, moves = "", says = "a page earned 10000 hits in class 7, 9000 in class 3: too close" },
         { name = "so do the last pages", settings = "window_s=1 keep=10", seconds = 3, classes = starving, moves = "" },
     },
 }
