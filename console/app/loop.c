@@ -162,7 +162,7 @@ static void loop(struct app *app) {
         now_ms = clock_ms();
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
             if (app->is_dirty && app->ui.review.is_open) {
-                draw(app, now_ms); /* a key in a review is about what is seen, however fast it came */
+                draw(app, now_ms); /* a key in a review is about the screen that was seen */
             }
             if (key == KEY_POINTER) {
                 handle_pointer(app, now_ms);

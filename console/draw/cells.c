@@ -173,8 +173,8 @@ void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style,
     }
 }
 
-/* Bytes of the part of a word that fits into width columns, one glyph at least: up to the last comma
- * there, else as many glyphs as fit. */
+/* Bytes of the part of a word that fits into width columns, one glyph at least: up to the last
+ * comma there, else as many glyphs as fit. */
 static size_t part_bytes(const char *word, int width) {
     const char *at = word, *comma = word;
     for (int i = 0; *at != '\0' && (i == 0 || i < width); i++) {

@@ -81,8 +81,9 @@ int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *f
  * never within a number. */
 void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text);
 /* Text broken at blanks into lines of at most area.width columns, from the area's top, and a word
- * that is wider at its commas or where the line ends; returns the rows it took, area.height at most: what does not fit is left out. The first `skip` rows are only
- * counted, and the next one stands at the area's top; NULL cells counts all. */
+ * that is wider at its commas or where the line ends. Returns the rows it took, area.height at
+ * most: text beyond that is left out. The first `skip` rows are only counted, and the next one
+ * stands at the area's top; NULL cells counts all. */
 int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t style,
                     const char *text);
 /* As cells_text, right-aligned so that the text ends before column x_end. */

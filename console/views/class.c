@@ -117,7 +117,8 @@ static void draw_worth(const struct frame *frame, struct column *column, unsigne
                  details->worth.mode);
     } else {
         snprintf(text, sizeof text,
-                 "automove weighs, in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, mean %.1f",
+                 "automove weighs, in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, "
+                 "mean %.1f",
                  worth->gain, worth->gain_doubt, worth->loss, worth->loss_doubt, worth->average);
     }
     put_line(column, STYLE_PLAIN, text);

@@ -11,7 +11,7 @@
 enum { TRACE_LINE_BYTES_MAX = 512, TRACE_RECORD_BYTES = 24 };
 #define TRACE_VALUE_BYTES_MAX (UINT32_C(1) << 30) /* no server takes larger values */
 #define TRACE_TIME_MS_MAX     (UINT64_C(1) << 50) /* some 35,000 years */
-#define TRACE_ONE_IN_MAX      (1 << 20)           /* of a sample; slatectl capture makes no smaller */
+#define TRACE_ONE_IN_MAX      (1 << 20)           /* of a sample, as by slatectl capture */
 #define TRACE_TIMES_MAX       1000000             /* of a line that stands for many requests */
 
 /* X(constant, name, help) */

@@ -49,7 +49,8 @@ describe("slatetop's view of storage on flash", function()
     it("shows what is there, and changes a setting after a review, and takes it back", function()
       open(80, 24)
       -- The class of headers, which stays in memory, comes once memcached has written the first items to flash.
-      for _, words in ipairs { "storage on flash: 64M", "ON FLASH", "holes", "io queue", "flash max sleep us", "stays" } do
+      for _, words in ipairs { "storage on flash: 64M", "ON FLASH", "holes", "io queue", "flash max sleep us",
+        "stays" } do
         screen:wait(words)
       end
       assert.equal("512", server:setting("ext_item_size"))

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a page more is worth to each class, and a page less, in hits a second. Pure.
 --
--- Of classes with a sampled curve, by what predictions of moves rest on (slate.base.policy_curve), so that a gain less a
--- loss is what a move of one page is predicted to bring. What slated's utility weighs pages by is told as automove's.
+-- For classes with a sampled curve, by the function that predictions of moves rest on (slate.base.policy_curve): a gain
+-- less a loss is the prediction for a move of one page. The weights of slated's utility are told as automove's.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
 local outlook = require "slate.judge.outlook"
