@@ -25,7 +25,7 @@ enum setting_type {
     /* uint64_t     1048576         a number of megabytes, or with k, m, g or t */
     SETTING_MEGABYTES,
     SETTING_RATIO,     /* double       0.80            a number */
-    SETTING_RATIO3,    /* double       0.010           a number */
+    SETTING_RATIO3,    /* double       0.010, 0.0001   a number */
     SETTING_TEXT,      /* const char * text or NULL    a text */
     SETTING_CHOICE,    /* char []      text or NULL    one of the texts in `unit` */
     /* char []      1, utility     a mode of automove by name or number

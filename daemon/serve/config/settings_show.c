@@ -4,6 +4,19 @@
 
 #include "serve/config/settings.h"
 
+/* At least three decimals, as memcached, and as many as the number has: 0.0001 is not 0. */
+static int format_ratio3(double ratio, char *to, size_t room) {
+    enum { DECIMALS = 10, DECIMALS_MIN = 3 };
+    int n = snprintf(to, room, "%.*f", DECIMALS, ratio), least = n - DECIMALS + DECIMALS_MIN;
+    if (n < 0 || (size_t)n >= room) {
+        return n;
+    }
+    while (n > least && to[n - 1] == '0') {
+        to[--n] = '\0';
+    }
+    return n;
+}
+
 int setting_format(const struct settings *s, const struct setting *row, char *to, size_t room) {
     const void *at = (const char *)s + row->offset;
     const char *text = row->default_text;
@@ -25,7 +38,7 @@ int setting_format(const struct settings *s, const struct setting *row, char *to
     case SETTING_RATIO:
         return snprintf(to, room, "%.2f", *(const double *)at);
     case SETTING_RATIO3:
-        return snprintf(to, room, "%.3f", *(const double *)at);
+        return format_ratio3(*(const double *)at, to, room);
     case SETTING_TEXT:
         text = *(const char *const *)at;
         break;

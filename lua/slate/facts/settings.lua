@@ -211,7 +211,9 @@ function M.same(name, wanted, found)
         return true
     end
     wanted = name == "temporary_ttl" and wanted:match("^%S+") or wanted
-    if tonumber(wanted) and tonumber(found) then
+    if name == "sample_rate" and tonumber(wanted) then -- shown with all its digits: a little is not nothing
+        return tonumber(wanted) == tonumber(found)
+    elseif tonumber(wanted) and tonumber(found) then
         return same_number(wanted, found)
     elseif name == "slab_automove" then
         wanted, found = AUTOMOVE_NUMBERS[wanted] or wanted, AUTOMOVE_NUMBERS[found] or found

@@ -126,6 +126,10 @@ static void test_extended_options(void) {
     shows("-o no_like_memcached", "policy", "s3auto");
     shows("-o policy=lru,like_memcached", "policy", "slru");
     shows("-o like_memcached --policy=lru", "policy", "lru");
+    shows("-o sample_rate=0", "sample_rate", "0.000");
+    shows("-o sample_rate=1", "sample_rate", "1.000");
+    shows("-o sample_rate=0.0005", "sample_rate", "0.0005");
+    shows("-o sample_rate=0.000000001", "sample_rate", "0.000000001");
     accepts("-o sample_rate=0.1");
     is_str(settings_policy(&s), "s3auto", "s3auto is itself while nobody sets numbers of s3fifo");
     accepts("-o s3fifo_small_percent=20");
