@@ -79,7 +79,7 @@ describe("the row of a class in words", function()
         end
         local text, tone = hint(one, 14)
         assert.equal("bad", tone)
-        assert.truthy(text:find("^! class 14 starves, %d+ evictions/s, while class %d+ keeps its items %w+: press m$"),
+        assert.truthy(text:find("^! class 14 starves, %d+ evictions/s; class %d+ keeps its items %w+: press m$"),
             text)
     end)
 end)

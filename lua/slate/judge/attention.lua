@@ -96,7 +96,7 @@ local HINTS <const> = {
         if not move.is_advised then
             return relief.no_use(move)
         end
-        return ("! class %d starves, %s evictions/s, while class %d %s: press m"):format(row.id,
+        return ("! class %d starves, %s evictions/s; class %d %s: press m"):format(row.id,
             units.rate(row.mean_evicted_per_s), move.from, relief.giver_has(move)), "bad"
     end,
 }
