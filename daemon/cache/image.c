@@ -148,7 +148,7 @@ void cache_take_up_again(struct cache *c) { keep_take_up_again(c); }
 
 /* --- get --- */
 
-static const char not_whole[] = "what it hands over is not whole, or there is no memory for it";
+static const char not_whole[] = "the hand-over is not whole, or there is no memory for it";
 
 #define ANEW "; stop it and start this one, which with -e has the items"
 

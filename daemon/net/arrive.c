@@ -54,7 +54,7 @@ static bool await_word(const struct arrival *a) {
             return fail("this process is to end");
         }
         if (clock_mono_us() > until_us) {
-            return fail("the server that runs says nothing; what it has stays there");
+            return fail("the running server does not answer; its items stay there");
         }
     }
     return true;
@@ -277,7 +277,7 @@ bool net_arrive(struct net *net, struct arrival *a) {
         taken = inherit(a, net);
         break;
     case HEARD_NOT:
-        handover_refuse(a->fd, "it could not take what it was handed");
+        handover_refuse(a->fd, "it could not take the items that were handed over");
         break;
     }
     if (taken) {

@@ -131,7 +131,7 @@ static void offer(struct leaving *v, const struct handover_message *hello) {
     }
     if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes)) ||
         !succession_make(&v->heir.succession)) {
-        refuse(v, "there is no memory for what it is told, or no descriptor");
+        refuse(v, "there is no memory or no descriptor for the hand-over");
         return;
     }
     const int fds[HANDOVER_OFFER_FDS] = {cache_file(cache), v->listen_fd, v->heir.succession.fd};

@@ -107,7 +107,7 @@ static bool load_key(SSL_CTX *ssl, const struct tls_config *config, char *why) {
     SSL_CTX_set_default_passwd_cb(ssl, NULL);
     SSL_CTX_set_default_passwd_cb_userdata(ssl, NULL);
     if (!loaded && asked) {
-        return refuse_key(why, file, "it has a password, for which nobody can be asked");
+        return refuse_key(why, file, "it has a password, and slated cannot ask for one");
     }
     if (!loaded && !is_named) {
         return refuse_key(why, file, "no key in it can be read; -o ssl_key names the key's file");

@@ -282,7 +282,7 @@ static void *worker_main(void *arg) {
     thread_name("slated-worker");
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
-        log_warn("worker: no memory to tell its events to those who watch");
+        log_warn("worker: no memory to send its events to clients that watch");
     }
     while (obey(w)) {
         /* EVLOOP_ONCE always: without it a poll would go on for as long as a socket that nobody

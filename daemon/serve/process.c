@@ -262,7 +262,7 @@ void process_ready(const struct settings *s) {
         }
     }
     if (write(ready_fd, "+", 1) != 1) {
-        log_warn("nobody waited for the start");
+        log_warn("the parent process did not wait for the start");
     }
     close(ready_fd);
     ready_fd = -1;

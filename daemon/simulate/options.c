@@ -43,7 +43,7 @@ static const struct {
     [OWN_MEMORY] = {"memory", "SIZE,...",
                     "memory limits of the server's cache, as for -m, which is the default"},
     [OWN_OBJECTS] = {"objects", "N,...",
-                     "instead: caches of so many objects of equal size, or 10% of the keys"},
+                     "instead: caches of this many objects of equal size, or 10% of the keys"},
     [OWN_VALUES] = {"value-bytes", "SIZE",
                     "of values whose line has no size: 100, or log-normal l300,1 (default)"},
     [OWN_SCALE] = {"scale", "FACTOR", "multiply every value's size; default 1"},

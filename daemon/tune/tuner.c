@@ -168,7 +168,7 @@ static void *tuner_main(void *arg) {
     thread_name("slated-tuner");
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
-        log_warn("tuner: no memory to tell its events to those who watch");
+        log_warn("tuner: no memory to send its events to clients that watch");
     }
     for (;;) {
         if (rest_is_asked(&t->rest)) {

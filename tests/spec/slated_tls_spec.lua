@@ -285,7 +285,7 @@ describe("slated with TLS", function()
             :format(folder)))
         for words, reason in pairs({
             ["ssl_chain_cert=%s/one.pem,ssl_key=%s/locked.key"] =
-                "locked.key: it has a password, for which nobody can be asked",
+                "locked.key: it has a password, and slated cannot ask for one",
             ["ssl_chain_cert=%s/one.pem"] = "one.pem: no key in it can be read; -o ssl_key names the key's file",
         }) do
             local ok, why = pcall(server.start, {

@@ -114,7 +114,7 @@ static void *pace_main(void *arg) {
     (void)now;
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
-        log_warn("mover: no memory to tell its events to those who watch");
+        log_warn("mover: no memory to send its events to clients that watch");
     }
     for (await(&p->asked); !p->stop; await(&p->asked)) {
         p->more = run_gently(p->job);
