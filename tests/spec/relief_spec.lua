@@ -37,6 +37,21 @@ end
 
 local UNREAD <const>, READ <const> = load_of(0, 100, 5000), load_of(2000, 3000, 500)
 
+-- Classes 17 to 19 starve beside class 5, which could give pages; three in four reads of all miss.
+local function three_starving()
+    local list = {}
+    for t = 0, SECONDS do
+        local classes = { [5] = snapshots.full(10, 0, { get_hits = 500 * t, cmd_set = 20 * t, age = 900 }) }
+        for id = 17, 19 do
+            classes[id] = snapshots.full(2, (300 + id) * t, { get_hits = 1000 * t, cmd_set = 300 * t, age = 7 })
+        end
+        list[#list + 1] = snapshots.make(1000 + t, classes, { cmd_get = 14000 * t, get_hits = 3500 * t,
+            get_misses = 10500 * t, cmd_set = 920 * t, evictions = 954 * t, uptime = 9000 + t,
+            limit_maxbytes = 16 << 20, bytes = 16 << 20 }, { slab_automove = 0, slab_reassign = true })
+    end
+    return list
+end
+
 -- What each of them tells of class 17.
 local TOLD_BY <const> = {
     ["slatectl doctor"] = function(one)
@@ -162,5 +177,38 @@ describe("a class that starves and that is read", function()
         assert.is_false(relief.of(one, 17).is_advised)
         change = 0.002
         assert.is_false(relief.of(one, 17).is_advised)
+    end)
+end)
+
+describe("several classes that starve", function()
+    local one = seen(three_starving())
+    local findings = doctor.findings(chronicle.known(one))
+
+    it("get the pages of one giver once, by slatectl top and doctor alike", function()
+        local id, move = relief.in_need(one)
+        local of_doctor = {}
+        for _, finding in ipairs(findings) do
+            of_doctor[#of_doctor + 1] = finding.name == "starving" and finding.todo or nil
+        end
+        for name, told in pairs({ top = relief.advice(one, one.rows), doctor = of_doctor }) do
+            assert.equal(3, #told, name)
+            local text = table.concat(told, "\n")
+            assert.equal(1, select(2, text:gsub("try slatectl move 5 ", "")), text)
+            assert.truthy(told[1]:find(("try slatectl move 5 %d %d "):format(id, move.pages), 1, true), text)
+            local first = ("class %d comes first, which gets pages of class 5, too"):format(id)
+            assert.equal(2, select(2, text:gsub(first, "")), text)
+        end
+    end)
+
+    it("come before curves where hits are few: slatetop names the key for what doctor advises", function()
+        local few
+        for _, finding in ipairs(findings) do
+            few = finding.name == "hits" and finding or few
+        end
+        assert.equal("a class starves: feed it first", few.todo)
+        for _, line in ipairs(attention.findings(one, {})) do
+            few = line.label == "hits" and line or few
+        end
+        assert.equal("m", few.key)
     end)
 end)

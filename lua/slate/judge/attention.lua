@@ -15,7 +15,7 @@ local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
 
 -- By the name of a check: the key, as slatetop binds it, of the view or the review that helps.
 local KEYS <const> = {
-    automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", hits = "6", memory = "6",
+    automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", memory = "6",
     policy = "6", waste = "5", geometry = "5", storage_reads = "e", storage_queue = "e", storage_pages = "e",
     storage_idle = "e", storage_holes = "e", storage_unread = "e",
 }
@@ -32,11 +32,20 @@ local function key_of_held(one)
     return not one.now.slated and one.now.settings.slab_reassign ~= false and "3" or nil
 end
 
-local function key_of(finding, one)
+-- Few hits have the key of what slatectl doctor advises against them: the class that starves comes first; curves help
+-- where something is evicted, and memcached has none.
+local function key_of_hits(one, starves)
+    local evicts = one.rates and (one.rates.general.evictions or 0) > 0
+    return starves and KEYS.starving or one.now.slated and evicts and KEYS.memory or nil
+end
+
+local function key_of(finding, one, starves)
     if finding.name == "held" then
         return key_of_held(one)
-    elseif finding.name == "hits" and not one.now.slated then
-        return nil -- memcached has no curves to look at
+    elseif finding.name == "hits" then
+        return key_of_hits(one, starves)
+    elseif finding.name == "hits_fell" then
+        return starves and KEYS.starving or nil
     end
     return finding.key or KEYS[finding.name]
 end
@@ -145,12 +154,14 @@ function M.findings(one, asked)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
     known.process, known.curves = answers.memory(asked.memory), asked.curves
     local found = with_own(doctor.findings(known), asked.rules, known)
-    for _, finding in ipairs(gather(gather(found, "starving"), "no_relief")) do
+    for _, finding in ipairs(found) do
         starves = starves or finding.name == "starving"
+    end
+    for _, finding in ipairs(gather(gather(found, "starving"), "no_relief")) do
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,
             tone = finding.name == "starving" and "bad" or TONES[finding.severity],
-            key = key_of(finding, one) }
+            key = key_of(finding, one, starves) }
     end
     add_automove(list, one, starves)
     if proxy.is_one(one.now) then

@@ -21,13 +21,18 @@ local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
+-- What helps a class, where no class that was told before gets pages of the same giver.
+local function remedy_of(about, move)
+    return relief.remedy(move, relief.taken_before(about.takers, move))
+end
+
 --- Stores that were refused come first.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
         if (row.out_of_memory_per_s or 0) > 0 then
             add("critical", ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
                 units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page")),
-                relief.remedy(relief.of(about.one, row.id, about.curves)), "out_of_memory", row.id)
+                remedy_of(about, relief.of(about.one, row.id, about.curves)), "out_of_memory", row.id)
         end
     end
     if about.settings.evictions == "off" then
@@ -130,7 +135,7 @@ end
 function CHECKS.starving(about, add)
     each_that_starves(about, function(row, move)
         if move.is_advised then
-            add("warning", relief.need(row, move), relief.remedy(move), "starving", row.id)
+            add("warning", relief.need(row, move), remedy_of(about, move), "starving", row.id)
         end
     end)
 end

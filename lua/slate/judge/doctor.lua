@@ -45,8 +45,8 @@ end
 -- whatif = { totals, policies } (slate.facts.foresight); process (slate.facts.memory); expired_items
 -- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
 --
--- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?) and in_need (the
--- first one that a move of pages is advised for; nil without one).
+-- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?), in_need (the
+-- first one that a move of pages is advised for; nil without one) and takers (of slate.judge.relief.taken_before).
 function M.about(known)
     local about = {}
     for name, value in pairs(known) do
@@ -60,7 +60,7 @@ function M.about(known)
     for _, row in ipairs(about.rows) do
         about.starves = about.starves or row.starves == true
     end
-    about.one = known.one or pair_of(about)
+    about.one, about.takers = known.one or pair_of(about), {}
     about.in_need = about.starves and relief.in_need(about.one, about.curves) or nil
     return about
 end

@@ -120,10 +120,25 @@ function M.instead(one, move, memory, policy)
     return "its pages may stay as they are", "leave the pages; slatectl advise pages tells when that changes"
 end
 
---- What helps a class that starves or is out of memory, with the command to type. move: of M.of, or nil.
-function M.remedy(move)
+--- Notes that pages of a giver are advised to a class. takers: by the id of the giver; empty before the first class is
+-- told. Returns the class to which they were advised before, which comes first; nil without one: the same page cannot
+-- help two.
+function M.taken_before(takers, move)
+    local first = move and takers[move.from]
+    if move and not first then
+        takers[move.from] = move.to
+    end
+    return first
+end
+
+--- What helps a class that starves or is out of memory, with the command to type. move: of M.of, or nil; first: of
+-- M.taken_before.
+function M.remedy(move, first)
     if not move then
         return "no other class has a page to spare"
+    elseif first then
+        return ("class %d comes first, which gets pages of class %d, too: look again after that move"):format(first,
+            move.from)
     end
     return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(move.from, move.to,
         move.pages, move.from, move.free_pages > 0 and units.plural(move.free_pages, "free page") .. ", " or "",
@@ -133,7 +148,7 @@ end
 --- What to do about classes that starve or are out of memory, as sentences with the command to type where there is one,
 -- in the order in which they are told everywhere. Empty when nothing stands out. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
-    local sentences, sorted = {}, table.move(rows, 1, #rows, 1, {})
+    local sentences, takers, sorted = {}, {}, table.move(rows, 1, #rows, 1, {})
     table.sort(sorted, starving.goes_before)
     for _, row in ipairs(sorted) do
         local flags = table.concat(row.flags, " ")
@@ -142,7 +157,7 @@ function M.advice(one, rows, curves)
             local move = M.of(one, row.id, curves)
             if is_out or not move or move.is_advised then
                 sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, is_out and "is out of memory"
-                    or "starves", M.remedy(move))
+                    or "starves", M.remedy(move, M.taken_before(takers, move)))
             else
                 sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
             end
