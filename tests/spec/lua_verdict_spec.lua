@@ -105,13 +105,14 @@ describe("the accuracy of predictions", function()
     it("is how far they were off: the median, and nine of ten", function()
         local audit = require "slate.facts.audit"
         local entries = { { id = 1, predicted_change = 0.5 }, { id = 2, measured_change = 0.5 } }
-        assert.same({ predictions = 0 }, audit.accuracy(entries))
+        assert.same({ predictions = 0, left_out = 0 }, audit.accuracy(entries))
         for i = 1, 10 do
             entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0,
                 predicted_least = 0.01 * i - 0.03, predicted_most = 0.01 * i + 0.5 }
         end
         entries[#entries + 1] = { predicted_change = 0.5, measured_change = 0, drift = 1 } -- hits rose by themselves
-        assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3 }, audit.accuracy(entries))
+        assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3, left_out = 1 },
+            audit.accuracy(entries))
     end)
 end)
 

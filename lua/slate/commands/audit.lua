@@ -81,16 +81,20 @@ local function list(context, entries, most, words)
 end
 
 local function accuracy(context, entries, words)
-    local found = audit.accuracy(entries)
+    local found, units = audit.accuracy(entries), require "slate.base.units"
     if context.json then
         context:out_json("slate/accuracy/1", found)
         return 0
-    elseif found.predictions == 0 then
+    elseif found.predictions + found.left_out == 0 then
         context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
-    else
+    elseif found.predictions > 0 then
         context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d came true "
-            .. "between the least and the most that was told\n"):format(require("slate.base.units").plural(
-            found.predictions, "prediction"), found.median * 100, found.p90 * 100, found.within))
+            .. "between the least and the most that was told\n"):format(units.plural(found.predictions, "prediction"),
+            found.median * 100, found.p90 * 100, found.within))
+    end
+    if found.left_out > 0 then
+        context:out(("%s left out: hits rose or fell before the change already\n"):format(units.plural(found.left_out,
+            "prediction")))
     end
     context:out(words(#entries), "\n")
     return 0

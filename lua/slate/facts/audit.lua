@@ -99,13 +99,14 @@ end
 
 --- How good predictions were, by the entries that have one and its outcome, but for those of a hit ratio that moved
 -- before the change already, of which nobody knows what the change did: { predictions, median, p90 (how far off, of
--- the hit ratio), within (how many came true between the least and the most that was told) }; the first of them is 0
--- without any, and the others are absent.
+-- the hit ratio), within (how many came true between the least and the most that was told), left_out (how many hit
+-- ratios moved before) }; the first is 0 without any, and median, p90 and within are absent then.
 function M.accuracy(entries)
-    local off, within = {}, 0
+    local off, within, left_out = {}, 0, 0
     for _, entry in ipairs(entries) do
         local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
         local least, most = tonumber(entry.predicted_least), tonumber(entry.predicted_most)
+        left_out = left_out + (predicted and measured and entry.drift and 1 or 0)
         if predicted and measured and not entry.drift then
             off[#off + 1] = math.abs(predicted - measured)
             within = within + (least and most and measured >= least and measured <= most and 1 or 0)
@@ -115,7 +116,8 @@ function M.accuracy(entries)
     local function quantile(share)
         return off[math.max(1, math.ceil(#off * share))]
     end
-    return { predictions = #off, median = quantile(0.5), p90 = quantile(0.9), within = #off > 0 and within or nil }
+    return { predictions = #off, median = quantile(0.5), p90 = quantile(0.9), within = #off > 0 and within or nil,
+        left_out = left_out }
 end
 
 local KEY_ORDER <const> = { "schema", "id", "time_s", "who", "server", "what", "of" }
