@@ -442,6 +442,17 @@ describe("a guard", function()
         assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.69, { guard.parse("ev+50%") }))
     end)
 
+    it("of losses is crossed by automove 2, which drops thousands of items a second, where nobody named one", function()
+        local view = require "slate.judge.view"
+        local function overview(dropped_per_s)
+            return view.overview({ general = {}, settings = {} }, { general = { evictions = 40, get_hits = 700,
+                get_misses = 300, slab_reassign_evictions_nomem = dropped_per_s, store_no_memory = 0 } })
+        end
+        assert.equal("loss went from 40 to 9830, beyond loss+50%",
+            guard.first_crossed(guard.defaults(), overview(0), overview(9790)))
+        assert.is_nil(guard.first_crossed(guard.defaults(), overview(0), overview(10)))
+    end)
+
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)
             return guard.crossed(assert(guard.parse(text)), before, now) ~= nil
