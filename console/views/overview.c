@@ -289,6 +289,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct rect left = area;
     struct health_line lines[HEALTH_LIMIT];
     int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
+    for (int i = 0; i < health_count && (frame->is_past || frame->is_replay); i++) {
+        lines[i].key = '\0'; /* nothing can be changed from the past */
+    }
     bool is_tall = area.height >= 30;
     health_count = urgent_lines(lines, health_count, is_tall);
     struct rect unbounded = {0, 0, HEALTH_ROWS_MOST, area.width};

@@ -50,6 +50,10 @@ static void test_lines_about_what_is_well_give_way_to_classes(void) {
     reset_ui(0);
     draw(&frame, 80, 24, false);
     ok(!shows("○ ok"), "on a small screen, while a class starves");
+    frame.is_replay = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("starves") && !shows(": press m"), "a recording cannot be changed: no key is named");
+    frame.is_replay = false;
     draw(&frame, 160, 50, false);
     ok(shows("○ ok    hit ratio"), "on a tall screen both have room");
     model_destroy(&model);
