@@ -208,6 +208,33 @@ for _, kind in ipairs(server.all()) do
             end
         end)
 
+        it("leaves a trace that plays when a signal ends it", function()
+            local connection = wire.connect(one.address)
+            for _, name in ipairs({ "ended", "ended.gz" }) do
+                -- timeout(1) sends the signal to the whole group, the packer and the shells too
+                assert.equal(0, (ctl.shell(("rm -f code; (timeout 1m slatectl capture -o %s --sample 1/1 --for 5m & "
+                    .. "echo $! >pid; wait $!; echo $? >code) >told 2>said &"):format(name))))
+                patience.wait_for("the capture to watch", function()
+                    return statistic(connection, "log_watchers") > 0
+                end)
+                patience.wait_for("it to write", function() -- more than it and the packer hold back
+                    load(connection)
+                    return #select(2, ctl.shell("cat " .. name .. ".*.part")) > 1000
+                end)
+                os.execute("kill -TERM " .. server.read_file(ctl.folder .. "/pid"))
+                patience.wait_for("its file", function() return server.read_file(ctl.folder .. "/" .. name) end)
+                patience.wait_for("it to play", function()
+                    return ctl.run("simulate " .. name .. " --objects 1000 --policy lru") == 0
+                end)
+                patience.wait_for("the watcher to be gone", function()
+                    wire.ask(connection, "mg poke")
+                    return statistic(connection, "log_watchers") == 0
+                end)
+                assert.equal("", select(2, ctl.shell("ls | grep '^ended.*[.]part$'")))
+            end
+            connection:close()
+        end)
+
         it("refuses what it cannot do, and leaves no file", function()
             for _, case in ipairs({ { "", 64, "capture needs a file to write: -o FILE" },
                 { "-o x --sample 64", 64, "write one key in so many, such as 1/64" },

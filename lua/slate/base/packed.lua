@@ -4,7 +4,7 @@
 -- What a file is written with follows from its name (.gz, .zst); what it is read with, from its first bytes. A file is
 -- written beside its place, under a name of its own that ends with `.part`, and takes its name when it is whole: so no
 -- half-written file has it, and two writers do not meet. When the writer is ended by a signal, any, a shell that waits
--- for that removes the part.
+-- for that removes the part, or, of a writer that said `keep`, gives it its name.
 -- @module slate.base.packed
 local shell = require "slate.base.shell"
 
@@ -56,10 +56,13 @@ local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.base.packed.writer"
 
--- A shell that removes a file when its own input ends without a word: when this process does. Nil where there is none.
-local function warden_of(part)
-    local waits = "exec >/dev/null 2>&1; trap '' HUP INT TERM; read -r word; [ -n \"$word\" ] || rm -f -- "
-    return io.popen(waits .. shell.word(part), "w")
+-- A shell whose input ends when this process does. Without a word before that it removes the part; after the word
+-- "keep" it gives the part its name; the word "done" ends it. Nil where there is none.
+local WAITS <const> = "exec >/dev/null 2>&1; trap '' HUP INT TERM; read -r word; case \"$word\" in done) ;; "
+    .. "keep) read -r word || mv -f -- %s %s ;; *) rm -f -- %s ;; esac"
+local function warden_of(part, path)
+    local word = shell.word(part)
+    return io.popen(WAITS:format(word, shell.word(path), word), "w")
 end
 
 -- The file is whole, or gone: there is nothing left to guard.
@@ -87,11 +90,11 @@ function M.create(path)
         return missing(program, path)
     end
     local handle, problem = io.open(part, "wb")
-    local warden = handle and not is_kept and warden_of(part)
+    local warden = handle and not is_kept and warden_of(part, path)
     if handle and program then
         handle:close()
-        -- Ctrl-C is for us, who end the file: the packer goes on until then.
-        handle, problem = io.popen(("trap '' INT; exec %s -c >%s"):format(program, shell.word(part)), "w")
+        -- A signal is for us, also when a whole group gets it: the packer packs what we wrote until its input ends.
+        handle, problem = io.popen(("trap '' HUP INT TERM; exec %s -c >%s"):format(program, shell.word(part)), "w")
     end
     if not handle then
         dismiss(warden)
@@ -113,6 +116,15 @@ end
 --- Writes what is held back, as far as there is a packer to it.
 function Writer:flush()
     return self.handle:flush()
+end
+
+--- From now on a signal that ends this process leaves what was written: the file gets its name, as by `finish`.
+-- Some 4 KiB that were written last may be missing, and the last line may be torn. `drop` still removes the file.
+function Writer:keep()
+    if self.warden then
+        self.warden:write("keep\n")
+        self.warden:flush()
+    end
 end
 
 --- Ends the file, which now has its name.

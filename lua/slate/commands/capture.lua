@@ -148,6 +148,7 @@ function Capture:run(context, server, parsed, one_in)
         return nil, message, code
     end
     self.writer:flush()
+    self.writer:keep()
     self.is_begun = true
     return self:follow(parsed.for_s or FOR_S, parsed.max_bytes or MAX_BYTES)
 end
