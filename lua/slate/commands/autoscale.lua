@@ -61,7 +61,8 @@ end
 local function wrong(parsed)
     for _, name in ipairs({ "least", "most", "price_per_gb", "price_per_miss" }) do
         if not parsed[name] then
-            return ("autoscale needs --%s: the bounds of the memory, and both prices"):format((name:gsub("_", "-")))
+            return ("autoscale needs --%s: give --least, --most, --price-per-gb and --price-per-miss"):format(
+                (name:gsub("_", "-")))
         end
     end
     if parsed.least > parsed.most then
