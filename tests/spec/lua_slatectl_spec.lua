@@ -119,6 +119,10 @@ for _, kind in ipairs(server.all()) do
         it("finds settings by a part of their name", function()
             assert.truthy(ctl.succeed("settings automove"):find("^slab_automove"))
             assert.equal(1, (ctl.run("settings nothing-like-it")))
+            if kind.is_slated then -- those that only stats config has, too
+                assert.truthy(ctl.succeed("settings s3fifo"):find("^s3fifo_small_percent +10\n"))
+                assert.truthy(ctl.succeed("settings"):find("\nslab_geometry_auto +%l+\n"))
+            end
         end)
 
         it("explains a move without sending it", function()
