@@ -50,6 +50,34 @@ describe("a gain with the server's bands", function()
     end)
 end)
 
+describe("a curve", function()
+    it("follows the shape of the LRU model between miniatures, and meets each of these", function()
+        local lines = curve_of(0.5, 0.8, 0.9)
+        for mib, ratio in pairs({ [32] = 0.4, [64] = 0.7, [80] = 0.78, [128] = 0.8 }) do
+            lines[#lines + 1] = ("STAT point:%d %g"):format(mib << 20, ratio)
+        end
+        local curve = foresight.parse_curve(lines)
+        table.sort(curve.points, function(a, b) return a[1] < b[1] end)
+        assert.near(0.08, (foresight.gain_at(curve, 1.25)), 1e-9)
+        assert.near(0.1, (foresight.gain_at(curve, 2)), 1e-9)
+        assert.near(0.88, foresight.between(foresight.points(curve), 80 << 20), 1e-9)
+    end)
+
+    it("of a server that tells sizes of nothing, or beyond all, has no figure that is none", function()
+        for _, line in ipairs({ "STAT hit_ratio_x0 0.5", "STAT hit_ratio_x" .. ("9"):rep(400) .. " 0.5",
+            "STAT bytes 0" }) do
+            local lines = curve_of(0.7, 0.8, 0.86, 0.9)
+            table.insert(lines, line)
+            local curve = foresight.parse_curve(lines)
+            local gain = foresight.gain_at(curve, 2) or 0
+            assert.equal(gain, gain)
+            for _, point in ipairs(foresight.points(curve) or {}) do
+                assert.equal(point[2], point[2])
+            end
+        end
+    end)
+end)
+
 describe("whether more memory helps", function()
     local function memory(about, ...)
         return outlook.memory(foresight.parse_curve(curve_of(...)), about)

@@ -43,7 +43,8 @@ function M.parse_curve(lines)
         if bytes then
             add_point(curve.points, math.tointeger(tonumber(bytes)), text)
         elseif factor then
-            add_point(curve.sizes, tonumber(factor), text)
+            local times = tonumber(factor)
+            add_point(curve.sizes, times and times > 0 and times < math.huge and times or nil, text)
         elseif name then
             curve[name] = number_of(name, text)
         end
@@ -165,7 +166,7 @@ end
 -- they tell. Empty without miniatures.
 local function shifts_of(curve)
     local shifts, has_model = {}, #curve.points >= 2
-    for i, size in ipairs(#curve.sizes >= 2 and curve.bytes and curve.sizes or {}) do
+    for i, size in ipairs(#curve.sizes >= 2 and (curve.bytes or 0) > 0 and curve.sizes or {}) do
         local bytes = size[1] * curve.bytes
         shifts[i] = { bytes, size[2] - (has_model and M.between(curve.points, bytes) or 0) }
     end
