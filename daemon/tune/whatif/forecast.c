@@ -143,7 +143,7 @@ void forecast_log_changed(struct forecast_log *l, const struct forecast *change)
     }
     /* the forecasts were about the cache before the change */
     l->told = (struct forecast_told){.enough = false};
-    snprintf(l->told.lacks, sizeof l->told.lacks, "the cache is another since a moment");
+    snprintf(l->told.lacks, sizeof l->told.lacks, "the cache changed a moment ago");
 }
 
 void forecast_log_window(struct forecast_log *l, uint64_t hits, uint64_t misses) {

@@ -82,13 +82,16 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
     if saved < NO_GAIN then
         return "leave the chunk sizes as they are: they are as good as the best ones" .. (by_itself and ""
             or ", which are")
-    elseif by_itself then
-        return ("other sizes would save %s of %s: leave that to the server, which fits its sizes by itself "
-            .. "(slab_geometry_auto) where it holds 2 %% more items, and a page more"):format(
-            units.bytes(judged.taken_bytes - best.taken_bytes), units.bytes(judged.taken_bytes))
     end
     local words = ("other sizes would save %s of %s"):format(units.bytes(judged.taken_bytes - best.taken_bytes),
         units.bytes(judged.taken_bytes))
+    if by_itself == "changes" then
+        return words .. (": leave that to the server, which fits its sizes by itself (slab_geometry_auto) where it "
+            .. "holds 2 % more items, and a page more")
+    elseif by_itself then
+        return words .. "; the server, which fits its sizes by itself (slab_geometry_auto), leaves them as they are: "
+            .. "a class more costs a page when the items change. This command takes the best sizes of now:"
+    end
     if judged.waste_ratio - factor_judged.waste_ratio >= NO_GAIN then
         words = words .. (", -f %.2f alone %s"):format(factor,
             units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
@@ -103,10 +106,13 @@ local function over_limit_text(now, over)
         units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
 end
 
--- Whether the server fits its sizes by itself, so that nothing need be asked for.
-local function fits_by_itself(client, now)
-    local change = now.slated and require("slate.facts.geometry").read(client)
+-- What the server does about its sizes by itself: "changes" them now that these bring enough, "waits", or nil where it
+-- does nothing.
+local function does_by_itself(client, now)
+    local geometry = require "slate.facts.geometry"
+    local change = now.slated and geometry.read(client)
     return change and change.auto == "yes"
+        and ((change.auto_gain or 0) >= geometry.GAIN_LEAST_PCT and "changes" or "waits") or nil
 end
 
 -- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: its own sizes, or
@@ -148,7 +154,8 @@ function M.advise(context, client, options)
     if prediction then
         ask_waste(client, histogram, prediction, judged, best, by_factor, factor)
     end
-    local by_itself = fits_by_itself(client, now)
+    local by_itself = does_by_itself(client, now)
+    local is_left = by_itself and (by_itself == "changes" or judged.waste_ratio - best.waste_ratio < NO_GAIN)
     local over = require("slate.judge.held").over(now)
     local text = not by_itself and over and over.is_much and over.is_by_classes and over_limit_text(now, over)
         or sizes_text_of(now, histogram, judged, best, factor, by_factor, by_itself)
@@ -169,7 +176,7 @@ function M.advise(context, client, options)
                 row_of("best sizes", "below", best),
             },
         },
-        text = text, commands = by_itself and {} or size_commands(now, best_sizes, order),
+        text = text, commands = is_left and {} or size_commands(now, best_sizes, order),
         source = histogram.source, items = histogram.items, unseen_waste_ratio = unseen,
         unseen_waste_most_ratio = unseen_most, waste_ratio = judged.waste_ratio, sizes = best_sizes,
         sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,
