@@ -6,6 +6,7 @@ local command = require "support.command"
 local course = require "slate.judge.course"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
+local observer = require "slate.judge.observer"
 local patience = require "support.patience"
 local recordings = require "support.recordings"
 local server = require "support.server"
@@ -352,6 +353,18 @@ describe("the doctor on few hits", function()
         assert.same({ "only 42% of the reads find their item", 10 }, { said(function() return 0.42 end) })
         assert.same({ nil, 2 }, { said(function(at_s) return at_s < 1 and 0.4 or 0.9 end) })
         assert.same({ nil, 1 }, { said(function() return 0.9 end) })
+    end)
+
+    it("blames no keys where the server evicted in the seconds that the hits are of, though not in the last", function()
+        local one = observer.new()
+        for i = 0, 9 do -- its load ends within the ninth second
+            local busy_s = math.min(i, 8)
+            one:look(make(1000 + i, { [5] = class({ evicted = busy_s * 100 }) }, { cmd_get = busy_s * 1000,
+                get_hits = busy_s * 140, get_misses = busy_s * 860, evictions = busy_s * 100, cmd_set = busy_s * 100 }))
+        end
+        local finding = found("hits", doctor.findings(chronicle.known(one)))
+        assert.equal("only 14% of the reads find their item", finding.what)
+        assert.equal("what more memory would bring: slatectl simulate TRACE", finding.todo)
     end)
 
     it("says by how little it judges where it was told for how long to look", function()

@@ -5,6 +5,7 @@ local clock = require "slate.base.clock"
 local doctor = require "slate.judge.doctor"
 local examined = require "slate.cli.examined"
 local must = require("slate.base.failure").must
+local observer = require "slate.judge.observer"
 local units = require "slate.base.units"
 
 local M = {}
@@ -96,7 +97,7 @@ end
 -- That few reads hit for a second may be chance: then it looks on until it has seen as long as slatetop judges by, or
 -- enough of them hit.
 local function look_on(context, client, one)
-    local until_s = clock.steady_s() + chronicle.LATELY_S - LOOK_S
+    local until_s = clock.steady_s() + observer.LATELY_S - LOOK_S
     while clock.steady_s() < until_s and has_few_hits(one) do
         clock.sleep(LOOK_S)
         one:look(must(context:snapshot(client)))

@@ -4,6 +4,7 @@
 local answers = require "slate.facts.answers"
 local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
+local outlook = require "slate.judge.outlook"
 local proxy = require "slate.facts.proxy"
 local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
@@ -35,7 +36,7 @@ end
 -- Few hits have the key of what slatectl doctor advises against them: the class that starves comes first; curves help
 -- where something is evicted, and memcached has none.
 local function key_of_hits(one, starves)
-    local evicts = one.rates and (one.rates.general.evictions or 0) > 0
+    local evicts = outlook.evicts(one:lately(), one.rates and one.rates.general or {})
     return starves and KEYS.starving or one.now.slated and evicts and KEYS.memory or nil
 end
 

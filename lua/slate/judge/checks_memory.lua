@@ -108,7 +108,7 @@ end
 
 -- What more memory and another policy would bring, by slate.judge.outlook, as advise and slatetop tell it.
 local function outlook_about(about)
-    return { starves = about.in_need, evicts = (about.per_s.evictions or 0) > 0 }
+    return { starves = about.in_need, evicts = outlook.evicts(about.lately, about.per_s) }
 end
 
 local function memory_of(about)

@@ -3,6 +3,7 @@
 --- Pure. See slate.judge.doctor for what a check is given.
 local faults = require "slate.facts.faults"
 local moves = require "slate.facts.moves"
+local outlook = require "slate.judge.outlook"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -61,7 +62,8 @@ function CHECKS.hits_fell(about, add)
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.in_need and "a class starves: feed it first"
-                or (about.per_s.evictions or 0) > 0 and "see what was stored lately: slatectl top, slatectl moves"
+                or outlook.evicts(about.lately, about.per_s)
+                and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
 end
@@ -83,7 +85,7 @@ end
 
 -- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
 local function against_few_hits(about)
-    if (about.per_s.evictions or 0) == 0 then
+    if not outlook.evicts(about.lately, about.per_s) then
         return "nothing is evicted, so memory is not the reason: are keys stored before they are read?"
     elseif about.in_need then
         return "a class starves: feed it first"

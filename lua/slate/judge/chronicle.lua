@@ -5,13 +5,10 @@ local observer = require "slate.judge.observer"
 
 local M = {}
 
---- Hit ratios are judged over so many seconds, as slatetop shows them.
-M.LATELY_S = 10
-
 --- What is known of a server that an observer has seen, for slate.judge.doctor and for rules.
 function M.known(one)
     return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
-        lately = one.now and one.past:since(one.now.time_s - M.LATELY_S) }
+        lately = one:lately() }
 end
 
 --- Looks at each snapshot of a recording (slate.facts.record) in turn. findings_of: what it finds, given what is known

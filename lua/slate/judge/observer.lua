@@ -12,6 +12,9 @@ local view = require "slate.judge.view"
 
 local M = {}
 
+--- Hit ratios, and whether anything is evicted, are judged over so many seconds, as slatetop shows them.
+M.LATELY_S = 10
+
 local Observer = {}
 Observer.__index = Observer
 Observer.__name = "slate.judge.observer"
@@ -52,6 +55,12 @@ function Observer:giver_for(id)
         local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
         return giver and giver.id, free_pages, keeps_s, pages
     end
+end
+
+--- What happened in the last ten seconds, as far as it was seen (of slate.judge.verdict's Past:since); nil before the
+-- first look.
+function Observer:lately()
+    return self.now and self.past:since(self.now.time_s - M.LATELY_S)
 end
 
 --- What came of a change that was made between two times, in seconds: the outcome (of slate.judge.verdict) and its

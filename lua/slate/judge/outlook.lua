@@ -25,11 +25,19 @@ local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, 
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
 local BY_LRU <const> = "the LRU model"
 
+--- Whether anything is evicted. lately: what happened in the last ten seconds (of slate.judge.observer), or nil; per_s:
+-- the rates of the last sample, for where no more is known. A server that evicts an item now and then does not stop in
+-- between.
+function M.evicts(lately, per_s)
+    return (lately and lately.evictions_per_s or per_s.evictions or 0) > 0
+end
+
 --- What is needed of an observer (of slate.judge.observer) for the answers: about. Of none it is not known that
 -- anything is evicted. curves: as for slate.judge.relief.
 function M.about(one, curves)
     local per_s = one.rates and one.rates.general or {}
-    return { starves = (relief.in_need(one, curves)), evicts = (per_s.evictions or 0) > 0, reads_per_s = per_s.cmd_get }
+    return { starves = (relief.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),
+        reads_per_s = per_s.cmd_get }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -65,7 +73,7 @@ function M.memory(curve, about)
     elseif about.starves then
         return { text = M.while_starving(about) }
     elseif not about.evicts then
-        return { text = "nothing is evicted: more memory would bring nothing" }
+        return { text = "nothing is evicted now: more memory would bring nothing now" }
     end
     local found = least_worth(curve)
     if found then
@@ -131,7 +139,7 @@ function M.policy(whatif, about)
         return { best = best.policy, text = ("%s would hit %.1f points more than %s: %s switches to it"):format(
             best.policy, best.difference * 100, totals.policy, totals.auto == 1 and "auto" or "s3auto") }
     elseif not about.evicts then
-        return { best = best.policy, text = "nothing is evicted: no policy would hit more" }
+        return { best = best.policy, text = "nothing is evicted now: no policy would hit more now" }
     end
     return { is_better = true, best = best.policy, difference = best.difference,
         text = ("%s would hit %.1f points more than %s, by its miniatures"):format(best.policy, best.difference * 100,
