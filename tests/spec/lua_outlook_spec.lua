@@ -117,6 +117,19 @@ describe("whether more memory helps", function()
         assert.equal("not known yet: too few reads were sampled", half)
     end)
 
+    it("is a question where an item is evicted now and then, also in a second without one", function()
+        local one = observer.new()
+        for i = 0, 6 do
+            local evicted = i // 2
+            one:look(snapshots.make(1000 + i, { [5] = snapshots.full(9, evicted) }, { evictions = evicted,
+                cmd_get = i * 1000, get_hits = i * 800 }))
+            if i >= 3 then
+                local told = memory(outlook.about(one), 0.7, 0.8, 0.86, 0.9)
+                assert.truthy(told.text:find("^memory is short: "), ("second %d: %s"):format(i, told.text))
+            end
+        end
+    end)
+
     it("is no question where a class starves, nor where nothing is evicted", function()
         assert.truthy(memory({ evicts = true, starves = 7 }, 0.5, 0.6, 0.8, 0.9).text:find("^class 7 starves"))
         assert.truthy(memory(CALM, 0.5, 0.6, 0.8, 0.9).text:find("^nothing is evicted"))
@@ -261,6 +274,22 @@ describe("advise memory on a server without a curve", function()
         local told = advised(require("support.recordings").load("calcified"))
         assert.truthy(told.text:find("^class 14 starves: give it pages of other classes before memory is bought:$"))
         assert.same({ "slatectl advise pages" }, told.commands)
+    end)
+
+    it("says that hits are not known yet where the server does not tell them", function()
+        local lines = { curve = curve_of(0.7, 0.8, 0.86, 0.9), whatif = { "STAT policy s3fifo" } }
+        local one = observer.new()
+        for _, now in ipairs(full(200, 50, 0)) do
+            now.slated = "0.1.0"
+            one:look(now)
+        end
+        local told = require("slate.judge.advice").memory({ pair = function()
+            return one.now, one.before, one.rates, one.judge, one.course, one
+        end }, { stats = function(_, group)
+            return lines[group], "no such statistics", "unsupported"
+        end }, {})
+        local text = require("slate.base.table").pairs(told.facts)
+        assert.truthy(text:find("hits lately  not known yet", 1, true), text)
     end)
 
     it("judges what is evicted now, not since the start", function()

@@ -119,7 +119,8 @@ function M.memory(context, client, options)
     local advice = {
         facts = {
             { "memory", units.bytes(bytes) },
-            { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted" },
+            { "hits lately", curve.measured_hit_ratio and units.percent(curve.measured_hit_ratio, 2) .. ", counted"
+                or "not known yet" },
             { "twice of it", gain_in_words(curve, 2, here) },
             { "half of it", gain_in_words(curve, 0.5, here) },
             { "told by", ("%s, of %s"):format(source, units.plural(curve.reads or 0, "sampled read")) },
@@ -202,11 +203,12 @@ end
 
 local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
 
--- A mode that would do better than the one that is on: a text and what to type; nil where that one is right.
 local function too_slow(mode)
     return mode == "off" and "automove is off" or ("mode %s moves pages too slowly for them"):format(mode)
 end
 
+-- A mode that would do better than the one that is on: a text and what to type; nil where that one is right. spread:
+-- what moves of pages can even out.
 local function better_mode(now, mode, in_need, spread)
     if not now.slated and mode == "eviction" then
         return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
@@ -222,7 +224,7 @@ local function better_mode(now, mode, in_need, spread)
             .. "2 for a short while (it swings the whole cache to what was written last):",
             { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
     elseif spread and spread > SPREAD_MOST then
-        return ("the oldest evicting class keeps items %.0f times as long as the youngest:"):format(spread),
+        return ("an evicting class with pages to give keeps items %.0f times as long as the youngest:"):format(spread),
             { now.slated and "slatectl automove utility" or "slatectl policy run facebook --apply" }
     end
     return nil
@@ -236,6 +238,9 @@ local function right_mode(mode, spread)
         return ("%s: fewer than two classes evict items of a known age, so nothing can be compared; look again when "
             .. "the cache has been full for a minute"):format(mode == "off" and "automove is off"
             or (mode or "automove") .. " is on")
+    elseif spread > SPREAD_MOST then
+        return "the evicting classes that keep items longest have one page each, which none gives away: no mode could "
+            .. "even that out; leave it as it is"
     elseif mode == "off" then
         return "automove is off, and evicting classes are about equally old: nothing needs to move; leave it as it is"
     end
@@ -249,7 +254,7 @@ function M.automove(context, client, options)
     local now, before, rates, judge, _, one = must(context:pair(client, options.interval))
     local view = require "slate.judge.view"
     local rows = view.classes(now, before, rates, judge)
-    local spread = require("slate.judge.starving").spread(rows)
+    local spread, movable_spread = require("slate.judge.starving").spread(rows)
     local curves = now.slated and one and foresight.curves(client, relief.wanted(one)) or nil
     local seen = one or { now = now, rows = rows, relieved = {} }
     local evicting, in_need, idle = 0, 0, 0
@@ -278,7 +283,7 @@ function M.automove(context, client, options)
     elseif evicting == 0 and in_need == 0 then
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
     else
-        local text, commands = better_mode(now, view.automove_mode(now), in_need, spread)
+        local text, commands = better_mode(now, view.automove_mode(now), in_need, movable_spread)
         advice.text, advice.commands = text or right_mode(view.automove_mode(now), spread), commands or advice.commands
     end
     if failure then

@@ -9,6 +9,7 @@ local recent = require "slate.judge.recent"
 local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
+local view = require "slate.judge.view"
 local worth = require "slate.judge.worth"
 
 local M = {}
@@ -98,9 +99,10 @@ function M.advise(context, client, options)
             return instead_of(client, one, move, now.slated)
         end)
     else
-        advice.text = "no class starves: no move is advised" .. (curves and "; utility moves pages to where they bring "
-            .. "most hits" or "")
-        advice.commands[1] = curves and "slatectl automove utility" or nil
+        local mode = view.automove_mode(now)
+        advice.text = "no class starves: no move is advised" .. (curves and ("; %s moves pages to where they bring "
+            .. "most hits"):format(mode == "utility" and "automove utility" or "utility") or "")
+        advice.commands[1] = curves and mode ~= "utility" and "slatectl automove utility" or nil
     end
     return advice
 end

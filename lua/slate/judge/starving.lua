@@ -76,16 +76,21 @@ function M.youngest_s(rows)
 end
 
 --- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than
--- two classes evict. rows: of view.classes, with rates.
+-- two classes evict. Then the same, where the longest is that of a class with two pages or more, which could give one:
+-- what moves of pages can even out. rows: of view.classes, with rates.
 function M.spread(rows)
-    local least, most, count = math.huge, 0, 0
+    local least, most, most_of_givers, count = math.huge, 0, 0, 0
     for _, row in ipairs(rows) do
         local lived_s = (row.evicted_per_s or 0) > 0 and M.lived_s(row)
         if lived_s then
             least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
+            most_of_givers = (row.pages or 0) >= 2 and math.max(most_of_givers, lived_s) or most_of_givers
         end
     end
-    return count >= 2 and math.max(1, most) / math.max(1, least) or nil
+    if count < 2 then
+        return nil
+    end
+    return math.max(1, most) / math.max(1, least), math.max(1, most_of_givers) / math.max(1, least)
 end
 
 --- Whether so many free pages are more than a class keeps that is well.

@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What slatectl advise says of pages and of automove, where it must not tell more than could help.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local advice = require "slate.judge.advice"
+local observer = require "slate.judge.observer"
+local snapshots = require "support.snapshots"
+
+-- Nothing is told of curves and moves.
+local CLIENT <const> = { stats = function() return nil, "no such statistics", "unsupported" end }
+
+-- A context for a server that was seen for five seconds. classes: by id { pages, evicted a second }.
+local function seen(classes, automove, slated)
+    local one = observer.new()
+    for i = 0, 5 do
+        local now, evicted_all = {}, 0
+        for id, class in pairs(classes) do
+            now[id] = snapshots.full(class[1], i * class[2])
+            evicted_all = evicted_all + i * class[2]
+        end
+        local told = snapshots.make(1000 + i, now, { evictions = evicted_all, cmd_get = i * 1000,
+            get_hits = i * 800, get_misses = i * 200 }, { slab_automove = automove })
+        told.slated = slated
+        one:look(told)
+    end
+    return { who = { slated = slated }, pair = function()
+        return one.now, one.before, one.rates, one.judge, one.course, one
+    end }
+end
+
+describe("advise pages of a slated whose classes are all well", function()
+    it("names the mode utility where another one is on, and does not ask for it where it is on already", function()
+        local calm <const> = { [5] = { 4, 0 }, [6] = { 4, 0 } }
+        local told = advice.pages(seen(calm, "off", "0.1.0"), CLIENT, {})
+        assert.same({ "slatectl automove utility" }, told.commands)
+        told = advice.pages(seen(calm, "utility", "0.1.0"), CLIENT, {})
+        assert.same({}, told.commands)
+        assert.equal("no class starves: no move is advised; automove utility moves pages to where they bring most hits",
+            told.text)
+        assert.equal("no class starves: no move is advised", advice.pages(seen(calm, 1), CLIENT, {}).text)
+    end)
+end)
+
+describe("advise automove of classes whose items live for times that differ", function()
+    it("advises a policy only where a class that keeps its items long has a page to give", function()
+        local told = advice.automove(seen({ [5] = { 2, 500 }, [6] = { 1, 20 } }, 1), CLIENT, {})
+        assert.same({}, told.commands)
+        assert.equal("the evicting classes that keep items longest have one page each, which none gives away: no mode "
+            .. "could even that out; leave it as it is", told.text)
+        assert.is_true(told.age_spread > 10)
+        told = advice.automove(seen({ [5] = { 1, 20 }, [6] = { 2, 40 }, [7] = { 1, 500 } }, 1), CLIENT, {})
+        assert.same({ "slatectl policy run facebook --apply" }, told.commands)
+    end)
+end)
