@@ -26,7 +26,7 @@ local QUESTIONS <const> = {
     { "What would this move do, and what speaks against it?", "move GIVER TAKER PAGES --dry-run",
         "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits", "m", "may lose +%w" },
     { "May I try a change, and have it taken back when it does harm?",
-        "trial slab_automove_window=20 --for 1s --guard oom+9", "the settings are taken back", "t" },
+        "trial verbosity=1 --for 1s --guard oom+9", "the settings are taken back", "t" },
     { "What comes of this move, when I make it?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%", "m S" },
     { "Did my change help, and what did I change before?", "audit", "class %d+ to class %d+.*hits%s+%d+%.%d%%", "8",
         "class %d+: %d+ → %d+" },

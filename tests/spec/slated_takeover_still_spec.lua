@@ -137,7 +137,7 @@ describe("a takeover in which one stands still", function()
         end
         for _, p in ipairs(hands_over) do
             wait_for_end(p, "next")
-            says(p, "cannot take over: the server that runs says nothing")
+            says(p, "cannot take over: the running server does not answer")
             go_on(p.first)
             says(p, "; this one goes on")
             assert_serves(p, "first")
