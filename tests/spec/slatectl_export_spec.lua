@@ -74,11 +74,11 @@ for _, kind in ipairs(server.all()) do
         end)
 
         -- Runs `asks` with the port of an exporter that listens meanwhile.
-        local function with_exporter(asks, address)
+        local function with_exporter(asks, address, options)
             local environment = address and "SLATE_SERVER=" .. address .. " " or ""
-            os.execute(("cd %s; : >err; SLATE_SERVER=%s %s env --default-signal=INT %s/scripts/slatectl export "
-                .. "prometheus --listen :0 >out 2>err & echo $! >%s/pid"):format(ctl.folder, one.address, environment,
-                ctl.root, ctl.folder))
+            os.execute(("cd %s; : >err; SLATE_SERVER=%s %s env --default-signal=INT %s/scripts/slatectl %s "
+                .. "export prometheus --listen :0 >out 2>err & echo $! >%s/pid"):format(ctl.folder, one.address,
+                environment, ctl.root, options or "", ctl.folder))
             local port
             for _ = 1, 6000 do
                 port = command.read_file(ctl.folder .. "/err"):match("serving http://127.0.0.1:(%d+)/metrics")
@@ -199,6 +199,28 @@ for _, kind in ipairs(server.all()) do
             end)
         end)
 
+        it("lets a target that never answers and a slow client hold up no other scrape", function()
+            local mute = assert(socket.bind("127.0.0.1", 0))
+            local _, mute_port = mute:getsockname()
+            with_exporter(function(port)
+                local waiting, slow = assert(socket.connect("127.0.0.1", port)), nil
+                waiting:send(("GET /scrape?target=127.0.0.1:%d HTTP/1.1\r\n\r\n"):format(mute_port))
+                local asked = assert(mute:accept()) -- the exporter waits for its answer now
+                slow = assert(socket.connect("127.0.0.1", port))
+                slow:send("GET /metrics HTTP/1.1\r\n")
+                local text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n")
+                assert.truthy(text:find("\nslate_up 1\n", 1, true), text)
+                assert.equal(0, #socket.select({ waiting }, nil, 0), "the first must wait still")
+                asked:close()
+                waiting:settimeout(60)
+                text = waiting:receive("*a")
+                assert.truthy(text:find("\nslate_up 0\n", 1, true), text)
+                waiting:close()
+                slow:close()
+            end, nil, "--timeout 60s")
+            mute:close()
+        end)
+
         it("tells from scrape to scrape which classes starve, and of slated what would be", function()
             with_exporter(function(port)
                 local text
@@ -233,3 +255,14 @@ for _, kind in ipairs(server.all()) do
         end)
     end)
 end
+
+describe("slatectl's families of metrics", function()
+    it("tell a series once, though a server calls a statistic as another is called already", function()
+        local families = require("slate.cli.families").new()
+        families:add("slate_up", "gauge", "1: the server answered", nil, 1)
+        families:add("slate_up", "gauge", "the server's own", nil, 7)
+        families:add("slate_up", "gauge", "of a class", { { "class", 1 } }, 2)
+        assert.equal("# HELP slate_up 1: the server answered\n# TYPE slate_up gauge\nslate_up 1\n"
+            .. 'slate_up{class="1"} 2\n', families:text("prometheus"))
+    end)
+end)

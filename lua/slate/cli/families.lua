@@ -31,8 +31,9 @@ local function written(value)
     return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
---- Adds a sample, unless the value is none. kind is "counter" or "gauge"; labels a list of
--- { name, value }. The first help of a family is its help.
+--- Adds a sample, unless the value is none or the series is there: what a server calls by a name of ours, or two names
+-- that become one, must not spoil the page. kind is "counter" or "gauge"; labels a list of { name, value }. The first
+-- help of a family is its help.
 function Families:add(metric, kind, help, labels, value)
     if not math.type(value) or value ~= value then
         return
@@ -45,12 +46,15 @@ function Families:add(metric, kind, help, labels, value)
     end
     local family = self[metric]
     if not family then
-        family = { metric = metric, kind = kind, help = help }
+        family = { metric = metric, kind = kind, help = help, series = {} }
         self[metric] = family
         self[#self + 1] = family
     end
-    family[#family + 1] = metric .. (#words > 0 and "{" .. table.concat(words, ",") .. "}" or "") .. " "
-        .. written(value)
+    local series = metric .. (#words > 0 and "{" .. table.concat(words, ",") .. "}" or "")
+    if not family.series[series] then
+        family.series[series] = true
+        family[#family + 1] = series .. " " .. written(value)
+    end
 end
 
 --- All families as text: "prometheus" or "openmetrics".

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A web server for a few pages of text: one request at a time, each bounded in bytes and time. It waits as a task does
--- (slate.wire.together), so that others go on beside it.
+--- A web server for a few pages of text: one request a connection, each bounded in bytes and time. Connections are tasks
+-- (slate.wire.together): one that is slow, or asks for what is slow, holds up no other.
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
 local M = {}
 
 M.MAX_REQUEST_BYTES = 8192
-local REQUEST_S <const>, ACCEPT_S <const>, BACKLOG <const> = 5, 0.2, 16
+local REQUEST_S <const>, ACCEPT_S <const>, BACKLOG <const> = 5, 0.2, 128
+local MOST_PEERS <const> = 200 -- each may hold a connection to a target besides: select knows descriptors below 1024
 local MOST_DRAINED_BYTES <const> = 1 << 16
 
 local REASONS <const> = { [200] = "OK", [400] = "Bad Request", [404] = "Not Found", [405] = "Method Not Allowed",
@@ -121,17 +122,30 @@ local function serve(peer, handler)
 end
 
 --- Answers requests until it is interrupted, or is_over() (if there is one) says so: handler({ path =, query =,
--- accept = }) returns a status of those above, a kind and a body.
+-- accept = }) returns a status of those above, a kind and a body. Connections beyond 200 wait for their turn. A task may
+-- call it; the connections are tasks beside it then.
 function M.run(socket, handler, is_over)
+    local peers = 0
     socket:settimeout(0)
-    while not (is_over and is_over()) do
-        together.select({ socket }, nil, ACCEPT_S)
-        local peer = socket:accept()
-        if peer then
-            peer:settimeout(0)
-            serve(peer, handler)
-            peer:close()
+    local function take_connections()
+        while not (is_over and is_over()) do
+            together.select(peers < MOST_PEERS and { socket } or nil, nil, ACCEPT_S)
+            local peer = peers < MOST_PEERS and socket:accept()
+            if peer then
+                peers = peers + 1
+                peer:settimeout(0)
+                together.spawn(function()
+                    serve(peer, handler)
+                    peer:close()
+                    peers = peers - 1
+                end)
+            end
         end
+    end
+    if together.is_task() then
+        take_connections()
+    else
+        together.run({ take_connections })
     end
 end
 

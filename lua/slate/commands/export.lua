@@ -62,8 +62,11 @@ local function observe(observers, now)
         end
         observers[now.server], observers.count = require("slate.judge.observer").new(), observers.count + 1
     end
-    observers[now.server]:look(now)
-    return observers[now.server].rows
+    local observer = observers[now.server]
+    if not observer.now or now.time_s > observer.now.time_s then -- two scrapes at once may end in another order
+        observer:look(now)
+    end
+    return observer.rows
 end
 
 -- Adds what the server behind a client tells. true; or nil, message, code.
