@@ -129,6 +129,34 @@ describe("slatectl fleet apply", function()
         assert.equal(74, (ctl.run("fleet apply none.json " .. names())))
     end)
 
+    it("changes no server while no change could be put on record", function()
+        plan(SET)
+        local before = values("hot_lru_pct")
+        local code, _, err = ctl.shell("SLATE_AUDIT=/dev/null/audit.log slatectl fleet apply plan.json --for 100ms "
+            .. names())
+        assert.equal(74, code, err)
+        assert.equal("slatectl: no server was changed, since a change that is not on record cannot be taken back: "
+            .. "cannot write /dev/null/audit.log: Not a directory\n", err)
+        assert.equal(before, values("hot_lru_pct"))
+    end)
+
+    it("puts a server back whose change did not get on record, and writes the next entry whole", function()
+        plan(SET)
+        local before = values("hot_lru_pct")
+        server.write_file(ctl.folder .. "/audit.log", ("\n"):rep(1023) .. "{") -- torn, and not a byte more goes in
+        local code, out, err = ctl.shell("trap '' XFSZ; ulimit -f 2; slatectl fleet apply plan.json --for 100ms "
+            .. "--interval 50ms " .. names())
+        assert.equal(1, code, err)
+        assert.truthy(err:find("the change is made, but not on record: cannot write", 1, true), err)
+        assert.truthy(err:find(": put back: a change that is not on record cannot be taken back later\n", 1, true), err)
+        assert.truthy(out:find(("\nstopped at %s; 0 of 3 servers changed\n"):format(servers[1].address), 1, true), out)
+        assert.equal(before, values("hot_lru_pct"))
+        ctl.succeed(("fleet apply plan.json --for 100ms --interval 50ms %s"):format(names()))
+        assert.equal(3, #audit.read(ctl.folder .. "/audit.log"))
+        ctl.succeed("fleet undo")
+        assert.equal(before, values("hot_lru_pct"))
+    end)
+
     it("moves pages only between classes that are the same everywhere", function()
         local other = server.start({ args = { "-m", "16", "-f", "1.5", "-o", "slab_automove=0" } })
         local fill = require "support.fill"

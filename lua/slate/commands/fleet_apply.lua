@@ -126,6 +126,11 @@ function M.run(context, parsed)
     elseif parsed.dry_run then
         return dry_run(context, contexts, found)
     end
+    local can_note, problem = require("slate.facts.audit").can_note(context)
+    if not can_note then
+        return nil, ("no server was changed, since a change that is not on record cannot be taken back: %s"):format(
+            problem), "output"
+    end
     local rows_so_far = {}
     context.summary = function()
         local changed = count_changed(rows_so_far)

@@ -127,6 +127,11 @@ function M.line(entry)
     return require("slate.base.json").encode(entry, KEY_ORDER) .. "\n"
 end
 
+-- A line to stand behind a text. A full disk may have cut the last one: it must not take this one with it.
+local function line_behind(text, entry)
+    return (text:find("[^\n]$") and "\n" or "") .. M.line(entry)
+end
+
 --- Gives an entry the id behind the last one of a text, the time and who did it; its line. One whose fleet is true is
 -- the first of a change to a fleet.
 function M.number(entry, text, who)
@@ -134,13 +139,13 @@ function M.number(entry, text, who)
     entry.schema, entry.id = M.SCHEMA, (last and last.id or 0) + 1
     entry.time_s, entry.who = require("slate.base.clock").time_s(), who
     entry.fleet = entry.fleet == true and entry.id or entry.fleet
-    return M.line(entry)
+    return line_behind(text, entry)
 end
 
 local function open_to_append(path)
     local file, problem = io.open(path, "a+")
     if not file then
-        os.execute("mkdir -p " .. require("slate.base.shell").word(path:match("^(.*)/") or "."))
+        os.execute("mkdir -p " .. require("slate.base.shell").word(path:match("^(.*)/") or ".") .. " 2>/dev/null")
         file, problem = io.open(path, "a+")
     end
     return file, problem
@@ -172,6 +177,11 @@ local function record_of(context)
     return context.record or M.file(M.path())
 end
 
+--- Whether a change could be put on record now, as far as that can be told before: true, or nil and a message.
+function M.can_note(context)
+    return record_of(context).append(function() return "" end)
+end
+
 --- An outcome (of slate.act.witness) as fields of JSON.
 function M.outcome_fields(outcome)
     local before, after = outcome.before or {}, outcome.after or {}
@@ -194,7 +204,7 @@ function M.note_outcome(context, id, outcome)
     local entry = M.outcome_fields(outcome)
     entry.schema, entry.what, entry.of, entry.for_s = M.SCHEMA, "outcome", id, nil
     entry.server, entry.time_s = context.server.name, require("slate.base.clock").time_s()
-    local ok, problem = record_of(context).append(function() return M.line(entry) end)
+    local ok, problem = record_of(context).append(function(text) return line_behind(text, entry) end)
     if not ok then
         context:say("what came of the change is not on record: " .. problem)
     end

@@ -72,6 +72,16 @@ function M.check(contexts, list)
     return found
 end
 
+-- true when all entries are on record; else nil, message, code.
+local function on_record(entries)
+    for _, entry in ipairs(entries) do
+        if not entry.id then
+            return nil, "a change that is not on record cannot be taken back later", "output"
+        end
+    end
+    return true
+end
+
 -- Measures a server, changes it and watches it. Fills in row.before, row.during, row.steps and row.done; returns true,
 -- or nil and why the round ends here: a sentence and its code ("guard" for a guard).
 local function change(context, client, row, list, options)
@@ -85,6 +95,11 @@ local function change(context, client, row, list, options)
         return nil, message, code
     end
     row.steps = sentences
+    local noted
+    noted, message, code = on_record(row.done)
+    if not noted then
+        return nil, message, code
+    end
     local last, sentence, why = guarded.watch(context, client, row.before, options)
     if not last then
         return nil, sentence, why
