@@ -82,4 +82,15 @@ describe("units", function()
             assert.is_nil(units.parse_server(bad), bad)
         end
     end)
+
+    it("answers a port beyond all numbers, and a word as long as a file, with a short sentence", function()
+        local digits = ("9"):rep(20)
+        assert.equal(("'host:%s' names port %s: ports go from 1 to 65535"):format(digits, digits),
+            select(2, units.parse_server("host:" .. digits)))
+        for _, long in ipairs({ ("a "):rep(50000), "host:" .. ("9"):rep(100000), "/" .. ("\n"):rep(100000) }) do
+            local server, message = units.parse_server(long)
+            assert.is_nil(server)
+            assert.is_true(#message < 600, #message)
+        end
+    end)
 end)

@@ -187,7 +187,8 @@ for _, kind in ipairs(server.all()) do
                 assert.truthy(text:find("\nmemcached_current_items 0\n", 1, true), text)
                 text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(one.address))
                 assert.truthy(text:find("\nmemcached_current_items 3\n", 1, true), text)
-                for target, status in pairs({ [""] = 400, ["/etc/passwd"] = 400, ["a%20b"] = 400 }) do
+                for target, status in pairs({ [""] = 400, ["/etc/passwd"] = 400, ["a%20b"] = 400,
+                    ["a:99999999999999999999"] = 400 }) do
                     text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(target))
                     assert.equal(status, tonumber(text:match("^HTTP/1.1 (%d+)")), target)
                 end
@@ -203,10 +204,10 @@ for _, kind in ipairs(server.all()) do
             local mute = assert(socket.bind("127.0.0.1", 0))
             local _, mute_port = mute:getsockname()
             with_exporter(function(port)
-                local waiting, slow = assert(socket.connect("127.0.0.1", port)), nil
+                local waiting = assert(socket.connect("127.0.0.1", port))
                 waiting:send(("GET /scrape?target=127.0.0.1:%d HTTP/1.1\r\n\r\n"):format(mute_port))
                 local asked = assert(mute:accept()) -- the exporter waits for its answer now
-                slow = assert(socket.connect("127.0.0.1", port))
+                local slow = assert(socket.connect("127.0.0.1", port))
                 slow:send("GET /metrics HTTP/1.1\r\n")
                 local text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n")
                 assert.truthy(text:find("\nslate_up 1\n", 1, true), text)

@@ -154,6 +154,7 @@ describe("names of servers", function()
             assert.is_nil(addresses, text)
             assert.truthy(problem:find("^f:2: "), problem)
         end
+        assert.same({ a = "h:1" }, (names.read("\xef\xbb\xbfa = h:1\r\n", "f"))) -- as some editors write it
         assert.equal("f:2: a is named twice", select(2, names.read("a = b\na = c\n", "f")))
     end)
 

@@ -140,6 +140,12 @@ function M.whole(least, most)
     return function(text) return M.parse_whole(text, least, most) end
 end
 
+-- A word of a message. What is as long as a file is none.
+local MOST_SHOWN_BYTES <const> = 200
+local function shown(text)
+    return #text > MOST_SHOWN_BYTES and text:sub(1, MOST_SHOWN_BYTES) .. "..." or text
+end
+
 --- Reads a server's address: "host", "host:port", ":port" (of loopback), "[v6]:port", "v6", "tls://host:port",
 -- "unix:path", or the path of a socket, which has a slash: "/run/one.sock", "run/one.sock".
 -- Returns { path = } or { host =, port =, tls = true or nil }, each with `name` for messages; or nil and a message.
@@ -154,7 +160,7 @@ function M.parse_server(text)
     end
     local path = text:match("^unix:(.+)$") or not text:find("^%a[%w+.-]*://") and text:match("^.*/.+$")
     if path and path:find("%c") then
-        return nil, ("'%s' is not a server: a path has no control characters"):format((text:gsub("%c", "?")))
+        return nil, ("'%s' is not a server: a path has no control characters"):format((shown(text):gsub("%c", "?")))
     elseif path then
         return { path = path, name = path }
     end
@@ -167,10 +173,11 @@ function M.parse_server(text)
     end
     local port = rest == "" and M.DEFAULT_PORT or tonumber((rest or ""):match("^:(%d+)$"))
     if host == "" or not port then
-        return nil, ("'%s' is not a server: write host:port, [v6address]:port or /path/to.sock"):format(text)
+        return nil, ("'%s' is not a server: write host:port, [v6address]:port or /path/to.sock"):format(
+            shown(text))
     end
     if port < 1 or port > 65535 then
-        return nil, ("'%s' names port %d: ports go from 1 to 65535"):format(text, port)
+        return nil, ("'%s' names port %s: ports go from 1 to 65535"):format(shown(text), shown(rest:sub(2)))
     end
     return { host = host, port = port, name = (host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port) }
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A web server for a few pages of text: one request a connection, each bounded in bytes and time. Connections are tasks
--- (slate.wire.together): one that is slow, or asks for what is slow, holds up no other.
+--- A web server for a few pages of text: one request a connection, each bounded in bytes and time. Connections are
+-- tasks (slate.wire.together): one that is slow, or asks for what is slow, holds up no other.
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 
@@ -122,8 +122,8 @@ local function serve(peer, handler)
 end
 
 --- Answers requests until it is interrupted, or is_over() (if there is one) says so: handler({ path =, query =,
--- accept = }) returns a status of those above, a kind and a body. Connections beyond 200 wait for their turn. A task may
--- call it; the connections are tasks beside it then.
+-- accept = }) returns a status of those above, a kind and a body. Connections beyond 200 wait for their turn. A task
+-- may call it; the connections are tasks beside it then.
 function M.run(socket, handler, is_over)
     local peers = 0
     socket:settimeout(0)

@@ -73,6 +73,7 @@ local function servers_of_file(one, ways)
         return nil, ("%s has more than %d bytes: that is no list of servers"):format(one.path, MOST_FILE_BYTES), "input"
     end
     local servers, number = {}, 0
+    text = text:gsub("^\xef\xbb\xbf", "") -- some editors' sign of UTF-8, which no message would show
     for line in (text .. "\n"):gmatch("(.-)\n") do
         number = number + 1
         line = line:gsub("#.*", "")

@@ -23,6 +23,7 @@ end
 -- their order; or nil and a message.
 function M.read(text, path)
     local addresses, order, number = {}, {}, 0
+    text = text:gsub("^\xef\xbb\xbf", "") -- some editors' sign of UTF-8, which no message would show
     for line in (text .. "\n"):gmatch("([^\n]*)\n") do
         number = number + 1
         line = line:match("^%s*(.-)%s*$")
