@@ -82,6 +82,15 @@ describe("the doctor on memory", function()
             found("starving", findings).todo)
     end)
 
+    it("names one move for a class that refuses stores and starves", function()
+        local before = make(1000, { [3] = class({}), [7] = class({}) }, { evictions = 0 })
+        local now = make(1001, { [3] = class({ age = 6000 }),
+            [7] = class({ evicted = 400, outofmemory = 9, age = 1 }) }, { evictions = 400 })
+        local findings = doctor.findings({ now = now, before = before })
+        assert.truthy(found("starving", findings).todo:find("^try slatectl move 3 7 1 "))
+        assert.equal(found("out_of_memory", findings).todo, found("starving", findings).todo)
+    end)
+
     it("tells of waste before anything is evicted", function()
         local now = make(1, { [5] = class({ total_pages = 40, used_chunks = 40000, mem_requested = 30000000 }) },
             { limit_maxbytes = 64 << 20 })
@@ -229,6 +238,22 @@ describe("the course of a server", function()
         assert.equal(4, restart.ago_s) -- it was up for 2 s when it was seen, of which 1 may be
         assert.is_nil(restarted(3):fell())
         assert.is_nil(restarted(301):restarted())
+    end)
+
+    it("is told by what was seen since, where a clock was set back", function()
+        local one, said = observer.new(), {}
+        for i = 0, 19 do -- class 6 evicts 1,500 items a second that nobody reads; the clock is set back by 100 s
+            local back_s = i >= 10 and 100 or 0
+            one:look(make(1000 + i - back_s, { [5] = snapshots.full(10, 0, { get_hits = i * 800 }),
+                [6] = snapshots.full(1, i * 1500, { cmd_set = i * 1500 }) }, { evictions = i * 1500, uptime = 5000 + i,
+                cmd_get = i * 1000, get_hits = i * 800, get_misses = i * 200, cmd_set = i * 1500 }))
+            local findings = doctor.findings(chronicle.known(one))
+            said[i] = findings[1] and findings[1].what or ""
+            assert.is_nil(found("starving", findings), "no move to it is advised")
+        end
+        assert.equal("", said[10])
+        assert.truthy(said[9]:find("^class 6 starves, but 2 pages of class 5 would bring %-"))
+        assert.equal(said[9], said[19])
     end)
 
     it("tells a young server that was not seen to start", function()

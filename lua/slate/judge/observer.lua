@@ -29,11 +29,16 @@ function M.new()
         course = course.new(), recent = recent.new(), relieved = {} }, Observer)
 end
 
---- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
+--- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered, and so does
+-- a clock that was set back, for times before it would lie ahead.
 function Observer:look(now)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
-    if rates and rates.reset then
+    local is_set_back = before and now.time_s < before.time_s
+    if is_set_back then
+        self.course = course.new()
+    end
+    if is_set_back or rates and rates.reset then
         self.judge, self.past, self.recent = starving.judge(), verdict.past(), recent.new()
         self.relieved = {}
     end

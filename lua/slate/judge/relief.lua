@@ -121,14 +121,14 @@ function M.instead(one, move, memory, policy)
 end
 
 --- Notes that pages of a giver are advised to a class. takers: by the id of the giver; empty before the first class is
--- told. Returns the class to which they were advised before, which comes first; nil without one: the same page cannot
--- help two.
+-- told. Returns the other class to which they were advised before, which comes first; nil without one: the same page
+-- cannot help two.
 function M.taken_before(takers, move)
     local first = move and takers[move.from]
     if move and not first then
         takers[move.from] = move.to
     end
-    return first
+    return first and first ~= move.to and first or nil
 end
 
 --- What helps a class that starves or is out of memory, with the command to type. move: of M.of, or nil; first: of
