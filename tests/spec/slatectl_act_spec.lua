@@ -453,6 +453,20 @@ describe("a guard", function()
         assert.is_nil(guard.first_crossed(guard.defaults(), overview(0), overview(10)))
     end)
 
+    it("that waited while hits rose is told when the time is over, and one that was named does not wait", function()
+        local before = { hit_ratio = 0.5, evictions_per_s = 100, item_loss_per_s = 100 }
+        local after = { hit_ratio = 0.52, evictions_per_s = 100, item_loss_per_s = 34501 }
+        local words = "loss went from 100 to 34501, beyond loss+50%"
+        assert.is_nil(guard.first_crossed(guard.defaults(), before, after))
+        assert.equal(words, guard.first_waiting(guard.defaults(), before, after))
+        local named = { assert(guard.parse("loss+50%")) }
+        assert.equal(words, guard.first_crossed(named, before, after))
+        assert.is_nil(guard.first_waiting(named, before, after))
+        after.hit_ratio = 0.505
+        assert.equal(words, guard.first_crossed(guard.defaults(), before, after))
+        assert.is_nil(guard.first_waiting(guard.defaults(), before, after))
+    end)
+
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)
             return guard.crossed(assert(guard.parse(text)), before, now) ~= nil

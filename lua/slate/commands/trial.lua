@@ -21,6 +21,18 @@ function M.declare(command)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
 end
 
+-- The guards that were named, or those of who names none.
+local function guards_of(parsed)
+    return #parsed.guard > 0 and parsed.guard or guard.defaults()
+end
+
+-- That the time is over, and what would have crossed a guard if hits had not risen.
+local function over_in_words(parsed, base, last)
+    local waiting = guard.first_waiting(guards_of(parsed), base, last)
+    return ("the time is over and no guard was crossed%s"):format(waiting
+        and (" while hits rose (%s)"):format(waiting) or "")
+end
+
 local function report(context, base, last, words)
     local function row(name, field, show)
         return { name, show(base[field]), show(last and last[field]) }
@@ -47,7 +59,7 @@ local function try(context, client, parsed, base, done)
     if not ok then
         return nil, message, code
     end
-    return guarded.watch(context, client, base, { guards = #parsed.guard > 0 and parsed.guard or guard.defaults(),
+    return guarded.watch(context, client, base, { guards = guards_of(parsed),
         for_s = parsed.for_s or DEFAULT_FOR_S, interval_s = parsed.interval or 1 })
 end
 
@@ -62,7 +74,7 @@ function M.run(context, parsed)
     local done = {}
     local finished, last, sentence, why = pcall(try, context, client, parsed, base, done)
     if finished and last and not sentence and parsed.keep then
-        report(context, base, last, "the time is over and no guard was crossed: the settings stay")
+        report(context, base, last, over_in_words(parsed, base, last) .. ": the settings stay")
         return 0
     end
     -- An interrupt may have left an answer unread: go back over a connection of its own.
@@ -83,7 +95,7 @@ function M.run(context, parsed)
         return nil, sentence, why
     end
     report(context, base, last, sentence and "taken back: " .. sentence
-        or "the time is over and no guard was crossed: the settings are taken back\n--keep would have kept them")
+        or over_in_words(parsed, base, last) .. ": the settings are taken back\n--keep would have kept them")
     return (failed > 0 or sentence) and 1 or 0
 end
 

@@ -77,15 +77,16 @@ function M.judged_from_s(begun_s, for_s, now_s)
     return math.max(begun_s, now_s - M.WINDOW_S)
 end
 
---- Is a guard crossed? before, now: { hit_ratio, evictions_per_s, item_loss_per_s, out_of_memory_per_s }, as far as
--- they are known. A sentence when it is, else nil.
-function M.crossed(guard, before, now)
+-- Whether a guard waits, for hits are up by a point.
+local function waits(guard, before, now)
+    return guard.unless_hits_rise and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= GAIN_RATIO
+end
+
+-- A sentence where a figure is beyond its guard, else nil.
+local function beyond(guard, before, now)
     local figure = FIGURES[guard.name]
     local was, is = figure.get(before), figure.get(now)
     if not (was and is) then
-        return nil
-    end
-    if guard.unless_hits_rise and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= GAIN_RATIO then
         return nil
     end
     local room = guard.is_share and was * guard.amount / 100 or guard.amount
@@ -94,6 +95,22 @@ function M.crossed(guard, before, now)
         return ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
     end
     return nil
+end
+
+--- Is a guard crossed? before, now: { hit_ratio, evictions_per_s, item_loss_per_s, out_of_memory_per_s }, as far as
+-- they are known. A sentence when it is, else nil.
+function M.crossed(guard, before, now)
+    return not waits(guard, before, now) and beyond(guard, before, now) or nil
+end
+
+--- The first of several that would be crossed if hits had not risen: its sentence, or nil.
+function M.first_waiting(guards, before, now)
+    for _, guard in ipairs(guards) do
+        local sentence = waits(guard, before, now) and beyond(guard, before, now)
+        if sentence then
+            return sentence
+        end
+    end
 end
 
 --- The first of several that is crossed: its sentence, or nil.
