@@ -39,6 +39,19 @@ describe("slatectl completion words", function()
         end
     end
 
+    it("leave out what a shell would carry out, whoever made it up", function()
+        server.write_file(ctl.folder .. "/audit.log", '{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s",'
+            .. '"what":"set","name":"a","was":1,"is":2}\n')
+        local text = assert(io.open(ctl.folder .. "/audit.log")):read("a")
+        local lines = {}
+        for i, name in ipairs({ "$(touch pwned)", "`id`", "a;id", "a|id", "a b", "~", "good:1" }) do
+            lines[i] = (text:gsub("%%s", (name:gsub("%%", "%%%%"))))
+        end
+        server.write_file(ctl.folder .. "/audit.log", table.concat(lines))
+        assert.same({ "127.0.0.1:11211", "good:1", ":files" }, words("slatectl -s ''"))
+        os.remove(ctl.folder .. "/audit.log")
+    end)
+
     it("knows every command, and those that begin as the last word does", function()
         for _, row in ipairs(require("slate.cli.main").COMMANDS) do
             holds("slatectl ''", row.name)

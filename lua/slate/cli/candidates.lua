@@ -370,15 +370,22 @@ local function of_described(context, program, words)
     return program == "slatetop" and VALUES.SERVER() or {}
 end
 
+-- Shells put a candidate on the command line as it is: one that a server or a file made up must not be a command there.
+local function is_plain(word)
+    return not word:find("[^%w_.,:=/@%%+%-%[%]]")
+end
+
 --- Rows { word, what it is } for the last of the words, which may be empty, of a command line of `program`. Those that
--- do not begin with it are left out. The word M.FILES means that files may stand there too.
+-- do not begin with it, or that a shell would not take as they are, are left out. The word M.FILES means that files may
+-- stand there too.
 function M.of(context, program, words)
     local rows = program == "slatectl" and of_slatectl(context, words) or
         (program == "slated" or program == "slatetop" or program == "slate-load")
         and of_described(context, program, words) or {}
     local last, kept = words[#words] or "", {}
     for _, one in ipairs(rows) do
-        if one[1] and (one[1] == M.FILES or one[1]:sub(1, #last) == last) then
+        local word = one[1]
+        if word and (word == M.FILES or word:sub(1, #last) == last and is_plain(word)) then
             kept[#kept + 1] = one
         end
     end
