@@ -81,14 +81,44 @@ function M.is_time(seconds)
     return type(seconds) == "number" and seconds >= 0 and seconds < TIME_END_S
 end
 
+local function is_flat(figures)
+    for _, figure in pairs(figures) do
+        if type(figure) == "table" then
+            return false
+        end
+    end
+    return true
+end
+
 local function check_classes(classes)
     local last_id = -1
     for _, class in ipairs(classes) do
         if type(class) ~= "table" or math.type(class.id) ~= "integer" or class.id <= last_id
             or class.id > CLASS_MOST then
             return nil, "classes are not a list of records with ascending ids"
+        elseif not is_flat(class) then
+            return nil, ("a figure of class %d is a table"):format(class.id)
         end
         last_id = class.id
+    end
+    return true
+end
+
+local FIELDS <const> = { server = "string", version = "string", slated = "string", pages_limit = "integer",
+    pages_free = "integer" }
+
+-- What a snapshot tells of the whole must be what readers take it for, as far as it is there.
+local function check_fields(value)
+    for name, kind in pairs(FIELDS) do
+        local one = value[name]
+        if one ~= nil and type(one) ~= kind and math.type(one) ~= kind then
+            return nil, ("%s is no %s"):format(name, kind)
+        end
+    end
+    for _, name in ipairs({ "general", "totals", "settings" }) do
+        if not is_flat(value[name] or {}) then
+            return nil, ("a figure of %s is a table"):format(name)
+        end
     end
     return true
 end
@@ -107,7 +137,10 @@ function M.decode(line)
     elseif type(value.totals or {}) ~= "table" or type(value.settings or {}) ~= "table" then
         return nil, "totals or settings are no tables"
     end
-    local ok, message = check_classes(value.classes)
+    local ok, message = check_fields(value)
+    if ok then
+        ok, message = check_classes(value.classes)
+    end
     if not ok then
         return nil, message
     end
