@@ -364,7 +364,15 @@ static void take_proposal(lua_State *L, struct call *call) {
     lua_getfield(L, -1, "changes");
     lua_Integer count = luaL_len(L, -1);
     call->proposal->plan.count = 0;
-    for (lua_Integer i = 1; i <= count && call->proposal->plan.count < PLAN_LIMIT; i++) {
+    if (count > PLAN_LIMIT) {
+        call->is_so = false;
+        snprintf(call->out, call->out_bytes,
+                 "%d steps, and slatetop sends %d at most: slatectl undo takes back more",
+                 (int)count, PLAN_LIMIT);
+        lua_pop(L, 2);
+        return;
+    }
+    for (lua_Integer i = 1; i <= count; i++) {
         lua_geti(L, -1, i);
         act_take_change(L, &call->proposal->plan.steps[call->proposal->plan.count++]);
         lua_pop(L, 1);

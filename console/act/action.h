@@ -11,7 +11,12 @@
 
 enum action_kind { ACTION_MOVE_PAGES, ACTION_SET };
 
-enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20, ACTION_LINE_BYTES = 200 };
+enum {
+    MOVE_PAGES_LIMIT = 1000000,
+    POOL_CLASS = 0,
+    PLAN_LIMIT = SETTINGS_MOST, /* every setting of Tune at once */
+    ACTION_LINE_BYTES = 200,
+};
 
 struct action {
     enum action_kind kind;

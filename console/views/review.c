@@ -392,7 +392,7 @@ static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_
     if (!is_ready) {
         verdict = locked != NULL ? why
                   : !is_allowed  ? "Esc cancels.   Change the fields until it can be sent"
-                                 : "S sends nothing: too low a screen.   Esc cancels";
+                                 : "S needs a higher window to send.   Esc cancels";
     }
     cells_text_fit(sheet->cells, sheet->inside.y + sheet->inside.height - 1, sheet->inside.x + 2,
                    sheet->inside.width - 2, is_ready ? STYLE_STRONG : STYLE_WARN, verdict);

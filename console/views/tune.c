@@ -86,7 +86,7 @@ static struct plan make_plan(const struct ui *ui, const struct tunable *rows, un
     if (of_lru > 1) {
         plan.steps[plan.count++] = lru_action(&ui->tune, rows, count);
     }
-    for (unsigned i = 0; i < count && plan.count < PLAN_LIMIT; i++) {
+    for (unsigned i = 0; i < count; i++) {
         if (is_changed(&ui->tune, rows, i) && (of_lru <= 1 || !is_lru(rows[i].name))) {
             plan.steps[plan.count++] = value_action(ui, rows[i].name, ui->tune.wanted[i]);
         }

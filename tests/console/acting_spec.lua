@@ -332,7 +332,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:press("t")
       screen:wait("5 changes; it stops at the first that fails")
       screen:resize(60, 10)
-      screen:wait("S sends nothing: too low a screen")
+      screen:wait("S needs a higher window to send")
       send("no room for all that would be sent")
       assert.equal(before, settings())
       screen:resize(100, 40)

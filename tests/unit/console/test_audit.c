@@ -57,6 +57,13 @@ static void test_what_others_put_there_can_be_taken_back(void) {
     ok(!can_undo() && strstr(why, "change 9") != NULL, "what is no entry is skipped");
 }
 
+static void test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl(void) {
+    for (int i = 0; i <= PLAN_LIMIT; i++) {
+        write_entry(30 + i, HERE "\"what\":\"move\",\"src\":4,\"dst\":12,\"pages\":1,\"with\":30");
+    }
+    ok(!can_undo() && strstr(why, "slatectl undo takes back more") != NULL, "nothing of it is left out: %s", why);
+}
+
 static void test_a_long_record_is_read_from_its_end(void) {
     for (int i = 0; i < 3000; i++) {
         write_entry(20, "\"server\":\"c:1\",\"what\":\"set\",\"name\":\"verbosity\",\"was\":\"0\",\"is\":\"1\"");
@@ -93,6 +100,7 @@ int main(void) {
     acting.audit_path = path;
     test_a_record_is_made_for_its_owner();
     test_what_others_put_there_can_be_taken_back();
+    test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl();
     test_a_long_record_is_read_from_its_end();
     test_a_failure_of_lua_ends_what_is_under_way_and_no_more();
     acting_fini(&acting);

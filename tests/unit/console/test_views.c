@@ -208,7 +208,7 @@ static void test_a_review_knows_whether_all_that_is_sent_was_seen(void) {
     draw(&frame, 20, 4, false);
     ok(!ui.review.is_seen, "a screen that shows no review at all takes that back");
     draw(&frame, 80, 12, false);
-    ok(!ui.review.is_seen && shows("S sends nothing: too low a screen"), "as does one that is too low, and says so");
+    ok(!ui.review.is_seen && shows("S needs a higher window to send"), "as does one that is too low, and says so");
     plan = plan_of(action_move(4, 12, 3));
     review_open(&ui.review, &plan, NULL);
     seen = sizes_that_show(&frame, &is_true);
