@@ -161,8 +161,9 @@ static void loop(struct app *app) {
         handle_signals(app);
         now_ms = clock_ms();
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
-            if (app->is_dirty && app->ui.review.is_open) {
-                draw(app, now_ms); /* a key in a review is about the screen that was seen */
+            bool may_send = app->ui.review.is_open && (key == 'S' || key == KEY_POINTER);
+            if (may_send && app->is_dirty) {
+                draw(app, now_ms); /* what is sent is what is seen, however fast the key came */
             }
             if (key == KEY_POINTER) {
                 handle_pointer(app, now_ms);
