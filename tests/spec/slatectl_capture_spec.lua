@@ -86,6 +86,11 @@ local function expected(i, has_deletions)
     return list
 end
 
+-- The shell makes the file before it writes there.
+local function await_code(ctl)
+    patience.wait_for("it to end", function() return (server.read_file(ctl.folder .. "/code") or "") ~= "" end)
+end
+
 for _, kind in ipairs(server.all()) do
     describe("slatectl capture from " .. kind.name, function()
         local one, ctl, has_deletions
@@ -176,7 +181,7 @@ for _, kind in ipairs(server.all()) do
             end)
             load(connection)
             os.execute("kill -INT " .. server.read_file(ctl.folder .. "/pid"))
-            patience.wait_for("it to end", function() return server.read_file(ctl.folder .. "/code") end)
+            await_code(ctl)
             assert.equal("130\n", server.read_file(ctl.folder .. "/code"))
             os.remove(ctl.folder .. "/code")
             connection:close()
@@ -194,7 +199,7 @@ for _, kind in ipairs(server.all()) do
                     return statistic(connection, "log_watchers") > 0
                 end)
                 load(connection)
-                patience.wait_for("it to end", function() return server.read_file(ctl.folder .. "/code") end)
+                await_code(ctl)
                 assert.equal("74\n", server.read_file(ctl.folder .. "/code"))
                 os.remove(ctl.folder .. "/code")
                 connection:close()
@@ -259,7 +264,7 @@ describe("slatectl capture from a server that ends", function()
         assert.equal("STORED", wire.ask(connection, "set key1 0 0 1\r\nx"))
         connection:close()
         one:stop()
-        patience.wait_for("it to end", function() return server.read_file(ctl.folder .. "/code") end)
+        await_code(ctl)
         assert.equal("69\n", server.read_file(ctl.folder .. "/code"))
         local said = server.read_file(ctl.folder .. "/said")
         assert.truthy(said:find("how much was lost is not known: the server did not tell it at the end\n", 1, true),
