@@ -10,7 +10,7 @@ local together = require "slate.wire.together"
 local M = {}
 
 local MOST_PEERS <const>, MOST_LINE_BYTES <const> = 400, 2048
-local IDLE_S <const>, SEND_S <const>, ACCEPT_S <const> = 300, 5, 1
+local IDLE_S <const>, SEND_S <const> = 300, 5
 local AGAIN_S <const> = 1 -- names and files are looked at again after this, and only when somebody asks
 -- The first version of which clients know that it answers `config get cluster`.
 local VERSION <const> = "1.4.14"
@@ -120,23 +120,7 @@ end
 
 --- Serves a listening socket until it is interrupted. Connections beyond 400 wait for their turn.
 function M.run(socket, fleet)
-    local peers = 0
-    socket:settimeout(0)
-    together.run({ function()
-        while true do
-            together.select(peers < MOST_PEERS and { socket } or nil, nil, ACCEPT_S)
-            local peer = peers < MOST_PEERS and socket:accept()
-            if peer then
-                peers = peers + 1
-                peer:settimeout(0)
-                together.spawn(function()
-                    serve(fleet, peer)
-                    peer:close()
-                    peers = peers - 1
-                end)
-            end
-        end
-    end })
+    together.serve(socket, MOST_PEERS, function(peer) serve(fleet, peer) end)
 end
 
 return M

@@ -7,7 +7,7 @@ local together = require "slate.wire.together"
 local M = {}
 
 M.MAX_REQUEST_BYTES = 8192
-local REQUEST_S <const>, ACCEPT_S <const>, BACKLOG <const> = 5, 0.2, 128
+local REQUEST_S <const>, LOOK_S <const>, BACKLOG <const> = 5, 0.2, 128
 local MOST_PEERS <const> = 200 -- each may hold a connection to a target besides: select knows descriptors below 1024
 local MOST_DRAINED_BYTES <const> = 1 << 16
 
@@ -41,7 +41,7 @@ local function read_request(peer)
         elseif left_s <= 0 then
             return nil, 408
         end
-        together.select({ peer }, nil, math.min(left_s, ACCEPT_S))
+        together.select({ peer }, nil, math.min(left_s, LOOK_S))
         local bytes, problem, partial = peer:receive(1024)
         text = text .. (bytes or partial or "")
         if problem == "closed" then
@@ -69,7 +69,7 @@ end
 -- What a peer still sends would end the connection before it has read the answer.
 local function drain(peer)
     peer:shutdown("send")
-    local until_s, left_bytes = clock.steady_s() + ACCEPT_S, MOST_DRAINED_BYTES
+    local until_s, left_bytes = clock.steady_s() + LOOK_S, MOST_DRAINED_BYTES
     while left_bytes > 0 and clock.steady_s() < until_s do
         together.select({ peer }, nil, math.max(0, until_s - clock.steady_s()))
         local bytes, problem, partial = peer:receive(4096)
@@ -125,28 +125,7 @@ end
 -- accept = }) returns a status of those above, a kind and a body. Connections beyond 200 wait for their turn. A task
 -- may call it; the connections are tasks beside it then.
 function M.run(socket, handler, is_over)
-    local peers = 0
-    socket:settimeout(0)
-    local function take_connections()
-        while not (is_over and is_over()) do
-            together.select(peers < MOST_PEERS and { socket } or nil, nil, ACCEPT_S)
-            local peer = peers < MOST_PEERS and socket:accept()
-            if peer then
-                peers = peers + 1
-                peer:settimeout(0)
-                together.spawn(function()
-                    serve(peer, handler)
-                    peer:close()
-                    peers = peers - 1
-                end)
-            end
-        end
-    end
-    if together.is_task() then
-        take_connections()
-    else
-        together.run({ take_connections })
-    end
+    together.serve(socket, MOST_PEERS, function(peer) serve(peer, handler) end, is_over)
 end
 
 return M

@@ -147,4 +147,34 @@ function M.each(list, f)
     return M.run(functions)
 end
 
+local ACCEPT_S <const> = 0.2 -- how often is_over is asked while nobody connects
+
+--- Serves the connections of a listening socket, each as a task, until the program is interrupted, or is_over() (if
+-- there is one) says so. serve(peer) gets a peer that does not block; the peer is closed when serve returns. Connections
+-- beyond most_peers wait for their turn. A task may call this; the connections are tasks beside the caller then.
+function M.serve(listening, most_peers, serve, is_over)
+    local peers = 0
+    listening:settimeout(0)
+    local function take_connections()
+        while not (is_over and is_over()) do
+            M.select(peers < most_peers and { listening } or nil, nil, ACCEPT_S)
+            local peer = peers < most_peers and listening:accept()
+            if peer then
+                peers = peers + 1
+                peer:settimeout(0)
+                M.spawn(function()
+                    serve(peer)
+                    peer:close()
+                    peers = peers - 1
+                end)
+            end
+        end
+    end
+    if M.is_task() then
+        take_connections()
+    else
+        M.run({ take_connections })
+    end
+end
+
 return M
