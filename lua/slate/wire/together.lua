@@ -150,8 +150,9 @@ end
 local ACCEPT_S <const> = 0.2 -- how often is_over is asked while nobody connects
 
 --- Serves the connections of a listening socket, each as a task, until the program is interrupted, or is_over() (if
--- there is one) says so. serve(peer) gets a peer that does not block; the peer is closed when serve returns. Connections
--- beyond most_peers wait for their turn. A task may call this; the connections are tasks beside the caller then.
+-- there is one) says so. serve(peer) gets a peer that does not block; the peer is closed when serve returns.
+-- Connections beyond most_peers wait for their turn. A task may call this; the connections are tasks beside the caller
+-- then.
 function M.serve(listening, most_peers, serve, is_over)
     local peers = 0
     listening:settimeout(0)
