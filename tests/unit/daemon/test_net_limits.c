@@ -2,6 +2,7 @@
  * process. Run under TSan too. */
 #include "tap.h"
 
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #include "base/log.h"
@@ -57,21 +58,29 @@ static bool counted(const struct host *h, size_t counter) {
     return false;
 }
 
-/* Asks and reads nothing, a question a turn: its reply is then one send. False: nothing is refused, and nothing happens any more. */
+/* Bytes that wait to be read from `fd`. */
+static int unread_bytes(int fd) {
+    int n = 0;
+    return ioctl(fd, FIONREAD, &n) == 0 ? n : -1;
+}
+
+/* Asks and reads nothing. It asks again when the reply has come, so that the worker receives one question a turn and
+ * sends its reply at once: of a larger reply the kernel would take a part, and the rest of it might be held. The
+ * worker's counts tell too little: it counts a reply after the client has it. False: nothing is refused, and nothing
+ * happens any more. */
 static bool asks_until_refused(struct host *h, int fd, const char *question) {
-    const struct serve_counters *counters = h->rig.server.workers[0];
     size_t oom = offsetof(struct serve_counters, response_obj_oom);
     bool goes_on = true;
     while (goes_on && !counted_yet(h, oom)) {
-        uint64_t sent = counter_get(&counters->bytes_written);
+        int before = unread_bytes(fd);
         goes_on = false;
         bool said = say(fd, question, strlen(question));
-        for (int i = 0; said && !goes_on && i < PATIENCE_MS * 100; i++) {
-            usleep(10);
-            goes_on = counter_get(&counters->bytes_written) != sent || counted_yet(h, oom);
+        for (int i = 0; said && !goes_on && i < PATIENCE_MS; i++) {
+            usleep(1000);
+            goes_on = unread_bytes(fd) != before || counted_yet(h, oom);
         }
     }
-    return counted(h, oom);
+    return counted_yet(h, oom);
 }
 
 /* Reads all there is. Whether it ends with `last` and the words of one that is refused. */
