@@ -15,6 +15,25 @@ local function load_clock(with_system)
     return clock
 end
 
+describe("clock without lua-system", function()
+    it("goes on evenly when somebody sets the system's time, forth or back", function()
+        local socket, set_s = require "socket.core", 0
+        local gettime = socket.gettime
+        socket.gettime = function() return gettime() + set_s end
+        finally(function() socket.gettime = gettime end)
+        local clock = load_clock(false)
+        for _, step_s in ipairs({ 3600, -7200, 86400 }) do
+            local began_s, time_s, real_s = clock.steady_s(), clock.time_s(), gettime()
+            set_s = set_s + step_s
+            clock.sleep(0.02)
+            local passed_s, time_passed_s = clock.steady_s() - began_s, clock.time_s() - time_s
+            local most_s = gettime() - real_s + 0.1
+            assert.is_true(passed_s > 0 and passed_s < most_s, ("%f s after a step of %d s"):format(passed_s, step_s))
+            assert.is_true(time_passed_s > 0 and time_passed_s < most_s)
+        end
+    end)
+end)
+
 for _, with_system in ipairs({ true, false }) do
     describe(("clock %s lua-system"):format(with_system and "with" or "without"), function()
         local clock

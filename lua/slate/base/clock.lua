@@ -4,15 +4,43 @@ local M = {}
 
 local SLEEP_SLICE_S <const> = 0.1 -- the interpreter sees an interrupt only between two calls
 
--- lua-system reads the monotonic clock. Without it luasocket's wall clock has to do: a step of the
--- system's time is then seen as a long or a short interval.
+local STEP_LEAST_S <const> = 0.05 -- the system's uptime is told in hundredths
+
+-- For how long the system has been up; nil where it does not tell.
+local function uptime_s()
+    local file = io.open("/proc/uptime")
+    local up_s = file and file:read("n")
+    if file then
+        file:close()
+    end
+    return up_s
+end
+
+-- A clock that never steps, made of one that somebody may set: by the system's uptime, steps are taken out. Where the
+-- system does not tell its uptime, only steps back are.
+local function without_steps(gettime)
+    local now_s, up_s = gettime(), uptime_s()
+    local last_s, apart_s = now_s, up_s and now_s - up_s
+    local step_s = 0
+    return function()
+        now_s, up_s = gettime(), uptime_s()
+        local since_s = apart_s and up_s and now_s - up_s - apart_s or 0
+        if math.abs(since_s - step_s) > STEP_LEAST_S then
+            step_s = since_s
+        end
+        last_s = math.max(last_s, now_s - step_s)
+        return last_s
+    end
+end
+
+-- lua-system reads the monotonic clock; luasocket only the time of day.
 local has_system, system = pcall(require, "system")
 local wall_s, steady_s, nap
 if has_system then
     wall_s, steady_s, nap = system.gettime, system.monotime, system.sleep
 else
     local socket = require "socket.core"
-    wall_s, steady_s, nap = socket.gettime, socket.gettime, socket.sleep
+    wall_s, steady_s, nap = socket.gettime, without_steps(socket.gettime), socket.sleep
 end
 
 local wall_at_start_s <const> = wall_s()
