@@ -266,7 +266,7 @@ describe("slatectl with the rules of the manual", function()
             .. "check = function(_, add) add('warning', 'look here') end } } }"
         local code, out, err = with(alarm, "doctor")
         assert.equal(1, code, err)
-        assert.truthy(out:find("warning: look here", 1, true), out)
+        assert.truthy(out:find("warning: mine: look here", 1, true), out)
         code, out = with(alarm, "check")
         assert.equal(1, code)
         assert.truthy(out:find("^WARNING %- %S+ mine: look here | "), out)

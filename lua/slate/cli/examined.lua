@@ -30,7 +30,7 @@ end
 --- What the doctor finds, and own rules (nil: none).
 function M.findings(own, known)
     local findings = doctor.findings(known)
-    for _, finding in ipairs(own and own:findings(known) or {}) do
+    for _, finding in ipairs(own and own:named_findings(known) or {}) do
         findings[#findings + 1] = finding
     end
     return doctor.sort(findings)

@@ -72,9 +72,9 @@ end
 
 -- Adds what an operator's own rules find: critical and warning count as the states of these names.
 local function judge_by(own, member, result)
-    for _, finding in ipairs(own:findings(member)) do
+    for _, finding in ipairs(own:named_findings(member)) do
         if finding.severity ~= "note" then
-            result.words[#result.words + 1] = finding.name .. ": " .. finding.what
+            result.words[#result.words + 1] = finding.what
             result.state = RANK[finding.severity] > RANK[result.state] and finding.severity or result.state
         end
     end

@@ -126,9 +126,9 @@ end
 -- What an operator's own rules find, among the doctor's findings by how bad it is. Their remedy is in words: no key of
 -- slatetop is known for them.
 local function with_own(findings, rules, known)
-    for _, finding in ipairs(rules and rules:findings(known) or {}) do
-        findings[#findings + 1] = { name = OWN, severity = finding.severity, what = ("%s: %s%s"):format(finding.name,
-            finding.what, finding.todo and "; " .. finding.todo or "") }
+    for _, finding in ipairs(rules and rules:named_findings(known) or {}) do
+        findings[#findings + 1] = { name = OWN, severity = finding.severity,
+            what = ("%s; %s"):format(finding.what, finding.todo) }
     end
     return doctor.sort(findings)
 end

@@ -279,6 +279,15 @@ function Rules:findings(known)
     return doctor.sort(list)
 end
 
+--- The same among findings of others: each sentence begins with the name of its rule.
+function Rules:named_findings(known)
+    local list = self:findings(known)
+    for _, finding in ipairs(list) do
+        finding.what = ("%s: %s"):format(finding.name, finding.what)
+    end
+    return list
+end
+
 --- The values of the columns for each row of slate.judge.view.classes: { [id] = { [title] = number or text } }. known:
 -- as for slate.judge.doctor.
 function Rules:values(known)
