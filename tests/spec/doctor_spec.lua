@@ -136,6 +136,24 @@ describe("the doctor on memory", function()
         assert.is_false(told(310, 301))
     end)
 
+    it("calls it no back and forth where an operator takes a move back, and does it again", function()
+        local function told(...)
+            local moves = {}
+            for i, mode in ipairs({ ... }) do
+                local from, to = i % 2 == 1 and 5 or 7, i % 2 == 1 and 7 or 5
+                moves[2 * i - 1] = { from = from, to = to, pages = 4, time_s = 900 + i, mode = mode }
+                moves[2 * i] = moves[2 * i - 1]
+            end
+            return found("moves", doctor.findings(evicting({ time = 1001 }, { moves = moves }))) ~= nil
+        end
+        assert.is_false(told("operator", "operator"))
+        assert.is_false(told("operator", "operator", "operator"))
+        assert.is_true(told("operator", "operator", "operator", "operator")) -- a program does that
+        assert.is_false(told("utility", "operator")) -- an operator knows better
+        assert.is_true(told("operator", "utility")) -- a mode knows better
+        assert.is_true(told("utility", "utility"))
+    end)
+
     it("judges what moves lose by the interval, not since the start", function()
         local known = evicting({ slab_reassign_busy_deletes = 7000 })
         known.before.general.slab_reassign_busy_deletes = 7000

@@ -12,6 +12,7 @@ local view = require "slate.judge.view"
 local FILLS_FROM_RATIO <const> = 0.5 -- of the limit, from where on waste is told before anything is evicted
 local WASTE_MOST_RATIO <const> = 0.15
 local PING_PONG_LAST <const>, PING_PONG_S <const> = 16, 300 -- a page that goes back later follows the traffic
+local TURNS_BY_HAND <const> = 2 -- an undo, and the same move once more: further ones are a program's
 local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
 local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
 local PROCESS_SHARE_RATIO <const> = 0.1 -- of what was asked for: a limit of the process always takes a little
@@ -179,6 +180,29 @@ local function against_ping_pong(about)
     return why
 end
 
+-- The moves, one for each pair of classes, by which pages went back lately. Who moves pages by hand, takes that back
+-- and does it again, chose each of these moves.
+local function moves_to_and_fro(about)
+    local last, by_hand, is_told, found = {}, {}, {}, {}
+    local now_s = about.general.time -- by the server's clock, as the moves
+    for i = math.max(1, #about.moves - PING_PONG_LAST + 1), #about.moves do
+        local move = about.moves[i]
+        local pair = ("%s %s"):format(math.min(move.from, move.to), math.max(move.from, move.to))
+        local there = last[pair]
+        local is_back = there and there.from == move.to and move.time_s - there.time_s <= PING_PONG_S
+            and (not now_s or now_s - move.time_s <= PING_PONG_S)
+        if is_back and move.mode == "operator" then
+            by_hand[pair] = (by_hand[pair] or 0) + 1
+            is_back = by_hand[pair] > TURNS_BY_HAND
+        end
+        if is_back and move.from ~= 0 and move.to ~= 0 and not is_told[pair] then
+            found[#found + 1], is_told[pair] = move, true
+        end
+        last[pair] = move
+    end
+    return found
+end
+
 function CHECKS.moves(about, add)
     local lost_per_s = (about.per_s.slab_reassign_evictions_nomem or 0) + (about.per_s.slab_reassign_busy_deletes or 0)
     if lost_per_s > 0 then
@@ -186,19 +210,9 @@ function CHECKS.moves(about, add)
             "slatectl automove tells the mode that moves them, slatectl advise automove whether another is better",
             "lost_by_moves")
     end
-    local seen, pairs_seen = {}, {}
-    local now_s = about.general.time -- by the server's clock, as the moves
-    for i = math.max(1, #about.moves - PING_PONG_LAST + 1), #about.moves do
-        local move = about.moves[i]
-        local back = move.to .. " " .. move.from
-        local is_back = seen[back] and move.time_s - seen[back] <= PING_PONG_S
-            and (not now_s or now_s - move.time_s <= PING_PONG_S)
-        if is_back and move.from ~= 0 and move.to ~= 0 and not pairs_seen[back] then
-            pairs_seen[back], pairs_seen[move.from .. " " .. move.to] = true, true
-            add("warning", ("pages move back and forth between class %s and class %s"):format(move.from, move.to),
-                against_ping_pong(about), "page_moves")
-        end
-        seen[move.from .. " " .. move.to] = move.time_s
+    for _, move in ipairs(moves_to_and_fro(about)) do
+        add("warning", ("pages move back and forth between class %s and class %s"):format(move.from, move.to),
+            against_ping_pong(about), "page_moves")
     end
     if about.settings.slab_automove == 2 and not about.now.slated then
         add("warning", "automove 2 moves a page at every eviction: it is meant for short whiles only",
