@@ -6,13 +6,14 @@ local snapshots = require "support.snapshots"
 local verdict = require "slate.judge.verdict"
 
 -- An observer that has seen a server each second from -12 s to `to` s; f(second) gives the hits of 1,000 gets, the
--- evictions, and the items lost by moves in that second.
+-- evictions, the items lost by moves, and the items that are there at its end.
 local function seen(to, f)
-    local one, hits, gets, evictions, lost = observer.new(), 0, 0, 0, 0
+    local one, hits, gets, evictions, lost, items = observer.new(), 0, 0, 0, 0, nil
     for second = -12, to do
         one:look(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
-            slab_reassign_evictions_nomem = lost, uptime = 5000 + second }))
-        local h, e, l = f(second)
+            slab_reassign_evictions_nomem = lost, uptime = 5000 + second, curr_items = items }))
+        local h, e, l, there = f(second)
+        items = there
         gets, hits, evictions, lost = gets + (h and 1000 or 0), hits + (h or 0), evictions + (e or 0), lost + (l or 0)
     end
     return one
@@ -54,6 +55,37 @@ describe("the verdict", function()
         end))
         local one = seen(10, function(second) return 710 + 10 * second end)
         assert.equal(1, one:outcome(1000, 1000).drift)
+    end)
+
+    -- Filled by 1,000 items a second until `full`; then each new item evicts one.
+    local function filling(full, hits)
+        return function(second)
+            return hits(second), second < full and 0 or 1000, 0, 50000 + 1000 * math.min(second, full)
+        end
+    end
+
+    it("neither credits nor blames a change to a cache that was still filling", function()
+        local function rising(second) return 710 + 10 * second end
+        local known = seen(10, filling(-6, rising)):outcome(1000, 1000)
+        assert.is_true(known.filling)
+        assert.equal(1, known.drift) -- so that no prediction is held against it
+        assert.equal("hits 65.5% -> 75.5%, evictions 500 -> 1000/s, but the cache was still filling",
+            words(10, filling(-5, rising)))
+        assert.equal("hits 70.0%, as before, evictions 0 -> 1000/s, but the cache was still filling",
+            words(10, filling(0, function() return 700 end)))
+        assert.equal("hits 70.0% -> 60.0%, evictions +11%", -- in spite of it
+            words(10, filling(-9, function(second) return second < 0 and 700 or 600 end)))
+    end)
+
+    it("takes no full cache for one that fills, whether items come, go or grow smaller", function()
+        local function outcome(items)
+            return seen(10, function(second) return 700, 1000, 0, items(second) end):outcome(1000, 1000)
+        end
+        assert.is_nil(outcome(function() return 50000 end).filling)
+        assert.is_nil(outcome(function(second) return 50000 + (second % 2) * 400 end).filling)
+        assert.is_nil(outcome(function(second) return 50000 + 900 * second end).filling)
+        assert.is_nil(outcome(function(second) return 50000 - 900 * second end).filling)
+        assert.is_true(outcome(function(second) return second < -5 and 0 or 50000 + 3000 * second end).filling)
     end)
 
     it("tells evictions that begin or end, or grow to more than twice as many, as figures", function()

@@ -93,7 +93,7 @@ local function accuracy(context, entries, words)
             found.median * 100, found.p90 * 100, found.within))
     end
     if found.left_out > 0 then
-        context:out(("%s left out: hits rose or fell before the change already\n"):format(units.plural(found.left_out,
+        context:out(("%s left out: hits rose or fell without the change\n"):format(units.plural(found.left_out,
             "prediction")))
     end
     context:out(words(#entries), "\n")

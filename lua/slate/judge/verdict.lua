@@ -13,6 +13,7 @@ local LEAST_S <const> = 2 -- after the change, before anything is told
 local KEPT_S <const> = M.LASTS_S + 2 * WINDOW_S
 local ERRORS_APART <const> = 2 -- hit ratios that lie no further apart may differ by chance
 local EVICTIONS_APART_RATIO <const> = 0.1
+local FILLED_LEAST_RATIO <const> = 0.01 -- of the items: fewer that came to free memory make no hits that are told
 local HALF_LEAST_S <const> = 1 -- of the time before, in which a hit ratio that moves by itself shows
 
 local Past = {}
@@ -31,7 +32,7 @@ function Past:add(now)
     self[#self + 1] = {
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
-        refused = general.store_no_memory,
+        refused = general.store_no_memory, items = general.curr_items,
     }
     while self[2] and self[2].time_s < now.time_s - KEPT_S do
         table.remove(self, 1)
@@ -90,9 +91,28 @@ local function drift_of(past, first, turn)
     return is_sure and (change > 0 and 1 or -1) or nil
 end
 
+-- Whether the cache was still filling between two samples: items came that free memory had room for, not the place of
+-- others. What it held at least in that time counts, so that a flush begins anew.
+local function was_filling(past, first, turn)
+    local before, least, came = nil, math.huge, 0
+    for _, sample in ipairs(past) do
+        if sample.time_s >= first.time_s and sample.time_s <= turn.time_s then
+            if not sample.items then
+                return nil
+            end
+            local evicted = before and increase(before, sample, "evictions")
+            came = came + (evicted and math.max(0, sample.items - before.items - evicted) or 0)
+            least, before = math.min(least, sample.items), sample
+        end
+    end
+    return turn.items and turn.items > 0
+        and math.min(came, turn.items - least) >= FILLED_LEAST_RATIO * turn.items or nil
+end
+
 --- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
 -- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (1
--- where hits rose before the change already, -1 where they fell; else nil), items_lost (by page moves, since it began;
+-- where hits rose before the change already, or would rise because the cache was still filling, -1 where they fell;
+-- else nil), filling (whether it was; else nil), items_lost (by page moves, since it began;
 -- nil when the server does not tell), for_s (since it ended) }; or nil when too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
@@ -101,10 +121,11 @@ function Past:outcome(began_s, ended_s)
         return nil
     end
     local start = first_from(self, math.max(ended_s, last.time_s - WINDOW_S))
+    local filling = was_filling(self, first, turn)
     return {
         before = between(first, turn), after = start ~= last and between(start, last) or {},
-        drift = drift_of(self, first, turn), items_lost = increase(turn, last, "lost"),
-        for_s = last.time_s - ended_s,
+        drift = filling and 1 or drift_of(self, first, turn), filling = filling,
+        items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
 end
 
@@ -120,22 +141,24 @@ function Past:since(time_s)
     return happened
 end
 
--- What moved before the change already, and goes on the same way, is not the change's doing.
-local function hits_in_words(before, after, drift)
+-- What moved before the change already, and goes on the same way, is not the change's doing. Returns the words, and
+-- by how much hits rose.
+local function hits_in_words(before, after, drift, filling)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil
     end
     local was, is = units.percent(before.hit_ratio, 1), units.percent(after.hit_ratio, 1)
     local chance = ERRORS_APART * math.sqrt(before.error ^ 2 + after.error ^ 2)
     if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= chance then
-        return ("hits %s, as before"):format(is)
+        return ("hits %s, as before"):format(is), 0
     end
     local change = after.hit_ratio - before.hit_ratio
-    local why = drift and drift * change > 0 and (drift > 0 and ", but they rose before it already"
-        or ", but they fell before it already") or ""
-    return ("hits %s -> %s%s"):format(was, is, why)
+    local goes_on = drift and drift * change > 0 and not filling
+    return ("hits %s -> %s%s"):format(was, is, goes_on and (drift > 0 and ", but they rose before it already"
+        or ", but they fell before it already") or ""), change
 end
 
+-- The words, and whether there are more.
 local function evictions_in_words(before, after)
     local was, is = before.evictions_per_s, after.evictions_per_s
     if not (was and is) or was == 0 and is == 0 then
@@ -145,18 +168,23 @@ local function evictions_in_words(before, after)
         if math.abs(change) < EVICTIONS_APART_RATIO then
             return "evictions as before"
         elseif change < 1 then
-            return ("evictions %+.0f%%"):format(change * 100)
+            return ("evictions %+.0f%%"):format(change * 100), change > 0
         end
     end
-    return ("evictions %s -> %s/s"):format(units.rate(was), units.rate(is))
+    return ("evictions %s -> %s/s"):format(units.rate(was), units.rate(is)), is > was
 end
 
 --- An outcome in words, without what was done: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing
--- is known.
+-- is known. A cache that was filling hits more, and evicts more, whatever is changed.
 function M.words(outcome)
-    local parts = {}
-    parts[#parts + 1] = hits_in_words(outcome.before, outcome.after, outcome.drift)
-    parts[#parts + 1] = evictions_in_words(outcome.before, outcome.after)
+    local hits, hits_change = hits_in_words(outcome.before, outcome.after, outcome.drift, outcome.filling)
+    local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)
+    local parts = { hits }
+    parts[#parts + 1] = evictions
+    hits_change = hits_change or 0
+    if outcome.filling and (hits_change > 0 or hits_change == 0 and evicts_more) then
+        parts[#parts + 1] = "but the cache was still filling"
+    end
     if (outcome.items_lost or 0) > 0 then
         parts[#parts + 1] = units.plural(outcome.items_lost, "item") .. " lost by moves"
     end
