@@ -142,7 +142,8 @@ while [ -e %s ]; do sleep 0.01; done
         socket.sleep(0.1)
         _, screen = run(tmux .. "capture-pane -p 2>/dev/null")
       until what() or socket.gettime() > deadline
-      assert.is_true(what(), screen)
+      local _, running = run("ps -e -o pid=,ppid=,stat=,wchan=,args= | grep -F -e " .. folder .. " -e build/bin/")
+      assert.is_true(what(), screen .. "\nThese run:\n" .. running)
     end
     wait_for(function() return screen:match("^ *slatetop +127%.0%.0%.1:") ~= nil end)
     run(tmux .. "send-keys q")
