@@ -84,7 +84,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 judge/view judge/why judge/worth wire/dns wire/lists wire/names wire/request
 # Of the modules that these require, those that console/brain/lua_given.c provides, and those of functions that slatetop never calls.
 BRAIN_GIVEN    := base/clock
-BRAIN_UNCALLED := base/shell wire/keydump wire/resolver
+BRAIN_UNCALLED := base/input base/shell wire/keydump wire/resolver
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

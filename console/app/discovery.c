@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +20,17 @@
 
 /* ---- the ways of slate.wire.dns; in the child they may wait ---- */
 
-static int read_file(lua_State *L) {
-    return lua_outside_return_file(L, false);
+/* (how many) -> so many random bytes, or nil */
+static int random_bytes(lua_State *L) {
+    luaL_Buffer buffer;
+    size_t bytes = (size_t)luaL_checkinteger(L, 1);
+    char *to = luaL_buffinitsize(L, &buffer, bytes);
+    ssize_t got = getrandom(to, bytes, 0);
+    luaL_pushresultsize(&buffer, got > 0 ? (size_t)got : 0);
+    if (got < 0) {
+        lua_pushnil(L);
+    }
+    return 1;
 }
 
 typedef ssize_t exchange(const char *host, unsigned port, const void *message, size_t bytes,
@@ -72,7 +82,8 @@ static int system_addresses(lua_State *L) {
 }
 
 static const luaL_Reg ways[] = {{"environment", lua_outside_environment},
-                                {"read_file", read_file},
+                                {"read_file", lua_outside_read_file},
+                                {"random", random_bytes},
                                 {"udp", by_udp},
                                 {"tcp", by_tcp},
                                 {"system_addresses", system_addresses},

@@ -1,8 +1,12 @@
 #include "app/password_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Cuts the role off "user:password:role". */
 static void cut_role(char *line) {
@@ -16,11 +20,32 @@ static void cut_role(char *line) {
     }
 }
 
+/* What a FIFO or a terminal is waited for at most; <(command) is one. */
+enum { FIRST_BYTE_MS = 30000 };
+
+/* NULL and errno. */
+static FILE *open_file(const char *path) {
+    struct stat facts;
+    struct pollfd one = {.events = POLLIN};
+    int fd = one.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return NULL;
+    }
+    bool may_wait = fstat(fd, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+    if (may_wait && poll(&one, 1, FIRST_BYTE_MS) == 0) {
+        close(fd);
+        errno = ETIMEDOUT;
+        return NULL;
+    }
+    fcntl(fd, F_SETFL, O_RDONLY);
+    return fdopen(fd, "r");
+}
+
 bool password_file_read(const char *path, char out[CREDENTIALS_MOST + 1], char *why,
                         size_t why_bytes) {
     char line[CREDENTIALS_MOST + 2] = "";
     errno = 0;
-    FILE *file = fopen(path, "re");
+    FILE *file = open_file(path);
     bool is_read = file != NULL && fgets(line, sizeof line, file) != NULL;
     int error = errno;
     if (file != NULL) {

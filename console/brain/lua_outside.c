@@ -28,10 +28,10 @@ static int open_regular(const char *path) {
     return fd;
 }
 
-bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes, bool only_regular) {
+bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes) {
     luaL_Buffer buffer;
     char *to = luaL_buffinitsize(L, &buffer, most_bytes); /* before the file is open: it may fail */
-    int fd = only_regular ? open_regular(path) : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_regular(path);
     size_t bytes = 0;
     ssize_t got = fd >= 0 ? 1 : -1;
     while (got > 0 && bytes < most_bytes) {
@@ -50,9 +50,9 @@ bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes, bo
     return got >= 0;
 }
 
-int lua_outside_return_file(lua_State *L, bool only_regular) {
+int lua_outside_read_file(lua_State *L) {
     size_t most_bytes = (size_t)luaL_checkinteger(L, 2);
-    if (lua_outside_push_file(L, luaL_checkstring(L, 1), most_bytes, only_regular)) {
+    if (lua_outside_push_file(L, luaL_checkstring(L, 1), most_bytes)) {
         return 1;
     }
     int problem = errno;
@@ -60,10 +60,6 @@ int lua_outside_return_file(lua_State *L, bool only_regular) {
     lua_pushstring(L, problem == EINVAL ? "not a regular file" : strerror(problem));
     lua_pushboolean(L, problem == ENOENT || problem == ENOTDIR);
     return 3;
-}
-
-int lua_outside_read_file(lua_State *L) {
-    return lua_outside_return_file(L, true);
 }
 
 /* ---- the operator's own files ---- */

@@ -10,13 +10,12 @@
 /* A function of Lua: (name) -> the variable of the environment, or nil. */
 int lua_outside_environment(lua_State *L);
 
-/* Pushes the text of a file, most_bytes of it at most. False: nothing is pushed, and errno says
- * why. only_regular: any other file is EINVAL, so that nobody waits for a pipe. */
-bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes, bool only_regular);
+/* Pushes the text of a regular file, most_bytes of it at most. False: nothing is pushed, and errno
+ * says why. Any other file is EINVAL, so that slatetop does not wait for a pipe. */
+bool lua_outside_push_file(lua_State *L, const char *path, size_t most_bytes);
 
-/* For a function of Lua, (path, most bytes) -> the text; or nil, a message and whether the file is
- * not there at all. The second is one for regular files. */
-int lua_outside_return_file(lua_State *L, bool only_regular);
+/* A function of Lua: (path, most bytes) -> the text of a regular file; or nil, a message and
+ * whether the file is not there at all. */
 int lua_outside_read_file(lua_State *L);
 
 /* Pushes the path of a file of lua/slate/base/places.lua; nil where there is no home. */

@@ -26,7 +26,7 @@ static struct {
 
 /* Pushes the text of the file; or nil and why it cannot be read. */
 static void push_source(lua_State *L, const char *path) {
-    if (lua_outside_push_file(L, path, SOURCE_BYTES_MOST, true)) {
+    if (lua_outside_push_file(L, path, SOURCE_BYTES_MOST)) {
         lua_pushnil(L);
         return;
     }

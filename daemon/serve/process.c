@@ -17,6 +17,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/log.h"
 #include "serve/descriptors.h"
 
@@ -284,12 +285,13 @@ void process_lock_memory(const struct settings *s) {
 
 static long pid_in(const char *path) {
     long  pid = 0;
-    FILE *file = fopen(path, "re");
-    if (file) {
-        if (fscanf(file, "%ld", &pid) != 1) {
-            pid = 0;
-        }
-        fclose(file);
+    const char *why;
+    char  text[32] = "";
+    int   fd = input_open(path, false, &why);
+    if (fd >= 0) {
+        ssize_t got = read(fd, text, sizeof text - 1);
+        close(fd);
+        pid = got > 0 ? strtol(text, NULL, 10) : 0;
     }
     return pid;
 }

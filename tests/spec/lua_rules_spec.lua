@@ -286,6 +286,6 @@ describe("slatectl with the rules of the manual", function()
         local code, out, err = ctl.shell("mkfifo pipe.lua; SLATE_RULES=pipe.lua timeout 60 slatectl check "
             .. "--interval 20ms")
         assert.equal(0, code, out .. err)
-        assert.equal("slatectl: the rules are switched off: cannot read pipe.lua: it is a pipe\n", err)
+        assert.equal("slatectl: the rules are switched off: cannot read pipe.lua: it is not a regular file\n", err)
     end)
 end)

@@ -4,7 +4,9 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/input.h"
 #include "base/log.h"
 
 /* Whether the text begins with the field and the field ends there. It takes as long for a wrong
@@ -31,9 +33,14 @@ bool pwdb_check(const char *path, const char *user, const char *password, size_t
     char   line[PWDB_LINE_BYTES];
     bool   right = false;
     size_t user_bytes = strlen(user);
-    FILE  *f = fopen(path, "re");
+    const char *why;
+    int    fd = input_open(path, false, &why);
+    FILE  *f = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (f == NULL) {
-        log_warn("cannot read %s, the users of SASL: %s", path, strerror(errno));
+        log_warn("cannot read %s, the users of SASL: %s", path, fd < 0 ? why : strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
         return false;
     }
     while (next_line(f, line)) {

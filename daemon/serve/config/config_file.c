@@ -1,13 +1,13 @@
 #include "serve/config/config_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "serve/config/settings.h"
 
 static const char blanks[] = " \t\r";
@@ -49,8 +49,13 @@ static char *read_open(int fd, size_t *used) {
 
 char *config_file_read(const char *path, char *why) {
     size_t used = 0;
-    int    fd = open(path, O_RDONLY | O_CLOEXEC);
-    char  *text = fd >= 0 ? read_open(fd, &used) : NULL;
+    const char *problem;
+    int    fd = input_open(path, true, &problem);
+    if (fd < 0) {
+        snprintf(why, SETTING_WHY_BYTES, "cannot be read: %s", problem);
+        return NULL;
+    }
+    char  *text = read_open(fd, &used);
     if (!text && errno == EFBIG) {
         snprintf(why, SETTING_WHY_BYTES, "is longer than %d bytes", CONFIG_FILE_BYTES_MOST);
         return NULL;

@@ -195,7 +195,7 @@ end
 Writer.__close = Writer.drop
 
 local function begins_with(path)
-    local file, problem = io.open(path, "rb")
+    local file, problem = require("slate.base.input").open(path, true)
     if not file then
         return nil, problem
     end

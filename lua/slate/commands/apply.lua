@@ -25,7 +25,7 @@ end
 
 --- Reads and checks a plan: the table, or nil, message, code.
 function M.load(path)
-    local file, problem = io.open(path, "rb")
+    local file, problem = require("slate.base.input").open(path)
     local text = file and file:read(MOST_BYTES + 1)
     if file then
         file:close()

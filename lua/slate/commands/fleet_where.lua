@@ -26,7 +26,7 @@ function M.declare(command)
 end
 
 local function read_servers(path)
-    local file, problem = io.open(path, "r")
+    local file, problem = require("slate.base.input").open(path)
     if not file then
         return nil, "cannot read " .. problem, "input"
     end

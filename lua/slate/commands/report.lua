@@ -28,12 +28,7 @@ end
 
 -- A file that can be read is a recording; what cannot be one by its name is a server.
 local function is_file(name)
-    local file = io.open(name, "rb")
-    if file then
-        file:close()
-        return true
-    end
-    return name:find("%.jsonl?$") ~= nil
+    return require("slate.base.input").kind(name) ~= nil or name:find("%.jsonl?$") ~= nil
 end
 
 -- Snapshots in order of time by server: a list of lists, in order of the names.

@@ -60,7 +60,10 @@ end
 -- Returns the writer, or nil, message and code: "usage" when the file must not be touched,
 -- "output" when it cannot be opened.
 function M.create(path, may_append, is_whole)
-    local ends_whole = true
+    local ends_whole, input = true, require "slate.base.input"
+    if input.kind(path) == "other" then
+        return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR), "output"
+    end
     local existing = io.open(path, "rb")
     if existing then
         local ok
@@ -117,7 +120,7 @@ end
 
 --- Reads a recording from a file. As `read`, with the code "input" on failure.
 function M.load(path)
-    local file, problem = io.open(path, "rb")
+    local file, problem = require("slate.base.input").open(path)
     if not file then
         return nil, "cannot read " .. problem, "input"
     end

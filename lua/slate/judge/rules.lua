@@ -144,23 +144,9 @@ function M.for_screen(path, text, problem)
     return rules
 end
 
--- Opens a file of rules. A FIFO opened for reading alone would block until somebody writes; opened for both it does
--- not, and has no end to seek. A file that may not be written is opened for reading.
-local function open_file(path)
-    local file = io.open(path, "r+b") or nil
-    if file and not file:seek("end") then
-        file:close()
-        return nil, path .. ": it is a pipe"
-    elseif file then
-        file:seek("set")
-        return file
-    end
-    return io.open(path, "rb")
-end
-
 --- Reads and loads a file. Returns the rules; or nil, message, code.
 function M.open(path, options)
-    local file, problem = open_file(path)
+    local file, problem = require("slate.base.input").open(path)
     if not file then
         return nil, "cannot read " .. problem, "input"
     end
@@ -182,7 +168,7 @@ function M.own(say)
     if not path then
         return nil
     end
-    local file, _, code = open_file(path)
+    local file, _, code = require("slate.base.input").open(path)
     if file then
         file:close()
     elseif NO_SUCH[code] then

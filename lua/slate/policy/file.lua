@@ -9,9 +9,9 @@
 -- A policy runs in a sandbox, under limits, by the rules of slate.base.policy_core: the same that slated
 -- keeps for `slabs automove lua:NAME`, so that it decides the same everywhere.
 local core = require "slate.base.policy_core"
+local input = require "slate.base.input"
 local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
-local shell = require "slate.base.shell"
 
 local M = {}
 
@@ -25,12 +25,6 @@ function M.folder()
     return (assert(package.searchpath("slate.policy.file", package.path)):gsub("policy/file%.lua$", "policies"))
 end
 
--- A pipe would be waited for.
-local function is_special(path)
-    local word = shell.word(path)
-    return os.execute(("test -e %s -a ! -f %s"):format(word, word)) == true
-end
-
 --- The path of a policy: a file when it is named with a slash or .lua, else by name from a folder
 -- (SLATE_POLICY_DIR, or those that come with Slate). Returns nil, message, code when there is none.
 function M.find(name)
@@ -42,7 +36,8 @@ function M.find(name)
         end
         path = ("%s/%s.lua"):format(os.getenv("SLATE_POLICY_DIR") or M.folder(), name)
     end
-    if is_special(path) then
+    local kind = input.kind(path)
+    if kind and kind ~= "file" then
         return nil, path .. " is not a regular file", "input"
     end
     local file, problem = io.open(path, "rb")
@@ -57,11 +52,7 @@ end
 
 --- The text of a policy's file; or nil and a message.
 function M.read_source(path)
-    local file, problem
-    if is_special(path) then
-        return nil, ("cannot read %s: it is not a regular file"):format(path)
-    end
-    file, problem = io.open(path, "rb")
+    local file, problem = input.open(path)
     if not file then
         return nil, "cannot read " .. problem
     end

@@ -62,9 +62,7 @@ end
 
 --- Writes a new policy to a path that must not exist. Returns true, or nil, message, code.
 function M.write(path, name)
-    local existing = io.open(path, "rb")
-    if existing then
-        existing:close()
+    if require("slate.base.input").kind(path) then
         return nil, path .. " exists: nothing was written", "usage"
     end
     return require("slate.chart.picture").write_file(path, M.source(name))

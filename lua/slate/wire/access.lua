@@ -8,7 +8,7 @@
 local M = {}
 
 local function read_password(path)
-    local file, problem = io.open(path, "r")
+    local file, problem = require("slate.base.input").open(path)
     local line = file and file:read("l")
     if file then
         file:close()
@@ -40,6 +40,12 @@ end
 -- @treturn table with `tls`, `user` and `password`, or nil, message, "input"
 function M.options(environment)
     local options = { tls = M.tls_files(environment) }
+    for _, file in pairs(options.tls) do
+        local problem = require("slate.base.input").problem(file)
+        if problem then
+            return nil, "TLS: cannot read " .. problem, "input"
+        end
+    end
     local path = environment("SLATE_AUTH_FILE")
     if path and path ~= "" then
         local user, password, code = read_password(path)

@@ -9,6 +9,7 @@
 --
 --     environment(name)             a variable of the environment, or nil
 --     read_file(path, most_bytes)   the text of a file, so many bytes of it at most; or nil and a message
+--     random(bytes)                 so many random bytes, or nil
 --     udp(host, port, message)      an answer with the message's first two bytes; nil when none came in time
 --     tcp(host, port, message)      the same by TCP, without the two bytes of length
 --     system_addresses(host)        the texts of the addresses that the system finds; or nil and a message
@@ -152,7 +153,7 @@ local function name_servers(ways)
 end
 
 local function random_id(ways)
-    local bytes = ways.read_file("/dev/urandom", 2)
+    local bytes = ways.random(2)
     return bytes and #bytes == 2 and (">I2"):unpack(bytes) or math.random(0, 0xFFFF)
 end
 

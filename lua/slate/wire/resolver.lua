@@ -44,7 +44,7 @@ local ENOENT <const>, ENOTDIR <const> = 2, 20
 
 -- Up to so many bytes of a file; or nil, a message and whether the file is not there at all.
 local function read_file(path, most_bytes)
-    local file, problem, number = io.open(path, "r")
+    local file, problem, number = require("slate.base.input").open(path)
     if not file then
         problem = problem:gsub("^.*: ", "") -- without the path
         return nil, problem, number == ENOENT or number == ENOTDIR
@@ -57,6 +57,15 @@ local function read_file(path, most_bytes)
     return text or ""
 end
 
+local function random(bytes)
+    local file = io.open("/dev/urandom", "rb")
+    local text = file and file:read(bytes)
+    if file then
+        file:close()
+    end
+    return text
+end
+
 local function system_addresses(host)
     local list, problem = require("socket.core").dns.getaddrinfo(host)
     local addresses = {}
@@ -67,7 +76,7 @@ local function system_addresses(host)
 end
 
 --- What slate.wire.dns and slate.wire.lists want of a program.
-M.WAYS = { environment = os.getenv, read_file = read_file, udp = by_udp, tcp = by_tcp,
+M.WAYS = { environment = os.getenv, read_file = read_file, random = random, udp = by_udp, tcp = by_tcp,
     system_addresses = system_addresses }
 
 --- The addresses of a host: see slate.wire.dns.

@@ -154,6 +154,9 @@ static void test_bad_files_are_refused(void) {
     argv[2] = "/tmp";
     is(options_parse(3, argv, 0, &s, why), OPTIONS_BAD, "a folder");
     is_str(why, "--config /tmp cannot be read: Is a directory", "is none");
+    argv[2] = "/dev/zero";
+    is(options_parse(3, argv, 0, &s, why), OPTIONS_BAD, "a device, which may have no end");
+    is_str(why, "--config /dev/zero cannot be read: it is not a regular file", "is none");
     char *long_text = calloc(1, CONFIG_FILE_BYTES_MOST + 2);
     memset(long_text, '#', CONFIG_FILE_BYTES_MOST + 1);
     is(parse(long_text, ""), OPTIONS_BAD, "a file that is too long");

@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Files that an operator names, opened without a wait for ever.
+--
+-- Opening a FIFO waits for a writer, and a device such as /dev/zero may have no end. So regular files alone are opened,
+-- and descriptors that the program was started with: a shell's <(COMMAND) is /dev/fd/63, standard input is /dev/stdin.
+-- @module slate.base.input
+local M = {}
+
+M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: a remote login fits into that
+M.NOT_REGULAR = "it is not a regular file"
+
+local KINDS <const> = { [0] = "file", "folder", "device", "other" }
+
+--- What stands at a path: "file" (a regular one), "folder", "device" (of characters) or "other", such as a FIFO; nil:
+-- nothing. Starts a shell: a millisecond.
+function M.kind(path)
+    local word = require("slate.base.shell").word(path)
+    local _, how, code = os.execute(("[ -f %s ] && exit; [ -d %s ] && exit 1; [ -c %s ] && exit 2; [ -e %s ] && exit 3;"
+        .. " exit 4"):format(word, word, word, word))
+    return how == "exit" and KINDS[code] or nil
+end
+
+-- A descriptor's number by its path, where that is no file of its own.
+local function descriptor_of(path)
+    return path == "/dev/stdin" and 0 or tonumber(path:match("^/dev/fd/(%d+)$") or path:match("^/proc/self/fd/(%d+)$"))
+end
+
+-- Does a descriptor have bytes, or an end, in time?
+local function is_ready(number)
+    local one = { getfd = function() return number end, dirty = function() return false end }
+    return #require("socket.core").select({ one }, nil, M.FIRST_BYTE_S) > 0
+end
+
+--- Why the file at a path would be waited for: a message that begins with the path; nil: it would not. A descriptor
+-- that the program was started with is good once its first byte is there, for which this waits.
+-- @tparam string path
+-- @tparam ?boolean only_regular no descriptor: the file is opened twice
+function M.problem(path, only_regular)
+    local kind = M.kind(path)
+    if kind ~= "device" and kind ~= "other" then
+        return nil
+    end
+    local number = not only_regular and descriptor_of(path)
+    if not number then
+        return ("%s: %s"):format(path, M.NOT_REGULAR)
+    end
+    return not is_ready(number) and ("%s: no byte came within %d s"):format(path, M.FIRST_BYTE_S) or nil
+end
+
+--- Opens a regular file, or a descriptor that the program was started with, to read. A folder opens too, and fails when
+-- it is read.
+-- @tparam string path
+-- @tparam ?boolean only_regular as of `problem`
+-- @treturn[1] file
+-- @treturn[2] nil
+-- @treturn[2] string message, which begins with the path, as that of io.open
+-- @treturn[2] ?integer the number of the error, of io.open
+function M.open(path, only_regular)
+    local problem = M.problem(path, only_regular)
+    if problem then
+        return nil, problem
+    end
+    return io.open(path, "rb")
+end
+
+return M
