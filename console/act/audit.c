@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 20 };
 
 const char *audit_who(void) {
     const char *user = getenv("USER"), *name = getenv("LOGNAME");
@@ -33,8 +36,11 @@ void audit_make_folders(const char *path) {
 int audit_open_locked(const char *path) {
     audit_make_folders(path);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-    if (fd >= 0) {
-        flock(fd, LOCK_EX | LOCK_NB); /* whoever has it gives it back within this moment */
+    /* slatectl has the lock for some milliseconds. The screen does not wait longer for another. */
+    const struct timespec pause = {.tv_nsec = 5000000};
+    int tries = 0;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
+        nanosleep(&pause, NULL);
     }
     return fd;
 }

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl audit: the changes on record, with what came of them, and how good predictions were.
 local audit = require "slate.facts.audit"
+local must = require("slate.base.failure").must
 local steps = require "slate.act.steps"
 
 local M = {}
@@ -102,7 +103,7 @@ end
 
 function M.run(context, parsed)
     local names, servers = asked_servers(context, parsed)
-    local entries, elsewhere = chosen(audit.read(audit.path()), parsed, names)
+    local entries, elsewhere = chosen(must(audit.read(audit.path())), parsed, names)
     local function words(shown)
         return scope(shown, #entries, servers, elsewhere)
     end

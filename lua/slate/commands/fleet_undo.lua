@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet undo [ID]: takes a change to a fleet back, on all of its servers.
 local audit = require "slate.facts.audit"
+local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
 local M = {}
@@ -14,7 +15,7 @@ end
 
 --- Exits with 0 when all is taken back, else with 1.
 function M.run(context, parsed)
-    local entries, id = audit.fleet_change(audit.read(audit.path()), parsed.id)
+    local entries, id = audit.fleet_change(must(audit.read(audit.path())), parsed.id)
     if not entries then
         return nil, id, "no"
     end

@@ -86,7 +86,7 @@ local function take_all_back(context, list, parsed)
 end
 
 function M.run(context, parsed)
-    local entries = audit.read(audit.path())
+    local entries = must(audit.read(audit.path()))
     if context.format == "csv" then
         return nil, "undo has no rows: use --json", "usage"
     end

@@ -88,12 +88,25 @@ function M.backwards(from)
     end
 end
 
---- The entries of the file at a path; none when it is not there.
+local ENOENT <const>, ENOTDIR <const> = 2, 20
+
+--- The entries of the file at a path; none when it is not there, or is a device such as /dev/null. Or nil, message,
+-- "input".
 function M.read(path)
-    local file = path and io.open(path, "r")
-    local text = file and file:read("a") or ""
-    if file then
-        file:close()
+    local input = require "slate.base.input"
+    if not path or input.kind(path) == "device" then
+        return {}
+    end
+    local file, problem, number = input.open(path)
+    if number == ENOENT or number == ENOTDIR then
+        return {}
+    elseif not file then
+        return nil, "cannot read the record of changes " .. problem, "input"
+    end
+    local text, unreadable = file:read("a")
+    file:close()
+    if not text then
+        return nil, ("cannot read the record of changes %s: %s"):format(path, unreadable), "input"
     end
     return M.entries(text)
 end
@@ -152,6 +165,24 @@ local function open_to_append(path)
     return file, problem
 end
 
+-- Waits for the lock of a file that we have open, which slatetop takes too, and keeps it until the file is closed. Lua
+-- cannot lock a file; but a lock belongs to the open file, which a child shares: so flock(1) takes it for us. After 5 s
+-- without it the change is noted all the same: two of one number do less harm than one that is not on record.
+local LOCK <const> = [[for fd in /dev/fd/*; do
+    case ${fd##*/} in [012]) continue ;; esac
+    if [ "$fd" -ef %s ]; then flock -w 5 "${fd##*/}"; break; fi
+done 2>/dev/null]]
+
+local function lock(path)
+    os.execute(LOCK:format(require("slate.base.shell").word(path)))
+end
+
+-- The text of a record that is open and locked; a device may have no end.
+local function locked_text(file, path, kind)
+    lock(path)
+    return kind ~= "device" and file:read("a") or ""
+end
+
 --- The record at a path: who, and append, a function that hands another one the text of the record and appends the
 -- line that this returns; append returns true, or nil and a message.
 function M.file(path)
@@ -159,17 +190,22 @@ function M.file(path)
         if not path then
             return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
         end
+        local input = require "slate.base.input"
+        local kind = input.kind(path)
+        if kind == "other" then
+            return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR)
+        end
         local file, problem = open_to_append(path)
         if not file then
             return nil, "cannot write " .. problem
         end
         local ok
-        ok, problem = file:write(compose(file:read("a") or ""))
+        ok, problem = file:write(compose(locked_text(file, path, kind)))
         if ok then
             ok, problem = file:flush()
         end
         file:close()
-        return ok and true or nil, not ok and "cannot write " .. problem or nil
+        return ok and true or nil, not ok and ("cannot write %s: %s"):format(path, problem) or nil
     end
     return { append = append, who = os.getenv("USER") or os.getenv("LOGNAME") }
 end

@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The record of changes when several programs write to it.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local audit = require "slate.facts.audit"
+local server = require "support.server"
+
+local WRITERS <const>, CHANGES <const> = 4, 25
+
+-- Notes changes, as a slatectl would.
+local NOTE <const> = [[
+    package.path = "lua/?.lua;" .. package.path
+    local audit = require "slate.facts.audit"
+    local context = { server = { name = "cache:11211" }, say = function(_, text) error(text) end }
+    for _ = 1, tonumber(arg[1]) do
+        context.command = {}
+        audit.note(context, { what = "set", name = "verbosity", was = "0", is = "1" })
+    end]]
+
+describe("the record of changes", function()
+    local folder, script
+
+    before_each(function()
+        folder = server.folder()
+        script = folder .. "/note.lua"
+        server.write_file(script, NOTE)
+    end)
+    after_each(function() server.remove_folder(folder) end)
+
+    local function notes(count)
+        return ("SLATE_AUDIT=%s/audit.log lua5.4 %s %d"):format(folder, script, count)
+    end
+
+    it("gives each change a number of its own while several write to it", function()
+        local writers = {}
+        for i = 1, WRITERS do
+            writers[i] = notes(CHANGES) .. " & p" .. i .. "=$!; "
+        end
+        local ends = {}
+        for i = 1, WRITERS do
+            ends[i] = "wait $p" .. i
+        end
+        assert.is_true(os.execute(table.concat(writers) .. table.concat(ends, " && ")))
+        local entries = assert(audit.read(folder .. "/audit.log"))
+        assert.equal(WRITERS * CHANGES, #entries)
+        for i, entry in ipairs(entries) do
+            assert.equal(i, entry.id)
+        end
+    end)
+
+    it("is written when the lock that slatetop takes, too, is given back", function()
+        local log = folder .. "/audit.log"
+        assert.is_true(os.execute(notes(1)))
+        local line = server.read_file(log)
+        -- The holder writes change 2 at the end of its time: who does not wait for it takes that number, too.
+        assert.is_true(os.execute(("exec 9>>%s; flock 9; %s & sleep 0.5; sed 's/\"id\":1/\"id\":2/' <%s >&9; "
+            .. "exec 9>&-; wait $!"):format(log, notes(1) .. " 9>&-", folder .. "/audit.log")))
+        local entries = assert(audit.read(log))
+        assert.equal(1, entries[1].id)
+        assert.same({ 3, 2 }, { #entries, entries[2].id }, line)
+        assert.equal(3, entries[3].id)
+    end)
+end)
