@@ -222,6 +222,39 @@ for _, kind in ipairs(server.all()) do
             mute:close()
         end)
 
+        it("asks all of its servers at once, so that mute ones cost one time-out together", function()
+            local mutes, names = {}, { one.address }
+            for i = 1, 3 do
+                mutes[i] = assert(socket.bind("127.0.0.1", 0))
+                mutes[i]:settimeout(30)
+                names[i + 1] = "127.0.0.1:" .. select(2, mutes[i]:getsockname())
+            end
+            with_exporter(function(port)
+                local waiting = assert(socket.connect("127.0.0.1", port))
+                waiting:settimeout(60)
+                waiting:send("GET /metrics HTTP/1.1\r\n\r\n")
+                local asked = {}
+                for i, mute in ipairs(mutes) do
+                    asked[i] = assert(mute:accept(), "the exporter waits for another mute server")
+                end
+                local other = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(one.address))
+                assert.truthy(other:find("\nslate_up 1\n", 1, true), other)
+                for i = 1, 3 do
+                    asked[i]:close()
+                end
+                local text = waiting:receive("*a")
+                waiting:close()
+                local at = 0
+                for i, name in ipairs(names) do -- in the order of the command line
+                    local line = ('\nslate_up{server="%s"} %d\n'):format(name, i == 1 and 1 or 0)
+                    at = assert(text:find(line, at, true), text)
+                end
+            end, table.concat(names, ","), "--timeout 60s")
+            for i = 1, 3 do
+                mutes[i]:close()
+            end
+        end)
+
         it("tells from scrape to scrape which classes starve, and of slated what would be", function()
             with_exporter(function(port)
                 local text
@@ -256,6 +289,53 @@ for _, kind in ipairs(server.all()) do
         end)
     end)
 end
+
+describe("slatectl's web server", function()
+    it("answers 500 where the handler fails, says so, and goes on", function()
+        local httpd, together = require "slate.cli.httpd", require "slate.wire.together"
+        local listening, port = assert(httpd.listen("127.0.0.1", 0))
+        local said, answers, is_over = {}, {}, false
+        local function handler(request)
+            if request.path == "/nil" then
+                return nil + 1
+            elseif request.path == "/words" then
+                error({ message = "in words", code = "connect" }, 0)
+            elseif request.path == "/beside" then
+                together.run({ function() end, function() error("beside") end })
+            end
+            return 200, "text/plain", "well\n"
+        end
+        local function ask(path)
+            local peer = assert(socket.connect("127.0.0.1", port))
+            local text = ""
+            peer:send(("GET %s HTTP/1.1\r\n\r\n"):format(path))
+            peer:settimeout(0)
+            repeat
+                together.select({ peer }, nil, 10)
+                local bytes, problem, part = peer:receive(4096)
+                text = text .. (bytes or part)
+            until problem == "closed"
+            peer:close()
+            return text
+        end
+        together.run({
+            function() httpd.run(listening, handler, function(text) said[#said + 1] = text end,
+                function() return is_over end) end,
+            function()
+                for i, path in ipairs({ "/nil", "/words", "/beside", "/" }) do
+                    answers[i] = ask(path):match("^HTTP/1.1 (%d+)")
+                end
+                is_over = true
+            end,
+        })
+        listening:close()
+        assert.same({ "500", "500", "500", "200" }, answers)
+        assert.truthy(said[1]:find("^error in the answer to /nil: .*spec.lua:%d+: attempt to perform arithmetic"))
+        assert.equal("error in the answer to /words: in words", said[2])
+        assert.truthy(said[3]:find("^error in the answer to /beside: .*: beside$"))
+        assert.equal(3, #said)
+    end)
+end)
 
 describe("slatectl's families of metrics", function()
     it("tell a series once, though a server calls a statistic as another is called already", function()

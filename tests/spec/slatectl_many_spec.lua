@@ -27,6 +27,28 @@ describe("tasks", function()
         assert.same({}, together.run({}))
     end)
 
+    it("may have tasks of their own, for which they wait while others go on", function()
+        local order, clock = {}, require "slate.base.clock"
+        local function note(name, seconds)
+            return function()
+                clock.sleep(seconds)
+                order[#order + 1] = name
+                return name
+            end
+        end
+        local results = together.run({
+            function()
+                local own = together.run({ note("slow", 0.2), note("quick", 0) })
+                order[#order + 1] = "parent"
+                return own
+            end,
+            note("other", 0.05),
+        })
+        assert.same({ { "slow", n = 1 }, { "quick", n = 1 } }, results[1][1])
+        assert.same({ "quick", "other", "slow", "parent" }, order)
+        assert.same({ {}, n = 1 }, together.run({ function() return together.run({}) end })[1])
+    end)
+
     it("raise what is raised in one of them", function()
         local ok, raised = pcall(together.run, { function() end, function() error({ message = "oh" }) end })
         assert.is_false(ok)

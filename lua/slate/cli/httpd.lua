@@ -12,7 +12,8 @@ local MOST_PEERS <const> = 200 -- each may hold a connection to a target besides
 local MOST_DRAINED_BYTES <const> = 1 << 16
 
 local REASONS <const> = { [200] = "OK", [400] = "Bad Request", [404] = "Not Found", [405] = "Method Not Allowed",
-    [408] = "Request Timeout", [431] = "Request Header Fields Too Large" }
+    [408] = "Request Timeout", [431] = "Request Header Fields Too Large",
+    [500] = "Internal Server Error" }
 
 --- Listens. Returns the socket and its port, or nil and a message.
 function M.listen(host, port)
@@ -100,7 +101,19 @@ local function parsed(text, target)
     return { path = path, query = query_of(query), accept = accept or "" }
 end
 
-local function serve(peer, handler)
+-- What a handler answers: status, kind and body. An error in it is told to say, and must not end the other connections.
+local function handled(handler, request, say)
+    local ok, status, kind, body = xpcall(handler, function(raised)
+        return type(raised) == "table" and raised.message or tostring(raised)
+    end, request)
+    if ok then
+        return status, kind, body
+    end
+    say(("error in the answer to %s: %s"):format(request.path, status))
+    return 500, "text/plain", REASONS[500] .. "\n"
+end
+
+local function serve(peer, handler, say)
     local request, status = read_request(peer)
     if not request then
         if status then
@@ -116,16 +129,17 @@ local function serve(peer, handler)
         answer(peer, 405, "text/plain", "GET is wanted\n")
     else
         local kind, body
-        status, kind, body = handler(parsed(request, target))
+        status, kind, body = handled(handler, parsed(request, target), say)
         answer(peer, status, kind, body, method == "HEAD")
     end
 end
 
 --- Answers requests until it is interrupted, or is_over() (if there is one) says so: handler({ path =, query =,
--- accept = }) returns a status of those above, a kind and a body. Connections beyond 200 wait for their turn. A task
--- may call it; the connections are tasks beside it then.
-function M.run(socket, handler, is_over)
-    together.serve(socket, MOST_PEERS, function(peer) serve(peer, handler) end, is_over)
+-- accept = }) returns a status of those above, a kind and a body. An error in the handler is answered with 500 and told
+-- to say(message). Connections beyond 200 wait for their turn. A task may call it; the connections are tasks beside it
+-- then.
+function M.run(socket, handler, say, is_over)
+    together.serve(socket, MOST_PEERS, function(peer) serve(peer, handler, say) end, is_over)
 end
 
 return M

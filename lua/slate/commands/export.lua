@@ -69,8 +69,9 @@ local function observe(observers, now)
     return observer.rows
 end
 
--- Adds what the server behind a client tells. true; or nil, message, code.
-local function add(into, client, parsed, server, observers)
+-- Asks the server behind a client for all that it tells. Returns a snapshot and the options of prometheus.add; or nil,
+-- message, code.
+local function ask(client, parsed, server, observers)
     local who, message, code = client:identify()
     if not who then
         return nil, message, code
@@ -90,34 +91,42 @@ local function add(into, client, parsed, server, observers)
     if who.slated then
         ask_slated(client, parsed, options)
     end
-    prometheus.add(into, now, options)
-    return true
+    return now, options
 end
 
--- One scrape of a server over a connection of its own. true; or nil, message, code.
-local function scrape(into, client, message, code, ...)
+-- One scrape of a server over a connection of its own. As `ask`.
+local function scrape(client, message, code, ...)
     if not client then
         return nil, message, code
     end
-    local ok
-    ok, message, code = add(into, client, ...)
+    local now
+    now, message, code = ask(client, ...)
     client:close()
-    return ok, message, code
+    return now, message, code
 end
 
--- All servers of the command line. What fails is said to `say`; the first failure is returned too.
+-- Adds what `scrape` returned of a server. What failed is said to `say`, and returned: message and code.
+local function add(into, say, now, options, code)
+    if now then
+        prometheus.add(into, now, options)
+        return nil
+    end
+    say(options)
+    prometheus.add_down(into)
+    return { options, code }
+end
+
+-- All servers of the command line at once: mute ones cost one time-out together. Returns the first failure.
 local function scrape_all(context, parsed, into, observers, say)
-    local failed
-    for _, server in ipairs(context.servers) do
-        into.common = #context.servers > 1 and { { "server", server.name } } or {}
+    local servers, failed = context.servers, nil
+    local results = require("slate.wire.together").each(servers, function(server)
         local client, message, code = context:connect(server)
-        local ok
-        ok, message, code = scrape(into, client, message, code, parsed, server, observers)
-        if not ok then
-            say(message)
-            failed = failed or { message, code }
-            prometheus.add_down(into)
-        end
+        return scrape(client, message, code, parsed, server, observers)
+    end)
+    for i, server in ipairs(servers) do
+        into.common = #servers > 1 and { { "server", server.name } } or {}
+        local problem = add(into, say, table.unpack(results[i], 1, 3))
+        failed = failed or problem
     end
     return failed
 end
@@ -163,12 +172,7 @@ local function answer(context, parsed, observers, request)
         if not server then
             return 400, "text/plain", client .. "\n"
         end
-        local ok
-        ok, message = scrape(into, client, message, code, parsed, server, observers)
-        if not ok then
-            say(message)
-            prometheus.add_down(into)
-        end
+        add(into, say, scrape(client, message, code, parsed, server, observers))
     else
         return 404, "text/plain", "/metrics and /scrape?target=HOST:PORT are served\n"
     end
@@ -185,7 +189,8 @@ local function serve(context, parsed)
     context:say(("serving http://%s:%d%s"):format(at.host:find(":", 1, true) and "[" .. at.host .. "]" or at.host,
         port, METRICS))
     local observers = { count = 0 }
-    httpd.run(socket, function(request) return answer(context, parsed, observers, request) end)
+    httpd.run(socket, function(request) return answer(context, parsed, observers, request) end,
+        function(message) context:say(message) end)
     return 0
 end
 

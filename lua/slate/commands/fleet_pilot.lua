@@ -109,7 +109,7 @@ local function fly(context, pilot, parsed, socket)
         tasks[2] = function()
             require("slate.cli.httpd").run(socket, function(request)
                 return require("slate.cli.pilot_metrics").page(pilot, request)
-            end, function() return pilot.is_over end)
+            end, function(message) context:say(message) end, function() return pilot.is_over end)
         end
     end
     local finished, raised = pcall(together.run, tasks)

@@ -13,7 +13,7 @@ local M = {}
 local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only
 local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
 
-local running = {} -- coroutines of tasks, by themselves
+local running = {} -- tasks by their coroutines
 local spawned = {} -- tasks that others have begun, which the batch takes in at its next turn
 
 local function now_s()
@@ -71,7 +71,7 @@ end
 -- Lets a task go on until it waits again or ends.
 local function go_on(task, ...)
     local thread = task.thread
-    running[thread] = true
+    running[thread] = task
     local results = table.pack(coroutine.resume(thread, ...))
     running[thread] = nil
     if not results[1] then
@@ -121,16 +121,45 @@ function M.spawn(f)
     spawned[#spawned + 1] = { thread = coroutine.create(f) }
 end
 
+-- Runs functions beside the task that calls, which waits for them.
+local function run_beside(functions)
+    local parent, left, tasks, raised = running[coroutine.running()], #functions, {}, nil
+    for i, f in ipairs(functions) do
+        local task = {}
+        task.thread = coroutine.create(function()
+            local results = table.pack(pcall(f))
+            if not results[1] then
+                raised = raised or results
+            end
+            left, parent.until_s = left - 1, 0 -- the parent looks again
+            return table.unpack(results, 2, results.n)
+        end)
+        tasks[i], spawned[#spawned + 1] = task, task
+    end
+    while left > 0 do
+        coroutine.yield(nil, nil, math.huge)
+    end
+    if raised then
+        error(raised[2], 0)
+    end
+    return tasks
+end
+
 --- Runs functions at once, 500 at a time, and returns when all have returned: a list of what each returned, packed.
--- An error in one is raised again, and the others are given up.
+-- An error in one is raised again; the others are given up then, or, where a task calls, run to their end before.
 function M.run(functions)
     local results = {}
     for first = 1, #functions, AT_ONCE do
+        local batch = table.move(functions, first, math.min(first + AT_ONCE - 1, #functions), 1, {})
         local tasks = {}
-        for i = first, math.min(first + AT_ONCE - 1, #functions) do
-            tasks[#tasks + 1] = { thread = coroutine.create(functions[i]) }
+        if M.is_task() then
+            tasks = run_beside(batch)
+        else
+            for i, f in ipairs(batch) do
+                tasks[i] = { thread = coroutine.create(f) }
+            end
+            run_batch(tasks)
         end
-        run_batch(tasks)
         for i, task in ipairs(tasks) do
             results[first + i - 1] = task.results
         end
