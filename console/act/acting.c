@@ -4,6 +4,7 @@
 #include "brain/lua_given.h"
 #include "brain/lua_state.h"
 #include "brain/observer.h"
+#include "facts/words.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -209,10 +210,10 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     if (!is_done) {
         struct acting *acting = call->acting;
         close_object(acting); /* the next change begins with a new one */
-        snprintf(acting->news, sizeof acting->news, "given up: %.180s", why);
+        words_printf(acting->news, sizeof acting->news, "given up: %s", why);
         model_note(call->model, EVENT_ALARM, call->wall, "%s", acting->news);
         if (call->take == take_message || call->take == take_proposal) {
-            snprintf(call->out, call->out_bytes, "%s", acting->news);
+            words_printf(call->out, call->out_bytes, "%s", acting->news);
         }
     }
     return is_done;
@@ -223,7 +224,7 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
 static void take_message(lua_State *L, struct call *call) {
     call->is_so = lua_toboolean(L, -2);
     const char *message = lua_tostring(L, -1);
-    snprintf(call->out, call->out_bytes, "%s", !call->is_so && message != NULL ? message : "");
+    words_printf(call->out, call->out_bytes, "%s", !call->is_so && message != NULL ? message : "");
 }
 
 static void take_so(lua_State *L, struct call *call) {
@@ -403,7 +404,7 @@ bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, t
 
 static void take_words(lua_State *L, struct call *call) {
     const char *words = lua_tostring(L, -2);
-    snprintf(call->out, call->out_bytes, "%s", words != NULL ? words : "");
+    words_printf(call->out, call->out_bytes, "%s", words != NULL ? words : "");
 }
 
 void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {

@@ -2,6 +2,7 @@
 
 #include "act/lua_act.h"
 #include "brain/observer.h"
+#include "facts/words.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ static int check(lua_State *L) {
     brain_push_observer(L, brain_of(asking->model));
     push_asking(L, asking);
     lua_call(L, 4, 1);
-    snprintf(asking->out, asking->out_bytes, "%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : "");
+    words_printf(asking->out, asking->out_bytes, "%s",
+                 lua_isstring(L, -1) ? lua_tostring(L, -1) : "");
     return 0;
 }
 

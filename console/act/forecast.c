@@ -1,5 +1,7 @@
 #include "act/forecast.h"
 
+#include "facts/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +22,8 @@ static void outlook_words(const struct details *details, const char *order, char
     if (outlook == NULL) {
         snprintf(out, out_bytes, "asking the server for the effect");
     } else {
-        snprintf(out, out_bytes, "%s%.240s",
-                 outlook->would_be_made ? "" : "no gain: ", outlook->words);
+        words_printf(out, out_bytes, "%s%s",
+                     outlook->would_be_made ? "" : "no gain: ", outlook->words);
     }
 }
 

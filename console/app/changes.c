@@ -1,6 +1,7 @@
 #include "app/changes.h"
 
 #include "app/clock.h"
+#include "facts/words.h"
 #include "views/marked.h"
 
 #include <poll.h>
@@ -28,8 +29,8 @@ static void send_to_marked(struct app *app, uint64_t now_ms) {
         }
         if (!acting_begin(&session->acting, ACTING_CHANGE, &review->plan, &review->terms,
                           session->model, now_ms, time(NULL), why, sizeof why)) {
-            snprintf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %.80s", sent,
-                     changed, model_server(session->model), why);
+            words_printf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %s", sent,
+                         changed, model_server(session->model), why);
             show_message(app, text, now_ms);
             break;
         }
@@ -54,7 +55,8 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
     if (app->options->read_only) {
         show_message(app, "read-only: nothing was sent", now_ms);
     } else if (locked_by(app) != NULL) {
-        snprintf(why, sizeof why, "%s, and changes need admin: nothing was sent", locked_by(app));
+        words_printf(why, sizeof why, "%s, and changes need admin: nothing was sent",
+                     locked_by(app));
         show_message(app, why, now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed: nothing was sent", now_ms);
@@ -119,8 +121,8 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
             continue;
         }
         bool is_open = session == app->open;
-        snprintf(text, sizeof text, "%s%s%.*s", is_open ? "" : model_server(session->model),
-                 is_open ? "" : ": ", is_open ? NOTE_BYTES - 1 : NOTE_BYTES / 2, news);
+        words_printf(text, sizeof text, "%.99s%s%s", is_open ? "" : model_server(session->model),
+                     is_open ? "" : ": ", news);
         show_message(app, text, now_ms);
         news[0] = '\0';
     }

@@ -2,6 +2,7 @@
 
 #include "app/address_word.h"
 #include "facts/plain.h"
+#include "facts/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static void add_found(struct fleet *fleet, struct server_list *list, const char 
     bool is_right = address_parse(text, &address, why, sizeof why) &&
                     (!list->address.is_tls || address_make_tls(&address, why, sizeof why));
     if (!is_right) {
-        snprintf(note, sizeof note, "%.80s: %s", list->address.text, why);
+        words_printf(note, sizeof note, "%.80s: %s", list->address.text, why);
         complain(list, note);
         return;
     }

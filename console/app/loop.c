@@ -8,6 +8,7 @@
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "brain/lua_outside.h"
+#include "facts/words.h"
 #include "views/marked.h"
 
 #include <errno.h>
@@ -188,8 +189,8 @@ static void recall(struct app *app) {
         /* without its folder, which may be as wide as the screen */
         size_t folder_bytes = (size_t)(strrchr(path, '/') + 1 - path);
         bool names_it = strncmp(why, path, folder_bytes) == 0;
-        snprintf(text, sizeof text, "%.170s: starting with the defaults",
-                 why + (names_it ? folder_bytes : 0));
+        words_printf(text, sizeof text, "%.170s: starting with the defaults",
+                     why + (names_it ? folder_bytes : 0));
         show_message(app, text, clock_ms());
         /* a key takes it away: at the start nobody may look yet */
         app->message_until_ms = UINT64_MAX;

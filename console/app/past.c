@@ -1,5 +1,7 @@
 #include "app/past.h"
 
+#include "facts/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -52,8 +54,8 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
     } else {
         name_recording(session, path);
         bool begins = session_record(session, path, why, sizeof why);
-        snprintf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%.150s",
-                 begins ? path : why);
+        words_printf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%s",
+                     begins ? path : why);
     }
     model_note(session->model, EVENT_YOU, time(NULL), "%s", text);
     show_message(app, text, now_ms);

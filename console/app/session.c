@@ -2,6 +2,7 @@
 
 #include "brain/brain.h"
 #include "brain/format.h"
+#include "facts/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
     }
     struct session *session = NULL;
     if (result == RECORDING_END) {
-        snprintf(why, why_bytes, "%.100s is not a recording: %.120s", path, problem);
+        words_printf(why, why_bytes, "%.100s is not a recording: %s", path, problem);
     } else {
         session = create(recording_server(recording), REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES);
     }
@@ -125,8 +126,8 @@ static void follow_link(struct session *session, time_t wall) {
     bool is_refused =
         client_state(session->client) == CLIENT_UP && session->poller.refusal[0] != '\0';
     char note[NOTE_BYTES];
-    snprintf(note, sizeof note, is_refused ? "the server refuses to answer: %.150s" : "%.190s",
-             is_refused ? session->poller.refusal : client_note(session->client));
+    words_printf(note, sizeof note, is_refused ? "the server refuses to answer: %s" : "%s",
+                 is_refused ? session->poller.refusal : client_note(session->client));
     if (state != model_link(session->model) || strcmp(note, model_link_note(session->model)) != 0) {
         model_set_link(session->model, state, note, wall);
         session->has_news = true;

@@ -1,5 +1,7 @@
 #include "app/settings_file.h"
 
+#include "facts/words.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +83,7 @@ bool settings_file_read(const char *path, bool must_exist, setting_taker *take, 
             *next++ = '\0';
         }
         if (!take_line(take, taker, line, problem, sizeof problem)) {
-            snprintf(why, why_bytes, "%.100s:%u: %.120s", path, number, problem);
+            words_printf(why, why_bytes, "%.100s:%u: %s", path, number, problem);
             return false;
         }
         line = next;

@@ -1,10 +1,12 @@
 #include "app/state.h"
 
+#include "facts/words.h"
+
 #include <stdio.h>
 #include <string.h>
 
 void show_message(struct app *app, const char *text, uint64_t now_ms) {
-    snprintf(app->message, sizeof app->message, "%s", text);
+    words_printf(app->message, sizeof app->message, "%s", text);
     app->message_until_ms = now_ms + MESSAGE_MS;
     app->is_dirty = true;
 }

@@ -4,6 +4,7 @@
 #include "brain/lua_values.h"
 #include "brain/observer.h"
 #include "brain/own_rules.h"
+#include "facts/words.h"
 
 #include <lauxlib.h>
 #include <math.h>
@@ -105,6 +106,8 @@ static void push_asked(lua_State *L, const struct asking *asking) {
     }
     lua_values_set_number(L, "page_moves_per_s",
                model_mean(asking->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
+    lua_values_set_number(L, "page_moves_over_s",
+                          (double)model_covered_ms(asking->model, LONG_WINDOW_MS) / 1000);
     lua_values_set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
     lua_pushboolean(L, asking->question->is_past);
     lua_setfield(L, -2, "is_past");
@@ -152,8 +155,10 @@ static int ask(lua_State *L) {
         lua_values_text(L, "key", key, sizeof key);
         sentence->key = key[0];
         lua_values_text(L, "label", sentence->label, sizeof sentence->label);
-        lua_values_text(L, "text", sentence->text, sizeof sentence->text);
-        lua_pop(L, 1);
+        lua_getfield(L, -1, "text");
+        words_printf(sentence->text, sizeof sentence->text, "%s",
+                     lua_isstring(L, -1) ? lua_tostring(L, -1) : "");
+        lua_pop(L, 2);
     }
     return 0;
 }
@@ -172,8 +177,8 @@ unsigned brain_ask(const struct model *model, const struct question *question,
         failure = lua_tostring(brain->lua, -1);
     }
     out[0] = (struct sentence){.tone = TONE_BAD};
-    snprintf(out[0].text, sizeof out[0].text, "not judged: %s",
-             failure != NULL ? failure : "an error without words");
+    words_printf(out[0].text, sizeof out[0].text, "not judged: %s",
+                 failure != NULL ? failure : "an error without words");
     lua_settop(brain->lua, 0);
     return 1;
 }

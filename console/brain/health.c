@@ -2,6 +2,7 @@
 
 #include "brain/ask.h"
 #include "brain/format.h"
+#include "facts/words.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -25,7 +26,7 @@ say(struct report *report, enum severity severity, const char *format, ...) {
     line->key = '\0';
     va_list ap;
     va_start(ap, format);
-    vsnprintf(line->text, sizeof line->text, format, ap);
+    words_vprintf(line->text, sizeof line->text, format, ap);
     va_end(ap);
 }
 
@@ -46,7 +47,7 @@ static void report_link(struct report *report, const struct model *model, uint64
     format_age(age, has_figures ? (double)(model_age_ms(model, now_ms) / 1000) : NAN);
     if (model_link(model) == LINK_DOWN) {
         if (has_figures) {
-            say(report, SEVERITY_BAD, "figures are %s old: %.150s", age, model_link_note(model));
+            say(report, SEVERITY_BAD, "figures are %s old: %s", age, model_link_note(model));
         } else {
             say(report, SEVERITY_BAD, "%s", model_link_note(model));
         }
@@ -91,11 +92,16 @@ static void report_hits(struct report *report, const struct model *model) {
     char now_text[FORMAT_BYTES], then_text[FORMAT_BYTES];
     double now_ratio = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
     double long_ratio = model_mean(model, METRIC_HIT_RATIO, LONG_WINDOW_MS);
+    uint64_t now_s = (model_covered_ms(model, HEALTH_WINDOW_MS) + 500) / 1000;
+    uint64_t long_s = (model_covered_ms(model, LONG_WINDOW_MS) + 500) / 1000;
+    format_percent(now_text, now_ratio);
     if (isnan(now_ratio)) {
-        say(report, SEVERITY_OK, "no gets in the last 10 s: no hit ratio");
+        say(report, SEVERITY_OK, "no gets in the last %lu s: no hit ratio", (unsigned long)now_s);
+    } else if (long_s <= now_s) {
+        say(report, SEVERITY_OK, "hit ratio %s %% over %lu s", now_text, (unsigned long)now_s);
     } else {
-        say(report, SEVERITY_OK, "hit ratio %s %% over 10 s, %s %% over 100 s",
-            format_percent(now_text, now_ratio), format_percent(then_text, long_ratio));
+        say(report, SEVERITY_OK, "hit ratio %s %% over %lu s, %s %% over %lu s", now_text,
+            (unsigned long)now_s, format_percent(then_text, long_ratio), (unsigned long)long_s);
     }
 }
 

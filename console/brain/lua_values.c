@@ -1,6 +1,7 @@
 #include "brain/lua_values.h"
 
 #include "brain/lua_state.h"
+#include "facts/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,8 +59,8 @@ bool lua_values_call(lua_CFunction function, void *data, char *why, size_t why_b
     lua_pushlightuserdata(L, data);
     bool is_done = lua_pcall(L, 1, 0, 0) == LUA_OK;
     if (!is_done) {
-        snprintf(why, why_bytes, "%s",
-                 lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error without words");
+        words_printf(why, why_bytes, "%s",
+                     lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error without words");
         lua_pop(L, 1);
     }
     lua_state_give_back();

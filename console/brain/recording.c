@@ -4,6 +4,7 @@
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
 #include "facts/plain.h"
+#include "facts/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -271,7 +272,7 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
         }
     } while (reading.bytes == 0 && !is_long);
     if (is_long || !lua_values_call(read_line, &reading, problem, sizeof problem)) {
-        snprintf(why, why_bytes, "line %lu is not a snapshot: %.100s", recording->line, problem);
+        words_printf(why, why_bytes, "line %lu is not a snapshot: %s", recording->line, problem);
         return RECORDING_BAD_LINE;
     }
     *wall_ms = reading.wall_ms;

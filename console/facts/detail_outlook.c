@@ -1,5 +1,7 @@
 #include "facts/detail_outlook.h"
 
+#include "facts/words.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +59,7 @@ static void read_figures(struct outlook *outlook) {
 }
 
 static void take(struct outlook *outlook, const char *text, size_t text_bytes, uint64_t now_ms) {
-    char whole[OUTLOOK_WORDS_BYTES];
+    char whole[OUTLOOK_ANSWER_BYTES];
     size_t n = 0;
     for (; n < text_bytes && n + 1 < sizeof whole && text[n] != '\r' && text[n] != '\n'; n++) {
         whole[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
@@ -71,8 +73,8 @@ static void take(struct outlook *outlook, const char *text, size_t text_bytes, u
     const char *blank = strchr(whole, ' ');
     bool is_error = starts_with(whole, "ERROR") || starts_with(whole, "CLIENT_ERROR") ||
                     starts_with(whole, "SERVER_ERROR");
-    snprintf(outlook->words, sizeof outlook->words, "%s",
-             blank != NULL && !is_error ? blank + 1 : whole);
+    words_printf(outlook->words, sizeof outlook->words, "%s",
+                 blank != NULL && !is_error ? blank + 1 : whole);
     outlook->classes = outlook->items_pct = outlook->waste_pct = outlook->waste_now_pct = NAN;
     outlook->is_known = true;
     outlook->would_be_made =

@@ -13,6 +13,7 @@
 enum {
     OUTLOOK_LIMIT = 8,
     OUTLOOK_ORDER_BYTES = 160,
+    OUTLOOK_ANSWER_BYTES = 1024, /* with all chunk sizes */
     OUTLOOK_WORDS_BYTES = 256,
     OUTLOOK_EVERY_MS = 10000,
     OUTLOOK_OLD_MS = 20000, /* from then on its age is worth a word */

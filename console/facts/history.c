@@ -114,6 +114,13 @@ double history_mean(const struct history *history, unsigned series, uint64_t win
     return weight > 0 ? sum / weight : NAN;
 }
 
+uint64_t history_covered_ms(const struct history *history, uint64_t window_ms) {
+    uint64_t covered_ms =
+        history->fresh > 0 ? history_time(history, 0) - history_time(history, history->fresh - 1)
+                           : 0;
+    return covered_ms < window_ms ? covered_ms : window_ms;
+}
+
 double history_change(const struct history *history, unsigned series, uint64_t window_ms) {
     float newest = history_value(history, series, 0), oldest = newest;
     for (unsigned back = 1; back < history->fresh; back++) {

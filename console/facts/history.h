@@ -45,6 +45,8 @@ uint64_t history_time(const struct history *history, unsigned back);
 /* Mean over the samples younger than window_ms before the newest, weighted by the time each stands
  * for. */
 double history_mean(const struct history *history, unsigned series, uint64_t window_ms);
+/* How long such a mean is over: window_ms, or less where less was seen. */
+uint64_t history_covered_ms(const struct history *history, uint64_t window_ms);
 /* Newest value minus the oldest measured one within the window. */
 double history_change(const struct history *history, unsigned series, uint64_t window_ms);
 /* The newest samples, oldest first. */

@@ -1,6 +1,7 @@
 #include "facts/model.h"
 
 #include "facts/history.h"
+#include "facts/words.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -338,13 +339,13 @@ const struct judge *model_judge(const struct model *model) {
 
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall) {
     if (state == LINK_DOWN && model->link == LINK_UP) {
-        model_note(model, EVENT_SERVER, wall, "connection lost: %.150s", note);
+        model_note(model, EVENT_SERVER, wall, "connection lost: %s", note);
     } else if (state == LINK_UP && model->link != LINK_UP && model->was_up) {
         model_note(model, EVENT_SERVER, wall, "connected again");
     }
     model->was_up = model->was_up || state == LINK_UP;
     model->link = state;
-    snprintf(model->link_note, sizeof model->link_note, "%s", note);
+    words_printf(model->link_note, sizeof model->link_note, "%s", note);
 }
 
 /* Automove can move a page a second, which would push out within minutes what the operator did and
@@ -375,7 +376,7 @@ void model_note(struct model *model, enum event_kind kind, time_t wall, const ch
     event->kind = kind;
     va_list ap;
     va_start(ap, format);
-    vsnprintf(event->text, sizeof event->text, format, ap);
+    words_vprintf(event->text, sizeof event->text, format, ap);
     va_end(ap);
 }
 
@@ -436,6 +437,10 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
         return gets > 0 ? fmin(hits / gets, 1.0) : NAN;
     }
     return history_mean(&model->history, metric, window_ms);
+}
+
+uint64_t model_covered_ms(const struct model *model, uint64_t window_ms) {
+    return history_covered_ms(&model->history, window_ms);
 }
 
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,

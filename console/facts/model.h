@@ -144,6 +144,9 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
                         uint64_t window_ms);
 
+/* How long such a mean is over: window_ms, or less where less was seen. */
+uint64_t model_covered_ms(const struct model *model, uint64_t window_ms);
+
 /* Who was handed to model_create. */
 const struct judge *model_judge(const struct model *model);
 

@@ -1,5 +1,7 @@
 #include "link/client.h"
 
+#include "facts/words.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -66,7 +68,7 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
                                                           const char *format, ...) {
     va_list ap;
     va_start(ap, format);
-    vsnprintf(client->note, sizeof client->note, format, ap);
+    words_vprintf(client->note, sizeof client->note, format, ap);
     va_end(ap);
     for (char *at = client->note; *at != '\0'; at++) { /* a server's words may be quoted in it */
         *at = *at >= ' ' && *at != 0x7f ? *at : '?';

@@ -1,5 +1,7 @@
 #include "link/watch.h"
 
+#include "facts/words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,7 @@ bool watch_refuse(struct watch *watch, enum stream stream, const char *why) {
     watch->log = calloc(1, sizeof *watch->log);
     if (watch->log != NULL) {
         watch->log->stream = stream;
-        snprintf(watch->log->note, sizeof watch->log->note, "%s", why);
+        words_printf(watch->log->note, sizeof watch->log->note, "%s", why);
     }
     return watch->log != NULL;
 }
@@ -103,8 +105,8 @@ static void take_lines(struct watch *watch, uint64_t now_ms) {
             log->note[0] = '\0';
         } else if (is_first) {
             int n = (int)(reply.text_bytes < 60 ? reply.text_bytes : 60);
-            snprintf(log->note, sizeof log->note, "the server has no such stream: %.*s", n,
-                     reply.text);
+            words_printf(log->note, sizeof log->note, "the server has no such stream: %.*s", n,
+                         reply.text);
             log->note[strcspn(log->note, "\r\n")] = '\0';
             client_destroy(&watch->client);
         } else {
@@ -131,7 +133,7 @@ bool watch_step(struct watch *watch, uint64_t now_ms) {
         snprintf(watch->log->note, sizeof watch->log->note, "asking");
     } else if (client_state(watch->client) == CLIENT_DOWN &&
                client_note(watch->client)[0] != '\0') {
-        snprintf(watch->log->note, sizeof watch->log->note, "%.119s", client_note(watch->client));
+        words_printf(watch->log->note, sizeof watch->log->note, "%s", client_note(watch->client));
     }
     take_lines(watch, now_ms);
     bool has_news = watch->log->shown + watch->log->lost != shown_before ||

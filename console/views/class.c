@@ -5,6 +5,7 @@
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "brain/format.h"
+#include "facts/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -265,8 +266,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         put_line(&column, STYLE_DIM, text);
         return;
     }
-    snprintf(text, sizeof text, "class %u: %s", id,
-             class_state_word(brain_class(brain_of(frame->model), id)->state));
+    words_printf(text, sizeof text, "class %u: %s", id,
+                 class_state_word(brain_class(brain_of(frame->model), id)->state));
     cells_rule(cells, next_line(&column), 0, area.width, text);
     int style = class_hint(frame, id, text, sizeof text);
     put_line(&column, (uint8_t)style, text);

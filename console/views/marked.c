@@ -1,5 +1,7 @@
 #include "views/marked.h"
 
+#include "facts/words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +79,7 @@ bool marked_check(const struct frame *frame, const struct ui *ui, const struct p
             ++*unchanged;
             break;
         case MARKED_REFUSES:
-            snprintf(why, why_bytes, "%.80s: %s", model_server(row->model), reason);
+            words_printf(why, why_bytes, "%.80s: %s", model_server(row->model), reason);
             return false;
         }
     }

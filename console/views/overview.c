@@ -5,6 +5,7 @@
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "brain/format.h"
+#include "facts/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,9 +67,9 @@ static float floor_of(enum metric metric, const float *values, int count) {
 
 static void line_words(const struct health_line *line, char out[NOTE_BYTES + 16]) {
     if (line->key != '\0') {
-        snprintf(out, NOTE_BYTES + 16, "%s: press %c", line->text, line->key);
+        words_printf(out, NOTE_BYTES + 16, "%s: press %c", line->text, line->key);
     } else {
-        snprintf(out, NOTE_BYTES + 16, "%s", line->text);
+        words_printf(out, NOTE_BYTES + 16, "%s", line->text);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "views/review_notes.h"
 
 #include "act/forecast.h"
+#include "facts/words.h"
 #include "views/marked.h"
 
 #include <stdio.h>
@@ -385,8 +386,8 @@ static void draw_way_back(struct sheet *sheet, const struct frame *frame,
 
 static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_allowed) {
     char why[NOTE_BYTES];
-    snprintf(why, sizeof why, "Esc closes.   %s: nothing can be sent",
-             locked != NULL ? locked : "");
+    words_printf(why, sizeof why, "Esc closes.   %s: nothing can be sent",
+                 locked != NULL ? locked : "");
     const char *verdict = "capital S sends it.   Esc cancels.   Enter never sends";
     bool is_ready = locked == NULL && is_allowed && !sheet->lacks_room;
     if (!is_ready) {

@@ -3,6 +3,7 @@
 
 #include "act/forecast.h"
 #include "brain/format.h"
+#include "facts/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ static void draw_row(const struct size_choice *choice, const char *no_gain, doub
     char waste[FORMAT_BYTES], classes[FORMAT_BYTES], age[FORMAT_BYTES], text[300];
     uint8_t style = choice->is_best ? STYLE_GOOD : choice->is_worth_it ? STYLE_PLAIN : STYLE_DIM;
     if (choice->words[0] != '\0' || !choice->is_known) {
-        snprintf(text, sizeof text, "%-12.12s %.250s", choice->order,
-                 choice->is_known ? choice->words : "asking the server");
+        words_printf(text, sizeof text, "%-12.12s %s", choice->order,
+                     choice->is_known ? choice->words : "asking the server");
     } else {
         int used = snprintf(text, sizeof text, "%-12.12s %7s %6s %%", choice->order,
                             format_count(classes, choice->classes),

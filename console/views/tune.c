@@ -3,6 +3,7 @@
 #include "views/view.h"
 
 #include "act/forecast.h"
+#include "facts/words.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -249,8 +250,8 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
     const struct details *details = model_details(frame->model);
     if (strcmp(row->name, "slab_automove") == 0 && detail_is_known(details, INQUIRY_MOVES) &&
         move_list_has_failed(&details->moves)) {
-        snprintf(text, sizeof text, "automove failed: %s; now it is %s",
-                 details->moves.failed, details->moves.mode);
+        words_printf(text, sizeof text, "automove failed: %s; now it is %s",
+                     details->moves.failed, details->moves.mode);
         put_text(cells, &left, STYLE_BAD, text);
     }
     if (is_policy && model_now(frame->model)->is_slated) {

@@ -1,5 +1,7 @@
 #include "views/view.h"
 
+#include "facts/words.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +42,7 @@ bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells 
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN, why_not);
     } else if (answer->state == ANSWER_REFUSED) {
         char text[160];
-        snprintf(text, sizeof text, "the server refuses: %.100s", answer->refusal);
+        words_printf(text, sizeof text, "the server refuses: %s", answer->refusal);
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN, text);
     } else if (frame->is_past || frame->is_replay) {
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN,
@@ -57,7 +59,7 @@ struct intent say(const char *format, ...) {
     struct intent intent = {.kind = INTENT_SAY};
     va_list ap;
     va_start(ap, format);
-    vsnprintf(intent.text, sizeof intent.text, format, ap);
+    words_vprintf(intent.text, sizeof intent.text, format, ap);
     va_end(ap);
     return intent;
 }

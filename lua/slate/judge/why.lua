@@ -94,7 +94,9 @@ local function of_memcached(add, one, asked)
     else
         of_ratio(add, one, answers.settings(asked.settings) or {}, starves)
     end
-    add(("pages moved: %.2f/s over the last 100 s"):format(asked.page_moves_per_s or 0))
+    if (asked.page_moves_over_s or 0) > 0 then
+        add(("pages moved: %.2f/s over the last %.0f s"):format(asked.page_moves_per_s or 0, asked.page_moves_over_s))
+    end
 end
 
 -- The classes that utility weighed: who would gain most and who would lose least.
@@ -151,7 +153,8 @@ end
 
 --- Sentences, the answer first, then the figures that it rests on and what to press: a list of { text, tone = "good" |
 -- "bad" | nil }. one: of slate.judge.observer. asked: replies as texts (settings, moves, automove), is_past (an answer
--- that is not there will not come), page_moves_per_s (a mean over 100 s), curves (as for slate.judge.relief).
+-- that is not there will not come), page_moves_per_s (a mean over page_moves_over_s), curves (as for
+-- slate.judge.relief).
 function M.automove(one, asked)
     local list = {}
     local function add(text, tone)

@@ -42,6 +42,21 @@ static void test_a_starving_class_is_named_first_with_the_key(void) {
     model_destroy(&model);
 }
 
+static void test_hits_are_told_over_as_long_as_they_were_seen(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    fixture_go_on(model, 2);
+    int count = health_assess(model, 16100, 1000, lines), at = find(count, "hit ratio ");
+    ok(at >= 0 && strstr(lines[at].text, "% over 6 s") != NULL, "after 6 s: %s", lines[at].text);
+    ok(at >= 0 && strstr(lines[at].text, "100 s") == NULL, "and of no longer time");
+    fixture_go_on(model, 10);
+    count = health_assess(model, 36100, 1000, lines);
+    at = find(count, "hit ratio ");
+    ok(at >= 0 && strstr(lines[at].text, "% over 10 s, ") != NULL &&
+           strstr(lines[at].text, "% over 26 s") != NULL,
+       "after 26 s: %s", lines[at].text);
+    model_destroy(&model);
+}
+
 static void test_evictions_alone_are_no_alarm(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     is(state_of(model, 12), CLASS_EVICTING, "after one sample");
@@ -206,7 +221,7 @@ static bool tells_back_and_forth(uint64_t ago_s) {
     int used = snprintf(moves, sizeof moves, "STAT mode off\r\nSTAT pages_moved 2\r\n");
     for (int i = 1; i <= 2; i++) {
         used += snprintf(moves + used, sizeof moves - (size_t)used,
-                         "STAT %d:time %llu\r\nSTAT %d:mode operator\r\nSTAT %d:from %d\r\nSTAT %d:to %d\r\n"
+                         "STAT %d:time %llu\r\nSTAT %d:mode utility\r\nSTAT %d:from %d\r\nSTAT %d:to %d\r\n"
                          "STAT %d:pages 1\r\nSTAT %d:wanted 1\r\nSTAT %d:rescued 0\r\nSTAT %d:lost 0\r\n"
                          "STAT %d:expired 0\r\nSTAT %d:duration_us 9\r\nSTAT %d:outcome moved\r\n"
                          "STAT %d:reason none\r\n",
@@ -231,6 +246,7 @@ static void test_pages_that_went_there_and_back_are_told_for_a_while(void) {
 }
 
 int main(void) {
+    test_hits_are_told_over_as_long_as_they_were_seen();
     test_pages_that_went_there_and_back_are_told_for_a_while();
     test_findings_are_kept_until_there_is_news();
     test_a_starving_class_is_named_first_with_the_key();

@@ -81,7 +81,23 @@ static void test_a_series_that_stays_takes_no_room(void) {
     history_fini(&history);
 }
 
+static void test_a_mean_is_over_what_was_seen(void) {
+    struct history history;
+    history_init(&history, 4, 1);
+    is(history_covered_ms(&history, 10000), 0, "nothing before the first sample");
+    for (unsigned i = 0; i < 4; i++) {
+        history_begin(&history, 5000 + i * 2000);
+    }
+    is(history_covered_ms(&history, 10000), 6000, "less than the window where less was seen");
+    is(history_covered_ms(&history, 5000), 5000, "never more than the window");
+    history_break(&history);
+    history_begin(&history, 20000);
+    is(history_covered_ms(&history, 10000), 0, "and nothing of another life of the server");
+    history_fini(&history);
+}
+
 int main(void) {
+    test_a_mean_is_over_what_was_seen();
     test_a_series_that_stays_takes_no_room();
     test_the_ring_keeps_the_newest();
     test_means_weigh_by_time_and_skip_gaps();

@@ -1,0 +1,44 @@
+#include "facts/words.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char more[] = "…";
+
+static bool is_within_character(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* A word ends before a blank, and a number of a list before a comma. One word that fills all of
+ * the buffer, as a long path does, is cut between two characters. */
+static void end_behind_word(char *out, size_t out_bytes) {
+    if (out_bytes < sizeof more) {
+        out[0] = '\0';
+        return;
+    }
+    size_t most = out_bytes - sizeof more, at = most;
+    while (at > 0 && out[at - 1] != ' ' && out[at - 1] != ',') {
+        at--;
+    }
+    if (at == 0) {
+        for (at = most; at > 0 && is_within_character(out[at]);) {
+            at--;
+        }
+    }
+    memcpy(out + at, more, sizeof more);
+}
+
+void words_vprintf(char *out, size_t out_bytes, const char *format, va_list ap) {
+    int n = vsnprintf(out, out_bytes, format, ap);
+    if (n >= 0 && (size_t)n >= out_bytes && out_bytes > 0) {
+        end_behind_word(out, out_bytes);
+    }
+}
+
+void words_printf(char *out, size_t out_bytes, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    words_vprintf(out, out_bytes, format, ap);
+    va_end(ap);
+}
