@@ -53,6 +53,16 @@ describe("slatectl without a server", function()
         assert.equal(64, (ctl.shell("SLATE_SERVER='a b' slatectl stats")))
     end)
 
+    it("says how a server is named where its address stands as an argument", function()
+        local refusals = { ["doctor [::1]:9"] = "too many arguments", ["[::1]:9 doctor"] = "unknown command '[::1]:9'" }
+        for arguments, said in pairs(refusals) do
+            local help = arguments:find("^doctor") and "help doctor" or "help"
+            assert.equal(("slatectl: %s. A server is named with --server [::1]:9. See 'slatectl %s'\n"):format(said, help),
+                select(3, ctl.run("'" .. arguments:gsub(" ", "' '") .. "'")))
+        end
+        assert.is_nil(select(3, ctl.run("-s 127.0.0.1:9 doctor x")):find("is named", 1, true))
+    end)
+
     it("hands slate-load its words untouched, and its exit code on", function()
         local code, out = ctl.shell("mkdir -p bin; "
             .. "printf '#!/bin/sh\\nprintf \"<%%s>\" \"$@\"; exit 5' >bin/slate-load; "

@@ -224,6 +224,16 @@ local function parse(arguments, at)
     return parsed, parser
 end
 
+-- What to write where a word of a line that was refused is a server's address without its option, or "".
+local function server_hint(arguments)
+    for i, word in ipairs(arguments) do
+        if word:find("^[^-=]+:%d+$") and not TAKES_VALUE[arguments[i - 1]] then
+            return (". A server is named with --server %s."):format(word)
+        end
+    end
+    return ""
+end
+
 --- Runs a command line. launcher: { version =, bin_dir = }.
 -- Returns the exit code and the message for standard error, if any.
 local function dispatch(arguments, launcher)
@@ -238,8 +248,8 @@ local function dispatch(arguments, launcher)
     collectgarbage("restart")
     if not parsed then
         local name = at and row_of(arguments[at]).name
-        local problem = parser:gsub("\n", ". ")
-        return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("%?$") and " See" or "; see",
+        local problem = parser:gsub("\n", ". ") .. server_hint(arguments)
+        return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("[?.]$") and " See" or "; see",
             name and " " .. name or ""), "usage"
     end
     local name = parsed.version and "version" or words and "bench" or parsed.command
