@@ -54,7 +54,8 @@ describe("slatectl without a server", function()
     end)
 
     it("says how a server is named where its address stands as an argument", function()
-        local refusals = { ["doctor [::1]:9"] = "too many arguments", ["[::1]:9 doctor"] = "unknown command '[::1]:9'" }
+        local refusals = { ["doctor [::1]:9"] = "too many arguments",
+            ["[::1]:9 doctor"] = "unknown command '[::1]:9'" }
         for arguments, said in pairs(refusals) do
             local help = arguments:find("^doctor") and "help doctor" or "help"
             assert.equal(("slatectl: %s. A server is named with --server [::1]:9. See 'slatectl %s'\n"):format(said, help),
