@@ -52,6 +52,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "slatetop: %s\n", why);
         return EXIT_USAGE;
     }
+    if (options.unread[0] != '\0') {
+        fprintf(stderr, "slatetop: %s\n", options.unread);
+    }
     own_rules_open();
     int exit_code = options.batch ? batch_run(&options) : app_run(&options);
     own_rules_close();

@@ -179,6 +179,12 @@ static void loop(struct app *app) {
 
 /* ---- what is remembered ---- */
 
+/* At the start nobody may look yet. */
+static void show_until_key(struct app *app, const char *text) {
+    show_message(app, text, clock_ms());
+    app->message_until_ms = UINT64_MAX;
+}
+
 /* The choices of the last run. A file with a mistake is told on the screen, and nothing of it is
  * taken. */
 static void recall(struct app *app) {
@@ -191,9 +197,10 @@ static void recall(struct app *app) {
         bool names_it = strncmp(why, path, folder_bytes) == 0;
         words_printf(text, sizeof text, "%.170s: starting with the defaults",
                      why + (names_it ? folder_bytes : 0));
-        show_message(app, text, clock_ms());
-        /* a key takes it away: at the start nobody may look yet */
-        app->message_until_ms = UINT64_MAX;
+        show_until_key(app, text);
+    }
+    if (app->options->unread[0] != '\0') {
+        show_until_key(app, app->options->unread);
     }
     app->theme = app->options->has_theme ? app->options->theme : theme;
     remembered_write(&app->ui, app->theme, app->remembered);

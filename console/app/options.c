@@ -7,6 +7,7 @@
 #include "draw/class_columns.h"
 #include "draw/keys.h"
 #include "draw/term.h"
+#include "facts/plain.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -344,18 +345,25 @@ static const char *config_path(int argc, char **argv, const char *letters,
     return path;
 }
 
-bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
-                       size_t why_bytes) {
-    return settings_file_read(path, must_exist, take_setting, options, why, why_bytes);
+bool options_read_file(struct options *options, const char *path, char *why, size_t why_bytes) {
+    return settings_file_read(path, true, take_setting, options, why, why_bytes) == SETTINGS_TAKEN;
 }
 
 static bool read_config(struct options *options, const char *path, char *why, size_t why_bytes) {
     char usual[4096];
     if (path != NULL) {
-        return options_read_file(options, path, true, why, why_bytes);
+        return options_read_file(options, path, why, why_bytes);
     }
-    return !lua_outside_place("options", usual, sizeof usual) ||
-           options_read_file(options, usual, false, why, why_bytes);
+    if (!lua_outside_place("options", usual, sizeof usual)) {
+        return true;
+    }
+    enum settings_read got =
+        settings_file_read(usual, false, take_setting, options, why, why_bytes);
+    if (got == SETTINGS_UNREADABLE) {
+        snprintf(options->unread, sizeof options->unread, "%s: starting with the defaults", why);
+        plain_make(options->unread);
+    }
+    return got != SETTINGS_WRONG;
 }
 
 static bool read_words(struct options *options, int argc, char **argv, const char *letters,

@@ -46,6 +46,7 @@ struct options {
     unsigned theme; /* its place in theme_names */
     enum mouse_choice mouse;
     const char *config; /* path given; NULL: the usual one, which need not be there */
+    char unread[200];   /* why the usual one cannot be read, so that the defaults hold; else "" */
     bool wants_help, wants_version, wants_tables;
     struct address servers[SERVER_LIMIT]; /* the last: what is not used is not touched either */
 };
@@ -57,9 +58,8 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
  * TLS. False with a sentence in why when that can't be used. */
 bool options_open(struct options *options, char *why, size_t why_bytes);
 void options_close(struct options *options);
-/* Reads a file of settings; see settings_file_read. */
-bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
-                       size_t why_bytes);
+/* Reads a file of settings that must be there; see settings_file_read. */
+bool options_read_file(struct options *options, const char *path, char *why, size_t why_bytes);
 void options_help(FILE *out);
 /* The tables of options, keys, columns, rates and exit codes as tab-separated lines: kind, name,
  * (key), meaning. */

@@ -227,7 +227,7 @@ bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why
                      size_t why_bytes) {
     struct ui kept = *ui;
     struct draft draft = {.ui = ui, .theme = *theme};
-    if (!settings_file_read(path, false, take, &draft, why, why_bytes)) {
+    if (settings_file_read(path, false, take, &draft, why, why_bytes) != SETTINGS_TAKEN) {
         *ui = kept;
         return false;
     }

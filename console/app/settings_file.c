@@ -69,12 +69,12 @@ static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists
     return true;
 }
 
-bool settings_file_read(const char *path, bool must_exist, setting_taker *take, void *taker,
-                        char *why, size_t why_bytes) {
+enum settings_read settings_file_read(const char *path, bool must_exist, setting_taker *take,
+                                      void *taker, char *why, size_t why_bytes) {
     static char text[FILE_LIMIT + 1];
     bool exists;
     if (!read_whole(path, text, &exists, why, why_bytes)) {
-        return !exists && !must_exist;
+        return !exists && !must_exist ? SETTINGS_TAKEN : SETTINGS_UNREADABLE;
     }
     unsigned number = 1;
     for (char *line = text; line != NULL; number++) {
@@ -84,9 +84,9 @@ bool settings_file_read(const char *path, bool must_exist, setting_taker *take, 
         }
         if (!take_line(take, taker, line, problem, sizeof problem)) {
             words_printf(why, why_bytes, "%.100s:%u: %s", path, number, problem);
-            return false;
+            return SETTINGS_WRONG;
         }
         line = next;
     }
-    return true;
+    return SETTINGS_TAKEN;
 }

@@ -152,7 +152,7 @@ static void read_files(unsigned kind, const char *text, size_t n) {
     } else {
         static struct options options;
         memset(&options, 0, sizeof options);
-        must(options_read_file(&options, path, true, why, sizeof why) || why[0] != '\0', "a bad file of settings has a reason");
+        must(options_read_file(&options, path, why, sizeof why) || why[0] != '\0', "a bad file of settings has a reason");
     }
     close(fd);
 }

@@ -1,6 +1,8 @@
 #include "app/options.h"
 #include "tap.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct options options;
@@ -100,9 +102,34 @@ static void test_the_file_of_settings(void) {
     unlink(rc_path);
 }
 
+static void test_the_usual_file_may_be_unreadable(void) {
+    char home[] = "/tmp/slatetop-home-XXXXXX", folder[80], rc[100];
+    ok(mkdtemp(home) != NULL, "a home");
+    snprintf(folder, sizeof folder, "%s/slate", home);
+    snprintf(rc, sizeof rc, "%s/slatetoprc", folder);
+    mkdir(folder, 0700);
+    mkdir(rc, 0700);
+    setenv("XDG_CONFIG_HOME", home, 1);
+    ok(parse("-b", NULL, NULL) && options.batch, "a folder in its place: the defaults hold: %s", why);
+    ok(strstr(options.unread, "not a regular file: starting with the defaults") != NULL, "… %s", options.unread);
+    rmdir(rc);
+    ok(parse("-b", NULL, NULL) && options.unread[0] == '\0', "none is no trouble");
+    fclose(fopen(rc, "w"));
+    ok(parse("-b", NULL, NULL) && options.unread[0] == '\0', "nor is an empty one");
+    FILE *file = fopen(rc, "w");
+    fputs("theme = pink\n", file);
+    fclose(file);
+    ok(!parse("-b", NULL, NULL) && strstr(why, "slatetoprc:1: ") != NULL, "a wrong line is: %s", why);
+    unlink(rc);
+    rmdir(folder);
+    rmdir(home);
+    setenv("XDG_CONFIG_HOME", "/nowhere", 1);
+}
+
 int main(void) {
     setenv("XDG_CONFIG_HOME", "/nowhere", 1); /* not the settings of whoever runs the test */
     test_the_file_of_settings();
+    test_the_usual_file_may_be_unreadable();
     test_defaults();
     test_options_are_taken();
     test_wrong_use_is_one_clear_sentence();
