@@ -58,8 +58,8 @@ describe("slatectl without a server", function()
             ["[::1]:9 doctor"] = "unknown command '[::1]:9'" }
         for arguments, said in pairs(refusals) do
             local help = arguments:find("^doctor") and "help doctor" or "help"
-            assert.equal(("slatectl: %s. A server is named with --server [::1]:9. See 'slatectl %s'\n"):format(said, help),
-                select(3, ctl.run("'" .. arguments:gsub(" ", "' '") .. "'")))
+            local told = "slatectl: %s. A server is named with --server [::1]:9. See 'slatectl %s'\n"
+            assert.equal(told:format(said, help), select(3, ctl.run("'" .. arguments:gsub(" ", "' '") .. "'")))
         end
         assert.is_nil(select(3, ctl.run("-s 127.0.0.1:9 doctor x")):find("is named", 1, true))
     end)
