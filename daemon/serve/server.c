@@ -114,12 +114,11 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
                       (uint32_t)s->lru_crawler_tocrawl);
 }
 
-/* A policy that is asked for by its name is that of all classes. */
+/* A policy that is asked for is that of all classes. */
 static void give_all_classes(struct cache *cache, const struct settings *was,
                              const struct settings *is) {
-    const struct evict_policy *named = evict_find(is->policy);
-    if (named && strcmp(was->policy, is->policy) != 0) {
-        cache_set_policy(cache, named, SLAB_CLASS_NONE);
+    if (strcmp(was->policy, is->policy) != 0) {
+        cache_set_policy(cache, cache_policy(cache), SLAB_CLASS_NONE);
     }
 }
 

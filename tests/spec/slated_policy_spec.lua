@@ -143,6 +143,18 @@ describe("slated's eviction policy", function()
         assert.is_nil(stats["class:3:policy"])
     end)
 
+    it("that follows the load is every class's, too, also when it is the setting already", function()
+        start()
+        for _, name in ipairs({ "s3auto", "auto" }) do
+            assert.equal("OK", ask(connection, "evict policy " .. name))
+            for _, command in ipairs({ "evict policy " .. name, "evict policy lru", "config set policy " .. name }) do
+                assert.equal("OK", ask(connection, "evict policy fifo 3"))
+                assert.equal("OK", ask(connection, command))
+                assert.is_nil(select(2, active())["class:3:policy"], command)
+            end
+        end
+    end)
+
     it("refuses what it does not know and changes nothing", function()
         start()
         assert.truthy(ask(connection, "evict policy best"):find("^CLIENT_ERROR policy wants one of slru|lru|"))

@@ -71,7 +71,7 @@ describe("config undo", function()
             return table.concat(wire.lines(connection, "stats policies"), "\n")
         end
         local states = {}
-        for _, change in ipairs({ "sieve 5", "lru 7", "s3fifo", "lru" }) do
+        for _, change in ipairs({ "sieve 5", "lru 7", "s3fifo", "lru", "sieve 5", "sieve", "lru 7", "s3auto" }) do
             states[#states + 1] = policies()
             assert.equal("OK", ask(connection, "evict policy " .. change))
         end
@@ -80,6 +80,15 @@ describe("config undo", function()
             assert.equal(states[at], policies())
         end
         assert.matches(NOTHING, ask(connection, "config undo"))
+    end)
+
+    it("lets classes follow s3auto again, whatever s3auto had chosen", function()
+        start()
+        for _, policy in ipairs({ "s3wide", "s3auto", "lru" }) do -- s3auto goes on with s3wide
+            assert.equal("OK", ask(connection, "evict policy " .. policy))
+        end
+        assert.matches("^OK .*policy is s3auto again$", ask(connection, "config undo"))
+        assert.is_nil(table.concat(wire.lines(connection, "stats policies"), "\n"):find("class:", 1, true))
     end)
 
     it("keeps the last 32 changes", function()

@@ -19,7 +19,7 @@ static bool all_have(const struct cache *cache, const struct evict_policy *polic
             return false;
         }
     }
-    return cache_policy(cache) == policy;
+    return true;
 }
 
 static void whole(struct command_context *ctx, const char *name) {
@@ -32,10 +32,10 @@ static void whole(struct command_context *ctx, const char *name) {
         return;
     }
     admin_change(ctx, &from, &to, why);
-    /* Classes that have a policy of their own take this one too, also when it is the whole's
-     * already. */
-    const struct evict_policy *policy = evict_find(name);
-    if (policy && !all_have(ctx->server->cache, policy)) {
+    /* Classes that have a policy of their own take this one too, also when it is the setting's
+     * value already. */
+    const struct evict_policy *policy = cache_policy(ctx->server->cache);
+    if (!all_have(ctx->server->cache, policy)) {
         set_policy(ctx, policy, SLAB_CLASS_NONE);
     }
     text_out_str(ctx->out, ANSWER_OK);

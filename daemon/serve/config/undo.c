@@ -16,10 +16,14 @@ void undo_fini(struct undo *u) {
     lock_fini(&u->lock);
 }
 
+/* A class that has the whole's policy is noted as such, not by that policy's name: auto and s3auto
+ * may change it before the step is undone. */
 static void copy_policies(const struct cache *cache,
                           const struct evict_policy *to[SLAB_CLASSES_MAX]) {
-    for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
-        to[id] = cache_class_policy(cache, id);
+    const struct evict_policy *whole = cache_policy(cache);
+    for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
+        const struct evict_policy *policy = cache_class_policy(cache, id);
+        to[id] = policy != whole ? policy : NULL;
     }
 }
 
@@ -92,9 +96,7 @@ unsigned undo_policies(const struct undo_step *step, struct cache *cache) {
         const struct evict_policy *was = step->policy_was[id];
         if (was != step->policy_is[id]) {
             changed++;
-            if (was != cache_class_policy(cache, id)) {
-                cache_set_policy(cache, was, id);
-            }
+            cache_set_policy(cache, was != NULL ? was : cache_policy(cache), id);
         }
     }
     return changed;
@@ -124,8 +126,9 @@ void undo_say(const struct undo_step *step, char said[UNDO_SAID_BYTES]) {
         }
     }
     if (classes == 1 && used < UNDO_SAID_BYTES) {
+        const struct evict_policy *was = step->policy_was[last];
         snprintf(said + used, UNDO_SAID_BYTES - used, "%spolicy of class %u is %s again",
-                 used ? ", " : "", last, step->policy_was[last]->name);
+                 used ? ", " : "", last, was != NULL ? was->name : "the whole's");
     } else if (used == 0) {
         snprintf(said, UNDO_SAID_BYTES, "policies of %u classes are what they were", classes);
     }

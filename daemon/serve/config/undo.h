@@ -17,7 +17,7 @@ enum { UNDO_KEPT = 32, UNDO_SAID_BYTES = 256 };
 
 struct undo_step {
     struct settings was, is; /* the change is the RUNTIME values in which these two differ */
-    /* of each class */
+    /* of each class that has a policy of its own; NULL: the class has the whole's */
     const struct evict_policy *policy_was[SLAB_CLASSES_MAX], *policy_is[SLAB_CLASSES_MAX];
 };
 
