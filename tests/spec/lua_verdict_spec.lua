@@ -88,6 +88,45 @@ describe("the verdict", function()
         assert.is_true(outcome(function(second) return second < -5 and 0 or 50000 + 3000 * second end).filling)
     end)
 
+    it("neither credits nor blames a change for what a load that changed may explain", function()
+        -- Of 1,000 gets `moved` go to class 3 instead of 1 from the change on; `hits` of them hit, the rest is stored.
+        local function told(moved, hits_after)
+            local one, hits, sums = observer.new(), 0, { [1] = 0, [2] = 0, [3] = 0 }
+            for second = -12, 10 do
+                local classes = {}
+                for id, sum in pairs(sums) do
+                    classes[id] = snapshots.class({ get_hits = sum, cmd_set = sum })
+                end
+                one:look(snapshots.make(1000 + second, classes, { cmd_get = 1000 * (second + 12), get_hits = hits,
+                    uptime = 5000 + second }))
+                hits = hits + (second < 0 and 600 or hits_after)
+                local there = second >= 0 and moved or 0
+                sums = { sums[1] + 250 - there // 2, sums[2] + 250, sums[3] + there // 2 }
+            end
+            return one:outcome(1000, 1000)
+        end
+        local known, text = told(200, 500)
+        assert.equal("hits 60.0% -> 50.0%, but the load changed: 20% of it went to other classes", text)
+        assert.equal(-1, known.drift)
+        assert.near(0.2, known.shift, 1e-6)
+        assert.equal("hits 60.0% -> 70.0%, but the load changed: 20% of it went to other classes",
+            (select(2, told(200, 700))))
+        assert.equal("hits 60.0%, as before", (select(2, told(200, 600)))) -- nothing is to be explained
+        assert.equal("hits 60.0% -> 20.0%", (select(2, told(200, 200)))) -- by more than the load may explain
+        assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads do all the time
+    end)
+
+    it("takes misses that become hits for no other load", function()
+        local known = observer.new()
+        for second = -12, 10 do -- class 1 is asked 1,000 times a second, and hits more and more often
+            local gets, after = 1000 * (second + 12), math.max(0, second) * 1000
+            known:look(snapshots.make(1000 + second, { [1] = snapshots.class({ get_hits = gets // 2 + after // 4,
+                cmd_set = gets // 2 - after // 4 }), [2] = snapshots.class({ get_hits = gets }) },
+                { cmd_get = 2 * gets, get_hits = gets * 3 // 2 + after // 4, uptime = 5000 + second }))
+        end
+        assert.equal("hits 75.0% -> 87.5%", (select(2, known:outcome(1000, 1000))))
+    end)
+
     it("tells evictions that begin or end, or grow to more than twice as many, as figures", function()
         assert.equal("evictions 0 -> 50/s", words(5, function(second) return nil, second < 0 and 0 or 50 end))
         assert.equal("evictions 50 -> 0/s", words(5, function(second) return nil, second < 0 and 50 or 0 end))

@@ -47,8 +47,8 @@ end
 
 --- All entries of a text, the oldest first; lines that are none are skipped. What came of a change stands in its
 -- entry: outcome, the words; and of the hit ratio, as far as it is known, predicted_change, predicted_least,
--- predicted_most, measured_change and drift (1: it rose before the change already, or the cache was
--- still filling, -1: it fell).
+-- predicted_most, measured_change and drift (1: it rose before the change already, the cache was
+-- still filling, or the load changed; -1: it fell so).
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do

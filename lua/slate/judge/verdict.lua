@@ -14,6 +14,7 @@ local KEPT_S <const> = M.LASTS_S + 2 * WINDOW_S
 local ERRORS_APART <const> = 2 -- hit ratios that lie no further apart may differ by chance
 local EVICTIONS_APART_RATIO <const> = 0.1
 local FILLED_LEAST_RATIO <const> = 0.01 -- of the items: fewer that came to free memory make no hits that are told
+local SHIFT_LEAST_RATIO <const> = 0.05 -- of the requests: a load whose classes change by less is called the same
 local HALF_LEAST_S <const> = 1 -- of the time before, in which a hit ratio that moves by itself shows
 
 local Past = {}
@@ -25,6 +26,16 @@ function M.past()
     return setmetatable({}, Past)
 end
 
+-- How often each class was asked for: a get that misses mostly ends in a set, so that pages, which turn misses into
+-- hits, do not change the sum. By id.
+local function requests_of(classes)
+    local by_id = {}
+    for _, class in pairs(classes or {}) do
+        by_id[class.id] = (class.get_hits or 0) + (class.cmd_set or 0)
+    end
+    return by_id
+end
+
 --- Takes a snapshot in. After a restart or a reset of the counters forget the past: make a new one.
 function Past:add(now)
     local general = now.general
@@ -32,7 +43,7 @@ function Past:add(now)
     self[#self + 1] = {
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
-        refused = general.store_no_memory, items = general.curr_items,
+        refused = general.store_no_memory, items = general.curr_items, requests = requests_of(now.classes),
     }
     while self[2] and self[2].time_s < now.time_s - KEPT_S do
         table.remove(self, 1)
@@ -109,11 +120,47 @@ local function was_filling(past, first, turn)
         and math.min(came, turn.items - least) >= FILLED_LEAST_RATIO * turn.items or nil
 end
 
+-- The requests between two samples by class, and their sum.
+local function requests_between(from, to)
+    local by_id, sum = {}, 0
+    for id, count in pairs(to.requests) do
+        by_id[id] = math.max(0, count - (from.requests[id] or 0))
+        sum = sum + by_id[id]
+    end
+    return by_id, sum
+end
+
+-- The share of the requests that went to other classes after a change than before (the total variation distance of the
+-- two mixes); 0 where it may be chance, or nothing was asked.
+local function load_shift(first, turn, start, last)
+    local was, were = requests_between(first, turn)
+    local is, are = requests_between(start, last)
+    if were == 0 or are == 0 then
+        return 0
+    end
+    local apart, chance = 0, 0
+    for id in pairs(last.requests) do
+        local a, b = (was[id] or 0) / were, is[id] / are
+        apart = apart + math.abs(b - a) / 2
+        chance = chance + math.sqrt((a + b) / 2 * (1 / were + 1 / are)) / 2
+    end
+    return apart > ERRORS_APART * chance and apart or 0
+end
+
+-- The load's shift where hits may have changed by no more than for that, else nil: of requests that go to other classes
+-- nobody knows how they would have fared before.
+local function shift_that_tells(shift, before, after)
+    local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
+    return shift >= math.max(SHIFT_LEAST_RATIO, change) and shift or nil
+end
+
 --- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
--- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (1
--- where hits rose before the change already, or would rise because the cache was still filling, -1 where they fell;
--- else nil), filling (whether it was; else nil), items_lost (by page moves, since it began;
--- nil when the server does not tell), for_s (since it ended) }; or nil when too little was seen.
+-- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of
+-- hits that may not have moved for the change: 1 where they rose before it already, would rise because the cache was
+-- still filling, or rose while the load changed, -1 where they fell so; else nil), filling (whether it was; else nil),
+-- shift (the share of the requests that went to other classes than before, where hits may have changed for that; else
+-- nil), items_lost (by page moves, since it began; nil when the server does not tell), for_s (since it ended) }; or nil
+-- when too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
     local first = first_from(self, began_s - WINDOW_S)
@@ -122,9 +169,12 @@ function Past:outcome(began_s, ended_s)
     end
     local start = first_from(self, math.max(ended_s, last.time_s - WINDOW_S))
     local filling = was_filling(self, first, turn)
+    local before, after = between(first, turn), start ~= last and between(start, last) or {}
+    local shift = shift_that_tells(start ~= last and load_shift(first, turn, start, last) or 0, before, after)
+    local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
     return {
-        before = between(first, turn), after = start ~= last and between(start, last) or {},
-        drift = filling and 1 or drift_of(self, first, turn), filling = filling,
+        before = before, after = after, drift = filling and 1 or by_load or drift_of(self, first, turn),
+        filling = filling, shift = shift,
         items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
     }
 end
@@ -143,7 +193,7 @@ end
 
 -- What moved before the change already, and goes on the same way, is not the change's doing. Returns the words, and
 -- by how much hits rose.
-local function hits_in_words(before, after, drift, filling)
+local function hits_in_words(before, after, drift)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil
     end
@@ -153,7 +203,7 @@ local function hits_in_words(before, after, drift, filling)
         return ("hits %s, as before"):format(is), 0
     end
     local change = after.hit_ratio - before.hit_ratio
-    local goes_on = drift and drift * change > 0 and not filling
+    local goes_on = drift and drift * change > 0
     return ("hits %s -> %s%s"):format(was, is, goes_on and (drift > 0 and ", but they rose before it already"
         or ", but they fell before it already") or ""), change
 end
@@ -177,13 +227,17 @@ end
 --- An outcome in words, without what was done: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing
 -- is known. A cache that was filling hits more, and evicts more, whatever is changed.
 function M.words(outcome)
-    local hits, hits_change = hits_in_words(outcome.before, outcome.after, outcome.drift, outcome.filling)
+    local drift = not outcome.filling and not outcome.shift and outcome.drift
+    local hits, hits_change = hits_in_words(outcome.before, outcome.after, drift)
     local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)
     local parts = { hits }
     parts[#parts + 1] = evictions
     hits_change = hits_change or 0
     if outcome.filling and (hits_change > 0 or hits_change == 0 and evicts_more) then
         parts[#parts + 1] = "but the cache was still filling"
+    elseif outcome.shift and (hits_change ~= 0 or evicts_more ~= nil) then
+        parts[#parts + 1] = ("but the load changed: %s of it went to other classes")
+            :format(units.percent(outcome.shift, 0))
     end
     if (outcome.items_lost or 0) > 0 then
         parts[#parts + 1] = units.plural(outcome.items_lost, "item") .. " lost by moves"
