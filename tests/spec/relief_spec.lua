@@ -184,20 +184,34 @@ describe("several classes that starve", function()
     local one = seen(three_starving())
     local findings = doctor.findings(chronicle.known(one))
 
-    it("get the pages of one giver once, by slatectl top and doctor alike", function()
+    it("get the pages of one giver once", function()
         local id, move = relief.in_need(one)
-        local of_doctor = {}
+        local told = {}
         for _, finding in ipairs(findings) do
-            of_doctor[#of_doctor + 1] = finding.name == "starving" and finding.todo or nil
+            told[#told + 1] = finding.name == "starving" and finding.todo or nil
         end
-        for name, told in pairs({ top = relief.advice(one, one.rows), doctor = of_doctor }) do
-            assert.equal(3, #told, name)
-            local text = table.concat(told, "\n")
-            assert.equal(1, select(2, text:gsub("try slatectl move 5 ", "")), text)
-            assert.truthy(told[1]:find(("try slatectl move 5 %d %d "):format(id, move.pages), 1, true), text)
-            local first = ("class %d comes first, which gets pages of class 5, too"):format(id)
-            assert.equal(2, select(2, text:gsub(first, "")), text)
+        assert.equal(3, #told)
+        local text = table.concat(told, "\n")
+        assert.equal(1, select(2, text:gsub("try slatectl move 5 ", "")), text)
+        assert.truthy(told[1]:find(("try slatectl move 5 %d %d "):format(id, move.pages), 1, true), text)
+        local first = ("class %d comes first, which gets pages of class 5, too"):format(id)
+        assert.equal(2, select(2, text:gsub(first, "")), text)
+    end)
+
+    it("are told in two sentences by slatectl top and doctor alike: the first in full, and the others", function()
+        local id, move = relief.in_need(one)
+        local advice, of_doctor = relief.advice(one, one.rows), {}
+        for _, finding in ipairs(doctor.gathered(findings)) do
+            of_doctor[#of_doctor + 1] = finding.name == "starving" and finding or nil
         end
+        assert.equal(2, #advice, table.concat(advice, "\n"))
+        assert.equal(2, #of_doctor)
+        local command = ("try slatectl move 5 %d %d "):format(id, move.pages)
+        assert.truthy(advice[1]:find(command, 1, true), advice[1])
+        assert.truthy(of_doctor[1].todo:find(command, 1, true), of_doctor[1].todo)
+        assert.truthy(advice[2]:find("^classes %d+, %d+ starve, too$"), advice[2])
+        assert.equal(advice[2], of_doctor[2].what)
+        assert.equal("look again after that move; slatectl classes lists them", of_doctor[2].todo)
     end)
 
     it("come before curves where hits are few: slatetop names the key for what doctor advises", function()

@@ -34,6 +34,7 @@ local function out_finding(context, finding, when)
 end
 
 local function out_text(context, findings, now, rates)
+    findings = doctor.gathered(findings)
     for _, finding in ipairs(findings) do
         out_finding(context, finding)
     end

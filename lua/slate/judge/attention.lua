@@ -48,7 +48,7 @@ local function key_of(finding, one, starves)
     elseif finding.name == "hits_fell" then
         return starves and KEYS.starving or nil
     end
-    return finding.key or KEYS[finding.name]
+    return finding.is_further and "2" or KEYS[finding.name]
 end
 
 -- Whether the server could help itself.
@@ -58,34 +58,6 @@ local function add_automove(list, one, starves)
     elseif starves and view.automove_mode(one.now) == "off" then
         list[#list + 1] = { text = "automove is off, so only you move pages", tone = "warn", key = "t" }
     end
-end
-
--- How further classes of a check are told, behind their ids.
-local FURTHER <const> = {
-    starving = { one = "class %s starves, too", many = "classes %s starve, too" },
-    no_relief = { one = "class %s starves, too, and no move to it is advised",
-        many = "classes %s starve, too, and no move to them is advised" },
-}
-
--- Of several classes that starve the first, which is the worst, is told in full; the others are named, for a screen has
--- few lines.
-local function gather(findings, name)
-    local list, ids, at = {}, {}, nil
-    for _, finding in ipairs(findings) do
-        if finding.name ~= name then
-            list[#list + 1] = finding
-        elseif not at then
-            list[#list + 1], at = finding, #list + 1
-        else
-            ids[#ids + 1] = ("%d"):format(finding.class)
-        end
-    end
-    if #ids > 0 then
-        local words = #ids > 1 and FURTHER[name].many or FURTHER[name].one
-        table.insert(list, at + 1, { name = name, severity = list[at].severity, key = "2",
-            what = words:format(table.concat(ids, ", ")) })
-    end
-    return list
 end
 
 -- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row, the observer and the
@@ -158,7 +130,7 @@ function M.findings(one, asked)
     for _, finding in ipairs(found) do
         starves = starves or finding.name == "starving"
     end
-    for _, finding in ipairs(gather(gather(found, "starving"), "no_relief")) do
+    for _, finding in ipairs(doctor.gathered(found)) do
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,
             tone = finding.name == "starving" and "bad" or TONES[finding.severity],

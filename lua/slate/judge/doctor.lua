@@ -80,6 +80,32 @@ function M.sort(findings)
     return findings
 end
 
+-- The same list, with one finding for all of a check but the first.
+local function gather(findings, name, is_advised)
+    local list, ids, at = {}, {}, nil
+    for _, finding in ipairs(findings) do
+        if finding.name ~= name then
+            list[#list + 1] = finding
+        elseif not at then
+            list[#list + 1], at = finding, #list + 1
+        else
+            ids[#ids + 1] = ("%d"):format(finding.class)
+        end
+    end
+    local what = relief.further(ids, is_advised)
+    if what then
+        table.insert(list, at + 1, { name = name, severity = list[at].severity, what = what, is_further = true,
+            todo = (is_advised and "look again after that move; " or "") .. "slatectl classes lists them" })
+    end
+    return list
+end
+
+--- For a screen, which has few lines: of several classes that starve the first, which is the worst, is told in full; a
+-- finding behind it (is_further) names the others.
+function M.gathered(findings)
+    return gather(gather(findings, "starving", true), "no_relief", false)
+end
+
 --- Everything worth a word, the worst first. known: see M.about; what is not known is not looked at.
 function M.findings(known)
     local about, list = M.about(known), {}

@@ -96,6 +96,17 @@ function M.no_use(move)
         move.from, predict.words(move.made))
 end
 
+--- That further classes starve, beside one that was told in full; nil where there is none. ids: theirs; is_advised:
+-- whether moves to them are.
+function M.further(ids, is_advised)
+    if #ids == 0 then
+        return nil
+    end
+    return ("%s %s, too%s"):format((#ids == 1 and "class " or "classes ") .. table.concat(ids, ", "),
+        #ids == 1 and "starves" or "starve", is_advised and "" or (", and no move to %s is advised"):format(
+            #ids == 1 and "it" or "them"))
+end
+
 -- Is what the class stores hardly read? Its hits by its stores in the last ten seconds; a class that starves has some
 -- hits even so, where anybody asks for what it keeps.
 local function is_hardly_read(one, id)
@@ -146,23 +157,31 @@ function M.remedy(move, first)
 end
 
 --- What to do about classes that starve or are out of memory, as sentences with the command to type where there is one,
--- in the order in which they are told everywhere. Empty when nothing stands out. rows: of slate.judge.view.classes.
+-- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
+-- out. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
     local sentences, takers, sorted = {}, {}, table.move(rows, 1, #rows, 1, {})
+    local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
     table.sort(sorted, starving.goes_before)
     for _, row in ipairs(sorted) do
         local flags = table.concat(row.flags, " ")
         local is_out = flags:find("out_of_memory", 1, true)
         if row.starves or is_out then
             local move = M.of(one, row.id, curves)
-            if is_out or not move or move.is_advised then
+            local is_advised = not move or move.is_advised
+            if not is_out and told[is_advised] then
+                table.insert(further[is_advised], ("%d"):format(row.id))
+            elseif is_out or is_advised then
                 sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, is_out and "is out of memory"
                     or "starves", M.remedy(move, M.taken_before(takers, move)))
             else
                 sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
             end
+            told[is_advised] = told[is_advised] or not is_out
         end
     end
+    sentences[#sentences + 1] = M.further(further[true], true)
+    sentences[#sentences + 1] = M.further(further[false], false)
     return sentences
 end
 
