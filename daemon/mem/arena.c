@@ -179,7 +179,7 @@ static size_t place_in_file(const struct arena *a, uint32_t page) {
 static void stop_growing(struct arena *a) {
     uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
     if (atomic_exchange_explicit(&a->page_limit, out, memory_order_relaxed) != out) {
-        log_warn("the memory file can have no more memory where it is: %u MB it stays", out);
+        log_warn("the memory file stays at %u MB: its file system has no room for more", out);
     }
 }
 

@@ -87,9 +87,9 @@ describe("whether more memory helps", function()
         local answer = memory(EVICTS, 0.7, 0.8, 0.86, 0.9)
         assert.equal("memory is short: 16M more (25 %) would bring 1.9 points of hits, by its curve", answer.text)
         assert.is_true(answer.is_short)
-        assert.equal("more memory would bring little: twice as much 0.9 points of hits ± 0.1",
+        assert.equal("more memory would bring little: twice as much brings 0.9 points of hits ± 0.1",
             memory(EVICTS, 0.7, 0.8, 0.809, 0.9).text)
-        assert.equal("more memory would bring little: twice as much 0.0 points of hits ± 0.1",
+        assert.equal("more memory would bring little: twice as much brings 0.0 points of hits ± 0.1",
             memory(EVICTS, 0.7, 0.8, 0.79, 0.79).text, "never less than nothing")
     end)
 

@@ -49,7 +49,7 @@ describe("the review of a move of pages", function()
 
     it("warns of a source that starves, too, by the mean that its row of the class table has", function()
         local one = watched({ age = 600 }, 400, { giver_evicts = 500 })
-        assert.equal("class 3 starves, too: it evicts 500 items a second, no less than the class that gets the pages",
+        assert.equal("class 3 starves, too: it evicts 500 items a second, as many as the class that gets the pages, or more",
             told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 evicts too, 100 items a second: it will evict more",
             told(watched({ age = 600 }, 400, { giver_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))
@@ -163,7 +163,7 @@ describe("the review of a move of pages", function()
         for seconds, from_s in pairs({ [3] = 0, [10] = 0, [19] = 9, [20] = 10, [55] = 45 }) do
             local one, change = read(seconds), { from = 3, to = 5, pages = 1 }
             assert.equal(1000 + from_s, one.recent:begin().time_s, seconds)
-            assert.equal(seconds < 8, told(one, change, "expects"):find("; seen for 3s of traffic", 1, true) ~= nil)
+            assert.equal(seconds < 8, told(one, change, "expects"):find("; judged by 3s of traffic", 1, true) ~= nil)
         end
     end)
 

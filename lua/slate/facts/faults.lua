@@ -12,7 +12,7 @@ local ROWS <const> = {
         remedy = "move pages with slatectl, which checks first, or update to 1.6.42 or later" },
     automove_window = { from = 34, to = 44, words = "crashes on an automove window below 3 or above 1800",
         remedy = "set it with slatectl, which checks first, or update to 1.6.45 or later" },
-    automove_eviction = { from = 34, to = 40, words = "has crashed with automove 2, days later (memcached#1269)",
+    automove_eviction = { from = 34, to = 40, words = "has crashed days after automove 2 was set (memcached#1269)",
         remedy = "leave automove at 1, or update to 1.6.41 or later", setting = "slab_automove", mode = "eviction" },
     watch_mutations = { from = 0, to = 41,
         words = "crashes when a store of the binary protocol fails while a client watches mutations",

@@ -279,7 +279,8 @@ function M.automove(context, client, options)
         mode = mode, classes_evicting = evicting, classes_in_need = in_need, age_spread = spread, commands = {},
     }
     if (now.settings or {}).slab_reassign == false then
-        advice.text = "it was started without slab_reassign: no page can move; start it with -o slab_reassign"
+        advice.text = "the server was started without slab_reassign, so no page can move: start it with "
+            .. "-o slab_reassign"
     elseif evicting == 0 and in_need == 0 then
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
     else

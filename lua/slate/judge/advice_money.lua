@@ -29,7 +29,7 @@ local function text_of(now, best, load)
         return "no reads now, so no memory is worth its price: ask while the server has its usual load, or "
             .. "give --reads-per-s"
     elseif now.bytes >= best.least_bytes and now.bytes <= best.most_bytes then
-        return ("leave the memory as it is: it costs %s a month, and no size is known to cost less beyond chance")
+        return ("leave the memory as it is: it costs %s a month, and no other size is surely cheaper")
             :format(money.words(now.cost))
     end
     return ("%s would cost %s a month, %s less than now%s%s"):format(units.bytes(best.bytes), money.words(best.cost),

@@ -104,7 +104,7 @@ function Scale:decide(seen)
     local is_outside = limit < options.least_bytes or limit > options.most_bytes
     local told = { now = cost, target = best }
     if is_within and not is_outside then
-        return stay("no size is known to cost less beyond chance", told)
+        return stay("no other size is surely cheaper", told)
     end
     local step = limit * options.step_ratio
     local to = math.min(math.max(target, limit - step), limit + step)

@@ -51,7 +51,7 @@ end
 function CHECKS.traffic(about, add)
     local stopped = about.course and about.course:stopped()
     if stopped then
-        add("warning", ("nothing asks the server any more: no request in %s, %s a second before"):format(
+        add("warning", ("no client asks the server any more: no request in %s, %s a second before"):format(
             units.age(stopped.for_s), units.rate(stopped.was_per_s)),
             "look for clients that went away: slatectl conns", "ops")
     end

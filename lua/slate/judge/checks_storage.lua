@@ -25,8 +25,8 @@ end
 function CHECKS.storage_reads(about, add)
     local seen = seen_of(about) or {}
     if positive(seen.bad_crc_per_s) then
-        add("critical", ("%s values a second come back from flash with a wrong checksum: they are missed"):format(
-            units.rate(seen.bad_crc_per_s)), "the disk or its file is not to be trusted: look at the system's log",
+        add("critical", ("%s values a second come back from flash with a wrong checksum: each is a miss"):format(
+            units.rate(seen.bad_crc_per_s)), "do not trust the disk or its file: look at the system's log",
             "extstore.failed")
     end
     if positive(seen.get_oom_per_s) then
@@ -120,7 +120,7 @@ function CHECKS.storage_holes(about, add)
             units.percent(seen.fragmented_ratio), units.bytes(seen.fragmented_bytes)), waits
             and ("compaction begins below %s, and %.0f are free: slatectl set ext_compact_under %.0f begins now")
                 :format(units.plural(under, "free page"), seen.pages_free, seen.pages_free + 1)
-            or "compaction is at it; when holes grow all the same, start it with more -o ext_threads",
+            or "compaction is under way; if holes still grow, start the server with more -o ext_threads",
             "extstore.fragmented")
     end
 end

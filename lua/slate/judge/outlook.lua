@@ -82,7 +82,7 @@ function M.memory(curve, about)
             units.bytes(found.bytes_more), (found.times - 1) * 100, found.gain * 100)
         return found
     end
-    return { text = ("%s: twice as much %.1f points of hits ± %.1f"):format(
+    return { text = ("%s: twice as much brings %.1f points of hits ± %.1f"):format(
         twice < M.GAIN_LEAST_RATIO and "more memory would bring little" or "more memory may bring little",
         math.max(0, twice) * 100, ERRORS_APART * chance * 100) }
 end

@@ -84,7 +84,7 @@ end
 function M.words(made)
     local promise = M.promise(made)
     promise = promise == "unsure" and made.hit_ratio_change < UNLIKELY_RATIO and "unlikely" or promise
-    local seen = made.seen_s < SHORT_S and ("; seen for %s of traffic"):format(units.age(made.seen_s)) or ""
+    local seen = made.seen_s < SHORT_S and ("; judged by %s of traffic"):format(units.age(made.seen_s)) or ""
     return ("%s points of hits (%s to %s)%s%s"):format(points(made.hit_ratio_change), points(made.least),
         points(made.most), DOUBTS[promise], seen)
 end

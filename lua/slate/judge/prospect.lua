@@ -35,7 +35,7 @@ local function against_giving(from, to, pages)
         return ("class %d is left with one page: it will evict nearly all it has"):format(from.id)
     elseif evicts > 0 and evicts >= taker then
         return ("class %d starves, too: it evicts %s items a second, %s"):format(from.id, units.rate(evicts),
-            to and "no less than the class that gets the pages" or "and the pool needs nothing")
+            to and "as many as the class that gets the pages, or more" or "and the pool needs nothing")
     elseif costs_items and own_s and its_s and own_s < its_s then
         return ("class %d would starve: it keeps its items %s, class %d %s"):format(from.id, units.age(own_s), to.id,
             units.age(its_s))

@@ -119,13 +119,13 @@ end
 -- memory and policy: of slate.judge.outlook, or nil.
 function M.instead(one, move, memory, policy)
     if is_hardly_read(one, move.to) then
-        return "hardly any of its items is read",
+        return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then
-        return ("%s more memory would bring %.1f"):format(units.bytes(memory.bytes_more), memory.gain * 100),
+        return ("%s more memory would bring %.1f points"):format(units.bytes(memory.bytes_more), memory.gain * 100),
             "slatectl advise memory"
     elseif policy and policy.is_better then
-        return ("the policy %s would bring %.1f"):format(policy.best, policy.difference * 100),
+        return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
             "slatectl advise policy"
     end
     return "its pages may stay as they are", "leave the pages; slatectl advise pages tells when that changes"

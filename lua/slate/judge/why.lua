@@ -48,8 +48,8 @@ local function decision(seen, ratio, window_s)
         return ("It cannot move: no other class has the %d pages that one must have to give."):format(
             SOURCE_PAGES_LEAST), "bad"
     elseif seen.youngest_s >= ratio * seen.oldest_s then
-        return ("The ages are even enough: class %d (%s) is not under %.2f of class %d (%s)."):format(youngest.id,
-            units.age(seen.youngest_s), ratio, oldest.id, units.age(seen.oldest_s)), "good"
+        return ("The ages are even enough: that of class %d (%s) is %.2f of that of class %d (%s) or more."):format(
+            youngest.id, units.age(seen.youngest_s), ratio, oldest.id, units.age(seen.oldest_s)), "good"
     end
     return ("A page from class %d (%s) to class %d (%s) is due. It moves when that class has evicted in more than half "
         .. "of the last %s, and evicts in that very second; a page a second at most."):format(oldest.id,
@@ -127,7 +127,7 @@ local function of_slated(add, one, asked)
     if not said or said:find(mode, 1, true) == 1 then
         add(said and said .. "." or mode .. ".")
     else
-        add(("%s. It says: %s."):format(mode, said))
+        add(("%s: %s."):format(mode, said))
     end
     local failure = moves.failure(totals)
     if failure then
