@@ -9,14 +9,14 @@ local M = {}
 M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: a remote login fits into that
 M.NOT_REGULAR = "it is not a regular file"
 
-local KINDS <const> = { [0] = "file", "folder", "device", "other" }
+local KINDS <const> = { [0] = "file", "folder", "device", "socket", "other" }
 
---- What stands at a path: "file" (a regular one), "folder", "device" (of characters) or "other", such as a FIFO; nil:
--- nothing. Starts a shell: a millisecond.
+--- What stands at a path: "file" (a regular one), "folder", "device" (of characters), "socket" or "other", such as a
+-- FIFO; nil: nothing. Starts a shell: a millisecond.
 function M.kind(path)
     local word = require("slate.base.shell").word(path)
-    local _, how, code = os.execute(("[ -f %s ] && exit; [ -d %s ] && exit 1; [ -c %s ] && exit 2; [ -e %s ] && exit 3;"
-        .. " exit 4"):format(word, word, word, word))
+    local _, how, code = os.execute(("n=0; for is in -f -d -c -S -e; do [ $is %s ] && exit $n; n=$((n + 1)); done; "
+        .. "exit $n"):format(word))
     return how == "exit" and KINDS[code] or nil
 end
 
@@ -37,7 +37,7 @@ end
 -- @tparam ?boolean only_regular no descriptor: the file is opened twice
 function M.problem(path, only_regular)
     local kind = M.kind(path)
-    if kind ~= "device" and kind ~= "other" then
+    if not kind or kind == "file" or kind == "folder" then
         return nil
     end
     local number = not only_regular and descriptor_of(path)

@@ -28,7 +28,8 @@ end
 
 -- A file that can be read is a recording; what cannot be one by its name is a server.
 local function is_file(name)
-    return require("slate.base.input").kind(name) ~= nil or name:find("%.jsonl?$") ~= nil
+    local kind = require("slate.base.input").kind(name)
+    return kind and kind ~= "socket" or name:find("%.jsonl?$") ~= nil
 end
 
 -- Snapshots in order of time by server: a list of lists, in order of the names.

@@ -192,7 +192,7 @@ function M.file(path)
         end
         local input = require "slate.base.input"
         local kind = input.kind(path)
-        if kind == "other" then
+        if kind == "other" or kind == "socket" then
             return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR)
         end
         local file, problem = open_to_append(path)
