@@ -21,9 +21,10 @@ end
 
 local function made_up(number)
     local one = { schema = "slate/snapshot/1", time_s = 1000 + number, server = "s", version = "1.6.45", pages_free = 3,
-        pages_limit = 64, general = { a = 1, switch = true, cpu = 0.5, text = "t" }, totals = { x = 7 }, classes = {} }
+        pages_limit = 64, general = { a = 1, libevent = "1", cpu = 0.5, umask = "t" }, totals = { x = 7 },
+        classes = {} }
     for id = 1, 5 do
-        one.classes[id] = { id = id, gets = 0, sets = 0, big = math.maxinteger - 10 }
+        one.classes[id] = { id = id, gets = 0, sets = 0, big = (1 << 53) - 10 }
     end
     return one
 end
@@ -33,7 +34,7 @@ describe("what changed between two snapshots", function()
         local seed = tonumber(os.getenv("SEED")) or os.time()
         print("# SEED=" .. seed)
         math.randomseed(seed)
-        local one, steps = made_up(0), { 0, 1, -1, 31, 32, -33, 1 << 20, -(1 << 40), 1 << 52 }
+        local one, steps = made_up(0), { 0, 1, -1, 31, 32, -33, 1 << 20, -(1 << 40), 1 << 44 }
         for round = 1, 300 do
             local next_one = deep(one)
             next_one.time_s = 1000 + round
@@ -53,7 +54,7 @@ describe("what changed between two snapshots", function()
 
     it("is nothing when nothing but numbers may change and something else did", function()
         for _, alter in ipairs({
-            function(one) one.general.switch = false end, function(one) one.general.text = "u" end,
+            function(one) one.general.libevent = "2" end, function(one) one.general.umask = "u" end,
             function(one) one.general.new = 1 end, function(one) one.general.a = nil end,
             function(one) one.classes[6] = { id = 6 } end, function(one) one.classes[5] = nil end,
             function(one) one.classes[2].gets = "reset" end, function(one) one.settings = {} end,
@@ -83,7 +84,7 @@ describe("the lines of a recording", function()
         local seen = {}
         for i = 1, 20 do
             local one = made_up(i)
-            one.general.a, one.general.cpu, one.general.switch = i * 7, i / 8, i < 10
+            one.general.a, one.general.cpu, one.general.libevent = i * 7, i / 8, i < 10 and "1" or "2"
             one.settings = i == 1 and { maxbytes = 5 } or nil
             for _, class in ipairs(one.classes) do
                 class.big = 1 << 50 -- what JSON holds

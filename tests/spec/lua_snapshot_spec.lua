@@ -114,14 +114,17 @@ describe("rates", function()
     it("refuses a line whose fields are not what readers take them for, with a sentence", function()
         local whole = '{"schema":"slate/snapshot/1","time_s":1%s,"general":{"a":%s},"classes":[{"id":1,"b":%s}]}'
         local read <const> = require("slate.facts.snapshot").decode
-        assert.truthy(read(whole:format(',"server":"a:1","pages_limit":64,"pages_free":0', "1", "true")))
+        assert.truthy(read(whole:format(',"server":"a:1","pages_limit":64,"pages_free":0', "1", "1")))
         for line, message in pairs({
             [whole:format(',"server":1', "1", "1")] = "server is no string",
             [whole:format(',"slated":[]', "1", "1")] = "slated is no string",
             [whole:format(',"pages_limit":1.5', "1", "1")] = "pages_limit is no integer",
             [whole:format(',"pages_free":"64"', "1", "1")] = "pages_free is no integer",
-            [whole:format("", "[1]", "1")] = "a figure of general is a table",
-            [whole:format("", "1", "{}")] = "a figure of class 1 is a table",
+            [whole:format("", "[1]", "1")] = "a in general is not what a server tells",
+            [whole:format("", "true", "1")] = "a in general is not what a server tells",
+            [whole:format("", "1", "true")] = "b of class 1 is no whole number below 2^53",
+            [whole:format("", "1", "1e300")] = "b of class 1 is no whole number below 2^53",
+            [whole:format("", "1", "{}")] = "b of class 1 is no whole number below 2^53",
         }) do
             assert.same({ n = 2, nil, message }, table.pack(read(line)))
         end

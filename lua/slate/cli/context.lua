@@ -135,11 +135,12 @@ end
 function Context:recordings(paths)
     local record, all = require "slate.facts.record", {}
     for _, path in ipairs(paths) do
-        local list, skipped, code = record.load(path)
+        local list, skipped, problem = record.load(path)
         if not list then
-            return nil, skipped, code
+            return nil, skipped, problem
         elseif skipped > 0 then
-            self:say(("%s: %s skipped"):format(path, require("slate.base.units").plural(skipped, "damaged line")))
+            self:say(("%s: %s skipped; %s"):format(path, require("slate.base.units").plural(skipped, "damaged line"),
+                problem))
         end
         table.move(list, 1, #list, #all + 1, all)
     end

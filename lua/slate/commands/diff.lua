@@ -11,8 +11,8 @@ function M.declare(command)
     command:flag("--all", "Show every statistic that changed, of the classes too.")
 end
 
-local function load_last(path)
-    local list = must(require("slate.facts.record").load(path))
+local function load_last(context, path)
+    local list = must(context:recordings({ path }))
     return list[#list]
 end
 
@@ -101,8 +101,8 @@ local function out_text(context, result, before, after, parsed)
 end
 
 function M.run(context, parsed)
-    local before = load_last(parsed.old)
-    local after = parsed.new and load_last(parsed.new) or must(context:look())
+    local before = load_last(context, parsed.old)
+    local after = parsed.new and load_last(context, parsed.new) or must(context:look())
     if after.time_s < before.time_s then
         return nil, ("%s is later than the other: give the earlier one first"):format(parsed.old), "usage"
     end

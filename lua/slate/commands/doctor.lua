@@ -68,7 +68,7 @@ local function when(list, episode)
 end
 
 local function over_recording(context, path)
-    local list = must(require("slate.facts.record").load(path))
+    local list = must(context:recordings({ path }))
     local own = examined.own_of(context)
     local episodes = chronicle.over(list, function(known)
         return examined.findings(own, known)

@@ -177,7 +177,7 @@ local function printer(context, name, clock_of)
 end
 
 local function replay(context, one, running, path)
-    local snapshots = must(require("slate.facts.record").load(path))
+    local snapshots = must(context:recordings({ path }))
     local start_s = snapshots[1].time_s
     local each = printer(context, one.name, function(time_s)
         return ("%+9.1f s"):format(time_s - start_s)
@@ -337,8 +337,8 @@ local function simulate_trace(context, parsed, chosen)
     return rows, rows and { trace = parsed.trace } or remark, code
 end
 
-local function simulate_recording(parsed, chosen)
-    local snapshots = must(require("slate.facts.record").load(parsed.recording))
+local function simulate_recording(context, parsed, chosen)
+    local snapshots = must(context:recordings({ parsed.recording }))
     local rows, message, code = require("slate.policy.compare").over_recording(snapshots, chosen)
     return rows, rows and { recording = parsed.recording, snapshots = #snapshots } or message, code
 end
@@ -352,7 +352,7 @@ local function simulate(context, parsed)
     if parsed.trace then
         rows, fields, code = simulate_trace(context, parsed, named(words))
     else
-        rows, fields, code = simulate_recording(parsed, named(words))
+        rows, fields, code = simulate_recording(context, parsed, named(words))
     end
     if not rows then
         return nil, fields, code

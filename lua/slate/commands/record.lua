@@ -31,13 +31,10 @@ end
 
 -- Writes a recording out whole. Returns an exit code.
 local function expand(context, parsed)
-    local list, skipped = must(record.load(parsed.recording))
+    local list = must(context:recordings({ parsed.recording }))
     local writer = must(open_writer(parsed))
     for _, one in ipairs(list) do
         must(writer:append(one))
-    end
-    if skipped > 0 then
-        context:say(("skipped %s of the recording that are no snapshots"):format(units.plural(skipped, "line")))
     end
     return 0
 end

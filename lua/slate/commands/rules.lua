@@ -75,7 +75,7 @@ local function test(context, own, parsed)
         out(context, findings, { server = known.now.server })
         return judged(own)
     end
-    local snapshots = must(require("slate.facts.record").load(parsed.recording))
+    local snapshots = must(context:recordings({ parsed.recording }))
     local findings = require("slate.judge.chronicle").over(snapshots, function(known)
         own:values(known)
         return own:findings(known)

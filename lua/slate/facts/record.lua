@@ -61,7 +61,8 @@ end
 -- "output" when it cannot be opened.
 function M.create(path, may_append, is_whole)
     local ends_whole, input = true, require "slate.base.input"
-    if input.kind(path) == "other" then
+    local kind = input.kind(path)
+    if kind == "other" or kind == "socket" then
         return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR), "output"
     end
     local existing = io.open(path, "rb")
@@ -97,17 +98,19 @@ local function hold_settings(list)
     end
 end
 
---- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots and
--- how many lines were skipped, or nil and a message when not one line is a snapshot.
+--- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots, how
+-- many lines were skipped and what is wrong with the first of them (nil: none was); or nil and a message when not one
+-- line is a snapshot.
 function M.read(handle, name)
-    local list, skipped, first_problem, chain = {}, 0, nil, record_line.chain()
+    local list, skipped, number, first_problem, chain = {}, 0, 0, nil, record_line.chain()
     for line in handle:lines() do
         local one, problem = chain:decode(line)
+        number = number + 1
         if one then
             list[#list + 1] = one
         elseif line ~= "" then
             skipped = skipped + 1
-            first_problem = first_problem or problem
+            first_problem = first_problem or ("line %d: %s"):format(number, problem)
         end
     end
     if #list == 0 then
@@ -115,7 +118,7 @@ function M.read(handle, name)
     end
     table.sort(list, function(a, b) return a.time_s < b.time_s end)
     hold_settings(list)
-    return list, skipped
+    return list, skipped, first_problem
 end
 
 --- Reads a recording from a file. As `read`, with the code "input" on failure.
@@ -129,12 +132,12 @@ function M.load(path)
         file:close()
         return nil, ("cannot read %s: %s"):format(path, unreadable), "input"
     end
-    local list, skipped = M.read(file, path)
+    local list, skipped, first_problem = M.read(file, path)
     file:close()
     if not list then
         return nil, skipped, "input"
     end
-    return list, skipped
+    return list, skipped, first_problem
 end
 
 return M

@@ -7,6 +7,8 @@
 -- were skipped, then twice the difference, plus 1 where it is in millionths, for a number that is not whole. Each is a
 -- varint of 5 bits a letter, the lowest first; letters from the second half of the alphabet go on. Differences are
 -- zigzagged: 0, -1, 1, -2 are 0, 1, 2, 3. Whatever else changed (a text, a class that came) has to be written whole.
+local class_figure = require("slate.facts.stats").class_figure
+
 local M = {}
 
 M.SCHEMA = "slate/change/1"
@@ -185,7 +187,7 @@ function M.apply(before, line, places, is_in_place)
         place = code and skipped >= 0 and skipped < #places and place + skipped + 1 or #places + 1
         local part, key = table.unpack(places[place] or {})
         local value = part and changed(parts[part][key], code)
-        if not value then
+        if not value or part > 3 and not class_figure(value) then
             return nil, "its changes do not fit the snapshot before it"
         end
         parts[part][key] = value

@@ -81,13 +81,19 @@ function M.is_time(seconds)
     return type(seconds) == "number" and seconds >= 0 and seconds < TIME_END_S
 end
 
-local function is_flat(figures)
-    for _, figure in pairs(figures) do
-        if type(figure) == "table" then
-            return false
+-- The first name of figures, in order, whose value no server's statistics would give; nil: there is none.
+local function wrong_name(figures, is_right)
+    local wrong
+    for name, value in pairs(figures) do
+        if not is_right(name, value) and (not wrong or tostring(name) < tostring(wrong)) then
+            wrong = name
         end
     end
-    return true
+    return wrong
+end
+
+local function is_class_figure(_, value)
+    return stats.class_figure(value) ~= nil
 end
 
 local function check_classes(classes)
@@ -96,14 +102,18 @@ local function check_classes(classes)
         if type(class) ~= "table" or math.type(class.id) ~= "integer" or class.id <= last_id
             or class.id > CLASS_MOST then
             return nil, "classes are not a list of records with ascending ids"
-        elseif not is_flat(class) then
-            return nil, ("a figure of class %d is a table"):format(class.id)
+        end
+        local wrong = wrong_name(class, is_class_figure)
+        if wrong then
+            return nil, ("%s of class %d is no whole number below 2^53"):format(wrong, class.id)
         end
         last_id = class.id
     end
     return true
 end
 
+local PARTS <const> = { { "general", stats.is_figure }, { "totals", stats.is_figure },
+    { "settings", stats.is_setting } }
 local FIELDS <const> = { server = "string", version = "string", slated = "string", pages_limit = "integer",
     pages_free = "integer" }
 
@@ -115,9 +125,10 @@ local function check_fields(value)
             return nil, ("%s is no %s"):format(name, kind)
         end
     end
-    for _, name in ipairs({ "general", "totals", "settings" }) do
-        if not is_flat(value[name] or {}) then
-            return nil, ("a figure of %s is a table"):format(name)
+    for _, part in ipairs(PARTS) do
+        local wrong = wrong_name(value[part[1]] or {}, part[2])
+        if wrong then
+            return nil, ("%s in %s is not what a server tells"):format(wrong, part[1])
         end
     end
     return true

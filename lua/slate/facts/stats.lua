@@ -139,6 +139,15 @@ function M.figures(lines)
     return kept
 end
 
+local function is_number(value)
+    return math.type(value) ~= nil and value > -BEYOND and value < BEYOND
+end
+
+--- Is a value one that `figures` gives for a name?
+function M.is_figure(name, value)
+    return is_number(value) or TEXT[name] == true and type(value) == "string"
+end
+
 -- Settings that something is reckoned from.
 local SETTING_NUMBERS <const> = {}
 for name in ([[
@@ -157,6 +166,20 @@ function M.settings(lines)
     return values
 end
 
+--- Is a value one that `settings` gives for a name?
+function M.is_setting(name, value)
+    return is_number(value) or not SETTING_NUMBERS[name] and (type(value) == "string" or type(value) == "boolean")
+end
+
+-- No counter of a class comes so far, and the product of two that belong together does not either.
+local CLASS_BEYOND <const> = 1 << 53
+
+--- The value as a figure of a class, all of which are whole numbers; nil when it is none.
+function M.class_figure(value)
+    local whole = math.type(value) and math.tointeger(value)
+    return whole and whole > -CLASS_BEYOND and whole < CLASS_BEYOND and whole or nil
+end
+
 local function add_class_value(classes, id, name, text)
     id = math.tointeger(tonumber(id))
     if not id then -- no class has so large a number
@@ -167,8 +190,8 @@ local function add_class_value(classes, id, name, text)
         class = { id = id }
         classes[id] = class
     end
-    -- All that is told of classes are whole numbers; one beyond 63 bits is a counter that went below zero.
-    class[name] = math.tointeger(number_of(name, text))
+    -- One beyond 63 bits is a counter that went below zero.
+    class[name] = M.class_figure(number_of(name, text))
 end
 
 --- Merges `stats slabs` and `stats items` into one record for each class.
