@@ -49,8 +49,8 @@ describe("the review of a move of pages", function()
 
     it("warns of a source that starves, too, by the mean that its row of the class table has", function()
         local one = watched({ age = 600 }, 400, { giver_evicts = 500 })
-        assert.equal("class 3 starves, too: it evicts 500 items a second, as many as the class that gets the pages, or more",
-            told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
+        assert.equal("class 3 starves, too: it evicts 500 items a second, as many as the class that gets the pages, "
+            .. "or more", told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 evicts too, 100 items a second: it will evict more",
             told(watched({ age = 600 }, 400, { giver_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))
         assert.equal("class 3 would starve: it keeps its items 5s, class 5 10s",
