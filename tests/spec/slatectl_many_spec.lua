@@ -49,6 +49,43 @@ describe("tasks", function()
         assert.same({ {}, n = 1 }, together.run({ function() return together.run({}) end })[1])
     end)
 
+    it("have 300 of their own at most at any time, all of them together: select knows few descriptors", function()
+        local alive, most = 0, 0
+        local function one()
+            alive = alive + 1
+            most = math.max(most, alive)
+            require("slate.base.clock").sleep(0)
+            alive = alive - 1
+            return true
+        end
+        local functions, parents = {}, {}
+        for i = 1, 200 do
+            functions[i] = one
+        end
+        for i = 1, 4 do
+            parents[i] = function() return #together.run(functions) end
+        end
+        assert.same({ { 200, n = 1 }, { 200, n = 1 }, { 200, n = 1 }, { 200, n = 1 } }, together.run(parents))
+        assert.same({ 300, 0 }, { most, alive })
+    end)
+
+    it("leave nothing behind when one fails while others wait for room", function()
+        local functions = {}
+        for i = 1, 400 do
+            functions[i] = function() require("slate.base.clock").sleep(10) end
+        end
+        local ok, raised = pcall(together.run, {
+            function() together.run(functions) end,
+            function()
+                require("slate.base.clock").sleep(0.01)
+                error("oh", 0)
+            end,
+        })
+        assert.same({ false, "oh" }, { ok, raised })
+        local results = together.run({ function() return together.run({ function() return "here" end }) end })
+        assert.same({ "here", n = 1 }, results[1][1][1])
+    end)
+
     it("raise what is raised in one of them", function()
         local ok, raised = pcall(together.run, { function() end, function() error({ message = "oh" }) end })
         assert.is_false(ok)

@@ -11,10 +11,12 @@ local clock_s -- of slate.base.clock, which needs this module
 local M = {}
 
 local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only
+local BESIDE_MOST <const> = 300 -- tasks that others run beside themselves: their connections come atop of those
 local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
 
 local running = {} -- tasks by their coroutines
 local spawned = {} -- tasks that others have begun, which the batch takes in at its next turn
+local beside, queue = 0, { first = 1, last = 0 } -- tasks beside others: how many run, and those that wait for room
 
 local function now_s()
     clock_s = clock_s or require("slate.base.clock").steady_s
@@ -75,7 +77,7 @@ local function go_on(task, ...)
     local results = table.pack(coroutine.resume(thread, ...))
     running[thread] = nil
     if not results[1] then
-        spawned = {}
+        spawned, beside, queue = {}, 0, { first = 1, last = 0 }
         error(results[2], 0)
     elseif coroutine.status(thread) == "dead" then
         task.results = table.pack(table.unpack(results, 2, results.n))
@@ -121,7 +123,14 @@ function M.spawn(f)
     spawned[#spawned + 1] = { thread = coroutine.create(f) }
 end
 
--- Runs functions beside the task that calls, which waits for them.
+local function begin_queued()
+    while beside < BESIDE_MOST and queue.first <= queue.last do
+        beside, spawned[#spawned + 1] = beside + 1, queue[queue.first]
+        queue[queue.first], queue.first = nil, queue.first + 1
+    end
+end
+
+-- Runs functions beside the task that calls, which waits for them. They call no M.run: all of the room may be theirs.
 local function run_beside(functions)
     local parent, left, tasks, raised = running[coroutine.running()], #functions, {}, nil
     for i, f in ipairs(functions) do
@@ -132,10 +141,14 @@ local function run_beside(functions)
                 raised = raised or results
             end
             left, parent.until_s = left - 1, 0 -- the parent looks again
+            beside = beside - 1
+            begin_queued()
             return table.unpack(results, 2, results.n)
         end)
-        tasks[i], spawned[#spawned + 1] = task, task
+        queue.last = queue.last + 1
+        tasks[i], queue[queue.last] = task, task
     end
+    begin_queued()
     while left > 0 do
         coroutine.yield(nil, nil, math.huge)
     end
@@ -146,6 +159,7 @@ local function run_beside(functions)
 end
 
 --- Runs functions at once, 500 at a time, and returns when all have returned: a list of what each returned, packed.
+-- Those of all tasks that call this run 300 at a time together, and call it no more themselves.
 -- An error in one is raised again; the others are given up then, or, where a task calls, run to their end before.
 function M.run(functions)
     local results = {}
