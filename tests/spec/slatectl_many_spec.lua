@@ -86,6 +86,28 @@ describe("tasks", function()
         assert.same({ "here", n = 1 }, results[1][1][1])
     end)
 
+    it("that accept connections rest while there is no descriptor for one", function()
+        local socket, clock = require "socket.core", require "slate.base.clock"
+        local listening = assert(socket.tcp4())
+        assert(listening:bind("127.0.0.1", 0) and listening:listen(1))
+        local _, port = listening:getsockname()
+        local client = assert(socket.tcp4())
+        assert(client:connect("127.0.0.1", port))
+        local tries, until_s = 0, clock.steady_s() + 0.5
+        together.serve({
+            getfd = function() return listening:getfd() end,
+            dirty = function() return false end,
+            settimeout = function() end,
+            accept = function()
+                tries = tries + 1
+                return nil, "Too many open files"
+            end,
+        }, 10, error, function() return clock.steady_s() > until_s end)
+        client:close()
+        listening:close()
+        assert.truthy(tries >= 1 and tries <= 4)
+    end)
+
     it("raise what is raised in one of them", function()
         local ok, raised = pcall(together.run, { function() end, function() error({ message = "oh" }) end })
         assert.is_false(ok)

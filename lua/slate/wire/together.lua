@@ -201,9 +201,11 @@ function M.serve(listening, most_peers, serve, is_over)
     listening:settimeout(0)
     local function take_connections()
         while not (is_over and is_over()) do
-            M.select(peers < most_peers and { listening } or nil, nil, ACCEPT_S)
-            local peer = peers < most_peers and listening:accept()
-            if peer then
+            local ready = M.select(peers < most_peers and { listening } or nil, nil, ACCEPT_S)
+            local peer = #ready > 0 and listening:accept()
+            if #ready > 0 and not peer then
+                M.select(nil, nil, ACCEPT_S) -- no descriptor is free, or the client left: the socket may stay ready
+            elseif peer then
                 peers = peers + 1
                 peer:settimeout(0)
                 M.spawn(function()
