@@ -16,8 +16,8 @@ enum settings_read {
 };
 
 /* Hands every setting of the file to take, until one is refused. A file that is not there is
- * unreadable only when must_exist, else it has no settings. A sentence is in why otherwise, with the
- * line's number where a line is wrong. */
+ * unreadable only when must_exist, else it has no settings. A sentence is in why otherwise, with
+ * the line's number where a line is wrong. */
 enum settings_read settings_file_read(const char *path, bool must_exist, setting_taker *take,
                                       void *taker, char *why, size_t why_bytes);
 #endif

@@ -88,20 +88,27 @@ static void report_evictions(struct report *report, const struct model *model) {
     }
 }
 
+/* A span in seconds, as "10 s" or "0.4 s": never as 0. */
+static const char *format_span(char out[FORMAT_BYTES], uint64_t ms) {
+    snprintf(out, FORMAT_BYTES, ms < 950 ? "%.1f s" : "%.0f s", fmax((double)ms / 1000, 0.1));
+    return out;
+}
+
 static void report_hits(struct report *report, const struct model *model) {
     char now_text[FORMAT_BYTES], then_text[FORMAT_BYTES];
     double now_ratio = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
     double long_ratio = model_mean(model, METRIC_HIT_RATIO, LONG_WINDOW_MS);
-    uint64_t now_s = (model_covered_ms(model, HEALTH_WINDOW_MS) + 500) / 1000;
-    uint64_t long_s = (model_covered_ms(model, LONG_WINDOW_MS) + 500) / 1000;
+    char now_span[FORMAT_BYTES], long_span[FORMAT_BYTES];
+    format_span(now_span, model_covered_ms(model, HEALTH_WINDOW_MS));
+    format_span(long_span, model_covered_ms(model, LONG_WINDOW_MS));
     format_percent(now_text, now_ratio);
     if (isnan(now_ratio)) {
-        say(report, SEVERITY_OK, "no gets in the last %lu s: no hit ratio", (unsigned long)now_s);
-    } else if (long_s <= now_s) {
-        say(report, SEVERITY_OK, "hit ratio %s %% over %lu s", now_text, (unsigned long)now_s);
+        say(report, SEVERITY_OK, "no gets in the last %s: no hit ratio", now_span);
+    } else if (strcmp(long_span, now_span) == 0) {
+        say(report, SEVERITY_OK, "hit ratio %s %% over %s", now_text, now_span);
     } else {
-        say(report, SEVERITY_OK, "hit ratio %s %% over %lu s, %s %% over %lu s", now_text,
-            (unsigned long)now_s, format_percent(then_text, long_ratio), (unsigned long)long_s);
+        say(report, SEVERITY_OK, "hit ratio %s %% over %s, %s %% over %s", now_text, now_span,
+            format_percent(then_text, long_ratio), long_span);
     }
 }
 

@@ -52,6 +52,14 @@ describe("why automove moves pages, or does not", function()
         assert.truthy(text:find("^plain: It should move: class 1 has 5.0 free pages"), text)
     end)
 
+    it("tells over how long pages were seen to move, which is never no time", function()
+        for over_s, words in pairs({ [0.02] = "0.1 s", [0.4] = "0.4 s", [0.96] = "1 s", [100] = "100 s" }) do
+            local text = told({ slab_automove = 1 }, 100, two_classes(), { page_moves_per_s = 2,
+                page_moves_over_s = over_s })
+            assert.truthy(text:find("pages moved: 2.00/s over the last " .. words, 1, true), text)
+        end
+    end)
+
     it("says that nobody needs a page where nothing is evicted", function()
         assert.truthy(told({ slab_automove = 1 }, 0, two_classes()):find("^good: No class evicts"))
     end)

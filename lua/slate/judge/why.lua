@@ -94,8 +94,10 @@ local function of_memcached(add, one, asked)
     else
         of_ratio(add, one, answers.settings(asked.settings) or {}, starves)
     end
-    if (asked.page_moves_over_s or 0) > 0 then
-        add(("pages moved: %.2f/s over the last %.0f s"):format(asked.page_moves_per_s or 0, asked.page_moves_over_s))
+    local over_s = asked.page_moves_over_s or 0
+    if over_s > 0 then
+        add(("pages moved: %.2f/s over the last %s s"):format(asked.page_moves_per_s or 0,
+            (over_s < 0.95 and "%.1f" or "%.0f"):format(math.max(over_s, 0.1))))
     end
 end
 

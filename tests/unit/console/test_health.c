@@ -57,6 +57,21 @@ static void test_hits_are_told_over_as_long_as_they_were_seen(void) {
     model_destroy(&model);
 }
 
+static void test_hits_of_less_than_a_second_are_over_no_zero_seconds(void) {
+    struct model *seen = fixture_model("memcached-1.4.25"), *model = brain_model("cache7:11211");
+    model_set_link(model, LINK_UP, "", 1000);
+    snapshot = *model_before(seen);
+    model_add(model, &snapshot, 1000);
+    snapshot = *model_now(seen);
+    snapshot.at_ms = model_before(seen)->at_ms + 400;
+    model_add(model, &snapshot, 1000);
+    int count = health_assess(model, 10500, 400, lines), at = find(count, "hit ratio ");
+    ok(at >= 0 && strstr(lines[at].text, "% over 0.4 s") != NULL, "after 0.4 s: %s",
+       at >= 0 ? lines[at].text : "");
+    model_destroy(&seen);
+    model_destroy(&model);
+}
+
 static void test_evictions_alone_are_no_alarm(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     is(state_of(model, 12), CLASS_EVICTING, "after one sample");
@@ -247,6 +262,7 @@ static void test_pages_that_went_there_and_back_are_told_for_a_while(void) {
 
 int main(void) {
     test_hits_are_told_over_as_long_as_they_were_seen();
+    test_hits_of_less_than_a_second_are_over_no_zero_seconds();
     test_pages_that_went_there_and_back_are_told_for_a_while();
     test_findings_are_kept_until_there_is_news();
     test_a_starving_class_is_named_first_with_the_key();
