@@ -67,11 +67,41 @@ describe("slatectl save", function()
                 on_line("mg key")
                 return "EN"
             end,
+            stats = function() return { "STAT curr_items 1" } end,
             close = function() end,
         }
-        local spool <close>, count = assert(require("slate.act.save_items").walk(busy, nil, 1, true))
+        local spool <close>, count = assert(require("slate.act.save_items").walk(busy, nil, true))
         assert.equal(1, count)
         assert.equal("key", spool:read("l"))
+    end)
+
+    it("walks a memcached again whose walk missed a key that moved between its queues", function()
+        -- In each walk the keys that are told, and in each `stats` how many items there are and how many have moved.
+        local function walk(walks, figures)
+            local walked, asked = 0, 0
+            local memcached = {
+                each_line = function(_, _, _, on_line)
+                    walked = walked + 1
+                    for key in walks[walked]:gmatch("%S+") do
+                        on_line(("key=%s exp=-1 la=1 cas=1 fetch=no cls=1 size=60"):format(key))
+                    end
+                    return "END"
+                end,
+                stats = function()
+                    asked = asked + 1
+                    local items, moves = table.unpack(figures[math.min(asked, #figures)])
+                    return { "STAT curr_items " .. items, "STAT moves_to_cold " .. moves }
+                end,
+                close = function() end,
+            }
+            local spool <close>, keys, missing = assert(require("slate.act.save_items").walk(memcached, nil, false))
+            return { keys, missing, spool:read("a"), walked }
+        end
+        assert.same({ 2, 0, "a\nb\n", 2 }, walk({ "a", "a b" }, { { 2, 0 }, { 2, 1 } }))
+        assert.same({ 1, 0, "a\n", 1 }, walk({ "a" }, { { 2, 5 } }), "what has expired is no longer told")
+        assert.same({ 1, 0, "a\n", 1 }, walk({ "a" }, { { 1, 0 }, { 1, 1 } }), "all were told")
+        assert.same({ 2, 1, "a\nc\n", 4 }, walk({ "a", "a c", "a", "b" },
+            { { 3, 0 }, { 3, 1 }, { 3, 2 }, { 3, 3 }, { 3, 4 }, { 3, 5 }, { 3, 6 }, { 3, 7 } }), "the best of some walks")
     end)
 
     it("breaks off a walk that does not end", function()
@@ -83,9 +113,10 @@ describe("slatectl save", function()
                 until on_line("mg key") == false
                 return "mg key"
             end,
+            stats = function() return { "STAT curr_items 10" } end,
             close = function() end,
         }
-        local spool, message, code = require("slate.act.save_items").walk(endless, nil, 10, true)
+        local spool, message, code = require("slate.act.save_items").walk(endless, nil, true)
         assert.is_nil(spool)
         assert.truthy(message:find("many times what the server holds", 1, true))
         assert.equal("protocol", code)

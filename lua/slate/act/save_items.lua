@@ -6,6 +6,10 @@
 -- its queue and its marks as they were. Items come as the server's queues have them, the next victims first: stored
 -- again in this order they make the same queues.
 --
+-- A memcached's walk may miss items: its crawler walks all queues of a class at once, and items go on moving between
+-- them, out of a queue that it has not walked yet into one that it has. Where the walk found fewer keys than the server
+-- holds, and items moved meanwhile, it is done anew; what may be missing after the last one is told.
+--
 -- slated is walked by `mgdump`. memcached's writes keys of the binary protocol as they are, and one may hold a line's
 -- end, or a line that looks like the end of the dump; its `metadump` escapes them.
 --
@@ -25,6 +29,7 @@ local BATCH <const> = 64 -- items asked for at once: enough to make the round tr
 local READ_FLAGS <const> = { "u", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
 local BUSY_PAUSE_S <const>, BUSY_MOST_S <const> = 0.05, 60
+local WALKS <const> = 4 -- at most; of a memcached that was just written to, one walk in 40 missed a key
 -- A cache may fill while it is walked.
 local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
 
@@ -47,7 +52,7 @@ local function of_metadump(line)
     return found and asked_by(keydump.unescaped(found.key))
 end
 
--- Writes the keys of a dump to `spool`, a line each; how many, or nil, message, code.
+-- Writes the keys of a dump to `spool`, a line each; how many, and how many the dump had, or nil, message, code.
 local function spool_keys(client, command, key_of, prefix, spool, most)
     local count, seen, problem = 0, 0, nil
     local ended, message, code = client:each_line(command, ENDS, function(line)
@@ -73,53 +78,108 @@ local function spool_keys(client, command, key_of, prefix, spool, most)
     if problem then
         return nil, "cannot keep the keys: " .. problem, "file"
     end
-    return ended and count, message, code
+    if not ended then
+        return nil, message, code
+    end
+    return count, seen
 end
 
 local MGDUMP <const> = { command = "lru_crawler mgdump all", key_of = of_mgdump }
-local METADUMP <const> = { command = "lru_crawler metadump all", key_of = of_metadump }
+local METADUMP <const> = { command = "lru_crawler metadump all", key_of = of_metadump, may_miss = true }
 
 -- A memcached walks for one at a time: for another who saves, or for itself, and is busy meanwhile. Then it has written
 -- nothing. Asks again while that lasts, up to a bound.
 local function when_free(walk)
     local until_s = clock.steady_s() + BUSY_MOST_S
     while true do
-        local count, message, code = walk()
+        local count, seen, code = walk()
         if count or code ~= "busy" or clock.steady_s() >= until_s then
-            return count, message, code
+            return count, seen, code
         end
         clock.sleep(BUSY_PAUSE_S)
     end
 end
 
---- Walks the keys of a server into a temporary file, a line each as slated's `mgdump` has them: `KEY` or `BASE64 b`.
--- @tparam Client client it is closed afterwards
--- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
--- @tparam integer items how many the server says it holds: a walk far beyond that is broken off
--- @tparam boolean is_slated
--- @treturn[1] file to read from its beginning
--- @treturn[1] integer how many keys
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string code
-function M.walk(client, prefix, items, is_slated)
+-- How many items a server says it holds, and how often items moved from one queue to another; or nil, message, code.
+local function holdings(client)
+    local lines, message, code = client:stats("")
+    if not lines then
+        return nil, message, code
+    end
+    local figures = require("slate.facts.stats").figures(lines)
+    return { items = math.type(figures.curr_items) == "integer" and figures.curr_items or 0,
+        moves = (figures.moves_to_cold or 0) + (figures.moves_to_warm or 0) }
+end
+
+-- One walk: { spool, keys (how many), missing (how many keys more there may be) }; or nil, message, code. Where fewer
+-- keys came than the server holds, but no item moved, the others have expired.
+local function walk_once(client, prefix, dump)
+    local before, message, code = holdings(client)
+    if not before then
+        return nil, message, code
+    end
     local spool <const> = io.tmpfile()
     if not spool then
-        client:close()
         return nil, "no temporary file can be made for the keys", "file"
     end
-    local most = items * MOST_TIMES + MOST_BESIDE
-    local dump = is_slated and MGDUMP or METADUMP
-    local count, message, code = when_free(function()
-        return spool_keys(client, dump.command, dump.key_of, prefix, spool, most)
+    local keys, seen, after
+    keys, seen, code = when_free(function()
+        return spool_keys(client, dump.command, dump.key_of, prefix, spool, before.items * MOST_TIMES + MOST_BESIDE)
     end)
-    client:close()
-    if not count then
+    if not keys then
+        spool:close()
+        return nil, seen, code
+    end
+    after, message, code = holdings(client)
+    if not after then
         spool:close()
         return nil, message, code
     end
-    spool:seek("set")
-    return spool, count
+    local may_miss = dump.may_miss and after.moves ~= before.moves
+    return { spool = spool, keys = keys, missing = may_miss and math.max(0, math.min(before.items, after.items) - seen)
+        or 0 }
+end
+
+-- Of some walks the one that misses least; or nil, message, code.
+local function walk_well(client, prefix, dump)
+    local best
+    for _ = 1, WALKS do
+        local one, message, code = walk_once(client, prefix, dump)
+        if best and (not one or one.missing < best.missing) then
+            best.spool:close()
+        elseif best then
+            one.spool:close()
+            one = best
+        end
+        if not one then
+            return nil, message, code
+        end
+        best = one
+        if best.missing == 0 then
+            break
+        end
+    end
+    return best
+end
+
+--- Walks the keys of a server into a temporary file, a line each as slated's `mgdump` has them: `KEY` or `BASE64 b`.
+-- @tparam Client client it is closed afterwards
+-- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
+-- @tparam boolean is_slated
+-- @treturn[1] file to read from its beginning
+-- @treturn[1] integer how many keys
+-- @treturn[1] integer how many more there may be, which the walk missed
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function M.walk(client, prefix, is_slated)
+    local walked, message, code = walk_well(client, prefix, is_slated and MGDUMP or METADUMP)
+    client:close()
+    if not walked then
+        return nil, message, code
+    end
+    walked.spool:seek("set")
+    return walked.spool, walked.keys, walked.missing
 end
 
 local function next_batch(spool, tally)

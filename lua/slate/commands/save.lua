@@ -28,21 +28,22 @@ local function summary(writer, tally)
     if tally.unaskable > 0 then
         left[#left + 1] = units.count(tally.unaskable) .. " left out whose keys are too long in base64"
     end
+    if tally.missing > 0 then
+        left[#left + 1] = units.count(tally.missing) .. " may be missing: items moved between the server's queues "
+            .. "while it told its keys"
+    end
     return ("%s, %s of values%s"):format(units.plural(writer.items, "item"), units.bytes(writer.value_bytes),
         #left > 0 and "; " .. table.concat(left, ", ") or "")
 end
 
 -- The walk needs a connection of its own: a dump that is broken off would stand before the next reply.
 local function walk(context, parsed)
-    local client = must(context:connect())
-    local lines = must(client:stats(""))
-    local items = require("slate.facts.stats").figures(lines).curr_items
-    return save_items.walk(client, parsed.prefix, math.type(items) == "integer" and items or 0,
-        context.who.slated ~= nil)
+    return save_items.walk(must(context:connect()), parsed.prefix, context.who.slated ~= nil)
 end
 
 local function write_all(context, parsed, client, out, tally)
-    local spool <close>, count = must(walk(context, parsed))
+    local spool <close>, count, missing = must(walk(context, parsed))
+    tally.missing = missing
     local about = { server = context.server.name, time_s = math.floor(clock.time_s()) }
     local writer = must(items_file.writer(out, about))
     local work = pace.new(parsed.pace or pace.SHARE)
@@ -70,7 +71,7 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/save/1", {
             server = context.server.name, file = parsed.file, items = writer.items, value_bytes = writer.value_bytes,
-            gone = tally.gone, stale = tally.stale, unaskable = tally.unaskable,
+            gone = tally.gone, missing = tally.missing, stale = tally.stale, unaskable = tally.unaskable,
         })
     else
         context:say(("saved %s"):format(summary(writer, tally)))
