@@ -68,14 +68,14 @@ lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
 lua_packed    = for name in $1; do echo "MODULE(\"slate.$$name\"," | tr / . && sed 's/^ *--.*//' lua/slate/$$name.lua | \
                 gzip -9nc | od -An -v -to1 | sed 's/ /\\/g;s/.*/"&"/' && echo ')'; done
 # What slated makes its page of metrics with, which slatectl's exporter runs too.
-METRICS_LUA  := base/json base/policy_box base/policy_core base/policy_curve base/units cli/exporter_names cli/families \
+METRICS_LUA  := base/json base/order base/policy_box base/policy_core base/policy_curve base/units cli/exporter_names cli/families \
                 cli/page cli/prometheus facts/automove facts/chunks facts/foresight facts/moves facts/runtime facts/settings \
                 facts/snapshot facts/stats facts/waste judge/course judge/held judge/observer judge/recent judge/starving \
                 judge/verdict judge/view wire/request
 # Modules that these require in functions which slated never calls (scripts/check-modules).
 METRICS_UNCALLED := base/clock facts/geometry
 # What slatetop judges and acts by, which slatectl runs too.
-BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/places base/policy_box base/policy_core \
+BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/order base/places base/policy_box base/policy_core \
                 base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/faults facts/foresight \
                 facts/geometry facts/moves facts/proxy facts/record_change facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \

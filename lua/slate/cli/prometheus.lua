@@ -5,6 +5,7 @@
 -- A statistic NAME is slate_NAME, one of a class slate_class_NAME{class="ID"}. A counter ends in _total; seconds and
 -- bytes stand in the name, microseconds are seconds, and _count at the end is left out, since only histograms have it.
 -- Values that are no numbers are left out. The same figures follow by the names of memcached_exporter.
+local order = require "slate.base.order"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -83,14 +84,7 @@ end
 
 -- The classes to show, by id: all, none, or those with most pages.
 local function chosen_classes(now, most)
-    local list = table.move(now.classes, 1, #now.classes, 1, {})
-    table.sort(list, function(a, b)
-        if a.total_pages ~= b.total_pages then
-            return (a.total_pages or 0) > (b.total_pages or 0)
-        end
-        return a.id < b.id
-    end)
-    list = table.move(list, 1, math.min(most or #list, #list), 1, {})
+    local list = order.first(order.largest_first(order.first(now.classes), "total_pages", "id"), most)
     table.sort(list, function(a, b) return a.id < b.id end)
     return list
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl check [SERVER...]: a monitoring plugin: one line, performance data, and exit codes 0 to 3.
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local thresholds = require "slate.judge.thresholds"
 local units = require "slate.base.units"
 
@@ -134,12 +135,7 @@ function M.run(context, parsed)
             state = results[i].state
         end
     end
-    table.sort(results, function(a, b)
-        if a.state ~= b.state then
-            return RANK[a.state] > RANK[b.state]
-        end
-        return a.server < b.server
-    end)
+    order.largest_first(results, function(one) return RANK[one.state] end, "server")
     if context.json then
         local json = require "slate.base.json"
         for _, one in ipairs(results) do

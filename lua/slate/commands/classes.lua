@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl classes [ID...]: one row for each slab class.
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -137,7 +138,7 @@ function M.run(context, parsed)
     local own = add_own(context, { now = now, before = before, rates = rates, rows = all })
     local rows = must(only(all, parsed.ids))
     M.sort(rows, parsed.sort or "id")
-    local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
+    local shown = order.first(rows, parsed.top)
     if context.json then
         context:out_json("slate/classes/1", {
             server = now.server, version = now.version, slated = now.slated, time_s = now.time_s,

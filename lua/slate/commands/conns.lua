@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl conns: who is connected, what each connection does and how long it has been idle.
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local units = require "slate.base.units"
 
 local M = {}
@@ -33,13 +34,7 @@ function M.parse(lines)
             at[id].idle_s = math.tointeger(tonumber(text))
         end
     end
-    table.sort(list, function(a, b)
-        if a.idle_s ~= b.idle_s then
-            return (a.idle_s or -1) > (b.idle_s or -1)
-        end
-        return a.id < b.id
-    end)
-    return list
+    return order.largest_first(list, "idle_s", "id")
 end
 
 local function state_of(one)
@@ -72,7 +67,7 @@ function M.run(context, parsed)
             states[state] = (states[state] or 0) + 1
         end
     end
-    local shown = table.move(chosen, 1, math.min(#chosen, parsed.top or DEFAULT_TOP), 1, {})
+    local shown = order.first(chosen, parsed.top or DEFAULT_TOP)
     if context.json then
         context:out_json("slate/conns/1", { server = context.server.name, time_s = require("slate.base.clock").time_s(),
             connections = require("slate.base.json").array(shown), truncated = #chosen - #shown })

@@ -3,6 +3,7 @@
 local clock = require "slate.base.clock"
 local keydump = require "slate.wire.keydump"
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local units = require "slate.base.units"
 
 local M = {}
@@ -72,13 +73,8 @@ local function out_summary(context, prefixes, chosen, read, parsed, now_s)
     for _, row in pairs(prefixes) do
         rows[#rows + 1] = row
     end
-    table.sort(rows, function(a, b)
-        if a.bytes ~= b.bytes then
-            return a.bytes > b.bytes
-        end
-        return a.prefix < b.prefix
-    end)
-    local shown = table.move(rows, 1, math.min(#rows, parsed.top or DEFAULT_TOP), 1, {})
+    order.largest_first(rows, "bytes", "prefix")
+    local shown = order.first(rows, parsed.top or DEFAULT_TOP)
     local complete = read < (parsed.limit or DEFAULT_LIMIT)
     if context.json then
         context:out_json("slate/keys/1", {

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl top: the server at a glance, once or again and again.
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -54,23 +55,15 @@ end
 
 -- The classes that matter come first: in trouble, then busy.
 local function by_weight(rows)
-    local function weight(row)
+    return order.largest_first(rows, function(row)
         return (row.out_of_memory_per_s or 0) * 1e6 + (row.evicted_per_s or 0) * 1e3
             + (row.set_per_s or 0) + (row.get_hits_per_s or 0)
-    end
-    table.sort(rows, function(a, b)
-        local x, y = weight(a), weight(b)
-        if x == y then
-            return a.id < b.id
-        end
-        return x > y
-    end)
-    return rows
+    end, "id")
 end
 
 local function text_of(context, now, rates, rows, most_rows, advice)
     rows = by_weight(rows)
-    local shown = table.move(rows, 1, math.min(#rows, most_rows), 1, {})
+    local shown = order.first(rows, most_rows)
     local text = heading(view.overview(now, rates)) .. "\n"
         .. require("slate.commands.classes").text(context, shown)
     if #shown < #rows then

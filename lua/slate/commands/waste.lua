@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl waste: memory that holds no item, by class and by cause.
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local units = require "slate.base.units"
 
 local M = {}
@@ -52,13 +53,8 @@ function M.run(context, parsed)
     local waste = require "slate.facts.waste"
     local rows = waste.classes(now)
     local total = waste.total(now, rows)
-    table.sort(rows, function(a, b)
-        if wasted(a) ~= wasted(b) then
-            return wasted(a) > wasted(b)
-        end
-        return a.id < b.id
-    end)
-    local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
+    order.largest_first(rows, wasted, "id")
+    local shown = order.first(rows, parsed.top)
     if context.json then
         context:out_json("slate/waste/1", { server = now.server, time_s = now.time_s, total = total,
             classes = require("slate.base.json").array(shown), truncated = #rows - #shown })

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Many servers at once: two samples of each, and one row for each, the worst first.
 local clock = require "slate.base.clock"
+local order = require "slate.base.order"
 local together = require "slate.wire.together"
 local held = require "slate.judge.held"
 local proxy = require "slate.facts.proxy"
@@ -164,13 +165,7 @@ function M.rows(members)
             rows[i].badness = rows[i].badness + OUTLIER
         end
     end
-    table.sort(rows, function(a, b)
-        if a.badness ~= b.badness then
-            return a.badness > b.badness
-        end
-        return a.server < b.server
-    end)
-    return rows
+    return order.largest_first(rows, "badness", "server")
 end
 
 return M

@@ -3,6 +3,7 @@
 --- and what a page is worth to each class.
 local foresight = require "slate.facts.foresight"
 local must = require("slate.base.failure").must
+local order = require "slate.base.order"
 local outlook = require "slate.judge.outlook"
 local predict = require "slate.judge.predict"
 local recent = require "slate.judge.recent"
@@ -87,7 +88,7 @@ function M.advise(context, client, options)
     local curves = all_curves(client, now)
     local row, move = first_of(one, curves)
     local list = worth.classes(one, { curves = curves })
-    local shown = table.move(list, 1, math.min(#list, WORTH_SHOWN), 1, {})
+    local shown = order.first(list, WORTH_SHOWN)
     local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
         classes = require("slate.base.json").array(list) }
     if #shown > 0 then

@@ -5,6 +5,7 @@
 -- less a loss is the prediction for a move of one page. The weights of slated's utility are told as automove's.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
+local order = require "slate.base.order"
 local outlook = require "slate.judge.outlook"
 local policy_curve = require "slate.base.policy_curve"
 local predict = require "slate.judge.predict"
@@ -60,13 +61,7 @@ function M.classes(one, asked)
             end
         end
     end
-    table.sort(list, function(a, b)
-        if a.gain ~= b.gain then
-            return a.gain > b.gain
-        end
-        return a.id < b.id
-    end)
-    return list
+    return order.largest_first(list, "gain", "id")
 end
 
 return M

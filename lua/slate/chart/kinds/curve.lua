@@ -5,6 +5,7 @@
 -- Each class's curve is fitted as slate.base.policy_curve does (miss_curve); of the whole it is supposed that all
 -- classes grow and shrink alike. `slatectl curve -o` draws what slated has measured instead.
 local core = require "slate.base.policy_core"
+local order = require "slate.base.order"
 local policy_curve = require "slate.base.policy_curve"
 local time = require "slate.chart.kinds.time"
 
@@ -35,13 +36,7 @@ local function classes_of(list)
             }
         end
     end
-    table.sort(classes, function(a, b)
-        if a.stores ~= b.stores then
-            return a.stores > b.stores
-        end
-        return a.label < b.label
-    end)
-    return classes
+    return order.largest_first(classes, "stores", "label")
 end
 
 local function points_of(classes)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- The hit ratio of many servers, a small panel for each with the same scale, the worst first.
 local hits = require "slate.chart.kinds.hits"
+local order = require "slate.base.order"
 local time = require "slate.chart.kinds.time"
 
 local M = {}
@@ -49,12 +50,7 @@ function M.figure(list)
     if #rows == 0 then
         return nil, "a chart over time needs at least two snapshots of a server"
     end
-    table.sort(rows, function(a, b)
-        if (a.ratio or -1) ~= (b.ratio or -1) then
-            return (a.ratio or -1) < (b.ratio or -1)
-        end
-        return a.name < b.name
-    end)
+    order.largest_first(rows, function(row) return -(row.ratio or -1) end, "name") -- the worst first
     local panels = {}
     for i = 1, math.min(#rows, MAX_SERVERS) do
         panels[i] = { kind = "lines", title = ("%s: %s"):format(rows[i].name, rows[i].ratio

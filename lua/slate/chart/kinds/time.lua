@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What all charts over time share: the axis, gaps of a recording, marks where automove changed, titles.
+local order = require "slate.base.order"
+
 local M = {}
 
 local MAX_MARKS <const> = 8
@@ -63,13 +65,7 @@ end
 --- Of a list of ids, or of tables with an id, the `most` largest in the order of their ids, and how many are left out.
 -- size: a function of one of them.
 function M.largest(list, most, size)
-    table.sort(list, function(a, b)
-        if size(a) ~= size(b) then
-            return size(a) > size(b)
-        end
-        return id_of(a) < id_of(b)
-    end)
-    local kept = table.move(list, 1, math.min(#list, most), 1, {})
+    local kept = order.first(order.largest_first(list, size, id_of), most)
     table.sort(kept, function(a, b) return id_of(a) < id_of(b) end)
     return kept, #list - #kept
 end

@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Lists with the largest first, and the first of them. Pure.
+local M = {}
+
+local function getter(of)
+    return type(of) == "function" and of or function(one) return one[of] end
+end
+
+--- Sorts a list in place, the largest first, and returns it. of: the name of a number that each has, or a function that
+-- returns one; what has none comes last. tie: the same of what equals are sorted by, the least first. Cost: each number
+-- is asked for once.
+function M.largest_first(list, of, tie)
+    local size, number_of, tie_of = {}, getter(of), getter(tie)
+    for _, one in ipairs(list) do
+        size[one] = number_of(one) or -math.huge
+    end
+    table.sort(list, function(a, b)
+        if size[a] ~= size[b] then
+            return size[a] > size[b]
+        end
+        return tie_of(a) < tie_of(b)
+    end)
+    return list
+end
+
+--- The first `count` of a list, as a list of its own; all without a count.
+function M.first(list, count)
+    return table.move(list, 1, math.min(count or #list, #list), 1, {})
+end
+
+return M
