@@ -128,13 +128,22 @@ bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from)
     return knob_copy(&to->skip_pct, &from->skip_pct) && same;
 }
 
+/* A hand has taken the marks off the nodes behind it, which were hit, and they are the oldest still.
+ * So the next policy would begin with them. They become the newest, as if they had moved. */
+static void turn_to_hand(struct evict_queue *q) {
+    if (q->hand != 0) {
+        evict_list_turn(q, node_at(q->space, q->hand));
+        q->hand = 0;
+    }
+}
+
 void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
     if (q->policy != to) {
         uint32_t tail = q->tail.want;
         evict_watch_tail(q, 0);
         if (!evict_alike(q->policy, to)) {
             evict_memory_free(&q->memory);
-            q->hand = 0;
+            turn_to_hand(q);
         }
         q->policy = to;
         evict_watch_tail(q, tail);

@@ -69,6 +69,18 @@ void evict_list_move(struct evict_queue *q, struct node *n, unsigned list) {
     evict_list_push(q, list, n);
 }
 
+void evict_list_turn(struct evict_queue *q, struct node *n) {
+    struct evict_list *l = &q->list[evict_list_of(n)];
+    if (node_prev(n) != 0) {
+        node_set_next(at(q, l->newest), l->oldest);
+        node_set_prev(at(q, l->oldest), l->newest);
+        l->newest = node_prev(n);
+        l->oldest = node_ref(q->space, n);
+        node_set_next(at(q, l->newest), 0);
+        node_set_prev(n, 0);
+    }
+}
+
 void evict_moved(struct evict_queue *q, const struct node *from, struct node *to) {
     struct evict_list *l = &q->list[evict_list_of(from)];
     uint32_t ref = node_ref(q->space, to);

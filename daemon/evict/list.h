@@ -9,6 +9,9 @@ void evict_list_push_oldest(struct evict_queue *, unsigned list, struct node *);
 void evict_list_remove(struct evict_queue *, struct node *);
 /* Moves a node to a list, as the newest there. */
 void evict_list_move(struct evict_queue *, struct node *, unsigned list);
+/* Makes a node the oldest of its list; the nodes that were older follow the newest in their order.
+ * No tail may be watched. */
+void evict_list_turn(struct evict_queue *, struct node *);
 /* Marks a node that got a new value and keeps its place: for policy->renew. */
 void evict_renew_late(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
 /* What an earlier policy left in lists, which are given as bits: the node that moved last the

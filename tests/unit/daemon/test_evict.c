@@ -107,6 +107,28 @@ static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from,
     evict_fini(&q);
 }
 
+static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
+    struct evict_queue q;
+    fresh(&q, &evict_sieve);
+    for (unsigned n = 1; n <= 9; n++) {
+        insert(&q, n, 1);
+    }
+    for (unsigned n = 1; n <= 3; n++) {
+        hit(&q, n, 1);
+    }
+    is(take_victim(&q, 1), 4, "sieve spares three that were hit");
+    evict_switch(&q, to);
+    evict_switch(&q, &evict_sieve);
+    evict_switch(&q, to);
+    unsigned wrong = 0, want[] = {5, 6, 7, 8, 9, 1, 2, 3};
+    for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
+        wrong += take_victim(&q, 1) != want[i];
+    }
+    is(wrong, 0, "they go last under %s, also after a change to and fro", to->name);
+    is(evict_count(&q), 0, "and each goes once");
+    evict_fini(&q);
+}
+
 static void test_lru_takes_the_least_recently_used(void) {
     struct evict_queue q;
     fresh(&q, &evict_lru);
@@ -576,6 +598,9 @@ int main(void) {
             }
         }
     }
+    test_what_a_hand_spared_goes_last(&evict_lru);
+    test_what_a_hand_spared_goes_last(&evict_clock);
+    test_what_a_hand_spared_goes_last(&evict_s3fifo);
     test_lru_takes_the_least_recently_used();
     test_slru_moves_as_memcached_does();
     test_marks_tell_age_within_a_third();
