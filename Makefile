@@ -306,7 +306,7 @@ bench-moves-reckoned: ## the same in reckoned time, each move beside a twin with
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/moves-twins && tests/bench/moves/reckoned $B/bench
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/moves-twins && tests/bench/findings $B/bench
-bench-storm: ## a hundred changes of the eviction policy a second under load (SAN=address,undefined or SAN=thread)
+bench-storm: ## a hundred changes of the eviction policy a second under load (PAIRS, SEED, SAN=address,undefined or SAN=thread)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated && $(MAKE) -s SAN= build/bin/slate-load
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
 	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
