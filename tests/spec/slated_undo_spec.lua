@@ -130,6 +130,16 @@ describe("config undo", function()
         assert.same({ "slab_automove", "0", "utility" }, { values["2:what"], values["2:was"], values["2:is"] })
     end)
 
+    it("is not alone there: so is the end of classes' own policies where the whole's stays as it was", function()
+        start()
+        for _, change in ipairs({ "sieve 5", "lru 7", "s3auto" }) do
+            assert.equal("OK", ask(connection, "evict policy " .. change))
+        end
+        local _, values = wire.stats(connection, "audit")
+        assert.same({ "policy of classes", "5=sieve,7=lru", "s3fifo" },
+            { values["3:what"], values["3:was"], values["3:is"] })
+    end)
+
     it("has its counterpart in stats config: value, limits and where a value comes from", function()
         start("-o", "slab_automove_window=30")
         assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))

@@ -13,18 +13,27 @@ static void set_policy(struct command_context *ctx, const struct evict_policy *p
     undo_keep(&ctx->server->undo, cache, step);
 }
 
-static bool all_have(const struct cache *cache, const struct evict_policy *policy) {
+/* The policies of those classes that have another one, as "3=lru,7=sieve": as many as have room.
+ * False: there is no such class. */
+static bool others(const struct cache *cache, const struct evict_policy *policy,
+                   char to[AUDIT_VALUE_BYTES]) {
+    size_t used = 0;
+    to[0] = '\0';
     for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
-        if (cache_class_policy(cache, id) != policy) {
-            return false;
+        const struct evict_policy *own = cache_class_policy(cache, id);
+        char one[NAME_BYTES];
+        int  n = snprintf(one, sizeof one, "%s%u=%s", used > 0 ? "," : "", id, own->name);
+        if (own != policy && used + (size_t)n < AUDIT_VALUE_BYTES) {
+            memcpy(to + used, one, (size_t)n + 1);
+            used += (size_t)n;
         }
     }
-    return true;
+    return used > 0;
 }
 
 static void whole(struct command_context *ctx, const char *name) {
     struct settings from, to;
-    char why[SETTING_WHY_BYTES];
+    char why[SETTING_WHY_BYTES], own[AUDIT_VALUE_BYTES];
     server_settings(ctx->server, &from);
     to = from;
     if (!setting_set(&to, setting_find("policy", strlen("policy")), name, false, why)) {
@@ -35,8 +44,9 @@ static void whole(struct command_context *ctx, const char *name) {
     /* Classes that have a policy of their own take this one too, also when it is the setting's
      * value already. */
     const struct evict_policy *policy = cache_policy(ctx->server->cache);
-    if (!all_have(ctx->server->cache, policy)) {
+    if (others(ctx->server->cache, policy, own)) {
         set_policy(ctx, policy, SLAB_CLASS_NONE);
+        admin_audit_change(ctx, "policy of classes", own, policy->name);
     }
     text_out_str(ctx->out, ANSWER_OK);
 }
