@@ -61,7 +61,15 @@ describe("slatectl without a server", function()
             local told = "slatectl: %s. A server is named with --server [::1]:9. See 'slatectl %s'\n"
             assert.equal(told:format(said, help), select(3, ctl.run("'" .. arguments:gsub(" ", "' '") .. "'")))
         end
-        assert.is_nil(select(3, ctl.run("-s 127.0.0.1:9 doctor x")):find("is named", 1, true))
+        for _, address in ipairs({ "127.0.0.1:9", "cache7:11211", "localhost:9", "cache.example:9" }) do
+            local _, _, err = ctl.run("classes " .. address)
+            assert.truthy(err:find("named with --server " .. address .. ".", 1, true), err)
+        end
+        for _, line in ipairs({ "-s 127.0.0.1:9 doctor x", "get user:17 key", "plan --move 3:5 x", "move 3 5:2" }) do
+            local code, _, err = ctl.run(line)
+            assert.equal(64, code, err)
+            assert.is_nil(err:find("is named", 1, true), err)
+        end
     end)
 
     it("hands slate-load its words untouched, and its exit code on", function()

@@ -224,10 +224,18 @@ local function parse(arguments, at)
     return parsed, parser
 end
 
+-- Is a word a server's address? Keys (user:17) and moves (3:5) look like one, but for the dots, colons and brackets of
+-- most addresses, and the usual port.
+local function is_address(word)
+    local host, port = word:match("^([^-=]+):(%d+)$")
+    return host and (host:find("[.:%]]") or host == "localhost"
+        or tonumber(port) == require("slate.base.units").DEFAULT_PORT)
+end
+
 -- What to write where a word of a line that was refused is a server's address without its option, or "".
 local function server_hint(arguments)
     for i, word in ipairs(arguments) do
-        if word:find("^[^-=]+:%d+$") and not TAKES_VALUE[arguments[i - 1]] then
+        if is_address(word) and not TAKES_VALUE[arguments[i - 1]] then
             return (". A server is named with --server %s."):format(word)
         end
     end
