@@ -101,7 +101,7 @@ describe("slatectl save", function()
         assert.same({ 1, 0, "a\n", 1 }, walk({ "a" }, { { 2, 5 } }), "what has expired is no longer told")
         assert.same({ 1, 0, "a\n", 1 }, walk({ "a" }, { { 1, 0 }, { 1, 1 } }), "all were told")
         assert.same({ 2, 1, "a\nc\n", 4 }, walk({ "a", "a c", "a", "b" },
-            { { 3, 0 }, { 3, 1 }, { 3, 2 }, { 3, 3 }, { 3, 4 }, { 3, 5 }, { 3, 6 }, { 3, 7 } }), "the best of some walks")
+            { { 3, 0 }, { 3, 1 }, { 3, 2 }, { 3, 3 }, { 3, 4 }, { 3, 5 }, { 3, 6 }, { 3, 7 } }), "the best of four")
     end)
 
     it("breaks off a walk that does not end", function()
