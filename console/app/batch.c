@@ -40,11 +40,7 @@ static void print_health(const struct model *model, uint64_t now_ms, uint64_t in
     struct health_line lines[HEALTH_LIMIT];
     int count = health_assess(model, now_ms, interval_ms, lines);
     for (int i = 0; i < count; i++) {
-        char key[12] = "";
-        if (lines[i].key != '\0') {
-            snprintf(key, sizeof key, ": press %c", lines[i].key);
-        }
-        printf("%-6s %s%s\n", severity_word(lines[i].severity), lines[i].text, key);
+        printf("%-6s %s\n", severity_word(lines[i].severity), lines[i].text);
     }
 }
 

@@ -41,8 +41,10 @@ int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_byt
         snprintf(out, out_bytes, "the server is down: these are its last figures");
         return STYLE_PLAIN;
     }
-    struct question question = {
-        .module = "slate.judge.attention", .function = "hint", .class_id = id};
+    struct question question = {.module = "slate.judge.attention",
+                                .function = "hint",
+                                .class_id = id,
+                                .is_past = frame->is_past || frame->is_replay};
     struct sentence said[SENTENCES_MOST];
     unsigned count = brain_ask(frame->model, &question, said);
     snprintf(out, out_bytes, "%s", count > 0 ? said[0].text : "");

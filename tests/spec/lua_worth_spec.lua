@@ -72,7 +72,7 @@ describe("the row of a class in words", function()
         assert.equal("class 4 has no pages", hint(one, 4))
     end)
 
-    it("names who can give, and the key", function()
+    it("names who can give, and the key, unless the figures are of the past", function()
         local one = observer.new()
         for i = 1, 20 do
             one:look(recordings.load("calcified")[i])
@@ -81,5 +81,6 @@ describe("the row of a class in words", function()
         assert.equal("bad", tone)
         assert.truthy(text:find("^! class 14 starves, %d+ evictions/s; class %d+ keeps its items %w+: press m$"),
             text)
+        assert.equal(text:gsub(": press m$", ""), attention.hint(one, { class_id = 14, is_past = true })[1].text)
     end)
 end)

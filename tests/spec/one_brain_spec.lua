@@ -8,7 +8,7 @@ local observer = require "slate.judge.observer"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 
--- What slatetop calls wrong at the end of these snapshots: severity and sentence, without the key.
+-- What slatetop calls wrong at the end of these snapshots: severity and sentence.
 local function by_slatetop(list)
     local found, text = {}, snapshots.in_slatetop(list)
     for line in text:gmatch("[^\n]+") do
@@ -17,7 +17,7 @@ local function by_slatetop(list)
             severity, words = line:match("^(note)  +(.*)$")
         end
         if severity then
-            found[#found + 1] = severity .. " " .. words:gsub(": press .$", "")
+            found[#found + 1] = severity .. " " .. words
         end
     end
     return found, text

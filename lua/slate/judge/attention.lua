@@ -60,35 +60,35 @@ local function add_automove(list, one, starves)
     end
 end
 
--- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row, the observer and the
--- curves that are known.
+-- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row, the observer, the
+-- curves that are known and whether a key can do something about it.
 local HINTS <const> = {
     empty = function(row) return ("class %d has no pages"):format(row.id) end,
     unknown = function(row) return ("class %d: rates need a second sample"):format(row.id) end,
     calm = function(row) return ("class %d is calm: it evicts nothing"):format(row.id) end,
-    spare = function(row)
-        return ("+ press f to give: class %d has %d whole free pages and evicts nothing"):format(row.id,
-            row.free_pages // 1)
+    spare = function(row, _, _, has_keys)
+        return ("+ %sclass %d has %d whole free pages and evicts nothing"):format(
+            has_keys and "press f to give: " or "", row.id, row.free_pages // 1)
     end,
     evicting = function(row)
         return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
     end,
-    starving = function(row, one, curves)
+    starving = function(row, one, curves, has_keys)
         local move = relief.of(one, row.id, curves)
         if not move.is_advised then
             return relief.no_use(move)
         end
-        return ("! class %d starves, %s evictions/s; class %d %s: press m"):format(row.id,
-            units.rate(row.mean_evicted_per_s), move.from, relief.giver_has(move)), "bad"
+        return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id,
+            units.rate(row.mean_evicted_per_s), move.from, relief.giver_has(move), has_keys and ": press m" or ""), "bad"
     end,
 }
 
 --- What the row of a class means, and the key that helps, in a sentence: a list of one { text, tone }, empty without
--- such a class. asked: class_id and curves.
+-- such a class. asked: class_id, curves, and is_past where nothing can be changed.
 function M.hint(one, asked)
     for _, row in ipairs(one.rows or {}) do
         if row.id == asked.class_id then
-            local text, tone = HINTS[row.state](row, one, asked.curves)
+            local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
             return { { text = text, tone = tone } }
         end
     end
