@@ -36,21 +36,6 @@ void class_table_reset_columns(struct class_table_ui *ui) {
     }
 }
 
-void class_table_step_sort(struct class_table_ui *ui, int step) {
-    int at = (int)ui->sort, count = COLUMN_COUNT + (int)own_rules_columns();
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        at = ui->order[i] == ui->sort ? i : at;
-    }
-    for (int tries = 0; tries < count; tries++) {
-        at = (at + step + count) % count;
-        if (at >= COLUMN_COUNT || ui->choice[ui->order[at]] != COLUMN_NEVER) {
-            break;
-        }
-    }
-    ui->sort = at < COLUMN_COUNT ? ui->order[at] : (unsigned)at;
-    ui->is_ascending = ui->sort == COLUMN_ID || ui->sort == COLUMN_SIZE;
-}
-
 const char *class_table_head(unsigned column) {
     return column < COLUMN_COUNT                          ? class_columns[column].head
            : column - COLUMN_COUNT < own_rules_columns() ? own_rules_title(column - COLUMN_COUNT)
@@ -211,6 +196,31 @@ static struct layout lay_out(const struct class_table_ui *ui, int width) {
     return layout;
 }
 
+/* Whether the table, as it was drawn last, has the column. */
+static bool is_drawn(const struct class_table_ui *ui, const struct layout *layout, int place) {
+    if (ui->width == 0) {
+        return place >= COLUMN_COUNT || ui->choice[ui->order[place]] != COLUMN_NEVER;
+    }
+    return place >= COLUMN_COUNT ? place - COLUMN_COUNT < (int)layout->own
+                                 : layout->shown[ui->order[place]];
+}
+
+void class_table_step_sort(struct class_table_ui *ui, int step) {
+    struct layout layout = lay_out(ui, ui->width);
+    int at = (int)ui->sort, count = COLUMN_COUNT + (int)own_rules_columns();
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        at = ui->order[i] == ui->sort ? i : at;
+    }
+    for (int tries = 0; tries < count; tries++) {
+        at = (at + step + count) % count;
+        if (is_drawn(ui, &layout, at)) {
+            break;
+        }
+    }
+    ui->sort = at < COLUMN_COUNT ? ui->order[at] : (unsigned)at;
+    ui->is_ascending = ui->sort == COLUMN_ID || ui->sort == COLUMN_SIZE;
+}
+
 static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
                        const struct layout *layout) {
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
@@ -368,6 +378,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     unsigned ids[CLASS_LIMIT];
     unsigned count = class_table_rows(model, ui, ids);
     struct layout layout = lay_out(ui, area.width);
+    ui->width = area.width;
     draw_heads(ui, cells, area, &layout);
     if (model_now(model) == NULL || area.height < 2) {
         return;

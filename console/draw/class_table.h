@@ -16,6 +16,7 @@ enum column_choice {
 struct class_table_ui {
     unsigned cursor; /* class id under the cursor; 0: the first row */
     unsigned top;    /* first row shown */
+    int width;       /* of the last drawing; 0: there was none */
     int source;      /* class marked as the source of a move; -1: none */
     unsigned sort;   /* a class_column; from COLUMN_COUNT on, the columns of the operator's own */
     bool is_ascending;
@@ -49,7 +50,7 @@ void class_table_reset_columns(struct class_table_ui *ui);
 /* The head of a column, the operator's own among them. */
 const char *class_table_head(unsigned column);
 
-/* Sorts by the next (1) or previous (-1) column that may be shown. */
+/* Sorts by the next (1) or previous (-1) column of those that were drawn last. */
 void class_table_step_sort(struct class_table_ui *ui, int step);
 
 /* A key while the filter is typed: characters are put in, and the last taken back. */

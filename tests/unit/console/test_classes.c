@@ -72,6 +72,11 @@ static void test_columns_are_chosen_and_ordered(void) {
     columns_command(&ui, COMMAND_RESET);
     draw(&frame, 80, 24, false);
     ok(shows("SET/s") && !shows("WST%"), "and back");
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        class_table_step_sort(&ui.classes, 1);
+        ok(shows(class_table_head(ui.classes.sort)), "only columns that have room are sorted by: %s",
+           class_table_head(ui.classes.sort));
+    }
     model_destroy(&model);
 }
 
