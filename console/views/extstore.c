@@ -284,9 +284,13 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 /* ---- keys ---- */
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+static bool has_storage(const struct frame *frame) {
     const struct snapshot *now = model_now(frame->model);
-    if (now == NULL || !snapshot_has_extstore(now)) {
+    return now != NULL && snapshot_has_extstore(now);
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    if (!has_storage(frame)) {
         return (struct intent){0};
     }
     return tune_command_part(frame, ui, SETTINGS_OF_EXTSTORE, given);
@@ -303,6 +307,7 @@ static void terms(const struct ui *ui, struct terms *out) {
 }
 
 const struct view extstore_view = {
+    .has_own_keys = has_storage,
     .name = "Extstore",
     .scope = SCOPE_EXTSTORE,
     .open = COMMAND_VIEW_EXTSTORE,

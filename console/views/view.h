@@ -188,6 +188,9 @@ struct view {
      * row, whose place in struct ui, an unsigned, is at `cursor`; 0: there is none. */
     void (*click)(struct ui *ui, enum hot_kind kind, unsigned value);
     size_t cursor;
+    /* False: there is nothing that its own keys could change, and the key bar leaves them out.
+     * NULL: there always is. */
+    bool (*has_own_keys)(const struct frame *frame);
 };
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,

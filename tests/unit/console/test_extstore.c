@@ -185,6 +185,7 @@ static void test_without_storage_the_view_says_why(void) {
     ok(shows("started without storage on flash: -o ext_path=FILE:SIZE\n"), "in a line");
     ok(!shows("flash item size") && !shows("ON FLASH"), "and shows nothing else");
     is(extstore_view.command(&frame, &ui, COMMAND_MORE).kind, INTENT_NONE, "there is nothing to change");
+    ok(!shows("Review") && !shows("More") && shows("Help") && shows("Quit"), "and the key bar offers no change");
     model_destroy(&model);
 }
 
