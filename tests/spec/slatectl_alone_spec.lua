@@ -137,6 +137,17 @@ describe("slatectl without a server", function()
         end
     end)
 
+    it("says that a folder in the place of a file cannot be read", function()
+        assert(os.execute("mkdir -p " .. ctl.folder .. "/folder"))
+        for _, arguments in ipairs({ "fleet where --servers folder KEY", "apply folder", "rules list ./folder",
+            "policy test ./folder --recording folder", "doctor --recording folder" }) do
+            local code, out, err = ctl.run(arguments)
+            assert.is_true(code ~= 0 and out == "", arguments)
+            assert.truthy(err:find("^slatectl: cannot read [^\n]*folder: Is a directory\n$")
+                or err:find("^slatectl: [^\n]*folder is not a regular file\n$"), err)
+        end
+    end)
+
     it("says what is wrong with a file it cannot read or draw", function()
         local code, _, err = ctl.run("chart pages missing.jsonl")
         assert.equal(74, code)

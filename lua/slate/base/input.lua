@@ -63,4 +63,24 @@ function M.open(path, only_regular)
     return io.open(path, "rb")
 end
 
+--- Reads a file as `open` opens it.
+-- @tparam string path
+-- @tparam ?integer most_bytes no more are read than these; all without it
+-- @treturn[1] string its text, "" of an empty one
+-- @treturn[2] nil
+-- @treturn[2] string message, which begins with the path
+-- @treturn[2] ?integer the number of the error, of io.open
+function M.read(path, most_bytes)
+    local file, problem, number = M.open(path)
+    if not file then
+        return nil, problem, number
+    end
+    local text, unreadable = file:read(most_bytes or "a")
+    file:close()
+    if unreadable then -- a folder opens, and fails here
+        return nil, ("%s: %s"):format(path, unreadable)
+    end
+    return text or ""
+end
+
 return M

@@ -25,13 +25,9 @@ end
 
 --- Reads and checks a plan: the table, or nil, message, code.
 function M.load(path)
-    local file, problem = require("slate.base.input").open(path)
-    local text = file and file:read(MOST_BYTES + 1)
-    if file then
-        file:close()
-    end
+    local text, problem = require("slate.base.input").read(path, MOST_BYTES + 1)
     if not text then
-        return nil, "cannot read " .. (problem or path), "input"
+        return nil, "cannot read " .. problem, "input"
     end
     local plan = #text <= MOST_BYTES and require("slate.base.json").decode(text)
     if type(plan) ~= "table" or plan.schema ~= "slate/plan/1" or type(plan.steps) ~= "table"

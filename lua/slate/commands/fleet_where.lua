@@ -26,16 +26,15 @@ function M.declare(command)
 end
 
 local function read_servers(path)
-    local file, problem = require("slate.base.input").open(path)
-    if not file then
+    local whole, problem = require("slate.base.input").read(path)
+    if not whole then
         return nil, "cannot read " .. problem, "input"
     end
     local servers = {}
-    for line in file:lines() do
+    for line in whole:gmatch("[^\n]+") do
         local text = line:gsub("#.*", ""):match("^[%s-]*(.-)%s*$")
         servers[#servers + 1] = text ~= "" and text or nil
     end
-    file:close()
     return servers
 end
 

@@ -97,16 +97,11 @@ function M.read(path)
     if not path or input.kind(path) == "device" then
         return {}
     end
-    local file, problem, number = input.open(path)
+    local text, problem, number = input.read(path)
     if number == ENOENT or number == ENOTDIR then
         return {}
-    elseif not file then
+    elseif not text then
         return nil, "cannot read the record of changes " .. problem, "input"
-    end
-    local text, unreadable = file:read("a")
-    file:close()
-    if not text then
-        return nil, ("cannot read the record of changes %s: %s"):format(path, unreadable), "input"
     end
     return M.entries(text)
 end

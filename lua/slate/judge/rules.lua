@@ -146,16 +146,13 @@ end
 
 --- Reads and loads a file. Returns the rules; or nil, message, code.
 function M.open(path, options)
-    local file, problem = require("slate.base.input").open(path)
-    if not file then
+    local text, problem = require("slate.base.input").read(path, policy_box.LIMITS.source_bytes + 1)
+    if not text then
         return nil, "cannot read " .. problem, "input"
+    elseif #text > policy_box.LIMITS.source_bytes then
+        return nil, too_long(path), "input"
     end
-    local text, unreadable = file:read(policy_box.LIMITS.source_bytes + 1)
-    file:close()
-    if unreadable or text and #text > policy_box.LIMITS.source_bytes then
-        return nil, unreadable and ("cannot read %s: %s"):format(path, unreadable) or too_long(path), "input"
-    end
-    local rules, broken = M.load(text or "", name_of(path), options)
+    local rules, broken = M.load(text, name_of(path), options)
     if not rules then
         return nil, broken, "no"
     end

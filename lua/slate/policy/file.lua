@@ -52,14 +52,9 @@ end
 
 --- The text of a policy's file; or nil and a message.
 function M.read_source(path)
-    local file, problem = input.open(path)
-    if not file then
-        return nil, "cannot read " .. problem
-    end
-    local text, unreadable = file:read(policy_box.LIMITS.source_bytes + 1)
-    file:close()
-    if not text then
-        return nil, ("cannot read %s: %s"):format(path, unreadable or "it is empty")
+    local text, problem = input.read(path, policy_box.LIMITS.source_bytes + 1)
+    if not text or text == "" then
+        return nil, "cannot read " .. (problem or path .. ": it is empty")
     elseif #text > policy_box.LIMITS.source_bytes then
         return nil, ("%s is longer than %d KiB"):format(path, policy_box.LIMITS.source_bytes >> 10)
     end

@@ -44,17 +44,12 @@ local ENOENT <const>, ENOTDIR <const> = 2, 20
 
 -- Up to so many bytes of a file; or nil, a message and whether the file is not there at all.
 local function read_file(path, most_bytes)
-    local file, problem, number = require("slate.base.input").open(path)
-    if not file then
+    local text, problem, number = require("slate.base.input").read(path, most_bytes)
+    if not text then
         problem = problem:gsub("^.*: ", "") -- without the path
         return nil, problem, number == ENOENT or number == ENOTDIR
     end
-    local text, unreadable = file:read(most_bytes)
-    file:close()
-    if unreadable then -- a folder opens, and fails here
-        return nil, unreadable
-    end
-    return text or ""
+    return text
 end
 
 local function random(bytes)
