@@ -191,7 +191,8 @@ static void draw_key_bar(unsigned scopes, struct cells *cells) {
     for (unsigned i = 0; i < key_row_count; i++) {
         const struct key_row *row = &key_rows[i];
         char key[KEY_NAME_BYTES], names[40];
-        if (!is_in_bar(row, scopes) || (row != last && x + bar_width(row, is_wide) + kept > cells->width)) {
+        if (!is_in_bar(row, scopes) ||
+            (row != last && x + bar_width(row, is_wide) + kept > cells->width)) {
             continue;
         }
         const char *shown = is_wide ? key_row_names(row, names, sizeof names)

@@ -78,8 +78,8 @@ local HINTS <const> = {
         if not move.is_advised then
             return relief.no_use(move)
         end
-        return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id,
-            units.rate(row.mean_evicted_per_s), move.from, relief.giver_has(move), has_keys and ": press m" or ""), "bad"
+        return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id, units.rate(row.mean_evicted_per_s),
+            move.from, relief.giver_has(move), has_keys and ": press m" or ""), "bad"
     end,
 }
 
