@@ -73,9 +73,6 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
     uint8_t style = starves ? STYLE_BAD : STYLE_PLAIN;
     char text[FORMAT_BYTES];
     const struct snapshot *now = model_now(frame->model);
-    /* Items by evictions a second: just after a start that is more than any item can have lived. */
-    double uptime_s = stat_number(now->general[GENERAL_uptime]);
-    double life_s = verdict->life_s > uptime_s ? uptime_s : verdict->life_s;
     int half = (row.width - BARS_X - TAIL_WIDTH) / 2;
     cells_printf(cells, row.y, row.x, style, "%s %2u", starves ? "!" : " ", one->id);
     cells_text_right(
@@ -86,7 +83,7 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
     draw_share(cells, row.y, row.x + BARS_X + half, half, starves ? STYLE_BAD : STYLE_WARN,
                sum->evictions_per_s > 0 ? one->evictions_per_s / sum->evictions_per_s : NAN, most);
     int tail = row.x + row.width - TAIL_WIDTH;
-    cells_text_right(cells, row.y, tail + 6, style, format_age(text, life_s));
+    cells_text_right(cells, row.y, tail + 6, style, format_age(text, verdict->life_s));
     cells_text(cells, row.y, tail + 8, style, class_state_word(verdict->state));
 }
 

@@ -61,6 +61,17 @@ describe("starving", function()
         assert.equal(10.0, one.rows[2].life_s)
     end)
 
+    it("tells no life that is longer than the server's, or than that of items from before its start", function()
+        for age_s, life_s in pairs({ [15] = 23, [700] = 700 }) do
+            local one = observer.new()
+            for i = 0, 3 do
+                one:look(make(1000 + i, { [5] = class({ evicted = 2 * i, age = age_s }) },
+                    { evictions = 2 * i, uptime = 20 + i }))
+            end
+            assert.equal(life_s, one.rows[1].life_s) -- 4,000 items, two a second, would live 2,000 s
+        end
+    end)
+
     it("is nothing at lives that differ by less than a second", function()
         local function short(age_s)
             return after(3, function(i) return { age = age_s }, { evicted = 40000 * i } end) -- they live 0.1 s

@@ -282,16 +282,22 @@ local function worst_of(rows, was_id)
     return was and worst.mean_evicted_per_s < CLEARLY_RATIO * was.mean_evicted_per_s and was or worst
 end
 
+-- No item has lived longer than the server has, but for items from before its start (-e): as old as the oldest.
+local function longest_s(row, about)
+    return about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
+end
+
 local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves", "is_worst",
     "advised" }
 
 --- Takes the next sample of a server in, and writes into its rows what the judge makes of them: mean_evicted_per_s over
--- the judge's samples, life_s (how long what the class evicts has lived; nil where it evicts nothing), evicts_lately
--- (anything within ten seconds, also while it gave pages away), is_growing, starves (true or false), is_worst (of the
--- one that starves and is told first; else absent) and advised (the move for one that starves: { from, pages }; absent
--- where nobody can give). about: time_s of the sample and its interval_s; by_hits: pages go to where they bring most
--- hits (automove utility), where lives are not meant to be alike and only free pages count. Rows of a sample that the
--- judge has seen get the same again. Cost: O(classes), for each that starves.
+-- the judge's samples, life_s (how long what the class evicts has lived, which is no longer than it can have; nil where
+-- it evicts nothing), evicts_lately (anything within ten seconds, also while it gave pages away), is_growing,
+-- starves (true or false), is_worst (of the one that starves and is told first; else absent) and advised (the move for
+-- one that starves: { from, pages }; absent where nobody can give). about: time_s of the sample and its interval_s;
+-- uptime_s of the server, where it is known; by_hits: pages go to where they bring most hits (automove utility), where
+-- lives are not meant to be alike and only free pages count. Rows of a sample that the judge has seen get the same
+-- again. Cost: O(classes), for each that starves.
 function Judge:look(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -308,7 +314,7 @@ function Judge:look(rows, about)
         local per_s
         local kept = self.classes[row.id]
         per_s, kept.is_steady, row.is_growing = mean_of(self, kept)
-        row.life_s = per_s > 0 and (row.items or 0) / per_s or nil
+        row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s(row, about)) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - LATELY_S
     end

@@ -170,7 +170,7 @@ function M.classes(now, before, rates, judge)
     end
     if rates and not rates.reset then
         (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,
-            by_hits = M.goes_by_hits(now) })
+            uptime_s = now.general.uptime, by_hits = M.goes_by_hits(now) })
     end
     add_flags(rows, is_filling_by_id)
     return rows

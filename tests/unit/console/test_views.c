@@ -32,6 +32,7 @@ static void test_no_life_is_longer_than_the_servers(void) {
         fixture_load(i == 0 ? "memcached-1.4.25-first.txt" : "memcached-1.4.25-second.txt", 10000 + 2000 * i,
                      &snapshot);
         snapshot.general[GENERAL_uptime] = 1 + 2 * i;
+        snapshot.classes[12].value[CLASS_age] = 1 + 2 * i;
         model_add(model, &snapshot, 1000 + 2 * i);
     }
     fixture_go_on(model, 1);
