@@ -128,8 +128,8 @@ bool evict_tuning_copy(struct evict_tuning *to, const struct evict_tuning *from)
     return knob_copy(&to->skip_pct, &from->skip_pct) && same;
 }
 
-/* A hand has taken the marks off the nodes behind it, which were hit, and they are the oldest still.
- * So the next policy would begin with them. They become the newest, as if they had moved. */
+/* A hand has taken the marks off the nodes behind it, which were hit, and they are the oldest
+ * still. So the next policy would begin with them. They become the newest, as if they had moved. */
 static void turn_to_hand(struct evict_queue *q) {
     if (q->hand != 0) {
         evict_list_turn(q, node_at(q->space, q->hand));
