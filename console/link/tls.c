@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* OpenSSL is loaded when the first server wants it: it takes as much memory as the rest of the
  * console, which most never need. */
@@ -69,7 +70,22 @@ static const char *reason(void) {
     return text != NULL ? text : "no reason given";
 }
 
+/* OpenSSL would wait for its writer. A shell's <(command) has one. */
+static bool is_named_fifo(const char *path) {
+    struct stat facts;
+    return path != NULL && strncmp(path, "/dev/fd/", 8) != 0 &&
+           strncmp(path, "/proc/self/fd/", 14) != 0 && stat(path, &facts) == 0 &&
+           S_ISFIFO(facts.st_mode);
+}
+
 static bool load(SSL_CTX *ssl, const struct tls_files *files, char *why, size_t why_bytes) {
+    const char *named[] = {files->ca, files->cert, files->key};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (is_named_fifo(named[i])) {
+            snprintf(why, why_bytes, "cannot read %.150s: not a regular file", named[i]);
+            return false;
+        }
+    }
     int taken = files->ca != NULL ? openssl.SSL_CTX_load_verify_locations(ssl, files->ca, NULL)
                                   : openssl.SSL_CTX_set_default_verify_paths(ssl);
     bool is_trusted = taken == 1;

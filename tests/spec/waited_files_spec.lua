@@ -82,6 +82,12 @@ describe("a FIFO or a device in place of a file", function()
         assert.equal("", err)
     end)
 
+    it("is refused by slatetop as a certificate", function()
+        local code, out, err = ctl.shell(ENDS .. slated:gsub("slated$", "slatetop") .. " -b --tls --tls-ca fifo a:1")
+        assert.equal(64, code, out .. err)
+        assert.truthy(err:find("cannot read fifo: not a regular file", 1, true), err)
+    end)
+
     it("is refused by slatetop as a file of servers", function()
         local code, out, err = ctl.shell(ENDS .. slated:gsub("slated$", "slatetop") .. " -b file:fifo")
         assert.truthy(code ~= 124 and (out .. err):find("cannot read fifo: not a regular file", 1, true), out .. err)
