@@ -115,9 +115,12 @@ describe("slatectl forecast", function()
         .. "STAT rate 0.004800\r\nSTAT keys %d\r\nSTAT why %s\r\nEND"
     local CURVE <const> = "STAT bytes 67108864\r\nSTAT reads 12034\r\nSTAT lru_hit_ratio 0.7000\r\nEND"
 
-    local function run(told, arguments, sampling, keys, why)
+    -- general: lines of `stats`; by themselves, of a cache that evicts.
+    local function run(told, arguments, sampling, keys, why, general)
         local one = canned.new({}, {
             version = "VERSION 1.6.45",
+            stats = (general or "STAT limit_maxbytes 67108864\r\nSTAT evictions 12") .. "\r\nEND",
+            ["stats settings"] = "END", ["stats slabs"] = "END", ["stats items"] = "END",
             ["stats slated"] = "STAT slated_version 0.1.0\r\nEND",
             ["stats forecast"] = told:gsub("\n", "\r\n") .. "END",
             ["stats whatif"] = WHATIF:format(sampling or 1, keys or 2270, why or "nothing was better"),
@@ -146,8 +149,29 @@ describe("slatectl forecast", function()
             "s3fifo to lru +72%.00%% +70%.00%% +1%.00 +67%.00%% +beyond\n",
             "lru to s3fifo +67%.00%% +70%.00%% +1%.00 +%- +overtaken\n",
             "80M to 64M +72%.00%% +70%.00%% +1%.00 +%- +waits\n",
+            "\novertaken: another change came before the cache had settled, so nothing was compared\n",
+            "\nwaits: the cache has not settled since the change\n",
         }) do
             assert.truthy(out:find(pattern), pattern .. "\n" .. out)
+        end
+        assert.is_nil(out:find("not full", 1, true))
+        out = select(2, run((TOLD:gsub("overtaken", "came"):gsub("waits", "came"))))
+        assert.is_nil(out:find("overtaken", 1, true) or out:find("waits", 1, true))
+    end)
+
+    it("says why more memory brings nothing: the cache is not full yet", function()
+        local why = "\nthe cache is not full yet, it has 64M of 128M: more memory would bring nothing\n"
+        local unfilled = "STAT limit_maxbytes 134217728\r\nSTAT evictions 0"
+        local _, out = run(TOLD, "", 1, 2270, nil, unfilled)
+        assert.truthy(out:find("memory +64M of 128M\n") and out:find(why, 1, true), out)
+        _, out = run((TOLD:gsub("enough yes", "enough no")), "", 1, 0, nil, unfilled)
+        assert.truthy(out:find(why, 1, true), out)
+        _, out = run(TOLD, "--json", 1, 2270, nil, unfilled)
+        assert.same({ 134217728, false }, { dkjson.decode(out).bytes_limit, dkjson.decode(out).full })
+        for _, general in ipairs({ "STAT limit_maxbytes 67108864\r\nSTAT evictions 0",
+            "STAT limit_maxbytes 134217728\r\nSTAT evictions 1", "STAT evictions 0" }) do
+            _, out = run(TOLD, "", 1, 2270, nil, general)
+            assert.is_nil(out:find("not full", 1, true), general)
         end
     end)
 

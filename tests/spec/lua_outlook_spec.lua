@@ -134,6 +134,16 @@ describe("whether more memory helps", function()
         assert.truthy(memory({ evicts = true, starves = 7 }, 0.5, 0.6, 0.8, 0.9).text:find("^class 7 starves"))
         assert.truthy(memory(CALM, 0.5, 0.6, 0.8, 0.9).text:find("^nothing is evicted"))
         assert.is_nil(memory(EVICTS))
+        local general = { limit_maxbytes = 128 << 20, evictions = 0 }
+        local unfilled = "the cache is not full yet, it has 64M of 128M: more memory would bring nothing"
+        assert.equal(unfilled, memory({ evicts = false, general = general }, 0.5, 0.6, 0.8, 0.9).text)
+        local client = { stats = function(_, group)
+            return group == "whatif" and whatif_of(0, 0) or { "STAT bytes 67108864", "STAT reads 0" }
+        end }
+        local advice = assert(require("slate.judge.advice").memory({ pair = function()
+            return { general = general, settings = {} }
+        end }, client, {}))
+        assert.equal(unfilled, advice.text, "also before a curve can be told")
     end)
 end)
 

@@ -72,6 +72,21 @@ describe("slatectl without a server", function()
         end
     end)
 
+    it("says what is wrong with a negative number", function()
+        for arguments, said in pairs({
+            ["chart hits --width -5"] = "-5 is out of range: 20 to ",
+            ["autoscale --price-per-gb -4"] = "'-4' is not a price: ",
+            ["--timeout -.5 stats"] = "'-.5' is not a duration: ",
+            ["stats --trace -1"] = "option '--trace' does not take arguments",
+            ["hotkeys -5"] = "a negative number that is no option's value stands behind --; see",
+            ["hotkeys -- -5"] = "-5 is out of range: 1 to 128 is allowed",
+        }) do
+            local code, _, err = ctl.run(arguments)
+            assert.equal(64, code)
+            assert.equal("slatectl: " .. said, err:sub(1, #said + 10), err)
+        end
+    end)
+
     it("hands slate-load its words untouched, and its exit code on", function()
         local code, out = ctl.shell("mkdir -p bin; "
             .. "printf '#!/bin/sh\\nprintf \"<%%s>\" \"$@\"; exit 5' >bin/slate-load; "

@@ -168,12 +168,18 @@ function M.find_command(arguments)
     return nil
 end
 
--- argparse takes a leading minus for an option, but -1 is a source of pages.
-local function protect_minus_one(arguments, at)
-    local copy = table.move(arguments, 1, #arguments, 1, {})
-    for i = at, #copy do
-        if copy[i] == "-1" then
-            copy[i] = "any"
+-- argparse takes a leading minus for an option. But a negative number after an option is its value, of which the
+-- option can say what is wrong with it, and -1 is a source of pages for `move`.
+local function protect_negatives(arguments, chosen)
+    local copy = {}
+    for i, word in ipairs(arguments) do
+        local last = copy[#copy] or ""
+        if chosen == "move" and word == "-1" then
+            copy[#copy + 1] = "any"
+        elseif i > 1 and word:find("^%-%.?%d") and last:find("^%-%-%a[%w-]*$") then
+            copy[#copy] = last .. "=" .. word
+        else
+            copy[#copy + 1] = word
         end
     end
     return copy
@@ -213,11 +219,8 @@ end
 
 local function parse(arguments, at)
     local chosen = at and arguments[at]
-    if chosen == "move" then
-        arguments = protect_minus_one(arguments, at)
-    end
     local parser = M.parser(chosen, at and row_of(chosen).name and asks_for_no_help(arguments, at))
-    local ok, parsed = parser:pparse(arguments)
+    local ok, parsed = parser:pparse(protect_negatives(arguments, chosen))
     if not ok then
         return nil, parsed
     end
@@ -256,7 +259,8 @@ local function dispatch(arguments, launcher)
     collectgarbage("restart")
     if not parsed then
         local name = at and row_of(arguments[at]).name
-        local problem = parser:gsub("\n", ". ") .. server_hint(arguments)
+        local problem = parser:find("^unknown option '%-[.%d]") and "a negative number that is no option's value "
+            .. "stands behind --" or parser:gsub("\n", ". ") .. server_hint(arguments)
         return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("[?.]$") and " See" or "; see",
             name and " " .. name or ""), "usage"
     end

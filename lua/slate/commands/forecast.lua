@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl forecast: the hit ratio to expect with other amounts of memory, and how earlier forecasts came true.
 local must = require("slate.base.failure").must
+local outlook = require "slate.judge.outlook"
 local units = require "slate.base.units"
 
 local M = {}
@@ -12,7 +13,15 @@ local CHANGES <const> = "TIME<|CHANGE<|BEFORE|EXPECTED|±|REACHED|<"
 local INSTEAD <const> = ": this server samples none. Write its requests into a file, slatectl capture -o day.trace.gz, "
     .. "and play them to caches of other sizes: slatectl simulate day.trace.gz --memory 512m,1g,2g"
 
-function M.declare(_)
+-- What the last column says where nothing was compared.
+local STATES <const> = {
+    waits = "waits: the cache has not settled since the change",
+    overtaken = "overtaken: another change came before the cache had settled, so nothing was compared",
+}
+
+function M.declare(command)
+    command:epilog(("Of earlier forecasts the last column says whether the hit ratio that came is within the band. %s; "
+        .. "%s."):format(STATES.waits, STATES.overtaken))
 end
 
 local function points(ratio)
@@ -53,6 +62,17 @@ local function change_rows(told)
     return rows
 end
 
+-- What the words mean that stand in the last column of these changes.
+local function states_in_words(changes)
+    local seen, words = {}, {}
+    for _, one in ipairs(changes) do
+        if STATES[one.state] and not seen[one.state] then
+            seen[one.state], words[#words + 1] = true, STATES[one.state] .. "\n"
+        end
+    end
+    return table.concat(words)
+end
+
 local function earlier(told)
     if told.came == 0 then
         return told.made == 0 and "none yet: one is kept when the memory or the policy changes"
@@ -81,8 +101,9 @@ local function sample_of(told)
 end
 
 local function out_text(context, told)
+    local limit = told.general.limit_maxbytes
     context:out(context:pairs({
-        { "memory", units.bytes(told.bytes) },
+        { "memory", units.bytes(told.bytes) .. (limit and limit ~= told.bytes and " of " .. units.bytes(limit) or "") },
         { "policy", require("slate.facts.foresight").policy_in_words(told.totals) },
         { "sample", sample_of(told) },
         { "forecasts", earlier(told) },
@@ -92,8 +113,12 @@ local function out_text(context, told)
     else
         context:out(lacking(told), "\n")
     end
+    if told.unfilled then
+        context:out(told.unfilled, "\n")
+    end
     if #told.changes > 0 then
-        context:out("\nearlier forecasts\n", context:table(CHANGES, change_rows(told)))
+        context:out("\nearlier forecasts\n", context:table(CHANGES, change_rows(told)),
+            states_in_words(told.changes))
     end
 end
 
@@ -105,7 +130,8 @@ local function document(context, told)
     end
     return {
         server = context.server.name, time_s = require("slate.base.clock").time_s(), enough = told.is_enough,
-        lacks = told.lacks, policy = told.totals.policy, bytes = told.bytes, keys = told.totals.keys,
+        lacks = told.lacks, policy = told.totals.policy, bytes = told.bytes,
+        bytes_limit = told.general.limit_maxbytes, full = not told.unfilled, keys = told.totals.keys,
         rate = told.totals.rate, reads = told.reads, made = told.made, came = told.came, within = told.within,
         sizes = array(sizes), changes = array(told.changes),
     }
@@ -114,6 +140,10 @@ end
 function M.run(context)
     local client = must(context:connect())
     local told, message, code = require("slate.facts.forecast").read(client)
+    if told then
+        told.general = must(context:snapshot(client)).general
+        told.unfilled = outlook.unfilled(told.general, told.bytes)
+    end
     client:close()
     if not told then
         return nil, code == "unsupported" and message .. INSTEAD or message, code

@@ -72,7 +72,7 @@ end
 local function outlook_about(context, client, options)
     local now, _, _, _, _, one = must(context:pair(client, options.interval))
     if not one then
-        return { evicts = (now.general.evictions or 0) > 0 }
+        return { evicts = (now.general.evictions or 0) > 0, general = now.general }
     end
     return outlook.about(one, foresight.curves(client, relief.wanted(one)))
 end
@@ -108,10 +108,13 @@ function M.memory(context, client, options)
         return require("slate.judge.advice_money").advise(context, client, options, curve)
     end
     local points, source = outlook.points(curve)
-    if not points then
+    local about = must(outlook_about(context, client, options))
+    local unfilled = about.general and outlook.unfilled(about.general, curve.bytes)
+    if not points and unfilled then
+        return { facts = {}, text = unfilled, commands = {}, bytes = curve.bytes, is_short = false }
+    elseif not points then
         return nil, foresight.too_few("for a curve"), "no"
     end
-    local about = must(outlook_about(context, client, options))
     local bytes, most = curve.bytes, points[#points][2]
     local here, enough = foresight.between(points, bytes), bytes_for(points, most - NO_GAIN)
     local target = options.hits and bytes_for(points, options.hits / 100)

@@ -24,6 +24,12 @@ function M.reads_per_s(context, client, options)
     return (rates and rates.general.cmd_get) or 0
 end
 
+local function as_cheap(best)
+    local least, most = units.bytes(best.least_bytes), units.bytes(best.most_bytes)
+    return least == most and "no other size"
+        or ("%s to %s: what differs is within the curve's error"):format(least, most)
+end
+
 local function text_of(now, best, load)
     if load.reads_per_s == 0 then
         return "no reads now, so no memory is worth its price: ask while the server has its usual load, or "
@@ -61,8 +67,7 @@ function M.advise(context, client, options, curve)
         facts = {
             { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as asked" or "counted") },
             { "sampled", units.plural(curve.reads, "read") },
-            { "as cheap", ("%s to %s: what differs is within the curve's error"):format(units.bytes(best.least_bytes),
-                units.bytes(best.most_bytes)) },
+            { "as cheap", as_cheap(best) },
             { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
                 money.words(best.cost_error)) },
             note,

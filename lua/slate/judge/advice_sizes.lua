@@ -22,6 +22,15 @@ local function current_sizes(client, now)
     return sizes, complete
 end
 
+-- The options that make these sizes; or that the server fitted them, or was told them one by one.
+local function options_of(settings, sizes)
+    local factor, room = settings.growth_factor or 0, settings.chunk_size
+    local chunks = require "slate.facts.chunks"
+    local by_factor = factor > 1 and chunks.by_factor(factor, room, settings.slab_chunk_max) or {}
+    return table.concat(by_factor, " ") == table.concat(sizes, " ") and ("-f %.4g -n %d"):format(factor, room)
+        or "the server's own"
+end
+
 local function row_of(name, what, judged)
     return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
 end
@@ -171,7 +180,7 @@ function M.advise(context, client, options)
         table = {
             columns = "SIZES<|CLASSES|WASTE|TAKEN|OPTIONS<",
             rows = {
-                row_of("now", complete and ("-f %.4g -n %d"):format(settings.growth_factor or 0, room) or "", judged),
+                row_of("now", complete and options_of(settings, sizes) or "", judged),
                 row_of("best factor", ("-f %.2f -n %d"):format(factor, room), by_factor),
                 row_of("best sizes", "below", best),
             },

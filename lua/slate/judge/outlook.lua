@@ -5,7 +5,7 @@
 -- Both are told from sampled keys. Where pages would help a class that starves, neither is what the server lacks: see
 -- to that class first.
 -- A server that evicts nothing needs neither. about: { starves = the id of the first such class, or nil;
--- evicts = whether anything is evicted; reads_per_s, where it is known }.
+-- evicts = whether anything is evicted; reads_per_s and general (that of a snapshot), where they are known }.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
 local relief = require "slate.judge.relief"
@@ -37,7 +37,7 @@ end
 function M.about(one, curves)
     local per_s = one.rates and one.rates.general or {}
     return { starves = (relief.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),
-        reads_per_s = per_s.cmd_get }
+        reads_per_s = per_s.cmd_get, general = one.now and one.now.general }
 end
 
 -- memory --------------------------------------------------------------------------------------
@@ -59,6 +59,17 @@ local function least_worth(curve)
     end
 end
 
+--- That the cache never evicted and still has pages to take: a sentence; nil where it is full, or has been. general: of
+-- a snapshot; bytes: the pages that the classes have.
+function M.unfilled(general, bytes)
+    local limit = general.limit_maxbytes
+    if not (bytes and limit) or bytes >= limit or (general.evictions or 0) > 0 then
+        return nil
+    end
+    return ("the cache is not full yet, it has %s of %s: more memory would bring nothing"):format(units.bytes(bytes),
+        units.bytes(limit))
+end
+
 --- What is to be said of memory while a class starves.
 function M.while_starving(about)
     return ("class %d starves: give it pages of other classes before memory is bought"):format(about.starves)
@@ -73,7 +84,8 @@ function M.memory(curve, about)
     elseif about.starves then
         return { text = M.while_starving(about) }
     elseif not about.evicts then
-        return { text = "nothing is evicted now: more memory would bring nothing now" }
+        return { text = about.general and M.unfilled(about.general, curve.bytes)
+            or "nothing is evicted now: more memory would bring nothing now" }
     end
     local found = least_worth(curve)
     if found then
