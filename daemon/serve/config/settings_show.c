@@ -4,9 +4,13 @@
 
 #include "serve/config/settings.h"
 
-/* At least three decimals, as memcached, and as many as the number has: 0.0001 is not 0. */
+/* At least three decimals, as memcached, and as many as the number has: 0.0001 is not 0, nor is
+ * 1e-11. */
 static int format_ratio3(double ratio, char *to, size_t room) {
     enum { DECIMALS = 10, DECIMALS_MIN = 3 };
+    if (ratio > 0 && ratio < 1e-9) {
+        return snprintf(to, room, "%g", ratio);
+    }
     int n = snprintf(to, room, "%.*f", DECIMALS, ratio), least = n - DECIMALS + DECIMALS_MIN;
     if (n < 0 || (size_t)n >= room) {
         return n;

@@ -130,6 +130,8 @@ static void test_extended_options(void) {
     shows("-o sample_rate=1", "sample_rate", "1.000");
     shows("-o sample_rate=0.0005", "sample_rate", "0.0005");
     shows("-o sample_rate=0.000000001", "sample_rate", "0.000000001");
+    shows("-o sample_rate=0.00000000001", "sample_rate", "1e-11");
+    shows("-o sample_rate=1e-300", "sample_rate", "1e-300");
     accepts("-o sample_rate=0.1");
     is_str(settings_policy(&s), "s3auto", "s3auto is itself while nobody sets numbers of s3fifo");
     accepts("-o s3fifo_small_percent=20");
