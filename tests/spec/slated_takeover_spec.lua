@@ -126,7 +126,11 @@ describe("a takeover", function()
         place:run("-m 16 -o slab_geometry_rate=2,no_slab_geometry_auto --takeover")
         place:wait_for_next(before)
         -- the next process serves before its tuner takes the change up
-        patience.wait_for("the change to go on", function() return geometry().state == "draining" end)
+        patience.wait_for("the change to go on", function()
+            local state = geometry().state
+            assert.is_true(state == "starting" or state == "draining", state)
+            return state == "draining"
+        end)
         assert.equal("OK", wire.ask(client, "config set slab_geometry_rate 100"))
         patience.wait_for("the end of the change", function() return geometry().state == "steady" end)
         for name, value in pairs(geometry()) do

@@ -14,7 +14,8 @@ struct geometry_stats {
 /* clang-format off */
 #define GEOMETRY_STATS(X) \
     X(state, text, name, TEXT, s->state, \
-      "steady: no change is under way; draining: one is; paused: it rests") \
+      "steady: no change is under way; draining: one is; paused: it rests; starting: items of a " \
+      "process before were taken over, and whether a change goes on is not known yet") \
     X(why, text, reason, TEXT, s->facts.why, "what the change does, or why it waits") \
     X(generation, counter, changes, U64, s->facts.generation, "changes begun since the start") \
     X(classes, gauge, classes, U64, s->classes_new, "classes that take new items") \
@@ -81,7 +82,8 @@ static void put_class(struct text_out *out, unsigned id, const struct slab_class
 void stats_geometry(struct command_context *ctx) {
     static const char *const states[] = {[GEOMETRY_STEADY] = "steady",
                                          [GEOMETRY_DRAINING] = "draining",
-                                         [GEOMETRY_PAUSED] = "paused"};
+                                         [GEOMETRY_PAUSED] = "paused",
+                                         [GEOMETRY_STARTING] = "starting"};
     struct text_out *out = ctx->out;
     const struct slab *slab = cache_slab(ctx->server->cache);
     struct slab_class_facts facts[SLAB_CLASSES_MAX];

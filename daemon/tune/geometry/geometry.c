@@ -378,6 +378,7 @@ uint64_t geometry_tend(struct geometry_change *g) {
     if (!g->began) {
         g->began = true;
         carry_on(g);
+        geometry_enter(g, g->state); /* which was told as STARTING until now */
     }
     geometry_serve(g);
     uint64_t fit_us = tend_fit(g);
@@ -430,6 +431,9 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
         geometry_say(g, "no chunks have sizes in --store=%s", cache_store_name(store));
     } else {
         geometry_say(g, "%s", may_move ? "nothing was asked for" : "slab_reassign is off");
+    }
+    if (cache_slab(cache)->arena->file != NULL && may_move) {
+        g->facts.state = GEOMETRY_STARTING;
     }
     geometry_tell(g);
     return g;

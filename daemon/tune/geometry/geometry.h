@@ -67,7 +67,8 @@ struct geometry_order {
     char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once it is answered */
 };
 
-enum geometry_state { GEOMETRY_STEADY, GEOMETRY_DRAINING, GEOMETRY_PAUSED };
+/* STARTING is only told: a memory file may have come from amid a change, and nobody has looked. */
+enum geometry_state { GEOMETRY_STEADY, GEOMETRY_DRAINING, GEOMETRY_PAUSED, GEOMETRY_STARTING };
 
 struct geometry_facts {
     enum geometry_state state;

@@ -4,6 +4,7 @@
 #include "mem/join.h"
 #include "mem/memory_note.h"
 #include "memory_file_fixture.h"
+#include "tune/geometry/geometry.h"
 
 static void test_items_come_back(void) {
     afresh();
@@ -196,6 +197,15 @@ static void test_classes_that_go_come_back(void) {
     count_wrong(l.ct, counts);
     is(counts[0], ITEMS, "all items are there, of classes old and new");
     accounts(&l, "amid a change of sizes");
+    struct pace pace = {.started = false};
+    struct geometry_facts f;
+    struct geometry_change *g = geometry_create(l.c, l.ct, &pace, true, 1);
+    geometry_facts(g, &f);
+    is(f.state, GEOMETRY_STARTING, "nobody says that no change is under way before anybody has looked");
+    geometry_tend(g);
+    geometry_facts(g, &f);
+    is(f.state, GEOMETRY_DRAINING, "then the change is found, and goes on");
+    geometry_destroy(&g);
     end(&l);
 }
 
