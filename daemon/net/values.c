@@ -59,6 +59,11 @@ static size_t pace_bytes(const struct conn *c) {
     return share > VALUES_PACE_BYTES ? share : VALUES_PACE_BYTES;
 }
 
+/* Bytes of its value that have come, and are still to be stored. */
+static size_t unread_bytes(const struct conn *c) {
+    return (c->kept != NULL ? c->kept->n : 0) + c->transport->unread(c);
+}
+
 /* Bytes of its value have come, or it may have memory at last. */
 static void note_bytes(struct conn *c, bool anew) {
     size_t left = session_value_left(c->session);
@@ -124,6 +129,17 @@ static void refuse(struct values *v, struct conn *c) {
     }
 }
 
+/* Whether a value goes on too slowly. A worker that got no processor for a second has not received
+ * what the client sent meanwhile; of that the kernel holds at least this much. */
+static bool is_slow(const struct conn *c, uint64_t now_us) {
+    if (now_us - c->pace_us < VALUES_GIVE_WAY_MS * 1000) {
+        return false;
+    }
+    size_t left = session_value_left(c->session), pace = pace_bytes(c),
+           most = pace < MUCH_BYTES ? pace : MUCH_BYTES;
+    return unread_bytes(c) < (left < most ? left : most);
+}
+
 static void end_late(struct values *v, uint64_t now_us) {
     unsigned all = cache_drafts_waiting(cache_of(v)),
              large = cache_drafts_waiting_large(cache_of(v));
@@ -132,9 +148,8 @@ static void end_late(struct values *v, uint64_t now_us) {
          c != NULL && (all > 0 || now_us - c->value_us >= timeout_us(v)); c = next) {
         next = TAILQ_NEXT(c, receiving_link);
         bool is_large = session_draft(c->session)->large,
-             is_wanted = is_large ? large > 0 : all > 0,
-             is_slow = now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
-        if ((is_wanted && is_slow) || now_us - c->value_us >= timeout_us(v)) {
+             is_wanted = is_large ? large > 0 : all > 0;
+        if ((is_wanted && is_slow(c, now_us)) || now_us - c->value_us >= timeout_us(v)) {
             refuse(v, c);
             all -= all > 0;
             large -= is_large && large > 0;
@@ -143,11 +158,6 @@ static void end_late(struct values *v, uint64_t now_us) {
 }
 
 /* --- those that wait --- */
-
-/* Bytes of its value that have come, and are still to be stored. */
-static size_t unread_bytes(const struct conn *c) {
-    return (c->kept != NULL ? c->kept->n : 0) + c->transport->unread(c);
-}
 
 bool values_arrived(struct conn *c) {
     return unread_bytes(c) >= session_value_left(c->session) && session_value_arrived(c->session);

@@ -90,11 +90,15 @@ local function store_whole(i)
     assert.equal("STORED", ask(connect(), large_set(i)))
 end
 
--- The same of one value, while other clients send some bytes now and then.
-local function store_beside_trickle(i, others, bytes_each)
+-- The reply to a large value that is sent while other clients send some bytes now and then, and for how long at most
+-- this process did not go on with it, in seconds.
+local function send_beside_trickle(i, others, bytes_each)
     local client, bytes, sent, reply = connect(), large_set(i), 0, nil
+    local last_s, pause_s = socket.gettime(), 0
     client:settimeout(0)
     patience.wait_for("the reply", function()
+        local now_s = socket.gettime()
+        last_s, pause_s = now_s, math.max(pause_s, now_s - last_s)
         for _, other in ipairs(others) do
             other:send(("x"):rep(bytes_each or 1))
         end
@@ -107,6 +111,18 @@ local function store_beside_trickle(i, others, bytes_each)
         end
         reply = client:receive("*l")
         return reply
+    end)
+    return reply, pause_s
+end
+
+local PAUSE_MOST_S <const> = 0.5 -- half of the time after which a value that does not go on gives way
+
+-- A value that did not go on, because the machine was busy, may be refused: it is sent again.
+local function store_beside_trickle(i, others, bytes_each)
+    local reply, pause_s
+    patience.wait_for("a value that is sent without a pause", function()
+        reply, pause_s = send_beside_trickle(i, others, bytes_each)
+        return reply == "STORED" or pause_s < PAUSE_MOST_S
     end)
     assert.equal("STORED", reply)
 end
@@ -181,6 +197,32 @@ describe("values that are still coming", function()
         for i = 1, 3 do
             store_beside_trickle(i, clients, 100) -- some 8 KB a second
         end
+    end)
+
+    it("that have come give nothing back when it is the server that did not go on", function()
+        local took_s, reply
+        patience.wait_for("a value that is on its way when the server stops", function()
+            start("-m", "32", "-t", "1")
+            local began_s = socket.gettime()
+            local client, bytes = connect(), large_set(1)
+            assert(client:send(bytes:sub(1, 300000)))
+            half_sent(30, 1000000, FIRST)
+            patience.wait_for("clients that wait", function() return figure("values_waiting", "slated") > 0 end)
+            os.execute("kill -STOP " .. server.pid)
+            took_s = socket.gettime() - began_s
+            client:settimeout(0)
+            local last, _, partial = client:send(bytes, 300001)
+            socket.sleep(1.2) -- more than the second in which an eighth is to come
+            os.execute("kill -CONT " .. server.pid)
+            client:settimeout(patience.DEADLINE_S)
+            local sent = last or partial
+            assert(sent == #bytes or client:send(bytes, sent + 1))
+            reply = client:receive("*l")
+            server:stop()
+            server = nil
+            return took_s < 0.8 -- else the value was late before
+        end)
+        assert.equal("STORED", reply)
     end)
 
     it("that wait are closed when their clients hang up, and one that has arrived waits for none of them", function()
