@@ -14,9 +14,9 @@ local KINDS <const> = { [0] = "file", "folder", "device", "socket", "other" }
 --- What stands at a path: "file" (a regular one), "folder", "device" (of characters), "socket" or "other", such as a
 -- FIFO; nil: nothing. Starts a shell: a millisecond.
 function M.kind(path)
-    local word = require("slate.base.shell").word(path)
-    local _, how, code = os.execute(("n=0; for is in -f -d -c -S -e; do [ $is %s ] && exit $n; n=$((n + 1)); done; "
-        .. "exit $n"):format(word))
+    local shell = require "slate.base.shell"
+    local _, how, code = shell.run(("n=0; for is in -f -d -c -S -e; do [ $is %s ] && exit $n; n=$((n + 1)); done; "
+        .. "exit $n"):format(shell.word(path)))
     return how == "exit" and KINDS[code] or nil
 end
 

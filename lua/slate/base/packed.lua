@@ -39,13 +39,13 @@ local function unpacker_of(first_bytes)
 end
 
 local function exists(program)
-    return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true
+    return shell.run("command -v " .. program .. " >/dev/null 2>&1") == true
 end
 
 -- A device or a pipe is written to, never replaced.
 local function is_special(path)
     local word = shell.word(path)
-    return os.execute(("test -e %s -a ! -f %s"):format(word, word)) == true
+    return shell.run(("test -e %s -a ! -f %s"):format(word, word)) == true
 end
 
 local function missing(program, path)

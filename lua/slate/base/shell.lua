@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Words for a shell, and what it left in a file.
+--- Words for a shell, commands, and what they left in a file.
 -- @module slate.base.shell
 local M = {}
 
@@ -10,6 +10,20 @@ local M = {}
 function M.word(word)
     local text = tostring(word)
     return text:find("^[%w_./,:@%%+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+--- Runs a command that reads nothing: its output goes where ours goes. As os.execute; but that has the process ignore
+-- SIGINT for as long as the command runs, and an order to end that comes meanwhile would be lost.
+-- @tparam string command
+-- @treturn true|nil whether it ended with 0
+-- @treturn string "exit" or "signal"; or why it did not start
+-- @treturn integer its exit status, or the signal
+function M.run(command)
+    local pipe, problem = io.popen(command, "w")
+    if not pipe then
+        return nil, problem
+    end
+    return pipe:close()
 end
 
 --- The text of a file that a command has written, which goes; "" when there is none.

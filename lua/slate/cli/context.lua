@@ -200,7 +200,7 @@ end
 function Context:is_terminal(stream)
     self.terminals = self.terminals or {}
     if self.terminals[stream] == nil then
-        self.terminals[stream] = os.execute("test -t " .. stream) == true
+        self.terminals[stream] = require("slate.base.shell").run("test -t " .. stream) == true
     end
     return self.terminals[stream]
 end

@@ -154,7 +154,8 @@ end
 local function open_to_append(path)
     local file, problem = io.open(path, "a+")
     if not file then
-        os.execute("mkdir -p " .. require("slate.base.shell").word(path:match("^(.*)/") or ".") .. " 2>/dev/null")
+        local shell = require "slate.base.shell"
+        shell.run("mkdir -p " .. shell.word(path:match("^(.*)/") or ".") .. " 2>/dev/null")
         file, problem = io.open(path, "a+")
     end
     return file, problem
@@ -169,7 +170,8 @@ local LOCK <const> = [[for fd in /dev/fd/*; do
 done 2>/dev/null]]
 
 local function lock(path)
-    os.execute(LOCK:format(require("slate.base.shell").word(path)))
+    local shell = require "slate.base.shell"
+    shell.run(LOCK:format(shell.word(path)))
 end
 
 -- The text of a record that is open and locked; a device may have no end.
@@ -178,29 +180,34 @@ local function locked_text(file, path, kind)
     return kind ~= "device" and file:read("a") or ""
 end
 
+local function append_to(path, compose)
+    local input = require "slate.base.input"
+    local kind = input.kind(path)
+    if kind == "other" or kind == "socket" then
+        return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR)
+    end
+    local file, problem = open_to_append(path)
+    if not file then
+        return nil, "cannot write " .. problem
+    end
+    local ok
+    ok, problem = file:write(compose(locked_text(file, path, kind)))
+    if ok then
+        ok, problem = file:flush()
+    end
+    file:close()
+    return ok and true or nil, not ok and ("cannot write %s: %s"):format(path, problem) or nil
+end
+
 --- The record at a path: who, and append, a function that hands another one the text of the record and appends the
--- line that this returns; append returns true, or nil and a message.
+-- line that this returns; append returns true, or nil and a message. It does so in a coroutine: Lua raises an interrupt
+-- (Ctrl-C) in the main one alone, so the change that was made is on record before the program ends.
 function M.file(path)
     local function append(compose)
         if not path then
             return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
         end
-        local input = require "slate.base.input"
-        local kind = input.kind(path)
-        if kind == "other" or kind == "socket" then
-            return nil, ("cannot write %s: %s"):format(path, input.NOT_REGULAR)
-        end
-        local file, problem = open_to_append(path)
-        if not file then
-            return nil, "cannot write " .. problem
-        end
-        local ok
-        ok, problem = file:write(compose(locked_text(file, path, kind)))
-        if ok then
-            ok, problem = file:flush()
-        end
-        file:close()
-        return ok and true or nil, not ok and ("cannot write %s: %s"):format(path, problem) or nil
+        return coroutine.wrap(append_to)(path, compose)
     end
     return { append = append, who = os.getenv("USER") or os.getenv("LOGNAME") }
 end

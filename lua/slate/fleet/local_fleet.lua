@@ -178,12 +178,12 @@ end
 local function stop_all(folder, processes)
     for _, one in ipairs(processes) do
         if is_running(folder, one.pid) then
-            os.execute("kill " .. one.pid)
+            shell.run("kill " .. one.pid)
         end
     end
     for _, one in ipairs(processes) do
         if not wait_until(STOP_S, function() return not is_running(folder, one.pid) end) then
-            os.execute("kill -9 " .. one.pid)
+            shell.run("kill -9 " .. one.pid)
         end
     end
 end
@@ -205,12 +205,12 @@ end
 -- be obeyed, and what has the names of ours there removed. Its text; or nil and a message, "input".
 local function read_ours(folder, name)
     local word = shell.word(folder)
-    local is_ours = os.execute(("test -d %s -a -O %s -a ! -h %s"):format(word, word, word))
+    local is_ours = shell.run(("test -d %s -a -O %s -a ! -h %s"):format(word, word, word))
     local text = is_ours and read_file(folder .. "/" .. name)
     if text then
         return text
     end
-    return nil, ("there is no fleet in %s"):format(folder) .. (not is_ours and os.execute("test -e " .. word)
+    return nil, ("there is no fleet in %s"):format(folder) .. (not is_ours and shell.run("test -e " .. word)
         and ": it is not a folder of your own" or ""), "input"
 end
 
@@ -265,7 +265,7 @@ function M.up(folder, count, options)
     if read_file(folder .. "/fleet") then
         return nil, ("a fleet is up in %s; slatectl fleet down --folder %s ends it"):format(folder, shell.word(folder)),
             "busy"
-    elseif not os.execute(("mkdir -m 700 %s 2>/dev/null"):format(shell.word(folder))) then
+    elseif not shell.run(("mkdir -m 700 %s 2>/dev/null"):format(shell.word(folder))) then
         return nil, ("cannot make the folder %s, or something is there already"):format(folder), "output"
     end
     local processes, problem = start_all(folder, count, proxy, options)

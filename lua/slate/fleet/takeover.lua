@@ -22,7 +22,7 @@ local GRACE_S <const> = 10 -- beyond the time-out of the connection, for a guard
 --- The file whose lock stands for the right to move pages on a server. One for all names of this machine.
 function M.lock_path(server_name)
     local folder = os.getenv("SLATE_LOCK_DIR") or "/run/lock"
-    if not os.execute(("test -d %s -a -w %s"):format(shell.word(folder), shell.word(folder))) then
+    if not shell.run(("test -d %s -a -w %s"):format(shell.word(folder), shell.word(folder))) then
         folder = "/tmp"
     end
     local name = server_name:gsub("^localhost:", "127.0.0.1:"):gsub("^%[::1%]:", "127.0.0.1:")
