@@ -9,10 +9,10 @@
  * A value gives its memory back when less than VALUES_PACE_BYTES of it, or than a
  * VALUES_PACE_SHARE-th of what it takes, have come for VALUES_GIVE_WAY_MS while anybody waits, at
  * this worker or another; a large one while a large one waits. 32 KB that have come and were not
- * received are enough, because then the worker was late, and not the client. As many give way in one look as
- * wait, the stillest first. A value of which nothing has come for `timeout_s` gives way in any
- * case. One that waits and whose client has hung up is closed within a second, and one that has
- * waited for `timeout_s` is refused.
+ * received are enough, because then the worker was late, and not the client. As many give way in
+ * one look as wait, the stillest first. A value of which nothing has come for `timeout_s` gives way
+ * in any case. One that waits and whose client has hung up is closed within a second, and one that
+ * has waited for `timeout_s` is refused.
  *
  * Threading: the worker's. Cost: nothing while no value is coming; while some wait, up to LOOK_MOST
  * system calls a look. */
