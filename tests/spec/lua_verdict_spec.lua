@@ -116,6 +116,16 @@ describe("the verdict", function()
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads do all the time
     end)
 
+    it("takes a class's count that is infinite for none", function()
+        local past = verdict.past()
+        for second = 0, 20 do
+            local there = snapshots.class({ get_hits = 1000 * second, cmd_set = 10 * second })
+            past:add(snapshots.make(1000 + second, { [1] = there, [2] = snapshots.class({ get_hits = math.huge,
+                cmd_set = 0 / 0 }) }, { cmd_get = 2000 * second, get_hits = 1500 * second }))
+        end
+        assert.equal("hits 75.0%, as before", verdict.words(past:outcome(1010, 1010)))
+    end)
+
     it("takes misses that become hits for no other load", function()
         local known = observer.new()
         for second = -12, 10 do -- class 1 is asked 1,000 times a second, and hits more and more often

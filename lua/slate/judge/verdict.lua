@@ -27,11 +27,12 @@ function M.past()
 end
 
 -- How often each class was asked for: a get that misses mostly ends in a set, so that pages, which turn misses into
--- hits, do not change the sum. As text, "id count id count": a table of each sample would take six times the memory.
+-- hits, do not change the sum. As text, "id count id count": a table of each sample would take six times the memory. A
+-- count that is infinite is none when the text is read.
 local function requests_of(classes)
     local parts = {}
     for _, class in pairs(classes or {}) do
-        parts[#parts + 1] = ("%d %d"):format(class.id, (class.get_hits or 0) + (class.cmd_set or 0))
+        parts[#parts + 1] = ("%d %.0f"):format(class.id, (class.get_hits or 0) + (class.cmd_set or 0))
     end
     return table.concat(parts, " ")
 end
