@@ -30,6 +30,7 @@ local READ_FLAGS <const> = { "u", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
 local BUSY_PAUSE_S <const>, BUSY_MOST_S <const> = 0.05, 60
 local WALKS <const> = 4 -- at most; of a memcached that was just written to, one walk in 40 missed a key
+local WALKS_APART_S <const> = 0.05 -- times 4, 8 and 16: a memcached tends its queues once a second, or more often
 -- A cache may fill while it is walked.
 local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
 
@@ -143,7 +144,10 @@ end
 -- Of some walks the one that misses least; or nil, message, code.
 local function walk_well(client, prefix, dump)
     local best
-    for _ = 1, WALKS do
+    for i = 1, WALKS do
+        if best then
+            clock.sleep(WALKS_APART_S * 2 ^ i) -- items that were stored lately move at first, and then rest
+        end
         local one, message, code = walk_once(client, prefix, dump)
         if best and (not one or one.missing < best.missing) then
             best.spool:close()
