@@ -10,6 +10,17 @@
 
 enum { LEAVE_STEP_MS = 20 };
 
+/* Names the server where others are on the screen, too. */
+static void show_of(struct app *app, const struct session *session, const char *news,
+                    uint64_t now_ms) {
+    char text[NOTE_BYTES];
+    bool is_named = session != NULL && app->replay == NULL &&
+                    (session != app->open || view_current(&app->ui) == &fleet_view);
+    words_printf(text, sizeof text, "%.99s%s%s", is_named ? model_server(session->model) : "",
+                 is_named ? ": " : "", news);
+    show_message(app, text, now_ms);
+}
+
 /* To each marked server that has not got the values yet; when one refuses now, those before it are
  * changed and the others are not. */
 static void send_to_marked(struct app *app, uint64_t now_ms) {
@@ -90,7 +101,7 @@ void propose_undo(struct app *app, uint64_t now_ms) {
         show_message(app, "a recording can't be changed", now_ms);
     } else if (!acting_propose(&app->open->acting, ACTING_UNDO, app->open->model, &app->taken, why,
                                sizeof why)) {
-        show_message(app, why, now_ms);
+        show_of(app, app->open, why, now_ms);
     } else {
         review_taken(app, false, now_ms);
     }
@@ -100,7 +111,7 @@ void propose_redo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES] = "no change was undone from here that could be made again";
     if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model,
                                              &app->taken, why, sizeof why)) {
-        show_message(app, why, now_ms);
+        show_of(app, app->open, why, now_ms);
     } else {
         review_taken(app, true, now_ms);
     }
@@ -109,22 +120,18 @@ void propose_redo(struct app *app, uint64_t now_ms) {
 void keep_trial(struct app *app, uint64_t now_ms) {
     if (app->open == NULL ||
         !acting_keep(&app->open->acting, app->open->model, now_ms, time(NULL))) {
-        show_message(app, "no trial is under way", now_ms);
+        show_of(app, app->open, "no trial is under way", now_ms);
     }
 }
 
 void show_outcomes(struct app *app, uint64_t now_ms) {
     for (unsigned i = 0; i < app->fleet.count; i++) {
         struct session *session = app->fleet.list[i];
-        char *news = session->acting.news, text[NOTE_BYTES];
-        if (news[0] == '\0') {
-            continue;
+        char *news = session->acting.news;
+        if (news[0] != '\0') {
+            show_of(app, session, news, now_ms);
+            news[0] = '\0';
         }
-        bool is_open = session == app->open;
-        words_printf(text, sizeof text, "%.99s%s%s", is_open ? "" : model_server(session->model),
-                     is_open ? "" : ": ", news);
-        show_message(app, text, now_ms);
-        news[0] = '\0';
     }
     char words[NOTE_BYTES] = "";
     if (app->open != NULL) {

@@ -10,16 +10,37 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The other servers' past stays theirs; only what is on the screen changes. */
+/* The other servers' past stays theirs; only what is on the screen changes. A pause goes on at the
+ * same time of day. What was chosen of the server before is forgotten. */
+static void choose_server(struct app *app, unsigned server) {
+    struct session *session = server < app->fleet.count ? app->fleet.list[server] : app->open;
+    if (session == app->open) {
+        return;
+    }
+    bool was_past = app->timeline.is_past;
+    int64_t wall_ms = app->timeline.wall_ms;
+    app->open = session;
+    app->ui.classes.cursor = app->ui.classes.top = 0;
+    app->ui.classes.source = -1;
+    tune_forget(&app->ui);
+    timeline_go_live(&app->timeline);
+    if (was_past) {
+        timeline_seek(&app->timeline, session->tape, wall_ms);
+    }
+}
+
 static void open_server(struct app *app, unsigned server) {
-    if (server < app->fleet.count) {
-        app->open = app->fleet.list[server];
-        app->ui.fleet.cursor = server + 1;
-        app->ui.classes.cursor = app->ui.classes.top = 0;
-        app->ui.classes.source = -1;
-        app->ui.view = 0;
-        tune_forget(&app->ui);
-        timeline_go_live(&app->timeline);
+    choose_server(app, server);
+    app->ui.fleet.cursor = server + 1;
+    view_open(&app->ui, 0);
+    timeline_go_live(&app->timeline);
+}
+
+void follow_row(struct app *app, bool is_kept) {
+    unsigned selected = fleet_selected(app->rows, app->row_count, &app->ui);
+    if (view_current(&app->ui) == &fleet_view && selected > 0 && !app->ui.review.is_open) {
+        choose_server(app, selected - 1);
+        app->ui.fleet.cursor = is_kept ? selected : app->ui.fleet.cursor;
     }
 }
 
@@ -263,6 +284,7 @@ static void key_in_palette(struct app *app, uint32_t key, uint64_t now_ms) {
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     app->message[0] = '\0';
     app->is_dirty = true;
+    follow_row(app, true);
     if (app->ui.help_is_open) { /* also over a review, which it is opened from */
         key_in_help(app, key);
     } else if (app->ui.palette.is_open) {

@@ -4,5 +4,9 @@
 #define CONSOLE_APP_KEYS_H
 #include "app/state.h"
 
+/* In Fleet the server under the cursor is the open one: keys act on the row that is seen. is_kept:
+ * the cursor stays with it when rows change places. */
+void follow_row(struct app *app, bool is_kept);
+
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms);
 #endif

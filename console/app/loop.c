@@ -36,6 +36,7 @@ static void draw(struct app *app, uint64_t now_ms) {
     if (shows_servers && is_late) {
         app->row_count = fleet_rows(&app->fleet, now_ms, app->rows);
     }
+    follow_row(app, false);
     struct frame frame = make_frame(app, now_ms);
     screen_draw(&frame, &app->ui, app->cells);
     term_show(app->cells);

@@ -54,8 +54,9 @@ struct options {
 /* Reads the configuration file, then the command line, which counts for more: servers named there
  * take the place of those in the file. False with one sentence in why when either is wrong. */
 bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes);
-/* Reads what the options name and makes `access` of it: the certificates, where a server speaks
- * TLS. False with a sentence in why when that can't be used. */
+/* Makes `access` of what the options name. The certificates are read now when a server of the
+ * options speaks TLS, else with the first connection to one of a list that does. False with a
+ * sentence in why when they can't be used. */
 bool options_open(struct options *options, char *why, size_t why_bytes);
 void options_close(struct options *options);
 /* Reads a file of settings that must be there; see settings_file_read. */

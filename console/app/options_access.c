@@ -17,11 +17,10 @@ bool options_open(struct options *options, char *why, size_t why_bytes) {
     for (unsigned i = 0; i < options->server_count; i++) {
         has_tls = has_tls || options->servers[i].is_tls;
     }
-    options->access = (struct access){.credentials = options->credentials};
-    if (has_tls) {
-        options->access.tls = tls_context_create(&files, why, why_bytes);
-    }
-    return !has_tls || options->access.tls != NULL;
+    options->access = (struct access){.credentials = options->credentials,
+                                      .tls = tls_context_create(&files)};
+    return !has_tls || options->access.tls == NULL ||
+           tls_context_load(options->access.tls, why, why_bytes);
 }
 
 void options_close(struct options *options) {

@@ -29,6 +29,7 @@ void handle_pointer(struct app *app, uint64_t now_ms) {
     case HOT_SORT:
     case HOT_ROW:
         view_click(view, &app->ui, hot->kind, hot->value);
+        follow_row(app, true);
         break;
     case HOT_NOTHING:
         break;

@@ -26,7 +26,8 @@ const char *locked_by(const struct app *app) {
     if (app->options->read_only) {
         return "READ-ONLY";
     }
-    if (now == NULL || snapshot_may_change(now)) {
+    bool is_for_marked = app->ui.review.is_open && app->ui.review.is_for_marked; /* asks each */
+    if (now == NULL || is_for_marked || snapshot_may_change(now)) {
         return NULL;
     }
     return strcmp(now->role, "write") == 0 ? "ROLE write" : "ROLE read";

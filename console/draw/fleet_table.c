@@ -366,6 +366,8 @@ void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet
         cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW,
                   rows[ui->top + i].server);
         if (ui->top + i == at) {
+            cells_text(cells, y, area.x + 1, STYLE_STRONG,
+                       ui->marked[rows[at].server] ? "◆" : ">");
             cells_select(cells, y, area.x, area.width);
         }
     }

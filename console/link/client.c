@@ -109,8 +109,10 @@ static void come_up(struct client *client, uint64_t now_ms) {
 
 /* Goes on with the handshake of TLS, or begins it. */
 static void shake_hands(struct client *client, uint64_t now_ms) {
+    char why[160] = "out of memory";
     if (client->tls == NULL && client->access->tls != NULL) {
-        client->tls = tls_create(client->access->tls, client->fd, client->address.tls_name);
+        client->tls = tls_create(client->access->tls, client->fd, client->address.tls_name, why,
+                                 sizeof why);
     }
     enum tls_result result = client->tls != NULL ? tls_shake(client->tls) : TLS_FAILED;
     client->wants_write = result == TLS_WANTS_WRITE;
@@ -118,7 +120,7 @@ static void shake_hands(struct client *client, uint64_t now_ms) {
         come_up(client, now_ms);
     } else if (result == TLS_FAILED) {
         go_down(client, now_ms, "no TLS with %s: %s", client->address.text,
-                client->tls != NULL ? tls_note(client->tls) : "out of memory");
+                client->tls != NULL ? tls_note(client->tls) : why);
     }
 }
 

@@ -45,7 +45,7 @@ struct client;
 /* What opens a server's door. All zero: nothing is needed. */
 struct access {
     const char *credentials; /* "user password", said first; NULL or "": none */
-    struct tls_context *tls; /* for addresses that speak TLS; NULL: there are none */
+    struct tls_context *tls; /* for addresses that speak TLS; NULL: out of memory */
 };
 
 /* Begins to connect at the first client_step. access is borrowed for as long as the client lives.

@@ -54,6 +54,11 @@ static bool load_openssl(char *why, size_t why_bytes) {
     return is_whole;
 }
 
+struct tls_context {
+    struct tls_files files;
+    SSL_CTX *ssl; /* NULL: not loaded */
+};
+
 struct tls {
     SSL *ssl;
     char note[120];
@@ -106,15 +111,25 @@ static bool load(SSL_CTX *ssl, const struct tls_files *files, char *why, size_t 
     return true;
 }
 
-struct tls_context *tls_context_create(const struct tls_files *files, char *why, size_t why_bytes) {
-    SSL_CTX *ssl = NULL;
-    if (!load_openssl(why, why_bytes)) {
-        return NULL;
+struct tls_context *tls_context_create(const struct tls_files *files) {
+    struct tls_context *context = calloc(1, sizeof *context);
+    if (context != NULL) {
+        context->files = *files;
     }
-    ssl = openssl.SSL_CTX_new(openssl.TLS_client_method());
+    return context;
+}
+
+bool tls_context_load(struct tls_context *context, char *why, size_t why_bytes) {
+    if (context->ssl != NULL) {
+        return true;
+    }
+    if (!load_openssl(why, why_bytes)) {
+        return false;
+    }
+    SSL_CTX *ssl = openssl.SSL_CTX_new(openssl.TLS_client_method());
     if (ssl == NULL) {
         snprintf(why, why_bytes, "TLS cannot be used: %s", reason());
-        return NULL;
+        return false;
     }
     openssl.SSL_CTX_ctrl(ssl, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
     openssl.SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
@@ -123,18 +138,20 @@ struct tls_context *tls_context_create(const struct tls_files *files, char *why,
                              SSL_MODE_RELEASE_BUFFERS,
                          NULL);
     openssl.SSL_CTX_set_options(ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
-    if (!load(ssl, files, why, why_bytes)) {
+    if (!load(ssl, &context->files, why, why_bytes)) {
         openssl.SSL_CTX_free(ssl);
-        return NULL;
+        return false;
     }
-    return (struct tls_context *)ssl;
+    context->ssl = ssl;
+    return true;
 }
 
 void tls_context_destroy(struct tls_context **context) {
-    if (*context != NULL) {
-        openssl.SSL_CTX_free((SSL_CTX *)*context);
-        *context = NULL;
+    if (*context != NULL && (*context)->ssl != NULL) {
+        openssl.SSL_CTX_free((*context)->ssl);
     }
+    free(*context);
+    *context = NULL;
 }
 
 static bool is_numeric(const char *name) {
@@ -142,12 +159,17 @@ static bool is_numeric(const char *name) {
     return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
-struct tls *tls_create(struct tls_context *context, int fd, const char *name) {
+struct tls *tls_create(struct tls_context *context, int fd, const char *name, char *why,
+                       size_t why_bytes) {
+    if (!tls_context_load(context, why, why_bytes)) {
+        return NULL;
+    }
+    snprintf(why, why_bytes, "out of memory");
     struct tls *tls = calloc(1, sizeof *tls);
     if (tls == NULL) {
         return NULL;
     }
-    tls->ssl = openssl.SSL_new((SSL_CTX *)context);
+    tls->ssl = openssl.SSL_new(context->ssl);
     char sni[256]; /* OpenSSL wants it writable, and copies it */
     snprintf(sni, sizeof sni, "%s", name);
     X509_VERIFY_PARAM *wanted = tls->ssl != NULL ? openssl.SSL_get0_param(tls->ssl) : NULL;

@@ -16,15 +16,20 @@ struct tls_files {
     const char *ca, *cert, *key; /* key NULL: it is in cert */
 };
 struct tls_context;
-/* NULL with a sentence in why when a file can't be used. */
-struct tls_context *tls_context_create(const struct tls_files *files, char *why, size_t why_bytes);
+/* Keeps the paths, which are borrowed, and reads no file yet. NULL when out of memory. */
+struct tls_context *tls_context_create(const struct tls_files *files);
+/* Loads OpenSSL and reads the files, once. False with a sentence in why when one can't be used; the
+ * next call tries again. */
+bool tls_context_load(struct tls_context *context, char *why, size_t why_bytes);
 void tls_context_destroy(struct tls_context **context);
 
 enum tls_result { TLS_DONE, TLS_WANTS_READ, TLS_WANTS_WRITE, TLS_FAILED };
 struct tls;
 
-/* name: a host name, or an address as text. NULL when out of memory. */
-struct tls *tls_create(struct tls_context *context, int fd, const char *name);
+/* name: a host name, or an address as text. The first of a context loads it. NULL with a few words
+ * in why when a file can't be used or memory is out. */
+struct tls *tls_create(struct tls_context *context, int fd, const char *name, char *why,
+                       size_t why_bytes);
 void tls_destroy(struct tls **tls);
 
 /* The handshake: call until it is done, as far as the socket lets it. */

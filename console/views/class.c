@@ -266,8 +266,11 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         put_line(&column, STYLE_DIM, text);
         return;
     }
-    words_printf(text, sizeof text, "class %u: %s", id,
-                 class_state_word(brain_class(brain_of(frame->model), id)->state));
+    int n = snprintf(text, sizeof text, "class %u: %s", id,
+                     class_state_word(brain_class(brain_of(frame->model), id)->state));
+    if (ui->classes.source >= 0) {
+        snprintf(text + n, sizeof text - (size_t)n, "   from: class %d ◀", ui->classes.source);
+    }
     cells_rule(cells, next_line(&column), 0, area.width, text);
     int style = class_hint(frame, id, text, sizeof text);
     put_line(&column, (uint8_t)style, text);

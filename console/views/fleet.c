@@ -11,14 +11,14 @@
 
 enum { POOL_ROWS = 4, SAID_ROWS_MOST = 3, SCREEN_STEP = 15 };
 
-/* Drawing sorts a copy: the frame is not ours to change. */
-static unsigned sorted_rows(const struct frame *frame, const struct ui *ui,
-                            struct fleet_row rows[SERVER_LIMIT]) {
-    for (unsigned i = 0; i < frame->server_count; i++) {
-        rows[i] = frame->servers[i];
+static struct fleet_row sorted[SERVER_LIMIT]; /* 40 kB: too large for a stack frame */
+
+/* Sorts a copy: the rows are not ours to change. */
+static void sort_rows(const struct fleet_row *rows, unsigned count, const struct ui *ui) {
+    for (unsigned i = 0; i < count; i++) {
+        sorted[i] = rows[i];
     }
-    fleet_sort(rows, frame->server_count, &ui->fleet);
-    return frame->server_count;
+    fleet_sort(sorted, count, &ui->fleet);
 }
 
 /* What a proxy is asked for it asks its backends for, which may be of the fleet, too. */
@@ -79,9 +79,10 @@ static int draw_selected(const struct fleet_row *row, struct cells *cells, int y
 }
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
-    static struct fleet_row rows[SERVER_LIMIT]; /* 40 kB: too large for a stack frame */
-    unsigned count = sorted_rows(frame, ui, rows);
+    const struct fleet_row *rows = sorted;
+    unsigned count = frame->server_count;
     bool has_room = area.height >= 12;
+    sort_rows(frame->servers, count, ui);
     if (count == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_WARN,
                        frame->fleet_note[0] != '\0' ? frame->fleet_note
@@ -100,7 +101,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     draw_pool(frame, rows, count, !has_room, cells, y++, area.width);
     if (has_room) {
         y += draw_selected(selected, cells, y, area.width);
-        char text[NOTE_BYTES] = "Enter opens the server under the cursor, 7 comes back; m marks it";
+        char text[NOTE_BYTES] =
+            "keys act on the server under the cursor: Enter opens it, m marks it";
         if (marked_count(ui) > 0) {
             snprintf(text, sizeof text,
                      "◆ %u marked: t, or :set NAME VALUE, opens one review for all of them",
@@ -113,13 +115,18 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     }
 }
 
+unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const struct ui *ui) {
+    sort_rows(rows, count, ui);
+    return count > 0 ? sorted[fleet_row_at(sorted, count, &ui->fleet)].server + 1 : 0;
+}
+
 static void move_cursor(const struct frame *frame, struct ui *ui, int step) {
-    static struct fleet_row rows[SERVER_LIMIT];
-    int count = (int)sorted_rows(frame, ui, rows);
-    int at = (int)fleet_row_at(rows, (unsigned)count, &ui->fleet) + step;
+    int count = (int)frame->server_count;
+    sort_rows(frame->servers, frame->server_count, ui);
+    int at = (int)fleet_row_at(sorted, frame->server_count, &ui->fleet) + step;
     at = at >= count ? count - 1 : at;
     if (count > 0) {
-        ui->fleet.cursor = rows[at < 0 ? 0 : at].server + 1;
+        ui->fleet.cursor = sorted[at < 0 ? 0 : at].server + 1;
     }
 }
 

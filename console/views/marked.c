@@ -45,6 +45,10 @@ enum marked_answer marked_ask(const struct model *model, const struct plan *plan
         snprintf(why, why_bytes, "no connection");
         return MARKED_REFUSES;
     }
+    if (!snapshot_may_change(model_now(model))) {
+        snprintf(why, why_bytes, "its role is %s, and changes need admin", model_now(model)->role);
+        return MARKED_REFUSES;
+    }
     if (answer_text(model_answers(model), INQUIRY_CONFIG) == NULL &&
         inquiry_is_offered(INQUIRY_CONFIG, model_now(model), &why_not)) {
         snprintf(why, why_bytes, "its settings are being asked for");

@@ -327,8 +327,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 }
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    (void)ui; /* a source that is marked elsewhere is not on this screen */
     if (given == COMMAND_MOVE_PAGES) {
-        return propose_move(frame, brain_worst_class(brain_of(frame->model)), ui->classes.source);
+        return propose_move(frame, brain_worst_class(brain_of(frame->model)), -1);
     }
     return (struct intent){0};
 }

@@ -100,9 +100,10 @@ static struct intent set(const struct frame *frame, const struct ui *ui, const c
     if (line.rest == NULL || line.rest[0] == '\0') {
         return say("set takes a setting and its new value: set slab_automove 1");
     }
-    bool is_of_class = strcmp(line.word, "class_policy") == 0;
-    snprintf(value, sizeof value, is_of_class ? "%.100s %u" : "%.150s", line.rest,
-             ui->classes.cursor);
+    unsigned class_id = palette_class(ui);
+    bool lacks_class = strcmp(line.word, "class_policy") == 0 && strchr(line.rest, ' ') == NULL;
+    snprintf(value, sizeof value, lacks_class && class_id > 0 ? "%.100s %u" : "%.150s", line.rest,
+             class_id);
     struct action action = action_set(line.word, value);
     bool is_for_marked =
         view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review asks each of them */

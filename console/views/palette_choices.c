@@ -122,10 +122,19 @@ static void add_windows(struct choices *choices) {
     }
 }
 
+unsigned palette_class(const struct ui *ui) {
+    enum scope scope = view_current(ui)->scope;
+    return scope == SCOPE_CLASS    ? ui->focus
+           : scope == SCOPE_PAGES  ? ui->pages.cursor % CLASS_LIMIT /* the pool is at it */
+           : scope == SCOPE_CURVES ? ui->curves.cursor
+           : scope == SCOPE_CLASSES || scope == SCOPE_TUNE ? ui->classes.cursor
+                                                           : 0;
+}
+
 static unsigned list_settings(const struct frame *frame, const struct ui *ui,
                               struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
-    return now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows)
+    return now != NULL ? settings_list(now, model_answers(frame->model), palette_class(ui), rows)
                        : 0;
 }
 

@@ -17,6 +17,9 @@ struct palette_choice {
     unsigned place; /* of those that fit as well */
 };
 
+/* The class under the cursor of the view, whose policy class_policy means; 0: none. */
+unsigned palette_class(const struct ui *ui);
+
 /* What fits the line as it is typed, in the order of the screen; returns how many. */
 unsigned palette_choices(const struct frame *frame, const struct ui *ui,
                          struct palette_choice out[PALETTE_CHOICES]);

@@ -26,15 +26,15 @@ static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
     return STYLE_WARN;
 }
 
-/* "live 1s", or how old the figures are and when the next try comes. */
-static int link_words(const struct frame *frame, char *out, size_t out_bytes) {
+/* "live 1s", or how old the figures of the one server are and when the next try comes. */
+static int link_words(const struct frame *frame, bool shows_fleet, char *out, size_t out_bytes) {
     char age[FORMAT_BYTES];
     if (frame->is_past) {
         return past_words(frame, out, out_bytes);
     }
     uint64_t age_ms = model_age_ms(frame->model, frame->now_ms);
     format_age(age, age_ms == UINT64_MAX ? NAN : (double)(age_ms / 1000));
-    if (model_link(frame->model) == LINK_DOWN) {
+    if (!shows_fleet && model_link(frame->model) == LINK_DOWN) {
         unsigned wait_s = frame->retry_ms > frame->now_ms
                               ? (unsigned)((frame->retry_ms - frame->now_ms + 999) / 1000)
                               : 0;
@@ -45,11 +45,11 @@ static int link_words(const struct frame *frame, char *out, size_t out_bytes) {
         }
         return STYLE_BAD;
     }
-    if (health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {
+    if (!shows_fleet && health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {
         snprintf(out, out_bytes, "STALE %s", age);
         return STYLE_BAD;
     }
-    if (age_ms == UINT64_MAX) {
+    if (!shows_fleet && age_ms == UINT64_MAX) {
         snprintf(out, out_bytes, "connecting");
         return STYLE_WARN;
     }
@@ -74,7 +74,7 @@ static void draw_title(const struct frame *frame, bool shows_fleet, struct cells
     struct tm local;
     localtime_r(&frame->wall, &local);
     strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-    int words_style = link_words(frame, words, sizeof words);
+    int words_style = link_words(frame, shows_fleet, words, sizeof words);
     if (frame->is_replay && frame->loaded_share < 1) {
         snprintf(right, sizeof right, "  loading %.0f%% ", 100 * frame->loaded_share);
     } else if (frame->is_replay) {

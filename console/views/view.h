@@ -195,6 +195,8 @@ struct view {
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
     tune_view, extstore_view, fleet_view, events_view, hotkeys_view, diff_view, latency_view;
+/* 1 + place of the server under the cursor of Fleet, by the rows drawn last; 0: there is none. */
+unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const struct ui *ui);
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
 

@@ -71,6 +71,38 @@ describe("slatetop's fleet", function()
     screen:wait_gone("will send")
   end)
 
+  it("acts on the row under the cursor, not on the server opened last", function()
+    screen = tui.open(folder, ("%s -d 0.3 %s %s"):format(tui.slatetop, one.socket, two.socket), 110, 30)
+    screen:wait("2 servers, 2 up")
+    screen:press("s") -- by name: b/cache.sock is the first row
+    local first = one.socket < two.socket and one or two
+    local second = first == one and two or one
+    local function chosen(server)
+      screen:wait(server.socket .. ": ") -- what the server under the cursor has to say
+    end
+    screen:press("g", "Enter")
+    screen:wait("[1 Overview]")
+    screen:press("7", "G")
+    chosen(second)
+    screen:press("t")
+    screen:wait("to " .. second.socket)
+    screen:press("S")
+    screen:wait_gone("to " .. second.socket)
+    tui.wait_until(function() return second:setting("slab_automove") ~= first:setting("slab_automove") end)
+    screen:press("g")
+    chosen(first)
+    screen:press("u")
+    screen:wait(first.socket .. ": nothing to undo")
+    screen:press("G", "u")
+    screen:wait("Undo: review")
+    screen:wait("to " .. second.socket)
+    screen:press("S")
+    tui.wait_until(function() return second:setting("slab_automove") == first:setting("slab_automove") end)
+    screen:press("g", "1")
+    screen:wait("[1 Overview]")
+    screen:wait("slatetop  " .. first.socket)
+  end)
+
   it("sends nothing when one of them refuses", function()
     screen = tui.open(folder, ("%s -d 0.3 %s %s"):format(tui.slatetop, one.socket, two.socket), 110, 30)
     screen:wait("2 servers, 2 up")

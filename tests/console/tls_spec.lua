@@ -113,6 +113,21 @@ describe("slatetop and TLS", function()
     assert.truthy(output:find("TLS needs a host", 1, true), output)
   end)
 
+  it("connects to TLS servers that only a list names, and says which file it cannot use", function()
+    start()
+    assert(tui.run(("echo tls://localhost:%d >%s/list"):format(port, folder)))
+    local function batch(authority)
+      return tui.run(("%s -b -n 2 -d 0.1 --tls-ca %s/%s file:%s/list"):format(tui.slatetop, folder, authority, folder))
+    end
+    local output, code = batch("ca.pem")
+    assert.equal(0, code, output)
+    assert.truthy(output:find("tls://localhost:" .. port, 1, true), output)
+    output, code = batch("nowhere.pem")
+    assert.equal(69, code)
+    local missing = "cannot use the certificates in " .. folder .. "/nowhere.pem: No such file"
+    assert.truthy(output:find(missing, 1, true), output)
+  end)
+
   it("shows its own certificate where the server wants one", function()
     start((",ssl_ca_cert=%s/ca.pem,ssl_verify_mode=2"):format(folder))
     local words = ("-b -n 2 -d 0.1 --tls-ca %s/ca.pem tls://localhost:%d"):format(folder, port)

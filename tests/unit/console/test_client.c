@@ -270,7 +270,7 @@ static void test_tls_waits_for_its_handshake(void) {
     char why[200];
     struct address address;
     const struct tls_files none = {0};
-    struct access access = {.tls = tls_context_create(&none, why, sizeof why)};
+    struct access access = {.tls = tls_context_create(&none)};
     address_parse(path, &address, why, sizeof why);
     ok(!address_make_tls(&address, why, sizeof why), "the path of a socket is not behind TLS: %s", why);
     address.is_tls = true;
@@ -293,6 +293,24 @@ static void test_tls_waits_for_its_handshake(void) {
     tls_context_destroy(&access.tls);
 }
 
+/* The files are read when the first server needs them. */
+static void test_a_file_that_tls_cannot_use_is_the_reason(void) {
+    char why[200];
+    struct address address;
+    const struct tls_files missing = {.ca = "/nowhere/ca.pem"};
+    struct access access = {.tls = tls_context_create(&missing)};
+    address_parse(path, &address, why, sizeof why);
+    address.is_tls = true;
+    struct client *client = client_create(&address, &access);
+    client_step(client, clock_at);
+    peer = accept(listener, NULL, NULL);
+    ok(client_state(client) == CLIENT_DOWN &&
+           strstr(client_note(client), "cannot use the certificates in /nowhere/ca.pem: No such file") != NULL,
+       "%s", client_note(client));
+    hang_up(&client);
+    tls_context_destroy(&access.tls);
+}
+
 int main(void) {
     if (mkdtemp(folder) == NULL) {
         printf("Bail out! cannot make %s\n", folder);
@@ -312,6 +330,7 @@ int main(void) {
     test_a_server_that_refuses_is_quoted();
     test_slated_is_recognised();
     test_tls_waits_for_its_handshake();
+    test_a_file_that_tls_cannot_use_is_the_reason();
     close(listener);
     unlink(path);
     rmdir(folder);

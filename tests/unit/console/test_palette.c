@@ -148,6 +148,25 @@ static void test_a_line_is_run(const struct frame *frame) {
     is_str(intent.plan.steps[0].name, "slab_automove", "for the setting");
 }
 
+static void test_a_class_is_the_one_under_the_cursor(const struct frame *frame) {
+    struct intent intent;
+    reset_ui(1);
+    ui.classes.cursor = 5;
+    is(palette_class(&ui), 5, "in Classes it is the row's");
+    view_open(&ui, 2);
+    ui.pages.cursor = 7;
+    is(palette_class(&ui), 7, "in Pages the row's there");
+    ui.pages.cursor = CLASS_LIMIT;
+    is(palette_class(&ui), 0, "and the pool is none");
+    view_open(&ui, 0);
+    is(palette_class(&ui), 0, "Overview has no cursor, whatever was chosen in Classes");
+    class_open(&ui, 12);
+    is(palette_class(&ui), 12, "a class that is open is the one");
+    palette_open(&ui);
+    intent = type(frame, "set class_policy sieve\n");
+    ok(intent.kind == INTENT_REVIEW || strstr(ui.palette.why, "needs slated") != NULL, "%s", ui.palette.why);
+}
+
 static void test_a_mistake_keeps_the_line(const struct frame *frame) {
     static const struct {
         const char *typed, *why;
@@ -218,6 +237,7 @@ int main(void) {
     test_any_word_of_a_name_or_its_help_finds_it(&frame);
     test_what_fits_best_comes_first();
     test_a_line_is_run(&frame);
+    test_a_class_is_the_one_under_the_cursor(&frame);
     test_a_mistake_keeps_the_line(&frame);
     test_it_is_drawn(&frame);
     test_settings_are_asked_for_while_it_is_open();
