@@ -1,7 +1,6 @@
 #include "metrics/crowd.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,6 +8,8 @@
 
 #include "base/clock.h"
 #include "metrics/http.h"
+
+enum { DRAIN_US = 50 * 1000, DRAIN_READS = 16 };
 
 static void leave(struct crowd *c, unsigned at) {
     c->count--;
@@ -21,7 +22,14 @@ void crowd_add(struct crowd *c, int taken_fd, uint64_t until_us) {
         leave(c, 0);
     }
     c->each[c->count].fd = taken_fd;
+    c->each[c->count].is_answered = false;
     c->each[c->count++].until_us = until_us;
+}
+
+void crowd_drain(struct crowd *c, int taken_fd) {
+    shutdown(taken_fd, SHUT_WR);
+    crowd_add(c, taken_fd, clock_mono_us() + DRAIN_US);
+    c->each[c->count - 1].is_answered = true;
 }
 
 unsigned crowd_poll(const struct crowd *c, struct pollfd to[CROWD_MOST]) {
@@ -32,11 +40,14 @@ unsigned crowd_poll(const struct crowd *c, struct pollfd to[CROWD_MOST]) {
 }
 
 int crowd_wait_ms(const struct crowd *c) {
-    uint64_t now_us = clock_mono_us();
+    uint64_t now_us = clock_mono_us(), until_us = UINT64_MAX;
+    for (unsigned i = 0; i < c->count; i++) {
+        until_us = c->each[i].until_us < until_us ? c->each[i].until_us : until_us;
+    }
     if (c->count == 0) {
         return -1;
     }
-    return c->each[0].until_us > now_us ? (int)((c->each[0].until_us - now_us) / 1000) + 1 : 0;
+    return until_us > now_us ? (int)((until_us - now_us) / 1000) + 1 : 0;
 }
 
 /* The next event, of poll or of the time, comes when there are so many bytes. */
@@ -60,11 +71,37 @@ static bool has_asked(int fd, char *bytes, size_t room) {
     return false;
 }
 
+/* Drops what has come; whether the peer has hung up. */
+static bool has_left(int fd, char *bin, size_t room) {
+    ssize_t got = 1;
+    for (int i = 0; i < DRAIN_READS && got > 0; i++) {
+        got = recv(fd, bin, room, MSG_DONTWAIT);
+    }
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void drop_answered(struct crowd *c, char *bin, size_t room) {
+    uint64_t now_us = clock_mono_us();
+    for (unsigned i = c->count; i-- > 0;) {
+        if (c->each[i].is_answered &&
+            (now_us >= c->each[i].until_us || has_left(c->each[i].fd, bin, room))) {
+            close(c->each[i].fd);
+            leave(c, i);
+        }
+    }
+}
+
 int crowd_take(struct crowd *c, size_t most_bytes, uint64_t *until_us) {
     uint64_t now_us = clock_mono_us();
     char    *bytes = malloc(most_bytes + 1);
     int      fd = -1;
+    if (bytes != NULL) {
+        drop_answered(c, bytes, most_bytes);
+    }
     for (unsigned i = 0; bytes != NULL && i < c->count && fd < 0; i++) {
+        if (c->each[i].is_answered) {
+            continue;
+        }
         if (has_asked(c->each[i].fd, bytes, most_bytes + 1) || now_us >= c->each[i].until_us) {
             fd = c->each[i].fd;
             *until_us = c->each[i].until_us;

@@ -9,8 +9,6 @@
 
 #include "base/clock.h"
 
-enum { DRAIN_US = 50 * 1000, DRAIN_BYTES = 64 * 1024 };
-
 /* Waits until the peer is ready; false: the time is over, or the server stops. */
 static bool await(const struct http_peer *peer, short events, uint64_t until_us) {
     struct pollfd at[2] = {{.fd = peer->fd, .events = events},
@@ -124,22 +122,6 @@ static bool send_all(const struct http_peer *peer, const char *bytes, size_t n) 
     return true;
 }
 
-/* What a peer has sent and nobody has read would end the connection before it has read the answer.
- * More than a request may still be coming from one that asked wrongly: for that it waits a bit. */
-static void drain(const struct http_peer *peer, bool waits) {
-    char           bin[4096];
-    const uint64_t until_us = clock_mono_us() + (waits ? DRAIN_US : 0);
-    size_t         left = DRAIN_BYTES;
-    shutdown(peer->fd, SHUT_WR);
-    while (left > 0) {
-        ssize_t got = recv(peer->fd, bin, sizeof bin, MSG_DONTWAIT);
-        if (got == 0 || (got < 0 && (errno != EAGAIN || !await(peer, POLLIN, until_us)))) {
-            return;
-        }
-        left -= got > 0 && (size_t)got < left ? (size_t)got : got > 0 ? left : 0;
-    }
-}
-
 void http_answer(const struct http_peer *peer, int status, const char *kind, const char *body,
                  size_t n, bool head) {
     char text[256];
@@ -147,7 +129,7 @@ void http_answer(const struct http_peer *peer, int status, const char *kind, con
                          "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                          "Connection: close\r\n\r\n",
                          status, reason_of(status), kind, n);
-    if (send_all(peer, text, (size_t)used) && (head || send_all(peer, body, n))) {
-        drain(peer, status != 200);
+    if (send_all(peer, text, (size_t)used) && !head) {
+        send_all(peer, body, n);
     }
 }

@@ -117,14 +117,19 @@ static void serve_peer(struct metrics *m, int fd, uint64_t until_us) {
 
 /* --- the thread --- */
 
-/* Takes one in who has connected. */
+/* Takes those in who have connected. In a crowd without room one more makes another leave, which
+ * may have asked meanwhile: so it is one at a time then. */
 static void welcome(const struct metrics *m, int listener, struct crowd *crowd) {
     const int bytes = SEND_BYTES;
-    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-        crowd_add(crowd, fd, clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000);
-    } else if (errno == EMFILE || errno == ENFILE) {
+    int       fd;
+    do {
+        fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+            crowd_add(crowd, fd, clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000);
+        }
+    } while (fd >= 0 && crowd->count < CROWD_MOST);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         struct pollfd stop = {.fd = m->stop_fd, .events = POLLIN};
         poll(&stop, 1, 100); /* until somebody gives a descriptor back, or it ends */
     }
@@ -135,7 +140,7 @@ static void serve_crowd(struct metrics *m, struct crowd *crowd) {
     int      fd;
     while ((fd = crowd_take(crowd, METRICS_REQUEST_BYTES, &until_us)) >= 0) {
         serve_peer(m, fd, until_us);
-        close(fd);
+        crowd_drain(crowd, fd);
     }
 }
 

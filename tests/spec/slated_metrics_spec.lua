@@ -139,6 +139,24 @@ describe("slated -o metrics", function()
         end
     end)
 
+    it("lets nobody wait for those who ask wrongly and stay", function()
+        local wrong = {}
+        for i = 1, 120 do -- 50 ms each, if they were waited for: longer than a scrape waits here
+            wrong[i] = assert(socket.connect("127.0.0.1", port))
+            assert(wrong[i]:send("BAD\r\n\r\n"))
+        end
+        local peer = assert(socket.connect("127.0.0.1", port))
+        peer:settimeout(5)
+        assert(peer:send("GET /metrics HTTP/1.1\r\n\r\n"))
+        assert.equal("HTTP/1.1 200 OK", peer:receive("*l"))
+        peer:close()
+        for _, one_wrong in ipairs(wrong) do -- each has its answer, whatever it sends behind its request
+            one_wrong:settimeout(60)
+            assert.equal("HTTP/1.1 400 Bad Request", one_wrong:receive("*l"))
+            one_wrong:close()
+        end
+    end)
+
     it("is nobody's client: connections and commands are counted without it", function()
         local client = one:connect()
         local function figures()
