@@ -335,6 +335,55 @@ describe("slatectl's web server", function()
         assert.truthy(said[3]:find("^error in the answer to /beside: .*: beside$"))
         assert.equal(3, #said)
     end)
+
+    it("serves one page while requests for another wait, and while silent connections take all places", function()
+        local httpd, together = require "slate.cli.httpd", require "slate.wire.together"
+        local listening, port = assert(httpd.listen("127.0.0.1", 0))
+        local released, is_over, refused, peers, statuses = false, false, 0, {}, {}
+        local function connect(request)
+            peers[#peers + 1] = assert(socket.connect("127.0.0.1", port))
+            peers[#peers]:send(request)
+            peers[#peers]:settimeout(0)
+            together.select(nil, nil, 0) -- the server's turn: the queue of connections is short
+            return peers[#peers]
+        end
+        local function status_of(peer)
+            together.select({ peer }, nil, 60)
+            return (peer:receive("*l") or ""):match(" (%d+) ")
+        end
+        together.run({
+            function()
+                httpd.run(listening, function(request)
+                    while request.path == "/mute" and not released do
+                        together.select(nil, nil, 0.01)
+                    end
+                    return 200, "text/plain", "well\n"
+                end, error, function() return is_over end)
+            end,
+            function()
+                local mute = {}
+                for i = 1, 120 do
+                    mute[i] = connect("GET /mute HTTP/1.1\r\n\r\n")
+                end
+                for _ = 1, 250 do
+                    connect("")
+                end
+                statuses.other = status_of(connect("GET / HTTP/1.1\r\n\r\n"))
+                released = true
+                for _, peer in ipairs(mute) do
+                    local status = status_of(peer)
+                    statuses[status], refused = true, refused + (status == "503" and 1 or 0)
+                end
+                is_over = true
+            end,
+        })
+        listening:close()
+        for _, peer in ipairs(peers) do
+            peer:close()
+        end
+        assert.same({ other = "200", ["200"] = true, ["503"] = true }, statuses)
+        assert.equal(40, refused) -- of 120, for 80 of one page are served at once
+    end)
 end)
 
 describe("slatectl's families of metrics", function()

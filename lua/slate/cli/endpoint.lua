@@ -118,7 +118,7 @@ local function serve(fleet, peer)
     end
 end
 
---- Serves a listening socket until it is interrupted. Connections beyond 400 wait for their turn.
+--- Serves a listening socket until it is interrupted. For a connection beyond 400 the oldest one is closed.
 function M.run(socket, fleet)
     together.serve(socket, MOST_PEERS, function(peer) serve(fleet, peer) end)
 end

@@ -9,11 +9,12 @@ local M = {}
 M.MAX_REQUEST_BYTES = 8192
 local REQUEST_S <const>, LOOK_S <const>, BACKLOG <const> = 5, 0.2, 128
 local MOST_PEERS <const> = 200 -- each may hold a connection to a target besides: select knows descriptors below 1024
+local MOST_OF_A_PAGE <const> = 80 -- at once: a mute target's page leaves places for those of another
 local MOST_DRAINED_BYTES <const> = 1 << 16
 
 local REASONS <const> = { [200] = "OK", [400] = "Bad Request", [404] = "Not Found", [405] = "Method Not Allowed",
     [408] = "Request Timeout", [431] = "Request Header Fields Too Large",
-    [500] = "Internal Server Error" }
+    [500] = "Internal Server Error", [503] = "Service Unavailable" }
 
 --- Listens. Returns the socket and its port, or nil and a message.
 function M.listen(host, port)
@@ -102,10 +103,18 @@ local function parsed(text, target)
 end
 
 -- What a handler answers: status, kind and body. An error in it is told to say, and must not end the other connections.
-local function handled(handler, request, say)
+-- under_way counts the requests of each page.
+local function handled(handler, request, say, under_way)
+    local count = under_way[request.path] or 0
+    if count >= MOST_OF_A_PAGE then
+        return 503, "text/plain", ("%d requests for this page are under way\n"):format(count)
+    end
+    under_way[request.path] = count + 1
     local ok, status, kind, body = xpcall(handler, function(raised)
         return type(raised) == "table" and raised.message or tostring(raised)
     end, request)
+    count = under_way[request.path] - 1
+    under_way[request.path] = count > 0 and count or nil
     if ok then
         return status, kind, body
     end
@@ -113,8 +122,9 @@ local function handled(handler, request, say)
     return 500, "text/plain", REASONS[500] .. "\n"
 end
 
-local function serve(peer, handler, say)
+local function serve(peer, asked, handler, say, under_way)
     local request, status = read_request(peer)
+    asked()
     if not request then
         if status then
             answer(peer, status, "text/plain", REASONS[status] .. "\n")
@@ -129,17 +139,18 @@ local function serve(peer, handler, say)
         answer(peer, 405, "text/plain", "GET is wanted\n")
     else
         local kind, body
-        status, kind, body = handled(handler, parsed(request, target), say)
+        status, kind, body = handled(handler, parsed(request, target), say, under_way)
         answer(peer, status, kind, body, method == "HEAD")
     end
 end
 
 --- Answers requests until it is interrupted, or is_over() (if there is one) says so: handler({ path =, query =,
 -- accept = }) returns a status of those above, a kind and a body. An error in the handler is answered with 500 and told
--- to say(message). Connections beyond 200 wait for their turn. A task may call it; the connections are tasks beside it
--- then.
+-- to say(message). 200 connections are served at once, of one page 80: further requests for that page are answered with
+-- 503. A task may call it; the connections are tasks beside it then.
 function M.run(socket, handler, say, is_over)
-    together.serve(socket, MOST_PEERS, function(peer) serve(peer, handler, say) end, is_over)
+    local under_way = {}
+    together.serve(socket, MOST_PEERS, function(peer, asked) serve(peer, asked, handler, say, under_way) end, is_over)
 end
 
 return M

@@ -193,26 +193,48 @@ end
 local ACCEPT_S <const> = 0.2 -- how often is_over is asked while nobody connects
 
 --- Serves the connections of a listening socket, each as a task, until the program is interrupted, or is_over() (if
--- there is one) says so. serve(peer) gets a peer that does not block; the peer is closed when serve returns.
--- Connections beyond most_peers wait for their turn. A task may call this; the connections are tasks beside the caller
--- then.
+-- there is one) says so. serve(peer, asked) gets a peer that does not block; the peer is closed when serve returns.
+-- For a connection beyond most_peers the one is closed that came first of those for which asked() was not called, so
+-- that silent ones keep nobody waiting; where all have asked, it waits for its turn. A task may call this; the
+-- connections are tasks beside the caller then.
 function M.serve(listening, most_peers, serve, is_over)
-    local peers = 0
+    local peers, silent = 0, {} -- silent: { peer, task } by the order in which they came
     listening:settimeout(0)
+    local function leave_silent(peer)
+        for i, one in ipairs(silent) do
+            if one.peer == peer then
+                return table.remove(silent, i)
+            end
+        end
+    end
+    local function begin(peer)
+        local task = { thread = coroutine.create(function()
+            serve(peer, function() leave_silent(peer) end)
+            leave_silent(peer)
+            peer:close()
+            peers = peers - 1
+        end) }
+        silent[#silent + 1], spawned[#spawned + 1] = { peer = peer, task = task }, task
+    end
+    local function close_first_silent()
+        local first = table.remove(silent, 1)
+        first.peer:close()
+        first.task.until_s = 0 -- it sees that, and ends
+    end
     local function take_connections()
         while not (is_over and is_over()) do
-            local ready = M.select(peers < most_peers and { listening } or nil, nil, ACCEPT_S)
+            local has_room = peers < most_peers or #silent > 0
+            local ready = M.select(has_room and { listening } or nil, nil, ACCEPT_S)
             local peer = #ready > 0 and listening:accept()
             if #ready > 0 and not peer then
                 M.select(nil, nil, ACCEPT_S) -- no descriptor is free, or the client left: the socket may stay ready
             elseif peer then
+                if peers >= most_peers and #silent > 0 then
+                    close_first_silent()
+                end
                 peers = peers + 1
                 peer:settimeout(0)
-                M.spawn(function()
-                    serve(peer)
-                    peer:close()
-                    peers = peers - 1
-                end)
+                begin(peer)
             end
         end
     end
