@@ -13,27 +13,29 @@ static const char *when(const struct settings *now, const struct setting *row) {
     return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
 }
 
+/* A pattern may match nothing. A name that is no setting is answered as an unknown command, as
+ * clients of hosted services expect: "config get cluster" of a server that has no cluster. */
 static void get(struct command_context *ctx, const struct words *w) {
     struct settings now;
     char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];
-    if (w->count > 3 || (w->count == 3 && !word_text(&w->word[2], pattern, sizeof pattern))) {
+    if (w->count > 3) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: config get [pattern]\r\n");
         return;
     }
-    if (strcmp(pattern, "cluster") == 0) { /* clients of hosted services ask every server for it */
-        text_out_str(ctx->out, ANSWER_ERROR);
-        return;
-    }
+    bool fits = w->count < 3 || word_text(&w->word[2], pattern, sizeof pattern);
+    bool is_known = fits && strpbrk(pattern, "*?[\\") != NULL;
     server_settings(ctx->server, &now);
-    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+    for (const struct setting *row = setting_table; fits && row < setting_table + SETTING_ROWS;
+         row++) {
         const char *name = row->stat ? row->stat : row->name;
         if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT &&
             fnmatch(pattern, name, 0) == 0) {
             setting_format(&now, row, value, sizeof value);
             text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value, when(&now, row));
+            is_known = true;
         }
     }
-    text_out_str(ctx->out, "END\r\n");
+    text_out_str(ctx->out, is_known ? "END\r\n" : ANSWER_ERROR);
 }
 
 static void refuse(struct command_context *ctx, const struct settings *now,

@@ -93,6 +93,7 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     answers(rig, "config get maxbytes", "CONFIG maxbytes 33554432 runtime\r\nEND\r\n");
     answers(rig, "config set maxbytes 64m", "OK\r\n");
     answers(rig, "config get maxbytes", "CONFIG maxbytes 67108864 runtime\r\nEND\r\n");
+    answers(rig, "config get nosuch*", "END\r\n");
 }
 
 static void test_a_setting_that_stays_is_told_to_nobody(struct rig *rig) {
