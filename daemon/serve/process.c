@@ -120,10 +120,10 @@ static int raise_cores(void) {
     return EX_OSERR;
 }
 
-int process_limits(const struct settings *s) {
+int process_limits(struct settings *s) {
     char why[SETTING_WHY_BYTES];
     int status = 0;
-    if (!descriptors_allow(s, why)) {
+    if (!descriptors_fit(s, why)) {
         log_error("%s", why);
         status = EX_OSERR;
     } else if (s->coredumps) {

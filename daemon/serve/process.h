@@ -25,8 +25,8 @@ void process_note_start(char **argv);
  * its number, or 0 after a line in the log. */
 int  process_start_next(void);
 
-/* Room for all connections, and core files with -r. */
-int process_limits(const struct settings *);
+/* Room for all connections, or for fewer (descriptors_fit), and core files with -r. */
+int process_limits(struct settings *);
 
 /* As root: needs -u, and becomes that user. Otherwise nothing happens. */
 int process_drop_root(const struct settings *);

@@ -403,6 +403,29 @@ describe("slated", function()
         client:close()
     end)
 
+    it("serves fewer connections, and says so, where the process may open a file for each but none beside", function()
+        folder = server.folder()
+        os.execute("chmod 711 " .. folder)
+        local as_nobody = server.USER == "" and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups"
+        local command = "ulimit -n 200; exec %s %s -p -1 -c %d -t 1 -v </dev/null >%s/log 2>&1 & echo $!"
+        local function launch(connections)
+            pid = assert(math.tointeger(tonumber(server.capture(command:format(as_nobody,
+                server.quoted(server.slated()), connections, folder)))))
+        end
+        launch(201)
+        patience.wait_for("its end", function() return not server.is_running(pid) end)
+        assert.truthy(server.read_file(folder .. "/log"):find("cannot open %d+ files at once"))
+        launch(200)
+        local address = patience.wait_for("slated to listen", function()
+            return server.read_file(folder .. "/log"):match("listening on tcp:(%S+)")
+        end)
+        local client = wire.connect(address)
+        local most = stat(client, "max_connections")
+        assert.truthy(most > 100 and most < 200)
+        assert.truthy(server.read_file(folder .. "/log"):find(("at most %d connections, not 200: "):format(most)))
+        client:close()
+    end)
+
     it("lets connections wait at the limit with no_maxconns_fast", function()
         start("-c 12 -t 1 -o no_maxconns_fast")
         local clients = fill(connect())
