@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,14 +62,6 @@ int check_named(const struct settings *s) {
     return good ? 0 : EX_OSERR;
 }
 
-bool check_user(const struct settings *s) {
-    bool is = s->user == NULL || getpwnam(s->user) != NULL;
-    if (!is) {
-        log_error("can't find the user %.200s to switch to", s->user);
-    }
-    return is;
-}
-
 void check_tell_vain(const struct settings *s) {
     if (s->stray != NULL) {
         log_warn("\"%s\" belongs to no option; %s ignored, as in memcached", s->stray,
@@ -79,10 +70,18 @@ void check_tell_vain(const struct settings *s) {
     if (s->logfile_named) {
         log_warn("logfile is accepted without effect: the log goes to standard error");
     }
+    if (s->udp_in_vain) {
+        log_warn("UDP is off: -U does not go with %s",
+                 s->socketpath ? "-s" : "-Z, because datagrams carry no TLS");
+    }
     for (size_t i = 0; i < SETTING_ROWS; i++) {
         const struct setting *row = &setting_table[i];
         if (s->given_in_vain[i]) {
             log_warn("%s%s is %s", row->flag == OPT_EXTENDED ? "-o " : "--", row->name, row->help);
+        }
+        if (s->given_empty[i]) {
+            log_warn("%s%s has an empty value: it is as if it were not given",
+                     row->flag == OPT_EXTENDED ? "-o " : "--", row->name);
         }
     }
 }

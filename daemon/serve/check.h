@@ -10,10 +10,6 @@
  * a status of sysexits.h after a log line. */
 int check_named(const struct settings *);
 
-/* The user of -u. For --check-config alone, since whoever checks may be another than who starts the
- * server: one who is not root becomes nobody else. False: after a log line. */
-bool check_user(const struct settings *);
-
 /* Tells what is taken without effect, each with the reason. */
 void check_tell_vain(const struct settings *);
 #endif

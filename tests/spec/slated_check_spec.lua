@@ -102,4 +102,20 @@ describe("slated --check-config", function()
         assert.truthy(err:find('"word" belongs to no option; it is ignored, as in memcached\n', 1, true), err)
         assert.truthy(err:find("-o hashpower is accepted without effect", 1, true), err)
     end)
+
+    it("leaves UDP out beside TLS and a UNIX socket, and says so in one line", function()
+        for words, option in pairs({ [TLS:format("one.pem", "one.key") .. " -U -1"] = "-Z",
+            ["-s FOLDER/socket -U 11211"] = "-s" }) do
+            local code, out, err = run("--check-config " .. words)
+            assert.same({ 0, GOOD }, { code, out }, err)
+            assert.truthy(err:find("warn: UDP is off: -U does not go with " .. option, 1, true), err)
+        end
+    end)
+
+    it("does not look for the user of -u unless it is root, as a start", function()
+        local as_nobody = server.USER == "" and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups "
+        local said = server.capture(("%s%s --check-config -p -1 -u 11211 2>&1; echo $?"):format(as_nobody,
+            server.quoted(SLATED)))
+        assert.equal(GOOD .. "0", said)
+    end)
 end)

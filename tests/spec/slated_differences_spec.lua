@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The replies of text commands that slate-protocol(7) lists as different from memcached 1.6.45, from both: the list
--- says what is so. Commands that answer alike stand in tests/proto.
+-- The replies of text commands that slate-protocol(7) lists as different from memcached 1.6.45, and the words of the
+-- command line that README.md lists, from both: the lists say what is so. Commands that answer alike stand in
+-- tests/proto.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
@@ -48,5 +49,39 @@ describe("what is answered otherwise than by memcached 1.6.45", function()
             return
         end
         answers(PEER, 3)
+    end)
+end)
+
+-- The README's list: words with which memcached serves, and the value that it takes for the one that was written.
+local WORDS <const> = {
+    { "-m", "64x", maxbytes = "67108864" }, { "-t", "2.5", num_threads = "2" }, { "-c", "400k", maxconns = "400" },
+    { "-I", "524288x", item_size_max = "524288" }, { "-o", "idle_timeout=60s", idle_timeout = "60" },
+    { "-m", "100 -c 400", maxbytes = "104857600" }, { "-p", "x", tcpport = "0" }, { "--po", "1", tcpport = "1" },
+}
+
+describe("words of the command line", function()
+    it("are refused by slated where their numbers are not clear", function()
+        for _, words in ipairs(WORDS) do
+            local _, _, code = os.execute(("timeout 60 %s %s %s %s 2>/dev/null"):format(server.quoted(server.slated()),
+                server.USER, server.quoted(words[1]), server.quoted(words[2])))
+            assert.equal(64, code, words[2])
+        end
+    end)
+
+    it("are cut short by memcached where their numbers are not clear", function()
+        if server.memcached() ~= PEER then
+            pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
+            return
+        end
+        for _, words in ipairs(WORDS) do
+            local one = server.start({ binary = PEER, args = { words[1], words[2] } })
+            local connection = wire.connect(one.address)
+            local _, settings = wire.stats(connection, "settings")
+            connection:close()
+            one:stop()
+            for name, value in pairs(words) do
+                assert.equal(type(name) == "string" and value or nil, settings[name], words[2])
+            end
+        end
     end)
 end)

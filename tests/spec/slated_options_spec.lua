@@ -161,6 +161,37 @@ describe("slated's command line", function()
         one:stop()
     end)
 
+    -- The words that charts and an operator of Kubernetes give their containers.
+    local CHARTS <const> = {
+        Loki = { args = { "-m 8192", "--extended=modern,track_sizes", "-I 5m", "-c 16384", "-v", "-u 11211", "-t 8" },
+            maxbytes = "8589934592", item_size_max = "5242880", maxconns = "16384", num_threads = "8" },
+        Mimir = { args = { "-m 512", "--extended=modern,track_sizes", "-I 15m", "-c 16384", "-v", "-u 11211" },
+            maxbytes = "536870912", item_size_max = "15728640", maxconns = "16384", track_sizes = "yes" },
+        ["jsonnet-libs"] = { args = { "-m 1024", "-I 1m", "-c 1024", "-v", "--extended=track_sizes,no_hashexpand" },
+            maxbytes = "1073741824", item_size_max = "1048576", maxconns = "1024", track_sizes = "yes" },
+        CloudPirates = { args = { "-m", "64", "-c", "1024", "-vv", "--max-item-size= 2m" },
+            maxbytes = "67108864", item_size_max = "2097152", verbosity = "2" },
+        ["memcached-operator"] = { args = { "-m", "64", "-c", "1024", "-t", "4", "-I", "1m", "-v", "-o", "modern" },
+            maxbytes = "67108864", item_size_max = "1048576", maxconns = "1024", num_threads = "4" },
+    }
+
+    for name, chart in pairs(CHARTS) do
+        it("serves with the words of a chart: " .. name, function()
+            local args = table.move(chart.args, 1, #chart.args, 1, {})
+            if AS_ROOT then -- their containers are not; memcached refuses -u 11211 as root, too
+                args[#args + 1] = "-uroot"
+            end
+            local one = server.start({ args = args })
+            finally(function() one:stop() end)
+            local client = wire.connect(one.address)
+            local _, settings = wire.stats(client, "settings")
+            client:close()
+            for setting, value in pairs(chart) do
+                assert.equal(setting ~= "args" and value or nil, settings[setting], setting)
+            end
+        end)
+    end
+
     it("says what is missing when an option needs what is not there", function()
         for words, missing in pairs({ ["-Z"] = "certificate", ["-S -U 11211"] = "login",
             ["-e /dev/shm/x --store=heap"] = "--store=slab", ["-o ext_path=/x:1g"] = "flash",

@@ -1,5 +1,6 @@
 #include "serve/config/options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,11 @@ static void build_tables(void) {
             }
         }
         if (row->name) {
-            long_options[longs++] = (struct option){
-                row->name, value ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
+            int argument = row->type == SETTING_COUNT ? optional_argument /* --verbose=2 */
+                           : value                    ? required_argument
+                                                      : no_argument;
+            long_options[longs++] =
+                (struct option){row->name, argument, NULL, LONG_BASE + (int)i};
         }
     }
     letters[letter++] = 'o';
@@ -102,9 +106,37 @@ static void note_given(struct settings *s, const struct setting *row) {
     s->given_in_vain[row - setting_table] = !setting_has_effect(row);
 }
 
-/* Sets an option. False: it is refused, and `said` holds the clause of setting_set. */
-static bool take(struct settings *s, const struct setting *row, const char *value, bool cleared,
+/* Cuts white space off both ends: charts write an option and its value in one word, "-m 8192". */
+static char *trimmed(char *text) {
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    char *end = text + strlen(text);
+    while (end > text && isspace((unsigned char)end[-1])) {
+        *--end = '\0';
+    }
+    return text;
+}
+
+/* Whether memcached serves with an empty value, a script's variable that is not set. */
+static bool may_be_empty(const struct setting *row) {
+    bool number = row->type == SETTING_INT || row->type == SETTING_OCTAL;
+    return (number && row->min <= 0) || row->type == SETTING_LIST || row->type == SETTING_MODE ||
+           row->flag == 'P' || row->flag == 'u';
+}
+
+/* Sets an option, with the white space around its value cut off. False: it is refused, and `said`
+ * holds the clause of setting_set. */
+static bool take(struct settings *s, const struct setting *row, char *given, bool cleared,
                  char *said) {
+    const char *value = given ? trimmed(given) : NULL;
+    if (value && *value == '\0' && may_be_empty(row)) {
+        s->given_empty[row - setting_table] = true;
+        return true;
+    }
+    if (value && *value == '\0' && !setting_takes_value(row)) {
+        value = NULL;
+    }
     if (!cleared && !value && strcmp(row->field, "slab_automove") == 0) {
         value = "1"; /* memcached's short form, a name without a value */
     }
@@ -123,6 +155,7 @@ static bool read_extended(struct settings *s, char *word, char *why) {
     if (value) {
         *value++ = '\0';
     }
+    word = trimmed(word);
     snprintf(option, sizeof option, "-o %s", word);
     const struct setting *row = row_of_extended(word);
     bool cleared = false;
@@ -133,15 +166,15 @@ static bool read_extended(struct settings *s, char *word, char *why) {
     if (!row) {
         return fail(why, option, "is not an option");
     }
-    if (cleared && value) {
+    if (cleared && value && !setting_says_yes(trimmed(value))) {
         return fail(why, option, "takes no value");
     }
-    return take(s, row, value, cleared, said) ? true : fail(why, option, said);
+    return take(s, row, cleared ? NULL : value, cleared, said) ? true : fail(why, option, said);
 }
 
 static bool read_extended_list(struct settings *s, char *list, char *why) {
-    char *word = list;
-    if (*list == '\0') {
+    char *word = trimmed(list);
+    if (*word == '\0') {
         return true; /* a start script's variable that is empty; memcached takes it, too */
     }
     for (;;) {
@@ -159,18 +192,14 @@ static bool read_extended_list(struct settings *s, char *list, char *why) {
     }
 }
 
-static bool read_one(struct settings *s, const struct setting *row, const char *value, char *why) {
+static bool read_one(struct settings *s, const struct setting *row, char *value, char *why) {
     char said[SETTING_WHY_BYTES], option[64];
     if (row->flag) {
         snprintf(option, sizeof option, "-%c", row->flag);
     } else {
         snprintf(option, sizeof option, "--%s", row->name);
     }
-    if (!setting_set(s, row, value, false, said)) {
-        return fail(why, option, said);
-    }
-    note_given(s, row);
-    return true;
+    return take(s, row, value, false, said) ? true : fail(why, option, said);
 }
 
 /* Which action an option asks for; OPTIONS_RUN: none. */
@@ -300,7 +329,7 @@ static const char *find_file(int argc, char **argv, int *word) {
     for (int got, at = 1; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;
          at = optind) {
         if (got >= LONG_BASE && names_file(&setting_table[got - LONG_BASE])) {
-            path = optarg;
+            path = trimmed(optarg);
             *word = at;
         }
     }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -105,13 +106,16 @@ bool setting_refuse(char *why, const char *format, ...) {
 
 static bool set_whole(struct settings *s, const struct setting *row, const char *text, char *why) {
     bool    octal = row->type == SETTING_OCTAL;
-    int64_t n;
-    if (!number_whole(text, octal ? 8 : 10, &n) || (double)n < row->min || (double)n > row->max) {
+    int64_t whole = 0;
+    double  n = 0; /* in base 10 also 2.0 and 1e3, as templates write whole numbers */
+    bool    is_number = octal ? number_whole(text, 8, &whole) : number_real(text, &n);
+    n = octal ? (double)whole : n;
+    if (!is_number || n != floor(n) || n < row->min || n > row->max) {
         return setting_refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
                                  : "wants a whole number from %ld to %ld, not \"%s\"",
                       (long)row->min, (long)row->max, text);
     }
-    put_number(s, row, (double)n);
+    put_number(s, row, n);
     return true;
 }
 
@@ -134,20 +138,28 @@ void setting_say_bytes(char to[32], double n) {
     snprintf(to, 32, "%.0f%.1s", n, suffix);
 }
 
-static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
-    uint64_t n;
-    size_t digits = number_digits(text, 10, &n);
-    const char *end = text + digits;
-    bool   bad = digits == 0 || n == UINT64_MAX;
-    const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
-    double unit = mega ? 1 << 20 : kilo ? 1 << 10 : 1;
-    if (*end) {
-        const char *at = strchr("kmgtKMGT", *end);
-        bad |= !at || end[1] != '\0';
-        unit = at ? (double)((uint64_t)1 << (10 * ((size_t)(at - "kmgtKMGT") % 4 + 1))) : 1;
+/* The bytes of the unit behind a number: k, Mi, GB and so on in either case, or nothing. 0: the
+ * text is no unit. */
+static double unit_bytes(const char *text, double of_nothing) {
+    static const char letters[] = "kmgtKMGT";
+    text += strspn(text, " ");
+    if (*text == '\0') {
+        return of_nothing;
     }
-    double bytes = (double)n * unit;
-    if (bad || bytes < row->min || bytes > row->max) {
+    const char *at = strchr(letters, *text);
+    text += 1 + (text[1] == 'i');
+    text += *text == 'b' || *text == 'B';
+    return at && *text == '\0' ? (double)((uint64_t)1 << (10 * ((at - letters) % 4 + 1))) : 0;
+}
+
+/* The number may have a fraction: 512.5 megabytes. */
+static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
+    char *end;
+    const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
+    double n = strtod(text, &end);
+    double unit = unit_bytes(end, mega ? 1 << 20 : kilo ? 1 << 10 : 1);
+    double bytes = n * unit;
+    if (end == text || unit == 0 || !(bytes >= row->min && bytes <= row->max)) {
         char least[32], most[32];
         setting_say_bytes(least, row->min);
         setting_say_bytes(most, row->max);
@@ -190,21 +202,21 @@ static const char *choice_find(const char *choices, const char *text) {
     return NULL;
 }
 
+bool setting_says_yes(const char *text) { return choice_find("yes|on|1|true", text) != NULL; }
+
 static bool set_flag(struct settings *s, const struct setting *row, const char *text, bool cleared,
                      char *why) {
-    static const char *const words[] = {"no", "yes", "off", "on", "0", "1", "false", "true"};
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
     if (!text) { /* the option alone */
         put_number(s, row, cleared == negated);
         return true;
     }
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            put_number(s, row, i % 2);
-            return true;
-        }
+    bool yes = setting_says_yes(text);
+    if (!yes && !choice_find("no|off|0|false", text)) {
+        return setting_refuse(why, "wants yes or no, not \"%s\"", text);
     }
-    return setting_refuse(why, "wants yes or no, not \"%s\"", text);
+    put_number(s, row, yes);
+    return true;
 }
 
 /* The first address given replaces the default; each further one is added behind a comma. */
@@ -218,6 +230,9 @@ static bool set_list(struct settings *s, const struct setting *row, const char *
         return setting_refuse(why, "holds at most %d bytes in all", SETTING_LIST_BYTES - 2);
     }
     snprintf(list + used, SETTING_LIST_BYTES - used, "%s%s", used ? "," : "", text);
+    for (char *at = list; (at = strpbrk(at, "; \t")) != NULL;) {
+        *at = ','; /* memcached divides a list by ; too, and people by blanks */
+    }
     s->list_given = true;
     return true;
 }
@@ -243,7 +258,7 @@ void setting_put_choice(char *at, const char *text) {
 
 static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared,
                 char *why) {
-    if (!text && !cleared && setting_takes_value(row)) {
+    if (!text && !cleared && setting_takes_value(row) && row->type != SETTING_ACCEPTED) {
         return setting_refuse(why, "needs a value");
     }
     if (cleared && setting_takes_value(row) && row->min > 0) {

@@ -86,9 +86,11 @@ struct settings {
     SETTINGS(SETTING_MEMBER)
     bool list_given; /* the list of addresses holds what was given, not its default */
     bool maxbytes_given;
-    /* by row: the option was given; it was given, but has no effect (setting_has_effect) */
-    bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS];
+    /* by row: the option was given; it was given, but has no effect (setting_has_effect); it was
+     * given with an empty value, which is as if it were not given */
+    bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS], given_empty[SETTING_ROWS];
     bool logfile_named; /* by the file of --config */
+    bool udp_in_vain; /* -U was given, beside options that leave UDP out */
     const char *stray;  /* the first word that belongs to no option; NULL: there is none */
     int         stray_count;
     char *config_text; /* text of the file of --config, to be freed; NULL: there is none */
@@ -116,6 +118,7 @@ const struct setting *setting_find(const char *name, size_t name_bytes);
  * (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared,
                  char *why);
+bool setting_says_yes(const char *text); /* yes, on, 1, true */
 /* Whether a client may change the setting, by its name, while a server with these settings runs:
  * the row is RUNTIME, has a name, and means something with this store. */
 bool setting_is_live(const struct settings *, const struct setting *);

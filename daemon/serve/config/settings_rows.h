@@ -65,7 +65,7 @@
       "requests", STARTUP, NETWORK, "requests of one connection before others have their turn") \
     X(NEGATED, cas, "cas_enabled", 'C', "disable-cas", true, 0, 0, "flag", STARTUP, MEMORY, \
       "keep no CAS values, which saves 8 bytes an item") \
-    X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, 1, 1000000, "connections", \
+    X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, -1, 2147483647, "connections", \
       STARTUP, NETWORK, "connections that the kernel may keep waiting to be accepted") \
     X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, \
       "auto|ascii|binary", STARTUP, NETWORK, \

@@ -81,8 +81,15 @@ static void settle_ports(struct settings *s) {
     }
 }
 
+/* Datagrams carry no TLS; and a UNIX socket stands alone, as in memcached. */
+static void settle_udp(struct settings *s) {
+    s->udp_in_vain = s->udpport != 0 && (s->socketpath || s->ssl_enabled);
+    s->udpport = s->udp_in_vain ? 0 : s->udpport;
+}
+
 bool settings_settle(struct settings *s, char *why) {
     settle_ports(s);
+    settle_udp(s);
     settle_process_memory(s);
     settle_geometry(s);
     if (s->no_chunked_items) {
@@ -144,18 +151,14 @@ static bool check_sizes(const struct settings *s, char *why) {
     return true;
 }
 
-/* TLS and UDP do not go with every socket, nor with each other. */
+/* TLS wants a TCP port and a certificate; UDP does not go with logins. */
 static bool check_transport(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return setting_refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
     }
-    if (s->udpport != 0 &&
-        (s->ssl_enabled || settings_auth_file(s) || s->sasl || s->socketpath)) {
+    if (s->udpport != 0 && (settings_auth_file(s) || s->sasl)) {
         return setting_refuse(why, "-U does not go with %s: datagrams carry no login and no TLS",
-                              s->ssl_enabled  ? "-Z"
-                              : s->socketpath ? "-s"
-                              : s->sasl       ? "-S"
-                                              : "-Y");
+                              s->sasl ? "-S" : "-Y");
     }
     if (s->ssl_enabled && !s->ssl_chain_cert) {
         return setting_refuse(why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and "

@@ -1,5 +1,6 @@
 /* The table of options and the command line read by it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "index/index.h"
@@ -19,6 +20,8 @@ static enum options_action parse_words(const char *line) {
     snprintf(text, sizeof text, "slated %s", line);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
         argv[argc++] = word;
+        for (; (word = strchr(word, '\1')) != NULL; *word = ' ') {
+        }
     }
     argv[argc] = NULL;
     why[0] = '\0';
@@ -212,6 +215,174 @@ static void test_bad_values_are_refused(void) {
     refuses("-Q", "-Q is not an option");
     refuses("--quux", "--quux is not an option");
     refuses("--daemon=yes", "--daemon=yes takes no value");
+}
+
+/* A value that needs no other option. NULL: the row takes none, or is refused with any. */
+static const char *sample_of(const struct setting *row) {
+    static char text[64];
+    switch ((enum setting_type)row->type) {
+    case SETTING_INT:
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+        snprintf(text, sizeof text, "%g", row->default_number > row->min ? row->default_number : row->min);
+        return text;
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        setting_say_bytes(text, row->default_number);
+        return text;
+    case SETTING_OCTAL:
+        return "770";
+    case SETTING_TEXT:
+        return strcmp(row->field, "config") == 0 ? "/dev/null" : strcmp(row->field, "slab_sizes") == 0 ? "96-200" : "x";
+    case SETTING_CHOICE:
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(row->unit, "|"), row->unit);
+        return text;
+    case SETTING_MODE:
+        return "2";
+    case SETTING_LIST:
+        return "127.0.0.1";
+    case SETTING_ACCEPTED:
+        return "1";
+    case SETTING_ABSENT:
+        return row->default_text;
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+    case SETTING_COUNT:
+    case SETTING_ACTION:
+        return NULL;
+    }
+    return NULL;
+}
+
+enum { FORMS = 5 };
+
+/* Writes the row's option with a value in one of five forms; "\1" is a blank within a word. False: the row has not
+ * that form. */
+static bool line_of(const struct setting *row, int form, const char *before, const char *value, const char *behind,
+                    char to[256]) {
+    bool extended = row->flag == OPT_EXTENDED, letter = row->flag && !extended, is_long = row->name && !extended;
+    if (!(form < 2 ? letter : form < 4 ? is_long : extended)) {
+        return false;
+    }
+    if (form < 2) {
+        snprintf(to, 256, "-%c%s%s%s%s", row->flag, form == 0 ? "" : " ", before, value, behind);
+    } else if (form < 4) {
+        snprintf(to, 256, "--%s%s%s%s%s", row->name, form == 2 ? "=" : " ", before, value, behind);
+    } else {
+        snprintf(to, 256, "-o%s%s%s=%s%s%s", before, row->name, behind, before, value, behind);
+    }
+    return true;
+}
+
+static bool is_read(const struct setting *row, const char *line, char shown_as[SETTING_LIST_BYTES]) {
+    shown_as[0] = '\0';
+    bool is = parse_words(line) == OPTIONS_RUN;
+    if (is && row->type != SETTING_ACCEPTED && row->type != SETTING_ABSENT) {
+        setting_format(&s, row, shown_as, SETTING_LIST_BYTES);
+    }
+    free(s.config_text);
+    return is;
+}
+
+static void test_white_space_around_values_is_cut(void) {
+    static const char *const around[][2] = {{"\1", ""}, {"\t", ""}, {"", "\1"}, {"", "\n"}, {"\n\1", "\t\r\n"}};
+    char line[256], plain[SETTING_LIST_BYTES], padded[SETTING_LIST_BYTES];
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        const char *value = sample_of(row);
+        /* a device is no file of options, but the sentence shows its path */
+        const bool is_file = strcmp(row->field, "config") == 0;
+        for (int form = 0; value && form < FORMS; form++) {
+            if (!line_of(row, form, "", value, "", line)) {
+                continue;
+            }
+            bool alike = is_read(row, line, plain) || is_file;
+            for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+                line_of(row, form, around[i][0], value, around[i][1], line);
+                bool read = is_read(row, line, padded);
+                alike &= is_file ? strstr(why, "--config /dev/null cannot") == why : read && strcmp(plain, padded) == 0;
+            }
+            ok(alike, "%s of the row %s in form %d is read alike with white space around: %s", value, row->field, form, why);
+        }
+    }
+    shows("-o \1slab_automove\1=\1"
+          "2,\1track_sizes\1", "slab_automove", "2");
+    shows("-o \1slab_automove\1=\1"
+          "2,\1track_sizes\1", "track_sizes", "yes");
+    shows("-l 127.0.0.2,\1[::1]:5;127.0.0.3", "inter", "127.0.0.2,,[::1]:5,127.0.0.3");
+    refuses("-D \1", "-D wants a character");
+}
+
+static void test_numbers_may_be_written_as_people_and_templates_do(void) {
+    static const char *const megabytes[] = {"512", "+512", "0512", "512MB", "512Mi", "512MiB", "512mb", "512\1MB", "512.0", "0.5g",
+                                            "5.12e+02", "524288K", "524288kb"};
+    for (size_t i = 0; i < sizeof megabytes / sizeof *megabytes; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "-m %s", megabytes[i]);
+        shows(line, "maxbytes", "536870912");
+    }
+    shows("-m 512.5", "maxbytes", "537395200");
+    shows("-I 1.5m", "item_size_max", "1572864");
+    shows("-t 2.0", "num_threads", "2");
+    shows("-t +2", "num_threads", "2");
+    shows("-c 1.6384e+04", "maxconns", "16384");
+    shows("-o idle_timeout=60.0", "idle_timeout", "60");
+    refuses("-t 2.5", "-t wants a whole number from 1 to 128, not \"2.5\"");
+    refuses("-c 4k", "-c wants a whole number from 1 to 1000000, not \"4k\"");
+    for (const char *const *bad = (const char *const[]){"512MX", "512ib", "512b", "MB", ".", "nan", "inf", "512\1-c\1" "100", NULL}; *bad; bad++) {
+        char line[64];
+        snprintf(line, sizeof line, "-m %s", *bad);
+        is(parse_words(line), OPTIONS_BAD, "`%s` is refused", line);
+    }
+}
+
+static const char *warned_of(void) { /* the option that is told to have an empty value */
+    for (size_t i = 0; i < SETTING_ROWS; i++) {
+        if (s.given_empty[i]) {
+            return setting_table[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void test_an_empty_value_is_none_where_memcached_serves_with_it(void) {
+    static const char *const taken[][2] = {{"-p\1", "port"}, {"-U\1", "udp-port"}, {"-b\1", "listen-backlog"}, {"-a\1", "unix-mask"},
+                                           {"-l\1", "listen"}, {"-P\1", "pidfile"}, {"-u\1", "user"}, {"--port=", "port"},
+                                           {"-o idle_timeout=", "idle_timeout"}, {"-o slab_automove=", "slab_automove"}};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        struct settings usual;
+        parse_words("");
+        usual = s;
+        accepts(taken[i][0]);
+        is_str(warned_of(), taken[i][1], "… and noted");
+        memcpy(s.given_empty, usual.given_empty, sizeof s.given_empty);
+        ok(memcmp(&s, &usual, sizeof s) == 0, "… and all settings are as without it");
+    }
+    for (const char *const *bad = (const char *const[]){"-m\1", "-c\1", "-t\1", "-I\1", "-f\1", "-n\1", "-R\1", "-B\1", "-D\1", "-Y\1",
+                                                        "-e\1", "-s\1", "-o hot_lru_pct=", NULL}; *bad; bad++) {
+        is(parse_words(*bad), OPTIONS_BAD, "`%s` is refused", *bad);
+    }
+}
+
+static void test_flags_take_what_memcached_ignores(void) {
+    shows("-o no_lru_crawler=1", "lru_crawler", "no");
+    shows("-o no_slab_automove=yes,no_maxconns_fast=true", "slab_automove", "0");
+    refuses("-o no_lru_crawler=0", "-o no_lru_crawler takes no value");
+    shows("-o slab_reassign=,track_sizes=", "track_sizes", "yes");
+    accepts("-o resp_obj_mem_limit");
+    shows("--verbose", "verbosity", "1");
+    shows("--verbose=2", "verbosity", "2");
+    shows("-v --verbose", "verbosity", "2");
+}
+
+static void test_udp_is_left_out_beside_tls_and_a_unix_socket(void) {
+    shows("-U 11211 -Z -o ssl_chain_cert=c", "udpport", "0");
+    ok(s.udp_in_vain && s.ssl_enabled, "and noted");
+    shows("-U 11211 -s /tmp/s", "udpport", "0");
+    ok(s.udp_in_vain, "and noted");
+    accepts("-U 0 -Z -o ssl_chain_cert=c");
+    ok(!s.udp_in_vain, "no UDP was asked for");
 }
 
 static void test_a_port_of_udp_is_that_of_tcp(void) {
@@ -411,6 +582,11 @@ int main(void) {
     test_extended_options();
     test_who_asks_for_chunk_sizes_or_still_pages_keeps_them();
     test_bad_values_are_refused();
+    test_white_space_around_values_is_cut();
+    test_numbers_may_be_written_as_people_and_templates_do();
+    test_an_empty_value_is_none_where_memcached_serves_with_it();
+    test_flags_take_what_memcached_ignores();
+    test_udp_is_left_out_beside_tls_and_a_unix_socket();
     test_a_port_of_udp_is_that_of_tcp();
     test_words_of_no_option_are_noted();
     test_options_of_absent_features_say_so();
