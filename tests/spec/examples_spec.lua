@@ -107,11 +107,11 @@ describe("the example", function()
         assert.is_nil(text_of("statefulset.yaml"):find("\t", 1, true), "YAML has no tabs")
     end)
 
-    for image, programs in pairs({ ["Dockerfile.slated"] = { "slated" }, ["Dockerfile.slate-tools"] = { "slatetop",
-        "slate-load" } }) do
-        it(image .. " installs what its programs are linked with, and runs them as nobody", function()
+    for image, its in pairs({ ["Dockerfile.slated"] = { user = 11211, "slated" },
+        ["Dockerfile.slate-tools"] = { user = 65534, "slatetop", "slate-load" } }) do
+        it(image .. " installs what its programs are linked with, and runs them as a user who has a number", function()
             local text = text_of(image)
-            assert.truthy(text:find("\nUSER nobody\n", 1, true))
+            assert.truthy(text:find(("\nUSER %d\n"):format(its.user), 1, true))
             assert.is_true(image ~= "Dockerfile.slate-tools" or text:find("\nSTOPSIGNAL SIGINT\n", 1, true) ~= nil,
                 "slatectl as process 1 gets no SIGTERM")
             if not (server.read_file("/etc/os-release") or ""):find("VERSION_CODENAME=bookworm", 1, true) then
@@ -119,7 +119,7 @@ describe("the example", function()
                 return
             end
             local packages = text:match(".*\nFROM .-no%-install%-recommends \\\n(.-)&&"):gsub("[\\%s]+", " ")
-            for _, program in ipairs(programs) do
+            for _, program in ipairs(its) do
                 for path in server.capture("ldd build/bin/" .. program):gmatch("=> (/%S+)") do
                     local short = path:gsub("^/usr", "") -- packages name libraries with or without it
                     local owner = server.capture(("dpkg-query -S %s /usr%s 2>/dev/null | head -n 1"):format(short,
@@ -130,6 +130,82 @@ describe("the example", function()
             end
         end)
     end
+
+    -- The entry script finds these programs in place of its own: each prints its name, SLATED_OPTIONS and its words.
+    local function entry(environment, words, called)
+        local own = ctl.folder .. "/own"
+        if not server.read_file(own .. "/slated") then
+            os.execute("mkdir -p " .. own)
+            server.write_file(own .. "/slated",
+                "#!/bin/sh\nprintf '%s (%s)' \"${0##*/}\" \"$SLATED_OPTIONS\"\nprintf ' [%s]' \"$@\"\n")
+            os.execute(("chmod +x %s/slated && cp %s/slated %s/other && ln -s %s/%sdocker-entrypoint.sh %s/memcached")
+                :format(own, own, own, ctl.root, FOLDER, own))
+        end
+        called = called or ctl.root .. "/" .. FOLDER .. "docker-entrypoint.sh"
+        return server.capture(("cd %s && env -u SLATED_OPTIONS PATH=%s:$PATH %s %s %s 2>&1; echo \" = $?\"")
+            :format(own, own, environment, called, words))
+    end
+    local BEGINS <const> = "slated (--config /etc/slated.conf ) "
+
+    it("docker-entrypoint.sh gives slated the words of a container, without the name before them", function()
+        for _, name in ipairs({ "", "memcached", "slated", "/usr/local/bin/memcached", "/run.sh",
+            "/opt/bitnami/scripts/memcached/run.sh" }) do
+            assert.equal(BEGINS .. "[-m 8192] [-vv] [*] = 0", entry("", name .. " '-m 8192' -vv '*'"))
+            assert.equal(BEGINS .. "[] = 0", entry("", name))
+        end
+        assert.equal(BEGINS .. "[-m] [64] = 0", entry("", "-m 64", "memcached"))
+        assert.equal("slated (--config /etc/slated.conf -l ::1) [-c] [5] = 0", entry("SLATED_OPTIONS='-l ::1'", "-c 5"))
+    end)
+
+    it("docker-entrypoint.sh runs another command as it is", function()
+        assert.equal("other () [-m] [64] = 0", entry("MEMCACHED_CACHE_SIZE=32", "other -m 64"))
+        assert.truthy(entry("", "no-such-command -m 64"):find("no-such-command: not found\n = 127", 1, true))
+    end)
+
+    it("docker-entrypoint.sh takes the variables of Bitnami's image before the words, which win", function()
+        local all = "MEMCACHED_CACHE_SIZE=128 MEMCACHED_MAX_CONNECTIONS=2000 MEMCACHED_THREADS=2 "
+            .. "MEMCACHED_MAX_ITEM_SIZE=5242880 MEMCACHED_PORT_NUMBER=11311 MEMCACHED_LISTEN_ADDRESS=::1 "
+            .. "MEMCACHED_EXTRA_FLAGS='-v  -o idle_timeout=9,* '"
+        local words = "[-l] [::1] [-p] [11311] [-m] [128] [-c] [2000] [-t] [2] [-I] [5242880] [-v] [-o] "
+            .. "[idle_timeout=9,*]"
+        assert.equal(BEGINS .. words .. " [] = 0", entry(all, "''"))
+        assert.equal(BEGINS .. words .. " [-m] [64] = 0", entry(all, "-m 64"))
+        assert.equal(BEGINS .. "[-m] [1 2] = 0", entry("MEMCACHED_CACHE_SIZE='1 2' MEMCACHED_THREADS=", "memcached"))
+        -- what Kubernetes sets for a service called memcached is no option
+        assert.equal(BEGINS .. "[] = 0", entry("MEMCACHED_PORT=tcp://10.0.0.1:11211 MEMCACHED_SERVICE_PORT=1", ""))
+    end)
+
+    it("docker-entrypoint.sh starts no open server where a password is asked for", function()
+        for _, name in ipairs({ "MEMCACHED_PASSWORD", "MEMCACHED_PASSWORD_FILE" }) do
+            local said = entry(name .. "=x", "-m 64")
+            assert.truthy(said:find("^slated: MEMCACHED_PASSWORD has no effect here: .* = 64$"), said)
+        end
+        assert.equal(BEGINS .. "[] = 0", entry("MEMCACHED_PASSWORD= MEMCACHED_USERNAME=root", ""))
+    end)
+
+    it("Dockerfile.slated makes a slated.conf that slated takes, for all addresses", function()
+        local conf = text_of("Dockerfile.slated"):match("printf '([^']+)' >/etc/slated.conf"):gsub("\\n", "\n")
+        assert.equal("listen = *\npublic\n", conf)
+        server.write_file(ctl.folder .. "/image.conf", conf)
+        assert.equal("slated: these options are good", server.capture(server.quoted(server.slated())
+            .. " --check-config --config " .. ctl.folder .. "/image.conf 2>&1"))
+    end)
+
+    it("the images of the examples have the version that is built", function()
+        local version = server.read_file("Makefile"):match("\nVERSION := (%S+)")
+        local count = 0
+        for _, name in ipairs({ "statefulset.yaml", "values-cloudpirates.yaml", "values-grafana.yaml" }) do
+            for tag in text_of(name):gmatch("\n%s*image: [%w-]+:(%S+)") do
+                assert.equal(version, tag, name)
+                count = count + 1
+            end
+            for tag in text_of(name):gmatch('\n%s*tag: "(%S+)"') do
+                assert.equal(version, tag, name)
+                count = count + 1
+            end
+        end
+        assert.equal(4, count)
+    end)
 
     it("alerts.yml has rules that promtool takes, over metrics that there are", function()
         local count = 0
