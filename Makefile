@@ -240,11 +240,11 @@ units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(call longest_first,$(TESTS))
-test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go on slated and on memcached, also by TLS and with logins
+test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go on slated and on memcached, and the suites of Django and pylibmc
 	@scripts/bootstrap clients
 	@tests/clients/fetch
 	@$(call build_all,all,the four programs)
-	@$(RUN) tests/spec/clients_spec.lua tests/spec/slated_sasl_spec.lua
+	@$(RUN) tests/clients/suites_spec.lua tests/spec/clients_spec.lua tests/spec/slated_sasl_spec.lua
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
 	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated
