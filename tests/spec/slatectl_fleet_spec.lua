@@ -229,3 +229,175 @@ describe("slatectl fleet apply", function()
         assert.equal(before, values("hot_lru_pct"))
     end)
 end)
+
+describe("slatectl fleet warm", function()
+    local peers, new, ctl = {}, nil, nil
+
+    local function fill(one, prefix, value)
+        local client = one:connect()
+        local quiet = client:quiet()
+        for i = 1, 300 do
+            quiet:set(prefix .. i, value, { ttl_s = 1000, flags = 3 })
+        end
+        assert(quiet:finish())
+        client:close()
+    end
+
+    -- How many of a prefix's items a server holds, and the ones that it holds in place of another server by the ring.
+    local function held(one, prefix, ring)
+        local client = one:connect()
+        local count, strange = 0, {}
+        for i = 1, 300 do
+            local item = assert(client:meta("mg", prefix .. i, { "f", "t" }))
+            if item.status ~= "EN" then
+                assert.equal("f3", item.flags[1])
+                assert.is_true(math.tointeger(tonumber(item.flags[2]:sub(2))) > 0)
+                count = count + 1
+                strange[#strange + 1] = ring and ring:server(prefix .. i).name ~= one.address and prefix .. i or nil
+            end
+        end
+        client:close()
+        return count, strange
+    end
+
+    before_each(function()
+        ctl = command.new()
+        for i, binary in ipairs({ server.slated(), server.memcached() or server.slated() }) do
+            peers[i] = server.start({ binary = binary, args = { "-m", "16" } })
+            fill(peers[i], "of" .. i .. "-", "a value of peer " .. i)
+        end
+        new = server.start({ args = { "-m", "16" } })
+    end)
+    after_each(function()
+        new:stop()
+        for _, peer in ipairs(peers) do
+            peer:stop()
+        end
+        ctl.remove()
+    end)
+
+    it("copies every item of every peer, and keeps what the new server has already", function()
+        local client = new:connect()
+        assert(client:set("of1-7", "newer", { flags = 3, ttl_s = 5 }))
+        local told = document((ctl.succeed(("fleet warm %s --from %s,%s --json"):format(new.address, peers[1].address,
+            peers[2].address))))
+        assert.equal(300, (held(new, "of1-")))
+        assert.equal(300, (held(new, "of2-")))
+        assert.equal("newer", client:get("of1-7").value)
+        client:close()
+        assert.same({ 299, 1 }, { told.peers[1].stored, told.peers[1].kept })
+        assert.same({ 300, 0 }, { told.peers[2].stored, told.peers[2].kept })
+    end)
+
+    it("copies only the keys that the rule gives to the new server", function()
+        local lines = { new.address .. ":1", peers[1].address .. ":1", peers[2].address .. ":1" }
+        server.write_file(ctl.folder .. "/fleet", table.concat(lines, "\n") .. "\n")
+        local list = ("%s,%s,%s"):format(new.address, peers[1].address, peers[2].address) -- NEW itself is passed over
+        local told = document((ctl.succeed(("fleet warm %s --from %s --servers fleet --json"):format(new.address,
+            list))))
+        local ring = assert(require("slate.fleet.ring").new(lines))
+        for i, peer in ipairs(peers) do
+            local count, strange = held(new, "of" .. i .. "-", ring)
+            assert.same({}, strange)
+            assert.is_true(count > 0)
+            assert.same({ peer.address, count, 300 - count },
+                { told.peers[i].server, told.peers[i].stored, told.peers[i].elsewhere })
+        end
+        server.write_file(ctl.folder .. "/fleet", lines[2] .. "\n")
+        local code, _, err = ctl.run(("fleet warm %s --from %s --servers fleet"):format(new.address, peers[1].address))
+        assert.equal(74, code)
+        assert.truthy(err:find("fleet has no line for " .. new.address, 1, true), err)
+    end)
+
+    it("names a peer that is not there, copies the others, and ends with 1", function()
+        local code, out = ctl.run(("fleet warm %s --from /no/such.sock --from %s"):format(new.address,
+            peers[2].address))
+        assert.equal(1, code)
+        assert.truthy(out:find("/no/such.sock +0 .*failed: cannot connect"), out)
+        assert.equal(300, (held(new, "of2-")))
+    end)
+end)
+
+describe("slatectl fleet flush", function()
+    local clock = require "slate.base.clock"
+    local steady_s, time_s, sleep = clock.steady_s, clock.time_s, clock.sleep
+    local servers, clients, now_s = {}, {}, 1e9
+
+    before_each(function()
+        for i = 1, 3 do
+            servers[i] = server.start({ args = { "-m", "16" } })
+            clients[i] = servers[i]:connect()
+        end
+        clock.steady_s, clock.time_s = function() return now_s end, function() return now_s end
+    end)
+    after_each(function()
+        clock.steady_s, clock.time_s, clock.sleep = steady_s, time_s, sleep
+        for i = 1, 3 do
+            clients[i]:close()
+            servers[i]:stop()
+        end
+    end)
+
+    -- Runs the command while time passes by its sleeps alone. In each, the clients of all servers read a key and store
+    -- it anew when refills(server) says so. Returns the exit code and, for each server, its row.
+    local function flush(words, refills)
+        for i = 1, 3 do
+            assert(clients[i]:set("key", "x"))
+        end
+        clock.sleep = function(seconds)
+            now_s = now_s + seconds
+            for i = 1, 3 do
+                if not clients[i]:get("key") and refills(i) then
+                    assert(clients[i]:set("key", "x"))
+                end
+            end
+        end
+        local parsed, out = { members = {} }, {}
+        for name, value in pairs(words) do
+            parsed[name] = value
+        end
+        local list = {}
+        for i = 1, 3 do
+            list[i] = assert(require("slate.base.units").parse_server(servers[i].address))
+        end
+        local context = require("slate.cli.context").new({ servers = list, server = list[1], format = "json",
+            kept = out, timeout_s = 60 })
+        context.say = function() end
+        local code = require("slate.commands.fleet_flush").run(context, parsed)
+        return code, document(table.concat(out)).servers
+    end
+
+    local function states(rows)
+        local words = {}
+        for i, row in ipairs(rows) do
+            words[i] = row.state
+        end
+        return table.concat(words, ", ")
+    end
+
+    it("flushes the next server when the hits of the last are back", function()
+        local code, rows = flush({}, function() return true end)
+        assert.equal(0, code)
+        assert.equal("flushed, flushed, flushed", states(rows))
+        for _, row in ipairs(rows) do
+            assert.equal(1, row.before)
+            assert.is_true(row.after >= 0.95)
+            assert.is_true(row.took_s > 2) -- one miss is in the first samples
+        end
+    end)
+
+    it("flushes no other server when the hits of one do not come back", function()
+        local code, rows = flush({ for_s = 30 }, function(i) return i ~= 2 end)
+        assert.equal(1, code)
+        assert.equal("flushed, flushed, not flushed", states(rows))
+        assert.equal("the hit ratio was 100.0%, and is 0.0% after 30s", rows[2].why)
+        assert.equal("x", clients[3]:get("key").value)
+    end)
+
+    it("flushes nothing in a dry run", function()
+        local code, rows = flush({ dry_run = true }, function() return true end)
+        assert.equal(0, code)
+        assert.equal("would be flushed, would be flushed, would be flushed", states(rows))
+        assert.equal("x", clients[1]:get("key").value)
+    end)
+end)

@@ -236,8 +236,8 @@ local function item_of(client, asked, reply, flags)
     return item.value and item, message, code
 end
 
--- Reads a value that nobody wants. True, or nil, message, code.
-local function drop(item)
+--- Reads the value of an item that nobody wants. True, or nil, message, code.
+function M.drop(item)
     local piece, message, code = item.next_piece and item.next_piece() or false, nil, nil
     while piece do
         piece, message, code = item.next_piece()
@@ -279,7 +279,7 @@ local function receive(client, batch, tally, on_item)
             if item and flags.X then
                 tally.stale = tally.stale + 1
                 won[#won + 1] = flags.W and { asked = asked, cas = flags.c } or nil
-                ok, message, code = drop(item)
+                ok, message, code = M.drop(item)
             elseif item then
                 ok, message, code = on_item(item)
             end

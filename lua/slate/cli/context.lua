@@ -86,6 +86,21 @@ function Context:servers_of(names)
     return require("slate.wire.addresses").expand(names)
 end
 
+--- A context for each server of `servers_of`, each server once. Or nil, message, code.
+function Context:contexts_of(names)
+    local servers, message, code = self:servers_of(names)
+    if not servers then
+        return nil, message, code
+    end
+    local list, seen = {}, {}
+    for _, server in ipairs(servers) do
+        if not seen[server.name] then
+            seen[server.name], list[#list + 1] = true, self:of(server)
+        end
+    end
+    return list
+end
+
 --- Looks up again what the words of --server stand for: names of which the addresses change, files that are written
 -- anew. What cannot be looked up is said once, and the servers stay those of before.
 function Context:renew_servers()

@@ -91,6 +91,10 @@ local TABLES <const> = {
     ["slate/fleet-pilot/1"] = { list = "moves", columns = columns("from to pages reason state outcome"),
         head = columns("server policy time_s") },
     ["slate/fleet-undo/1"] = { list = "changes", columns = columns("server id state words"), head = { "fleet" } },
+    ["slate/fleet-warm/1"] = { list = "peers", columns = columns("server read stored kept elsewhere expired gone stale "
+        .. "unaskable refused refusal missing why"), head = { "server", "evicted" } },
+    ["slate/fleet-flush/1"] = { list = "servers", columns = columns("server state before after took_s why"),
+        head = {} },
     ["slate/fleet-where/1"] = { list = "keys", columns = { "key", "servers" }, head = {} },
 }
 

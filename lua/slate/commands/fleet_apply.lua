@@ -101,25 +101,13 @@ local function outcome(rows, fleet, ended)
         changed > 0 and undo or "")
 end
 
--- The contexts of the servers, each once.
-local function contexts_of(context, members)
-    local servers = must(context:servers_of(members))
-    local list, seen = {}, {}
-    for _, server in ipairs(servers) do
-        if not seen[server.name] then
-            seen[server.name], list[#list + 1] = true, context:of(server)
-        end
-    end
-    return list
-end
-
 --- Exits with 0 when all servers have the change; 1 when a guard was crossed.
 function M.run(context, parsed)
     if parsed.for_s == 0 then
         return nil, "--for takes more than 0: a server must be watched for some time", "usage"
     end
     local plan = must(require("slate.commands.apply").load(parsed.file))
-    local contexts = contexts_of(context, parsed.members)
+    local contexts = must(context:contexts_of(parsed.members))
     local found, message, code = rolling.check(contexts, plan.steps)
     if not found then
         return nil, message .. "; no server was changed", code

@@ -6,10 +6,8 @@ local M = {}
 
 local KINDS <const> = { "ketama", "consistent", "modula", "jump" }
 
-function M.declare(command)
-    command:argument("keys", "The keys."):args("+"):argname("KEY")
-    command:option("--servers", "A file with a line host:port:weight for each server, as nutcracker writes them. "
-        .. "Default: the members that fleet up started"):argname("FILE")
+--- Adds the options of the rule by which keys find their servers.
+function M.declare_rule(command)
     command:option("--kind", "The rule: ketama, consistent, modula or jump. Default: ketama"):choices(KINDS)
     command:option("--hash", "The hash of keys, such as md5 or fnv1a_64. Default: md5 for ketama"):argname("NAME")
     command:flag("--sorted", "Order the servers of modula and jump by their names first, as nutcracker does.")
@@ -20,6 +18,13 @@ function M.declare(command)
             end
             return text
         end)
+end
+
+function M.declare(command)
+    command:argument("keys", "The keys."):args("+"):argname("KEY")
+    command:option("--servers", "A file with a line host:port:weight for each server, as nutcracker writes them. "
+        .. "Default: the members that fleet up started"):argname("FILE")
+    M.declare_rule(command)
     command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N")
         :convert(require("slate.base.units").whole(1))
     command:option("--folder", "The fleet's folder. Default: that of fleet up"):argname("PATH")
@@ -38,7 +43,8 @@ local function read_servers(path)
     return servers
 end
 
-local function ring_of(parsed)
+--- The ring of the options --servers (or --folder), --kind, --hash and --sorted; or nil, message, code.
+function M.ring_of(parsed)
     local servers, message, code
     if parsed.servers then
         servers, message, code = read_servers(parsed.servers)
@@ -55,19 +61,19 @@ local function ring_of(parsed)
     return require("slate.fleet.ring").new(servers, { kind = parsed.kind, hash = parsed.hash, sorted = parsed.sorted })
 end
 
--- What of a key is hashed: all of it, where the tag's two characters do not enclose anything.
-local function hashed_part(key, tag)
+--- What of a key is hashed: all of it, where the tag's two characters do not enclose anything.
+function M.hashed_part(key, tag)
     local first = tag and key:find(tag:sub(1, 1), 1, true)
     local last = first and key:find(tag:sub(2, 2), first + 1, true)
     return last and last > first + 1 and key:sub(first + 1, last - 1) or key
 end
 
 function M.run(context, parsed)
-    local ring = must(ring_of(parsed))
+    local ring = must(M.ring_of(parsed))
     local cells, placed = {}, {}
     for i, key in ipairs(parsed.keys) do
         local names = {}
-        for at, server in ipairs(ring:servers(hashed_part(key, parsed.hash_tag), parsed.copies or 1)) do
+        for at, server in ipairs(ring:servers(M.hashed_part(key, parsed.hash_tag), parsed.copies or 1)) do
             names[at] = server.name
         end
         cells[i], placed[i] = { key, table.concat(names, " ") }, { key = key, servers = names }

@@ -16,7 +16,8 @@ function M.declare(command)
     progress.declare_pace(command)
 end
 
-local function evictions(client)
+--- How many items a server has evicted; or nil, message, code.
+function M.evictions(client)
     local lines, message, code = client:stats("")
     if not lines then
         return nil, message, code
@@ -41,7 +42,7 @@ local function summary(tally, items, value_bytes)
 end
 
 local function store_all(context, parsed, client, reader, tally)
-    local before = must(evictions(client))
+    local before = must(M.evictions(client))
     local work = pace.new(parsed.pace or pace.SHARE)
     local tell = progress.new(context, function()
         return ("%s read"):format(units.plural(reader.items, "item"))
@@ -50,7 +51,7 @@ local function store_all(context, parsed, client, reader, tally)
         tell()
         work:rest()
     end)
-    local after = ok and evictions(client)
+    local after = ok and M.evictions(client)
     tally.evicted = after and math.max(after - before, 0) or 0
     return ok, message, code
 end
