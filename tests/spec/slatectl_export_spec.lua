@@ -387,6 +387,29 @@ describe("slatectl's web server", function()
 end)
 
 describe("slatectl's families of metrics", function()
+    it("cost a further server the work on its own figures, and no search for what their names mean", function()
+        local into, now = require("slate.cli.families").new(), require("support.snapshots").make(1000, {})
+        for id = 1, 20 do
+            now.classes[id] = { id = id, chunk_size = 96 * id, total_pages = 3, used_chunks = 5, evicted = 7,
+                number = 5 }
+        end
+        local samples, instructions = 0, 0
+        local function add(name)
+            into.common = { { "server", name } }
+            require("slate.cli.prometheus").add(into, now, {})
+        end
+        add("first")
+        debug.sethook(function() instructions = instructions + 1000 end, "", 1000)
+        add("second")
+        debug.sethook()
+        for _, family in ipairs(into) do
+            samples = samples + #family
+        end
+        assert.is_true(samples > 400, samples)
+        -- a search took 30,000 for each
+        assert.is_true(instructions < 400 * samples, instructions // samples .. " instructions a sample")
+    end)
+
     it("tell a series once, though a server calls a statistic as another is called already", function()
         local families = require("slate.cli.families").new()
         families:add("slate_up", "gauge", "1: the server answered", nil, 1)

@@ -5,8 +5,17 @@
 -- backends a proxy has a gauge, which its own checker does not allow; queries see no difference.
 local M = {}
 
+-- Pairs of a statistic and its metric, as a list of { statistic, metric, kind }.
+local function rows_of(text)
+    local rows = {}
+    for name, metric in text:gmatch("(%S+)%s+(%S+)") do
+        rows[#rows + 1] = { name, metric, metric:find("_total$") and "counter" or "gauge" }
+    end
+    return rows
+end
+
 -- A statistic and the metric behind memcached_.
-local GENERAL <const> = [[
+local GENERAL <const> = rows_of [[
     uptime uptime_seconds                          time time_seconds
     rusage_user process_user_cpu_seconds_total     rusage_system process_system_cpu_seconds_total
     bytes_read read_bytes_total                    bytes_written written_bytes_total
@@ -46,9 +55,9 @@ local GENERAL <const> = [[
 ]]
 
 -- Of all classes together, from `stats slabs`.
-local TOTALS <const> = "total_malloced malloced_bytes"
+local TOTALS <const> = rows_of "total_malloced malloced_bytes"
 
-local SETTINGS <const> = [[
+local SETTINGS <const> = rows_of [[
     maxconns max_connections                       lru_crawler lru_crawler_enabled
     lru_crawler_sleep lru_crawler_sleep            lru_crawler_tocrawl lru_crawler_to_crawl
     lru_maintainer_thread lru_crawler_maintainer_thread
@@ -57,7 +66,7 @@ local SETTINGS <const> = [[
 ]]
 
 -- Of a class; the metric behind memcached_slab_.
-local CLASS <const> = [[
+local CLASS <const> = rows_of [[
     number current_items                           age items_age_seconds
     crawler_reclaimed items_crawler_reclaimed_total evicted items_evicted_total
     evicted_nonzero items_evicted_nonzero_total    evicted_time items_evicted_time_seconds
@@ -86,9 +95,11 @@ local function value_of(value)
 end
 
 local function add_rows(families, prefix, rows, values, labels, help_of)
-    for name, metric in rows:gmatch("(%S+)%s+(%S+)") do
-        families:add(prefix .. metric, metric:find("_total$") and "counter" or "gauge", help_of(name), labels,
-            value_of(values[name]))
+    for _, row in ipairs(rows) do
+        local value = value_of(values[row[1]])
+        if value ~= nil then
+            families:add(prefix .. row[2], row[3], help_of(row[1]), labels, value)
+        end
     end
 end
 
@@ -96,6 +107,9 @@ end
 local function add_commands(families, metric, values, labels)
     local help = "requests by command and what came of them"
     local function add(command, status, value)
+        if not value then
+            return
+        end
         local list = table.move(labels, 1, #labels, 1, {})
         list[#list + 1], list[#list + 2] = { "command", command }, { "status", status }
         families:add(metric, "counter", help, list, value)

@@ -14,7 +14,7 @@ Families.__name = "slate.cli.families"
 
 --- No metrics yet. `common`, a list of { label, value }, may be set anew before more are added: each sample gets them.
 function M.new()
-    return setmetatable({ common = {} }, Families)
+    return setmetatable({ common = {}, texts = {} }, Families)
 end
 
 local function escaped(text, quotes)
@@ -31,18 +31,33 @@ local function written(value)
     return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
+local NONE <const> = {}
+
+-- The common labels and these as text, {a="1",b="2"}, or "" without any; made once for each list and common labels.
+local function text_of(families, labels)
+    if families.texts.common ~= families.common then
+        families.texts = { common = families.common }
+    end
+    local text = families.texts[labels]
+    if not text then
+        local words = {}
+        for _, list in ipairs({ families.common, labels }) do
+            for _, one in ipairs(list) do
+                words[#words + 1] = ('%s="%s"'):format(one[1], escaped(tostring(one[2]), true))
+            end
+        end
+        text = #words > 0 and "{" .. table.concat(words, ",") .. "}" or ""
+        families.texts[labels] = text
+    end
+    return text
+end
+
 --- Adds a sample, unless the value is none or the series is there: what a server calls by a name of ours, or two names
--- that become one, must not spoil the page. kind is "counter" or "gauge"; labels a list of { name, value }. The first
--- help of a family is its help.
+-- that become one, must not spoil the page. kind is "counter" or "gauge"; labels a list of { name, value }, which does
+-- not change afterwards. The first help of a family is its help.
 function Families:add(metric, kind, help, labels, value)
     if not math.type(value) or value ~= value then
         return
-    end
-    local words = {}
-    for _, list in ipairs({ self.common, labels or {} }) do
-        for _, one in ipairs(list) do
-            words[#words + 1] = ('%s="%s"'):format(one[1], escaped(tostring(one[2]), true))
-        end
     end
     local family = self[metric]
     if not family then
@@ -50,10 +65,10 @@ function Families:add(metric, kind, help, labels, value)
         self[metric] = family
         self[#self + 1] = family
     end
-    local series = metric .. (#words > 0 and "{" .. table.concat(words, ",") .. "}" or "")
-    if not family.series[series] then
-        family.series[series] = true
-        family[#family + 1] = series .. " " .. written(value)
+    local text = text_of(self, labels or NONE)
+    if not family.series[text] then
+        family.series[text] = true
+        family[#family + 1] = metric .. text .. " " .. written(value)
     end
 end
 

@@ -13,6 +13,9 @@ local M = {}
 -- Statistics that number or date something: no series anybody would draw.
 local LEFT_OUT <const> = { pid = true, pointer_size = true, time = true, id = true }
 local CLASS_LEFT_OUT <const> = { id = true }
+-- The groups of `stats describe` that may have a statistic.
+local OF_SERVER <const>, OF_CLASS <const>, OF_MEMORY <const> = { "general" }, { "slabs", "items" }, { "memory" }
+local OF_ALL <const> = { "general", "slabs", "items" }
 
 --- Parses lines of `stats describe`: a table from "group:name" to { kind, unit, help }.
 function M.descriptions(lines)
@@ -54,7 +57,7 @@ local function about(name, groups, descriptions)
 end
 
 -- The name of a metric and what its value is multiplied with.
-local function metric_of(prefix, name, known)
+local function named(prefix, name, known)
     local metric, factor = name, 1
     if known.unit == "microseconds" then
         metric, factor = name:gsub("_us$", "") .. "_seconds", 1e-6
@@ -69,6 +72,28 @@ local function metric_of(prefix, name, known)
         metric = metric:gsub("_total$", ""):gsub("_count$", "")
     end
     return (prefix .. metric):gsub("[^%w_]", "_"), factor
+end
+
+local NO_DESCRIPTIONS <const> = {}
+local METRICS <const> = setmetatable({}, { __mode = "k" }) -- by descriptions, prefix and name: most names come again
+
+-- The metric of a statistic: { name, kind, help, factor (which its value is multiplied with; nil: none) }.
+local function metric_of(prefix, name, groups, descriptions)
+    local of_all = METRICS[descriptions] or {}
+    METRICS[descriptions] = of_all
+    local of_prefix = of_all[prefix] or {}
+    of_all[prefix] = of_prefix
+    if not of_prefix[name] then
+        local known = about(name, groups, descriptions)
+        local metric, factor = named(prefix, name, known)
+        of_prefix[name] = { name = metric, kind = known.kind == "counter" and "counter" or "gauge", help = known.help,
+            factor = factor ~= 1 and factor or nil }
+    end
+    return of_prefix[name]
+end
+
+local function add_figure(families, metric, labels, value)
+    families:add(metric.name, metric.kind, metric.help, labels, metric.factor and value * metric.factor or value)
 end
 
 local function sorted(values)
@@ -113,9 +138,7 @@ end
 -- Where the memory of the process is (where a slated tells).
 local function add_process(families, process, descriptions)
     for _, name in ipairs(sorted(process or {})) do
-        local known = about(name, { "memory" }, descriptions)
-        families:add(metric_of("slate_memory_", name, known), known.kind == "counter" and "counter" or "gauge",
-            known.help, nil, process[name])
+        add_figure(families, metric_of("slate_memory_", name, OF_MEMORY, descriptions), nil, process[name])
     end
 end
 
@@ -145,7 +168,7 @@ end
 -- likewise), policy, curve, policies and hotkeys (of slate.facts.foresight, likewise), rows (of an observer that saw
 -- several snapshots), descriptions (of `descriptions`), classes (how many at most, those with most pages; nil: all).
 function M.add(families, now, options)
-    local descriptions, shown = options.descriptions or {}, {}
+    local descriptions, shown = options.descriptions or NO_DESCRIPTIONS, {}
     local classes = chosen_classes(now, options.classes)
     families:add("slate_up", "gauge", "1: the server answered", nil, 1)
     families:add("slate_info", "gauge", "what the server is, in labels",
@@ -155,21 +178,16 @@ function M.add(families, now, options)
         options.policy and 1)
     for _, name in ipairs(sorted(now.general)) do
         if not LEFT_OUT[name] then
-            local known = about(name, { "general" }, descriptions)
-            local metric, factor = metric_of("slate_", name, known)
-            families:add(metric, known.kind == "counter" and "counter" or "gauge", known.help, nil,
-                factor == 1 and now.general[name] or now.general[name] * factor)
+            add_figure(families, metric_of("slate_", name, OF_SERVER, descriptions), nil, now.general[name])
         end
     end
     add_process(families, options.process, descriptions)
     for _, class in ipairs(classes) do
+        local labels = { { "class", class.id } }
         shown[class.id] = true
         for _, name in ipairs(sorted(class)) do
             if not CLASS_LEFT_OUT[name] then
-                local known = about(name, { "slabs", "items" }, descriptions)
-                local metric, factor = metric_of("slate_class_", name, known)
-                families:add(metric, known.kind == "counter" and "counter" or "gauge", known.help,
-                    { { "class", class.id } }, factor == 1 and class[name] or class[name] * factor)
+                add_figure(families, metric_of("slate_class_", name, OF_CLASS, descriptions), labels, class[name])
             end
         end
     end
@@ -180,7 +198,7 @@ function M.add(families, now, options)
             (require("slate.facts.foresight").hotkey_bounds(one)))
     end
     require("slate.cli.exporter_names").add(families, now, classes, function(name)
-        return about(name, { "general", "slabs", "items" }, descriptions).help
+        return metric_of("memcached_", name, OF_ALL, descriptions).help
     end)
 end
 

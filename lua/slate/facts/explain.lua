@@ -67,7 +67,28 @@ function M.parse(text)
     return list
 end
 
-local loaded
+local loaded, by_name
+
+local function names_of(entry)
+    local names = { entry.term }
+    table.move(entry.also, 1, #entry.also, 2, names)
+    return names
+end
+
+-- The entries of each name, in lower case, in the order of the file.
+local function index_of(list)
+    local index = {}
+    for _, entry in ipairs(list) do
+        for _, name in ipairs(names_of(entry)) do
+            local of_name = index[name:lower()] or {}
+            index[name:lower()] = of_name
+            if of_name[#of_name] ~= entry then
+                of_name[#of_name + 1] = entry
+            end
+        end
+    end
+    return index
+end
 
 --- All entries, in the order of the file; read once. nil and a sentence when the file is not there or is wrong.
 function M.entries()
@@ -84,17 +105,11 @@ function M.entries()
             if not list then
                 return nil, path .. ": " .. why
             end
-            loaded = list
+            loaded, by_name = list, index_of(list)
             return list
         end
     end
     return nil, "the explanations are missing: no " .. table.concat(tried, ", no ")
-end
-
-local function names_of(entry)
-    local names = { entry.term }
-    table.move(entry.also, 1, #entry.also, 2, names)
-    return names
 end
 
 --- The names of all entries, in the order of the file. nil and a sentence as entries() has it.
@@ -117,16 +132,7 @@ function M.find(name)
     if not entries then
         return nil, why
     end
-    local wanted, found = name:lower(), {}
-    for _, entry in ipairs(entries) do
-        for _, known in ipairs(names_of(entry)) do
-            if known:lower() == wanted then
-                found[#found + 1] = entry
-                break
-            end
-        end
-    end
-    return found
+    return by_name[name:lower()] or {}
 end
 
 -- How many characters have to be put in, left out or changed (Levenshtein).

@@ -249,12 +249,13 @@ local function read_stats(client)
         if line == "END" then
             return lines
         end
-        local refused, refusal_code = M.refusal(line)
-        if refused then
-            return false, refused, refusal_code
-        end
-        if line == "RESET" or line == "OK" then
-            return { line }
+        if not line:find("^STAT ") then -- as most lines are
+            local refused, refusal_code = M.refusal(line)
+            if refused then
+                return false, refused, refusal_code
+            elseif line == "RESET" or line == "OK" then
+                return { line }
+            end
         end
         lines[#lines + 1] = requests.printable(line) -- statistics are words and numbers; what is read of them is shown
         if #lines > M.MAX_STATS_LINES then

@@ -21,6 +21,9 @@ local REFUSALS <const> = {
 -- @tparam string text
 -- @treturn string
 function M.printable(text)
+    if not text:find("[^ -~]") then
+        return text
+    end
     local plain = text:gsub("%c", "?")
     if not utf8.len(plain) then
         return (plain:gsub("[\x80-\xff]", "?"))
