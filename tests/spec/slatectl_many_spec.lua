@@ -157,6 +157,49 @@ describe("slatectl on several servers", function()
         ctl.remove()
     end)
 
+    it("asks more servers than it may have files open, in waves", function()
+        local folder = server.folder()
+        finally(function() server.remove_folder(folder) end)
+        local names = {}
+        for i = 1, 60 do
+            names[i] = ("%s/%d"):format(folder, i)
+            assert(os.execute(("ln -s %s %s"):format(servers[1].address, names[i])))
+        end
+        server.write_file(folder .. "/list", table.concat(names, "\n") .. "\n")
+        for _, limit in ipairs({ 48, 33 }) do
+            local code, out, err = ctl.shell(("ulimit -n %d && slatectl fleet file:%s/list --interval 0"):format(limit,
+                folder))
+            assert(code == 0 and out:find("60 servers, 0 down", 1, true), out .. err)
+            code, out, err = ctl.shell(("ulimit -n %d && slatectl check file:%s/list --interval 0"):format(limit,
+                folder))
+            assert(code == 0 and out:find("OK - 60 of 60 servers well", 1, true), out .. err)
+        end
+    end)
+
+    it("calls no server down where it could not ask for want of files or ports of its own", function()
+        local core, own = require "socket.core", require("support.canned").new({}, {})
+        local tcp = core.tcp
+        finally(function() core.tcp = tcp end)
+        for _, problem in ipairs({ "Too many open files", "Too many open files in system",
+            "Cannot assign requested address" }) do
+            core.tcp = function()
+                return { settimeout = function() end, connect = function() return nil, problem end,
+                    close = function() end }
+            end
+            for line, wanted in pairs({ fleet = 75, check = 3, ["check --json"] = 75, top = 75,
+                ["export prometheus"] = 1 }) do
+                local words = { "-s", "127.0.0.1:1,127.0.0.1:2" }
+                for word in line:gmatch("%S+") do
+                    words[#words + 1] = word
+                end
+                local code, out, err = own:slatectl(words, { HOME = ctl.folder })
+                assert.equal(wanted, code, line .. ": " .. out .. err)
+                assert.truthy((out .. err):find(problem, 1, true), out .. err)
+                assert.is_nil((out .. err):lower():find("down", 1, true) or out:find("_up", 1, true), out .. err)
+            end
+        end
+    end)
+
     it("shows each behind its name, and in one document each", function()
         local code, out, err = ctl.run("waste -s " .. list)
         assert.equal(0, code, err)

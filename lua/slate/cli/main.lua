@@ -87,8 +87,8 @@ M.COMMANDS = {
 --- Exit codes by the error codes of the library.
 M.EXIT = {
     no = 1, server = 1, unsupported = 3, usage = 64, connect = 69, timeout = 69, closed = 69,
-    protocol = 69, missing = 69, internal = 70, chart = 70, output = 74, file = 74, input = 74, busy = 75, refused = 77,
-    interrupted = 130,
+    protocol = 69, missing = 69, internal = 70, chart = 70, output = 74, file = 74, input = 74, busy = 75,
+    exhausted = 75, refused = 77, interrupted = 130,
 }
 
 local DEFAULT_SERVER <const> = "127.0.0.1:11211"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl check [SERVER...]: a monitoring plugin: one line, performance data, and exit codes 0 to 3.
+local caught = require("slate.base.failure").caught
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
 local thresholds = require "slate.judge.thresholds"
@@ -129,7 +130,12 @@ function M.run(context, parsed)
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
     local own = require("slate.judge.rules").own(function(message) context:say(message) end)
     local results, state = {}, "ok"
-    for i, member in ipairs(require("slate.fleet.members").sample(context, servers, parsed.interval)) do
+    local sampled, message, code = caught(require("slate.fleet.members").sample, context, servers, parsed.interval)
+    if code == "exhausted" and not context.json then -- of no server is anything known
+        context:out(("UNKNOWN - %s\n"):format(message))
+        return EXITS.unknown
+    end
+    for i, member in ipairs(must(sampled, message, code)) do
         results[i] = judge(member, given, own)
         if RANK[results[i].state] > RANK[state] then
             state = results[i].state

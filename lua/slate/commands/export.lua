@@ -105,14 +105,17 @@ local function scrape(client, message, code, ...)
     return now, message, code
 end
 
--- Adds what `scrape` returned of a server. What failed is said to `say`, and returned: message and code.
+-- Adds what `scrape` returned of a server. What failed is said to `say`, and returned: message and code. A server that
+-- could not be asked for want of descriptors here is not down.
 local function add(into, say, now, options, code)
     if now then
         prometheus.add(into, now, options)
         return nil
     end
     say(options)
-    prometheus.add_down(into)
+    if code ~= "exhausted" then
+        prometheus.add_down(into)
+    end
     return { options, code }
 end
 

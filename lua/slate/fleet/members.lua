@@ -18,9 +18,12 @@ local M = {}
 local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
 local BAD_LINKS <const> = 80 -- of a proxy, whose requests to a backend fail
 
+-- What this process itself has not enough of ends the command: the servers are not known to be down.
 local function open(context, server)
     local client, who, code = context:meet(server)
-    if not client then
+    if code == "exhausted" then
+        error({ message = who, code = code }, 0)
+    elseif not client then
         return { server = server, message = who, code = code }
     end
     return { server = server, client = client, who = who, observer = observer.new() }
@@ -71,11 +74,8 @@ local function ask(one)
     end
 end
 
---- Two samples of each server, interval_s apart (one when it is 0; nil: as far as a judgement needs). All are asked at
--- once, so that however many servers are down, they cost one time-out together. Returns a list in the order of the
--- servers: { server, who, observer, before, now, rates, judge, automove (totals of slate.facts.moves) and curves (of
--- slate.judge.relief; both of a slated) } or { server, message, code }.
-function M.sample(context, servers, interval_s)
+-- Two samples of each of so few servers that all may be connected at once.
+local function sample_wave(context, servers, interval_s)
     local members = {}
     for i, opened in ipairs(together.each(servers, function(server) return open(context, server) end)) do
         members[i] = opened[1]
@@ -92,6 +92,21 @@ function M.sample(context, servers, interval_s)
             end
             one.client:close()
         end
+    end
+    return members
+end
+
+--- Two samples of each server, interval_s apart (one when it is 0; nil: as far as a judgement needs). All are asked at
+-- once, 500 at a time, so that however many servers are down, they cost one time-out together. Returns a list in the
+-- order of the servers: { server, who, observer, before, now, rates, judge, automove (totals of slate.facts.moves) and
+-- curves (of slate.judge.relief; both of a slated) } or { server, message, code }. Where slatectl itself has no
+-- descriptor or port left, the command ends with that.
+function M.sample(context, servers, interval_s)
+    local members, at_once = {}, together.at_once()
+    for first = 1, #servers, at_once do
+        local wave = table.move(servers, first, math.min(first + at_once - 1, #servers), 1, {})
+        wave = sample_wave(context, wave, interval_s)
+        table.move(wave, 1, #wave, #members + 1, members)
     end
     return members
 end

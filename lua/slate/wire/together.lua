@@ -10,13 +10,29 @@ local clock_s -- of slate.base.clock, which needs this module
 
 local M = {}
 
-local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only
+local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only, so a higher limit of files is no use
 local BESIDE_MOST <const> = 300 -- tasks that others run beside themselves: their connections come atop of those
+local FILES_KEPT <const> = 32 -- descriptors for what is no connection of a task
 local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
 
 local running = {} -- tasks by their coroutines
 local spawned = {} -- tasks that others have begun, which the batch takes in at its next turn
 local beside, queue = 0, { first = 1, last = 0 } -- tasks beside others: how many run, and those that wait for room
+
+local files -- the limit of open files, read once
+
+-- So many tasks of those, where the limit of open files allows for them; else their share of that limit.
+local function room_for(tasks)
+    if not files then
+        local limits = io.open("/proc/self/limits")
+        files = tonumber(limits and limits:read("a"):match("Max open files +(%d+)")) or math.huge
+        if limits then
+            limits:close()
+        end
+    end
+    local share = (files - FILES_KEPT) * tasks // (AT_ONCE + BESIDE_MOST)
+    return math.max(1, math.min(tasks, share))
+end
 
 local function now_s()
     clock_s = clock_s or require("slate.base.clock").steady_s
@@ -124,7 +140,7 @@ function M.spawn(f)
 end
 
 local function begin_queued()
-    while beside < BESIDE_MOST and queue.first <= queue.last do
+    while beside < room_for(BESIDE_MOST) and queue.first <= queue.last do
         beside, spawned[#spawned + 1] = beside + 1, queue[queue.first]
         queue[queue.first], queue.first = nil, queue.first + 1
     end
@@ -158,13 +174,19 @@ local function run_beside(functions)
     return tasks
 end
 
---- Runs functions at once, 500 at a time, and returns when all have returned: a list of what each returned, packed.
+--- How many tasks run at once, each with a connection: 500, or fewer where files are limited.
+function M.at_once()
+    return room_for(AT_ONCE)
+end
+
+--- Runs functions, so many at once as at_once() says, and returns when all have returned: a list of what each returned,
+-- packed.
 -- Those of all tasks that call this run 300 at a time together, and call it no more themselves.
 -- An error in one is raised again; the others are given up then, or, where a task calls, run to their end before.
 function M.run(functions)
-    local results = {}
-    for first = 1, #functions, AT_ONCE do
-        local batch = table.move(functions, first, math.min(first + AT_ONCE - 1, #functions), 1, {})
+    local results, at_once = {}, M.at_once()
+    for first = 1, #functions, at_once do
+        local batch = table.move(functions, first, math.min(first + at_once - 1, #functions), 1, {})
         local tasks = {}
         if M.is_task() then
             tasks = run_beside(batch)

@@ -8,7 +8,8 @@
 -- * `receive_bytes(count, deadline_s)`: exactly that many bytes, or nil, message, code
 -- * `close()`
 --
--- Deadlines are moments of `clock.steady_s`. Codes: "connect", "missing", "timeout", "closed", "protocol".
+-- Deadlines are moments of `clock.steady_s`. Codes: "connect", "exhausted" (this process or machine has no
+-- descriptor or port left, which says nothing of the server), "missing", "timeout", "closed", "protocol".
 -- @module slate.wire.transport
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
@@ -183,13 +184,26 @@ local function dial(socket, host, port, deadline_s)
     return ok or problem == "already connected", problem
 end
 
-local function open_socket(server)
+-- Words of the C library for EMFILE, ENFILE and EADDRNOTAVAIL.
+local EXHAUSTED <const> = { ["Too many open files"] = true, ["Too many open files in system"] = true,
+    ["Cannot assign requested address"] = true }
+
+-- A socket that is connected; or nil and why.
+local function open_socket(server, deadline_s)
     local core = require "socket.core" -- it also has SIGPIPE ignored: a server that hangs up is an error, not our end
+    local socket, ok, problem
     if server.path then
-        local unix = require "socket.unix"
-        return unix.stream(), server.path
+        socket, problem = require("socket.unix").stream()
+    else
+        socket, problem = core.tcp()
     end
-    return core.tcp(), server.host, server.port
+    if socket then
+        ok, problem = dial(socket, server.path or server.host, server.port, deadline_s)
+    end
+    if socket and not ok then
+        socket:close()
+    end
+    return ok and socket, problem
 end
 
 --- Connects to a server.
@@ -199,20 +213,20 @@ end
 -- @treturn[1] Stream
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string "connect", or "missing" when there is no TLS to be had
+-- @treturn[2] string "connect", "exhausted", or "missing" when there is no TLS to be had
 function M.connect(server, deadline_s, tls)
-    local socket, host, port = open_socket(server)
-    local ok, problem = dial(socket, host, port, deadline_s)
-    if not ok then
-        socket:close()
-        return nil, ("cannot connect to %s: %s"):format(server.name, problem), "connect"
+    local socket, problem = open_socket(server, deadline_s)
+    if not socket then
+        local is_exhausted = EXHAUSTED[problem]
+        return nil, ("cannot connect to %s: %s%s"):format(server.name, problem, is_exhausted
+            and ": slatectl reached a limit of this machine" or ""), is_exhausted and "exhausted" or "connect"
     end
     if server.port then
         socket:setoption("tcp-nodelay", true)
     end
     if server.tls then
         local code
-        socket, problem, code = require("slate.wire.tls").wrap(socket, host, tls or {}, deadline_s)
+        socket, problem, code = require("slate.wire.tls").wrap(socket, server.host, tls or {}, deadline_s)
         if not socket then
             return nil, ("cannot connect to %s: %s"):format(server.name, problem), code
         end
