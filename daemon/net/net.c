@@ -37,6 +37,9 @@ static void on_memory(evutil_socket_t fd, short what, void *arg) {
     (void)what;
     server_memory_look(net->server);
     leaving_look(net->leaving);
+    if (net->tls != NULL) {
+        tls_look(net->tls, clock_mono_us());
+    }
 }
 
 /* --- starting --- */

@@ -1,7 +1,9 @@
 #include "net/probe.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <netdb.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +25,36 @@ bool probe_is_wanted(int argc, char **argv) {
            (argv[1][n] == '\0' || argv[1][n] == '=');
 }
 
-/* The word behind the option; NULL: there is not exactly one. */
-static const char *address_of(int argc, char **argv) {
-    const char *equals = strchr(argv[1], '=');
-    if (equals != NULL) {
-        return argc == 2 && equals[1] != '\0' ? equals + 1 : NULL;
+/* What the command line, and else the environment, names. */
+struct probe {
+    const char *address, *cert, *key; /* cert, key: NULL, none is named */
+};
+
+static const char *named_by(const char *variable) {
+    const char *file = getenv(variable);
+    return file != NULL && file[0] != '\0' ? file : NULL;
+}
+
+/* False: there is not exactly one address, or another option. */
+static bool take_words(struct probe *p, int argc, char **argv) {
+    static const struct option options[] = {{"probe", optional_argument, NULL, 'p'},
+                                            {"tls-cert", required_argument, NULL, 'c'},
+                                            {"tls-key", required_argument, NULL, 'k'},
+                                            {0}};
+    *p = (struct probe){.cert = named_by("SLATE_TLS_CERT"), .key = named_by("SLATE_TLS_KEY")};
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (c) {
+        case 'p': p->address = optarg; break;
+        case 'c': p->cert = optarg; break;
+        case 'k': p->key = optarg; break;
+        default: return false;
+        }
     }
-    return argc == 3 && argv[2][0] != '\0' ? argv[2] : NULL;
+    if (p->address == NULL && optind < argc) {
+        p->address = argv[optind++];
+    }
+    return p->address != NULL && p->address[0] != '\0' && optind == argc;
 }
 
 /* Returns a socket on which no call waits for longer than the timeout, or -1 and errno. */
@@ -92,13 +117,44 @@ static ssize_t ask_plain(int fd, char *line, size_t room) {
     return send(fd, question, sizeof question - 1, MSG_NOSIGNAL) < 0 ? -1 : recv(fd, line, room, 0);
 }
 
-static ssize_t ask_tls(int fd, char *line, size_t room) {
+/* Why OpenSSL did not do something; the answer to a certificate that is missing among others. */
+static const char *tls_reason(void) {
+    unsigned long code = ERR_peek_error();
+    const char *text = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
+                       : code != 0            ? ERR_reason_error_string(code)
+                                              : NULL;
+    return text != NULL ? text : "it hangs up";
+}
+
+/* Takes our certificate and its key. False: *why names the file and the reason. */
+static bool take_certificate(SSL_CTX *ctx, const struct probe *p, const char **why) {
+    static char words[LINE_BYTES];
+    const char *key = p->key != NULL ? p->key : p->cert;
+    bool        has_cert = p->cert == NULL || SSL_CTX_use_certificate_chain_file(ctx, p->cert) == 1;
+    if (has_cert && (key == NULL || SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) == 1)) {
+        return true;
+    }
+    snprintf(words, sizeof words, "our %s in %.150s cannot be used: %.60s",
+             has_cert ? "key" : "certificate", has_cert ? key : p->cert, tls_reason());
+    *why = words;
+    return false;
+}
+
+/* As ask_plain; *why says why none came, where it was not for want of time. */
+static ssize_t ask_tls(int fd, const struct probe *p, char *line, size_t room, const char **why) {
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-    SSL     *ssl = ctx != NULL ? SSL_new(ctx) : NULL;
+    SSL     *ssl = NULL;
     ssize_t  n = -1;
-    if (ssl != NULL && SSL_set_fd(ssl, fd) == 1 && SSL_connect(ssl) == 1 &&
+    bool     is_ready = ctx != NULL && take_certificate(ctx, p, why) &&
+                    (ssl = SSL_new(ctx)) != NULL && SSL_set_fd(ssl, fd) == 1;
+    if (is_ready && SSL_connect(ssl) == 1 &&
         SSL_write(ssl, question, sizeof question - 1) > 0) {
         n = SSL_read(ssl, line, (int)room);
+    }
+    if (is_ready && n <= 0) {
+        static char words[LINE_BYTES];
+        snprintf(words, sizeof words, "no TLS with it: %s", tls_reason());
+        *why = words;
     }
     SSL_free(ssl);
     SSL_CTX_free(ctx);
@@ -123,12 +179,15 @@ static int fail(const char *address, const char *why) {
 }
 
 int probe_run(int argc, char **argv, FILE *out) {
-    const char *address = address_of(argc, argv), *why = NULL;
-    char        line[LINE_BYTES] = "";
-    if (address == NULL) {
-        fprintf(stderr, "slated: --probe wants one address, and nothing else\n");
+    const char  *why = NULL;
+    char         line[LINE_BYTES] = "";
+    struct probe asked;
+    if (!take_words(&asked, argc, argv)) {
+        fprintf(stderr, "slated: --probe wants one address, and nothing else but --tls-cert FILE "
+                        "and --tls-key FILE\n");
         return EX_USAGE;
     }
+    const char *address = asked.address;
     bool        tls = strncmp(address, scheme, strlen(scheme)) == 0;
     const char *at = tls ? address + strlen(scheme) : address;
     bool        is_path = strchr(at, '/') != NULL && !tls; /* no host name holds a slash */
@@ -137,12 +196,13 @@ int probe_run(int argc, char **argv, FILE *out) {
         return fail(address, why);
     }
     errno = 0;
-    ssize_t n = tls ? ask_tls(fd, line, sizeof line - 1) : ask_plain(fd, line, sizeof line - 1);
+    ssize_t n = tls ? ask_tls(fd, &asked, line, sizeof line - 1, &why)
+                    : ask_plain(fd, line, sizeof line - 1);
     int     error = errno;
     close(fd);
     if (n <= 0) {
         return fail(address, error == EAGAIN ? "it says nothing"
-                             : tls           ? "it does not speak TLS with us, or hangs up"
+                             : why != NULL   ? why
                                              : "it hangs up");
     }
     line[strcspn(line, "\r\n")] = '\0';

@@ -1,10 +1,11 @@
-/* slated --probe ADDRESS: does a server answer there? For health checks, in a container as well,
- * where nothing else may be installed.
+/* slated --probe ADDRESS [--tls-cert FILE] [--tls-key FILE]: does a server answer there? For health
+ * checks, in a container as well, where nothing else may be installed.
  *
  * ADDRESS: HOST, HOST:PORT, [V6]:PORT, the path of a UNIX socket, which holds a slash, or tls://
  * before one of the first three; port 11211 where none is given. It asks for the version. A server
  * that wants a password, or has too many connections, lives, too: restarting it would help nobody.
- * Certificates are not looked at, and none is shown.
+ * The server's certificate is not looked at. Ours is shown where --tls-cert, or SLATE_TLS_CERT in
+ * the environment, names one; its key is in --tls-key or SLATE_TLS_KEY, else in the same file.
  *
  * Threading: main, before anything else. Cost: one connection; PROBE_TIMEOUT_S at most for each of
  * its steps. */

@@ -12,11 +12,22 @@
 #include "base/log.h"
 #include "serve/config/listen_list.h"
 
+enum { TLS_FILES = 3 };
+
+/* By what a file that was replaced, or written anew, is told from the one before; zeros: there is
+ * none. */
+struct file_state {
+    uint64_t device, inode, bytes, written_s, written_ns, changed_s, changed_ns;
+};
+
 struct tls {
     struct tls_config  config;
     struct server_tls *facts;
-    struct lock        lock;    /* over the context; held by one reload at a time */
+    struct lock        lock;    /* over the context and `tried`; held by one reload at a time */
     SSL_CTX           *context; /* sessions hold it, too */
+    struct file_state  tried[TLS_FILES]; /* the files as they were when they were read last */
+    struct file_state  seen[TLS_FILES];  /* … and at the last look */
+    uint64_t           look_us;          /* when the next look is due */
 };
 
 enum { EXPIRES_SOON_DAYS = 14 };
@@ -208,9 +219,53 @@ static bool all_are_read_at_once(const struct tls_config *config, bool at_start,
            is_read_at_once(config->ca_file, at_start, why);
 }
 
+static void see_files(const struct tls_config *config, struct file_state states[TLS_FILES]) {
+    const char *const files[TLS_FILES] = {config->chain_file, config->key_file, config->ca_file};
+    for (int i = 0; i < TLS_FILES; i++) {
+        struct stat now;
+        states[i] = (struct file_state){0};
+        if (files[i] != NULL && stat(files[i], &now) == 0) {
+            states[i] = (struct file_state){
+                (uint64_t)now.st_dev,          (uint64_t)now.st_ino,
+                (uint64_t)now.st_size,         (uint64_t)now.st_mtim.tv_sec,
+                (uint64_t)now.st_mtim.tv_nsec, (uint64_t)now.st_ctim.tv_sec,
+                (uint64_t)now.st_ctim.tv_nsec};
+        }
+    }
+}
+
+bool tls_look(struct tls *t, uint64_t now_us) {
+    struct file_state now[TLS_FILES];
+    char why[SERVER_TLS_WHY_BYTES];
+    if (now_us < t->look_us) {
+        return false;
+    }
+    t->look_us = now_us + TLS_LOOK_US;
+    see_files(&t->config, now);
+    bool is_still = memcmp(now, t->seen, sizeof now) == 0;
+    memcpy(t->seen, now, sizeof now);
+    lock_take(&t->lock);
+    bool is_tried = memcmp(now, t->tried, sizeof now) == 0;
+    lock_release(&t->lock);
+    if (!is_still || is_tried) {
+        return false;
+    }
+    if (tls_reload(t, why)) {
+        log_info("the certificates were read again, for a file has changed");
+    } else {
+        log_warn("the certificates stay as they are: %s", why);
+    }
+    return true;
+}
+
 bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
     struct tls *t = arg;
+    struct file_state now[TLS_FILES];
     bool at_start = t->context == NULL; /* at the start nobody waits */
+    see_files(&t->config, now); /* before they are read: a change meanwhile is seen at a look */
+    lock_take(&t->lock);
+    memcpy(t->tried, now, sizeof now);
+    lock_release(&t->lock);
     if (!all_are_read_at_once(&t->config, at_start, why)) {
         return false;
     }

@@ -19,6 +19,9 @@ enum {
     /* of each file: whoever waits for a reload waits for all of it to be read */
     TLS_FILE_BYTES = 256 * 1024,
     TLS_CHAIN_MOST = 16, /* certificates, which each client is sent */
+    /* Between two looks at the files: three calls of stat, some microseconds. Files that are put in
+     * one after the other are read together when they are put in within it. */
+    TLS_LOOK_US = 1000 * 1000,
 };
 
 struct tls_config {
@@ -45,6 +48,11 @@ void tls_destroy(struct tls **);
  * it is, and `why` holds a sentence. Cost: some milliseconds, for the longest files a tenth of a
  * second. `tls` is a struct tls: for server_tls.reload. */
 bool tls_reload(void *tls, char why[SERVER_TLS_WHY_BYTES]);
+
+/* Reads the files again once they differ from those that were read, or refused, last, and did not
+ * change between two looks. Logs what came of it. Returns whether it read them. One thread calls
+ * it, as often as it likes. */
+bool tls_look(struct tls *, uint64_t now_us);
 
 const struct tls_config *tls_settings(const struct tls *);
 struct server_tls       *tls_facts(const struct tls *);

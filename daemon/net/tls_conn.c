@@ -4,6 +4,7 @@
 #include <event2/event.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,12 +216,62 @@ static void on_handshake(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
+/* Lets the client in when the file of users has a line for this name of its certificate. */
+static bool let_in(struct conn *c, const unsigned char *name, int n) {
+    enum role role;
+    bool is_known = n > 0 && users_certificate(&c->worker->server->users, (const char *)name,
+                                               (size_t)n, &role);
+    if (is_known) {
+        session_let_in(c->session, (const char *)name, (size_t)n, role);
+    }
+    return is_known;
+}
+
+static bool let_in_by_common_name(struct conn *c, const X509 *certificate) {
+    const X509_NAME *subject = X509_get_subject_name(certificate);
+    bool is_known = false;
+    for (int at = -1; !is_known && (at = X509_NAME_get_index_by_NID(subject, NID_commonName,
+                                                                    at)) >= 0;) {
+        unsigned char *name = NULL;
+        int n = ASN1_STRING_to_UTF8(&name,
+                                    X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+        is_known = let_in(c, name, n);
+        OPENSSL_free(name);
+    }
+    return is_known;
+}
+
+static bool let_in_by_other_name(struct conn *c, const X509 *certificate) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    bool is_known = false;
+    for (int i = 0; !is_known && i < sk_GENERAL_NAME_num(names); i++) {
+        int kind;
+        const ASN1_STRING *name = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &kind);
+        is_known = (kind == GEN_DNS || kind == GEN_URI) &&
+                   let_in(c, ASN1_STRING_get0_data(name), ASN1_STRING_length(name));
+    }
+    GENERAL_NAMES_free(names);
+    return is_known;
+}
+
+/* Who shows a certificate that an authority of ours vouches for may need no login. */
+static void let_in_by_certificate(struct conn *c) {
+    const X509 *certificate = SSL_get0_peer_certificate(c->tls->ssl);
+    if (c->worker->server->users.path != NULL && certificate != NULL &&
+        SSL_get_verify_result(c->tls->ssl) == X509_V_OK &&
+        !let_in_by_common_name(c, certificate)) {
+        let_in_by_other_name(c, certificate);
+    }
+    ERR_clear_error();
+}
+
 static void handshake(struct conn *c) {
     ERR_clear_error();
     errno = 0;
     int result = SSL_accept(c->tls->ssl);
     if (result == 1) {
         c->tls->shaking = false;
+        let_in_by_certificate(c);
         conn_wait_for(c, EV_READ);
         c->readable = true; /* requests may have come with the last of the handshake */
         worker_ready(c->worker, c);

@@ -1,15 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated --probe: the exit status tells whether a server lives.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
 local wire = require "support.wire"
 
 -- Status, and what was said.
-local function probe(words)
+local function probe(words, environment)
     local folder = server.folder()
-    local _, _, code = os.execute(("%s --probe%s >%s/said 2>&1 </dev/null"):format(server.slated(), words, folder))
+    local _, _, code = os.execute(("%s%s --probe%s >%s/said 2>&1 </dev/null"):format(environment or "", server.slated(),
+        words, folder))
     local said = server.read_file(folder .. "/said")
     server.remove_folder(folder)
     return code, said
@@ -92,6 +94,41 @@ describe("slated --probe", function()
         assert.equal(1, code, said)
     end)
 
+    it("shows a certificate where the server wants one", function()
+        if not certificates.available() then
+            pending("there is no openssl to make a certificate")
+            return
+        end
+        local folder = server.folder()
+        for _, made in ipairs({ { "ca" }, { "one", "ca" }, { "ours", "ca" } }) do
+            certificates.make(folder, made[1], made[2])
+        end
+        assert(os.execute(("cd %s && cat ours.pem ours.key >both.pem"):format(folder)))
+        local one = server.start({ transport = "tcp", tls = { verify = false }, args = { "-Z", "-o",
+            ("ssl_chain_cert=%s/one.pem,ssl_key=%s/one.key,ssl_ca_cert=%s/ca.pem"):format(folder, folder, folder),
+            "-l", "mtls:127.0.0.2" } })
+        finally(function()
+            one:stop()
+            server.remove_folder(folder)
+        end)
+        local port = server.read_file(one.folder .. "/ports"):match("TCP INET: (%d+)") -- the last of -l
+        local at = " tls://127.0.0.2:" .. port
+        for _, words in ipairs({ " --tls-cert %s/ours.pem --tls-key %s/ours.key", " --tls-cert=%s/both.pem" }) do
+            local code, said = probe(at .. words:gsub("%%s", folder))
+            assert.equal(0, code, said)
+        end
+        local code, said = probe(at, ("SLATE_TLS_CERT=%s/ours.pem SLATE_TLS_KEY=%s/ours.key "):format(folder, folder))
+        assert.equal(0, code, said)
+        for words, why in pairs({ [""] = "no TLS with it: .*certificate", [" --tls-cert /nowhere"] =
+            "our certificate in /nowhere cannot be used: No such file", [(" --tls-cert %s/ours.pem"):format(folder)] =
+            "our key in .*/ours.pem cannot be used: ", [(" --tls-cert %s/ours.pem --tls-key %s/one.key"):format(folder,
+            folder)] = "our key in .*/one.key cannot be used: key values mismatch" }) do
+            code, said = probe(at .. words)
+            assert.equal(1, code)
+            assert.truthy(said:find(why), said)
+        end
+    end)
+
     it("gives up on a server that says nothing, or something else", function()
         local listener = assert(socket.bind("127.0.0.1", 0))
         finally(function() listener:close() end)
@@ -104,7 +141,7 @@ describe("slated --probe", function()
     end)
 
     for words, why in pairs({ [""] = "--probe wants one address", [" a b"] = "--probe wants one address",
-        ["="] = "--probe wants one address" }) do
+        ["="] = "--probe wants one address", [" a --tls-cert"] = "--tls-cert FILE", [" a -x"] = "nothing else" }) do
         it(("refuses '%s'"):format(words), function()
             local code, said = probe(words)
             assert.equal(64, code)

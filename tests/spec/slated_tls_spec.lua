@@ -2,6 +2,7 @@
 -- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
+local command = require "support.command"
 local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"
@@ -73,9 +74,11 @@ describe("slated with TLS", function()
         folder = server.folder()
         certificates.make(folder, "ca")
         certificates.make(folder, "other-ca")
-        certificates.make(folder, "one", "ca")
+        certificates.make(folder, "one", "ca", 2, "IP:127.0.0.3")
         certificates.make(folder, "two", "ca")
         certificates.make(folder, "client", "ca")
+        certificates.make(folder, "by-dns", "ca", 2, "DNS:other.shop,DNS:web.shop")
+        certificates.make(folder, "by-uri", "ca", 2, "DNS:no.shop,URI:spiffe://shop/api")
         certificates.make(folder, "stranger", "other-ca")
         certificates.make(folder, "expired", "ca", -1)
     end)
@@ -255,6 +258,87 @@ describe("slated with TLS", function()
         end)
         assert.is_true(is_served("127.0.0.1", one.port))
         c:close()
+    end)
+
+    it("reads certificates again that are replaced, without a signal, and says once that a pair is wrong", function()
+        local at = folder .. "/mounted"
+        local function put(version, cert, key) -- as Kubernetes does: a link to a folder is replaced
+            assert(os.execute(("cd %s && mkdir ..%d && cp ../%s.pem ..%d/tls.crt && cp ../%s.key ..%d/tls.key && "
+                .. "ln -s ..%d new && mv -T new ..data"):format(at, version, cert, version, key, version, version)))
+        end
+        assert(os.execute(("mkdir %s && cd %s && ln -s ..data/tls.crt . && ln -s ..data/tls.key ."):format(at, at)))
+        put(1, "one", "one")
+        local one = start(("ssl_chain_cert=%s/tls.crt,ssl_key=%s/tls.key"):format(at, at))
+        local before = connect(one)
+        local function wait_for(name)
+            patience.wait_for("the certificate of " .. name, function()
+                return subject_of("127.0.0.1", one.port) == name
+            end)
+        end
+        put(2, "two", "two")
+        wait_for("two")
+        put(3, "one", "two")
+        patience.wait_for("the log", function()
+            return one:log():find("stay as they are: Error loading the key", 1, true)
+        end)
+        assert.equal("two", subject_of("127.0.0.1", one.port))
+        assert(os.execute(("cat %s/one.key >%s/tls.key"):format(folder, at))) -- in its place
+        wait_for("one")
+        local _, told = one:log():gsub("the certificates stay as they are", "")
+        assert.equal(1, told)
+        assert.truthy(before:command("version"):find("^VERSION "))
+        before:close()
+    end)
+
+    it("gives who shows a certificate of a name in the file of users the role of that line, without a login", function()
+        server.write_file(folder .. "/users", "anna:secret\ncertificate client read\ncertificate web.shop write\n"
+            .. "certificate spiffe://shop/api admin\n")
+        local one = start("ssl_verify_mode=1", "-Y", folder .. "/users", "-l",
+            "btls:127.0.0.2,mtls:127.0.0.3,role=read")
+        local ports = {}
+        for line in io.lines(one.folder .. "/ports") do
+            table.insert(ports, 1, tonumber(line:match("%d+$")))
+        end
+        -- What a client may do: its role, or what it is told.
+        local function role_of(name, listener, login)
+            local pair = name and { certificate = ("%s/%s.pem"):format(folder, name),
+                key = ("%s/%s.key"):format(folder, name) }
+            local connection = assert(shake("127.0.0." .. listener, ports[listener], pair or {}))
+            if login then
+                assert(connection:send(("set login 0 0 %d\r\n%s\r\n"):format(#login, login)))
+                assert.equal("STORED", connection:receive("*l"))
+            end
+            assert(connection:send("stats slated\r\n"))
+            local role
+            repeat
+                local line = connection:receive("*l")
+                role = role or line:match("^STAT role (%a+)") or line:match("^CLIENT_ERROR (.*)")
+            until not line:find("^STAT ")
+            connection:close()
+            return role
+        end
+        assert.equal("read", role_of("client", 1))
+        assert.equal("write", role_of("by-dns", 1))
+        assert.equal("admin", role_of("by-uri", 1))
+        assert.equal("unauthenticated", role_of("two", 1)) -- in no line: a login is wanted
+        assert.equal("unauthenticated", role_of(nil, 1))
+        assert.equal("admin", role_of("two", 1, "anna secret"))
+        assert.equal("unauthenticated", role_of("by-uri", 2)) -- where none is asked for
+        assert.equal("read", role_of("by-uri", 3)) -- not more than the listener
+        local admin = connect(one)
+        assert.equal("CLIENT_ERROR unauthenticated", admin:command("version"))
+        admin:close()
+        -- slatectl shows a certificate whose key is in the same file, too
+        assert(os.execute(("cd %s && cat by-uri.pem by-uri.key >both.pem"):format(folder)))
+        local ctl = command.new({ server = "tls://127.0.0.3:" .. ports[3] })
+        finally(ctl.remove)
+        for _, words in ipairs({ "SLATE_TLS_CERT=%s/both.pem",
+            "SLATE_TLS_CERT=%s/by-uri.pem SLATE_TLS_KEY=%s/by-uri.key" }) do
+            local line = ("SLATE_TLS_CA=%s/ca.pem " .. words .. " slatectl export prometheus"):gsub("%%s", folder)
+            local code, said, why = ctl.shell(line)
+            assert.equal(0, code, why)
+            assert.truthy(said:find("\nslate_up 1\n", 1, true), said)
+        end
     end)
 
     it("takes a chain of as many certificates as may be, and the longest bundle", function()

@@ -17,9 +17,13 @@
  * holds a line feed, so no two pairs give the same bytes. */
 enum { SEPARATOR = ':' };
 
+/* No user of the text protocol has a blank in the name. */
+static const char certificate_word[] = "certificate ";
+
 struct user {
-    char      token[USER_TOKEN_BYTES]; /* padded with zeros */
-    enum role role;                    /* ROLE_NONE: the user has the listener's role */
+    char      token[USER_TOKEN_BYTES]; /* padded with zeros; of a certificate the name alone */
+    bool      is_certificate;
+    enum role role; /* ROLE_NONE: the user has the listener's role */
 };
 
 struct user_table {
@@ -60,19 +64,42 @@ static size_t role_at(const char *line, size_t n, enum role *role) {
     return third && role_parse(line + at, n - at, role) ? at - 1 : n;
 }
 
+/* Cuts a certificate's line down to its name. False: it has no name, or no role. */
+static bool cut_certificate(const char **line, size_t *n, enum role *role) {
+    const char *name = *line + sizeof certificate_word - 1, *end = *line + *n;
+    while (name < end && *name == ' ') {
+        name++;
+    }
+    const char *last = memrchr(name, ' ', (size_t)(end - name));
+    if (last == NULL || !role_parse(last + 1, (size_t)(end - last - 1), role)) {
+        return false;
+    }
+    while (last[-1] == ' ') {
+        last--;
+    }
+    *line = name;
+    *n = (size_t)(last - name);
+    return true;
+}
+
 /* NULL, or what is wrong with the line. */
 static const char *read_line(struct user_table *t, const char *line, size_t n) {
     enum role role = ROLE_NONE;
     if (n == 0 || line[0] == '#') {
         return NULL;
     }
-    const char *colon = memchr(line, ':', n);
-    if (colon == NULL || colon == line) {
+    const size_t word = sizeof certificate_word - 1;
+    bool         is_certificate = n > word && memcmp(line, certificate_word, word) == 0;
+    const char  *colon = memchr(line, ':', n);
+    if (is_certificate && !cut_certificate(&line, &n, &role)) {
+        return "a certificate's line is: certificate NAME, and read, write or admin";
+    }
+    if (!is_certificate && (colon == NULL || colon == line)) {
         return "it does not begin with user:password";
     }
-    n = role_at(line, n, &role);
+    n = is_certificate ? n : role_at(line, n, &role);
     if (n > USER_TOKEN_BYTES) {
-        return "its name and password are too long";
+        return is_certificate ? "its name is too long" : "its name and password are too long";
     }
     if (memchr(line, '\0', n) != NULL) {
         return "it holds a zero byte";
@@ -82,6 +109,7 @@ static const char *read_line(struct user_table *t, const char *line, size_t n) {
     }
     struct user *user = &t->user[t->count++];
     memcpy(user->token, line, n);
+    user->is_certificate = is_certificate;
     user->role = role;
     return NULL;
 }
@@ -184,7 +212,7 @@ bool users_check(struct users *u, const char *name, size_t name_bytes, const cha
     lock_take(&u->lock);
     for (unsigned i = 0; i < u->table->count; i++) {
         const struct user *user = &u->table->user[i];
-        if (CRYPTO_memcmp(token, user->token, sizeof token) == 0) {
+        if (!user->is_certificate && CRYPTO_memcmp(token, user->token, sizeof token) == 0) {
             known = true;
             *role = user->role != ROLE_NONE ? user->role : otherwise;
         }
@@ -195,8 +223,25 @@ bool users_check(struct users *u, const char *name, size_t name_bytes, const cha
 }
 
 static bool has_name(const struct user *user, const char *name, size_t n) {
-    return n < sizeof user->token && memcmp(user->token, name, n) == 0 &&
+    return !user->is_certificate && n < sizeof user->token && memcmp(user->token, name, n) == 0 &&
            user->token[n] == SEPARATOR && memchr(name, SEPARATOR, n) == NULL;
+}
+
+bool users_certificate(struct users *u, const char *name, size_t name_bytes, enum role *role) {
+    char token[USER_TOKEN_BYTES] = "";
+    bool known = false;
+    if (name_bytes > sizeof token || memchr(name, '\0', name_bytes) != NULL) {
+        return false;
+    }
+    memcpy(token, name, name_bytes);
+    lock_take(&u->lock);
+    for (unsigned i = 0; u->table != NULL && i < u->table->count && !known; i++) {
+        const struct user *user = &u->table->user[i];
+        known = user->is_certificate && memcmp(token, user->token, sizeof token) == 0;
+        *role = user->role;
+    }
+    lock_release(&u->lock);
+    return known;
 }
 
 bool users_know(struct users *u, const char *name, size_t name_bytes, enum role otherwise,

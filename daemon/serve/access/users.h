@@ -2,11 +2,13 @@
  *
  *     user:password           the user has the role of the listener
  *     user:password:read      … or this one: read, write or admin
+ *     certificate NAME read   a client by TLS whose verified certificate has this name, which may
+ *                             hold blanks and colons; it needs no login
  *
  * One user a line; an empty line and one that begins with # say nothing. A password may hold
  * colons: only a last field that is exactly a role is one. The user's name ends at the first
- * colon. Limits: USERS_MAX users, USER_TOKEN_BYTES for a name and its password, USERS_FILE_BYTES
- * for the file; a file beyond them is refused as a whole.
+ * colon. Limits: USERS_MAX users and certificates, USER_TOKEN_BYTES for a name and its password,
+ * USERS_FILE_BYTES for the file; a file beyond them is refused as a whole.
  *
  * Threading: any; one lock of its own, no other project lock held. Cost of a check: one comparison
  * of USER_TOKEN_BYTES a user, as long whether a user matches or not. */
@@ -58,6 +60,10 @@ enum role users_role(struct users *, const char *name, size_t name_bytes, enum r
  * file gives none. */
 bool users_know(struct users *, const char *name, size_t name_bytes, enum role otherwise,
                 enum role *);
+
+/* Whether the file has a line for a certificate of exactly this name. Then *role is the line's. A
+ * name that holds a zero byte has none. */
+bool users_certificate(struct users *, const char *name, size_t name_bytes, enum role *);
 
 /* Logs that `who` was refused `what`: one line a second at most. A line also counts the refusals
  * since the line before that were not logged. */

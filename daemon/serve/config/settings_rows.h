@@ -75,8 +75,8 @@
       "refused unless -Y is given") \
     X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, \
       ACCESS, \
-      "clients must log in as a user of this file; each line is user:password or " \
-      "user:password:role; no: no login") \
+      "clients must log in as a user of this file; each line is user:password, " \
+      "user:password:role or certificate NAME role; no: no login") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, \
       SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
     X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", \

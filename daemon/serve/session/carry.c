@@ -48,8 +48,7 @@ static bool login_again(struct session *s, struct server *server, const char *wh
         return false;
     }
     role = server->users.path == NULL && before < role ? before : role;
-    login_take_name(s, who, name_bytes);
-    s->role = role < s->role_most ? role : s->role_most;
+    session_let_in(s, who, name_bytes, role);
     return true;
 }
 

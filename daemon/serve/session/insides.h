@@ -223,8 +223,6 @@ void   intake_abandon(struct cache_thread *, struct session *);
  * its role when name and password are right. */
 enum parsed login_parse(struct batch *, struct session *, const char *at, const char *end,
                         struct request *out, unsigned *count, char **next);
-/* From now on the audit names the user, too. */
-void login_take_name(struct session *, const char *name, size_t name_bytes);
 /* Turns requests that the session's role forbids into refusals. */
 void login_guard(struct batch *, const struct session *, struct request *, unsigned count);
 

@@ -23,11 +23,16 @@ static void answer(struct request *out, const char *text) {
 }
 
 /* Names the user for the audit. Without memory, or room for the name, the address is enough. */
-void login_take_name(struct session *s, const char *name, size_t name_bytes) {
+static void take_name(struct session *s, const char *name, size_t name_bytes) {
     char who[LOGIN_NAME_BYTES];
     snprintf(who, sizeof who, "%.*s@%s", (int)name_bytes, name, s->addr);
     free(s->user);
     s->user = strdup(who);
+}
+
+void session_let_in(struct session *s, const char *name, size_t name_bytes, enum role role) {
+    take_name(s, name, name_bytes);
+    s->role = role < s->role_most ? role : s->role_most;
 }
 
 static bool check(struct batch *b, struct session *s, const char *value, size_t n) {
@@ -38,8 +43,7 @@ static bool check(struct batch *b, struct session *s, const char *value, size_t 
     if (!users_check(users, value, name, blank + 1, n - name - 1, s->role_otherwise, &role)) {
         return false;
     }
-    login_take_name(s, value, name);
-    s->role = role < s->role_most ? role : s->role_most;
+    session_let_in(s, value, name, role);
     return true;
 }
 

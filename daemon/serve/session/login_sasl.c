@@ -65,8 +65,7 @@ static void put_words(struct text_out *out, const struct login_wait *w, enum bin
 static void let_in(struct server *server, struct session *s, const char *user) {
     size_t    n = strlen(user);
     enum role role = users_role(&server->users, user, n, (enum role)s->role_otherwise);
-    login_take_name(s, user, n);
-    s->role = role < s->role_most ? role : s->role_most;
+    session_let_in(s, user, n, role);
     s->plain = false; /* a second login may bring a lesser role */
 }
 

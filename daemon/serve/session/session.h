@@ -119,6 +119,9 @@ struct session_access {
     enum listen_protocol protocol;
 };
 void session_set_access(struct session *, const struct session_access *);
+/* Its client has proven this name, which has this role: by a login, or by a certificate. From now
+ * on the audit names the client so. */
+void session_let_in(struct session *, const char *name, size_t name_bytes, enum role);
 /* A session between two requests, as a part of an image for the next process (base/image.h). */
 struct image;
 size_t session_image_bytes(void); /* of what each has, for builds that differ */

@@ -26,13 +26,15 @@ end
 
 --- The files of certificates and keys.
 -- @tparam function environment such as os.getenv
--- @treturn table with `ca_file`, `cert_file` and `key_file`, each nil when it is not set
+-- @treturn table with `ca_file`, `cert_file` and `key_file`, each nil when it is not set; without
+-- `SLATE_TLS_KEY` the key is in the file of the certificate
 function M.tls_files(environment)
     local function file(name)
         local path = environment(name)
         return path ~= "" and path or nil
     end
-    return { ca_file = file("SLATE_TLS_CA"), cert_file = file("SLATE_TLS_CERT"), key_file = file("SLATE_TLS_KEY") }
+    local cert = file("SLATE_TLS_CERT")
+    return { ca_file = file("SLATE_TLS_CA"), cert_file = cert, key_file = file("SLATE_TLS_KEY") or cert }
 end
 
 --- The options that `slate.wire.client.connect` needs.

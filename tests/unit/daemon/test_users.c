@@ -64,6 +64,42 @@ static void test_roles_of_names(void) {
     users_fini(&none);
 }
 
+static const char *certified_bytes(const char *name, size_t n) {
+    enum role role;
+    return users_certificate(&users, name, n, &role) ? role_name(role) : "nobody";
+}
+
+static const char *certified(const char *name) { return certified_bytes(name, strlen(name)); }
+
+static void test_certificates(void) {
+    ok(load("certificate web.shop read\ncertificate  a test's client   write\r\n"
+            "certificate spiffe://shop/api admin\ncertificate spiffe://shop/api read\nweb.shop:pw:write\n"),
+       "a file with names of certificates is read");
+    is_str(certified("web.shop"), "read", "a name has the role of its line");
+    is_str(certified("a test's client"), "write", "it may hold blanks");
+    is_str(certified("spiffe://shop/api"), "admin", "or colons; the first line of a name counts");
+    is_str(certified("Web.shop"), "nobody", "another case is another name");
+    is_str(certified("web.sho"), "nobody", "so is a beginning");
+    is_str(certified("web.shop.evil"), "nobody", "or a longer one");
+    is_str(certified_bytes("web.shop", 9), "nobody", "or one that ends in a zero byte");
+    is_str(certified_bytes("web.shop\0.evil", 14), "nobody", "or holds one");
+    is_str(certified_bytes("", 0), "nobody", "no name is nobody's");
+    is_str(certified("web.shop:pw"), "nobody", "a user's name and password are no certificate's");
+    is_str(role_of("web.shop", "pw"), "write", "a user may be called as a certificate is");
+    is_str(role_of("spiffe", "//shop/api"), "nobody", "nobody logs in by the name of a certificate");
+    is_str(named("spiffe"), "write", "nor has such a name a role");
+    is_str(role_of("certificate web.shop read", ""), "nobody", "nor by its line");
+    char line[USER_TOKEN_BYTES + 40];
+    memset(line, 'x', sizeof line);
+    memcpy(line, "certificate ", 12);
+    strcpy(line + 12 + USER_TOKEN_BYTES, " read");
+    ok(load(line), "a name of %d bytes is taken", USER_TOKEN_BYTES);
+    is_str(certified_bytes(line + 12, USER_TOKEN_BYTES), "read", "and found");
+    strcpy(line + 13 + USER_TOKEN_BYTES, " read");
+    line[12 + USER_TOKEN_BYTES] = 'x';
+    ok(!load(line) && strstr(why, "its name is too long") != NULL, "one byte more is refused: %s", why);
+}
+
 static void test_limits(void) {
     char *text = calloc(1, USERS_FILE_BYTES + 10), line[USER_TOKEN_BYTES + 2], *at = text;
     for (int i = 0; i < USERS_MAX; i++) {
@@ -94,6 +130,12 @@ static void test_bad_files(void) {
         {"\n\n# nobody\n", "names no user"},
         {"anna:secret\nbob\n", "line 2: it does not begin with user:password"},
         {":secret\n", "line 1: it does not begin with user:password"},
+        {"certificate web.shop\n", "line 1: a certificate's line is"},
+        {"anna:secret\ncertificate web.shop:read\n", "line 2: a certificate's line is"},
+        {"certificate read\n", "line 1: a certificate's line is"},
+        {"certificate  \n", "line 1: a certificate's line is"},
+        {"certificate web.shop root\n", "line 1: a certificate's line is"},
+        {"certificate web.shop read \n", "line 1: a certificate's line is"},
     };
     load("anna:secret\n");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -115,6 +157,7 @@ int main(void) {
     users_init(&users, path);
     test_lines();
     test_roles_of_names();
+    test_certificates();
     test_limits();
     test_bad_files();
     users_fini(&users);

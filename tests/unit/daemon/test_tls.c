@@ -1,0 +1,155 @@
+/* When the files of TLS are read again: by a clock of this suite's own. */
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "net/tls.h"
+#include "tap.h"
+
+enum { LOOKS = 20 };
+
+static char folder[] = "/tmp/test_tls.XXXXXX";
+static struct server_tls facts;
+static struct tls *tls;
+static uint64_t now_us;
+
+/* A pair of a certificate and its key: NAME.crt and NAME.key. */
+static void make_pair(const char *name) {
+    char path[100];
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *x = X509_new();
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1, 0);
+    X509_set_issuer_name(x, X509_get_subject_name(x));
+    X509_gmtime_adj(X509_getm_notBefore(x), 0);
+    X509_gmtime_adj(X509_getm_notAfter(x), 100 * 24 * 3600);
+    X509_set_pubkey(x, key);
+    X509_sign(x, key, EVP_sha256());
+    snprintf(path, sizeof path, "%s/%s.crt", folder, name);
+    FILE *f = fopen(path, "w");
+    PEM_write_X509(f, x);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/%s.key", folder, name);
+    f = fopen(path, "w");
+    PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL);
+    fclose(f);
+    X509_free(x);
+    EVP_PKEY_free(key);
+}
+
+/* Runs a line of the shell in the folder. `put` copies a file into another and makes it newer than any before, since
+ * two writes within a tick of the clock have the same time. */
+static void run(const char *line) {
+    static int newer;
+    char all[400];
+    snprintf(all, sizeof all, "cd %s && put() { cp $1 $2 && touch -d @%d $2; } && %s", folder, ++newer, line);
+    if (system(all) != 0) {
+        printf("Bail out! cannot run %s\n", all);
+        exit(1);
+    }
+}
+
+/* The next look that is due; whether it read the files. */
+static bool look(void) {
+    now_us += TLS_LOOK_US;
+    return tls_look(tls, now_us);
+}
+
+/* How many of the next looks read the files. */
+static int reads(void) {
+    int count = 0;
+    for (int i = 0; i < LOOKS; i++) {
+        count += look();
+    }
+    return count;
+}
+
+/* The name in the certificate that a new client is shown. */
+static const char *shown(void) {
+    static char name[40];
+    SSL *ssl = tls_session(tls, 0, 0);
+    X509_NAME_get_text_by_NID(X509_get_subject_name(SSL_get_certificate(ssl)), NID_commonName, name, sizeof name);
+    SSL_free(ssl);
+    return name;
+}
+
+static void test_files_that_stay_are_not_read(void) {
+    is(reads(), 0, "files that do not change are not read again");
+    run("touch unrelated");
+    is(reads(), 0, "whatever else changes beside them");
+    ok(!tls_look(tls, now_us), "a look that is not due yet looks at nothing");
+}
+
+static void test_a_pair_may_be_put_in_in_two_steps(void) {
+    run("put two.key key");
+    ok(!look(), "a file that has just changed is not read yet");
+    run("put two.crt crt");
+    ok(!look(), "nor is it when another changes behind it");
+    ok(look(), "once all are still they are read");
+    is_str(shown(), "two", "and the new pair is shown");
+    run("put one.crt crt");
+    is(reads(), 1, "a certificate without its key is read once");
+    is_str(shown(), "two", "and refused: the old pair stays");
+    run("put one.key key");
+    is(reads(), 1, "when its key comes it is read again");
+    is_str(shown(), "one", "and taken");
+}
+
+static void test_a_link_that_is_replaced_is_a_change(void) {
+    run("mkdir 1 2 && put two.crt 1/crt && put two.key 1/key && put one.crt 2/crt && put one.key 2/key");
+    run("ln -s 1 data && ln -sf data/crt crt && ln -sf data/key key");
+    is(reads(), 1, "files behind links are read");
+    is_str(shown(), "two", "and taken");
+    run("ln -s 2 new && mv -T new data");
+    is(reads(), 1, "when one link of their path is replaced they are read");
+    is_str(shown(), "one", "and taken");
+}
+
+static void test_what_makes_no_sense_is_refused_once(void) {
+    static const char *const bad[] = {"rm crt", "echo nonsense >key", "put two.key key", "rm -f key; mkfifo key",
+                                      "rm -f ca", "echo nonsense >ca"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        run(bad[i]);
+        is(reads(), 1, "it is read once after: %s", bad[i]);
+        is_str(shown(), "one", "and the old pair stays");
+        run("rm -f crt key ca; put one.crt crt; put one.key key; put one.crt ca");
+        is(reads(), 1, "what is right again is read");
+    }
+    char why[SERVER_TLS_WHY_BYTES];
+    run("put two.crt crt");
+    ok(!tls_reload(tls, why), "an order to read them is refused: %s", why);
+    is(reads(), 0, "and what it refused is not read, and told, again");
+    run("put two.key key");
+    ok(tls_reload(tls, why), "an order takes a pair");
+    is(reads(), 0, "and what it took is not read again");
+    is_str(shown(), "two", "for it is in use");
+}
+
+int main(void) {
+    char crt[60], key[60], ca[60], why[SERVER_TLS_WHY_BYTES];
+    if (mkdtemp(folder) == NULL) {
+        printf("Bail out! no temporary folder\n");
+        return 1;
+    }
+    clock_start();
+    make_pair("one");
+    make_pair("two");
+    run("put one.crt crt; put one.key key; put one.crt ca");
+    snprintf(crt, sizeof crt, "%s/crt", folder);
+    snprintf(key, sizeof key, "%s/key", folder);
+    snprintf(ca, sizeof ca, "%s/ca", folder);
+    const struct tls_config config = {
+        .chain_file = crt, .key_file = key, .ca_file = ca, .min_version = "tlsv1.2", .write_bytes = 1024};
+    tls = tls_create(&config, &facts, why);
+    ok(tls != NULL, "a pair and an authority are taken");
+    test_files_that_stay_are_not_read();
+    test_a_pair_may_be_put_in_in_two_steps();
+    test_a_link_that_is_replaced_is_a_change();
+    test_what_makes_no_sense_is_refused_once();
+    tls_destroy(&tls);
+    run("cd .. && rm -rf \"$OLDPWD\"");
+    return tap_done();
+}
