@@ -211,7 +211,7 @@ static int await_child(pid_t child, int fd) {
 int process_background(const struct settings *s, bool *parent) {
     int fds[2];
     *parent = false;
-    if (!s->daemonize) {
+    if (!s->daemonize || getenv("NOTIFY_SOCKET")) {
         return 0;
     }
     if (pipe2(fds, O_CLOEXEC) != 0) {

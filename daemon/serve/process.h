@@ -36,7 +36,8 @@ int process_drop_root(const struct settings *);
 const char *process_policy_dir(const struct settings *, char *to, size_t room);
 
 /* Into the background with -d. Returns twice: in the child with 0 and *parent false; in the parent,
- * once the child is ready or has failed, with *parent true and the status to exit with. */
+ * once the child is ready or has failed, with *parent true and the status to exit with. A service
+ * manager that waits to be notified watches the process that it started, which then stays. */
 int process_background(const struct settings *, bool *parent);
 
 /* Bytes of memory that the machine has; 0: not known. */
