@@ -5,14 +5,16 @@
 #   docker-entrypoint.sh [memcached|slated] [OPTION...]
 #   docker-entrypoint.sh COMMAND...
 #
-# Words that begin with a dash are options of slated. Another first word is a command that runs in slated's place,
-# except the names under which images start memcached. Options come from /etc/slated.conf, SLATED_OPTIONS, the
+# Words that begin with a dash are options of slated, also behind the names by which images start memcached. Another
+# first word is a command that runs in slated's place. Options come from /etc/slated.conf, SLATED_OPTIONS, the
 # variables of Bitnami's image that stand below, and the words, and the later ones win.
 set -ef
 
+program=slated # as memcached, it answers -h and -V as memcached does
 case ${1:--} in
 -*) ;;
-memcached | slated | */memcached | */slated | */run.sh) shift ;;
+memcached | */memcached) program=memcached && shift ;;
+slated | */slated | */run.sh) shift ;;
 *) exec "$@" ;;
 esac
 
@@ -24,7 +26,7 @@ fi
 
 export SLATED_OPTIONS="--config /etc/slated.conf ${SLATED_OPTIONS:-}"
 # shellcheck disable=SC2086  # the extra flags are words
-exec slated \
+exec "$program" \
     ${MEMCACHED_LISTEN_ADDRESS:+-l "$MEMCACHED_LISTEN_ADDRESS"} \
     ${MEMCACHED_PORT_NUMBER:+-p "$MEMCACHED_PORT_NUMBER"} \
     ${MEMCACHED_CACHE_SIZE:+-m "$MEMCACHED_CACHE_SIZE"} \
