@@ -64,7 +64,8 @@ bool number_i32(const char *s, size_t n, int32_t *out) {
     return true;
 }
 
-/* A sign, digits, then the end or white space. */
+/* A sign, digits, then the end, white space or a zero byte, with which C clients end a number that
+ * they store. */
 static bool take_loose(const char *s, size_t n, bool *negative, uint64_t *magnitude) {
     size_t i = 0;
     while (i < n && is_white(s[i])) {
@@ -79,7 +80,7 @@ static bool take_loose(const char *s, size_t n, bool *negative, uint64_t *magnit
         return false;
     }
     i += (size_t)digits;
-    return i == n || is_white(s[i]);
+    return i == n || is_white(s[i]) || s[i] == '\0';
 }
 
 bool number_client_flags(const char *s, size_t n, uint32_t *out) {

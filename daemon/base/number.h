@@ -12,9 +12,9 @@ bool number_u64(const char *s, size_t n, uint64_t *out);
 bool number_u32(const char *s, size_t n, uint32_t *out);
 bool number_i32(const char *s, size_t n, int32_t *out);
 
-/* Loose, for the flags and exptime of storage commands: a sign is allowed, white space and what
- * follows it in the token are ignored, and a number of more than 32 bits is cut. False: no number,
- * more than 64 bits, or negative client flags. */
+/* Loose, for the flags and exptime of storage commands: a sign is allowed; white space or a zero
+ * byte, and what follows in the token, are ignored; a number of more than 32 bits is cut. False: no
+ * number, more than 64 bits, or negative client flags. */
 bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
 /* Loose, for values that incr and decr find: as above, with 64 bits and without a minus. */

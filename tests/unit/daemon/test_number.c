@@ -61,6 +61,12 @@ static void test_loose_numbers(void) {
 static void test_stored_numbers(void) {
     uint64_t v = 7;
     ok(number_stored(" +42 x", 6, &v) && v == 42, "a stored number may have blanks and a plus before, and a blank behind");
+    ok(number_stored("5", 2, &v) && v == 5 && number_stored("7\0junk", 6, &v) && v == 7 && !number_stored("\0", 1, &v),
+       "or the zero byte that ends it in C, with anything behind");
+    int32_t exptime;
+    uint32_t flags;
+    ok(number_exptime("60\0x", 4, &exptime) && exptime == 60 && number_client_flags("7", 2, &flags) && flags == 7,
+       "so may the numbers of a command");
     ok(number_stored("18446744073709551615", 20, &v) && v == UINT64_MAX, "it has 64 bits");
     ok(!number_stored("18446744073709551616", 20, &v) && !number_stored("-1", 2, &v) && !number_stored("-0", 2, &v) &&
            !number_stored("", 0, &v) && !number_stored("4a", 2, &v) && v == UINT64_MAX,
