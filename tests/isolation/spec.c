@@ -15,6 +15,11 @@ static char read_byte(const char **p) {
         return c;
     }
     c = *(*p)++;
+    unsigned byte;
+    if (c == 'x' && sscanf(*p, "%2x", &byte) == 1) {
+        *p += 2;
+        return (char)byte;
+    }
     return c == 'r' ? '\r' : c == 'n' ? '\n' : c;
 }
 
