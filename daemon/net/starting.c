@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 
-enum { BINARY_REQUEST = 0x80, DISCARD_BYTES = 4096, LISTENERS_MOST = 64 };
+enum { BINARY_REQUEST = 0x80, DISCARD_BYTES = 4096, LISTENERS_MOST = 64, RETRY_MS = 100 };
 
 struct guest {
     int                    fd;
@@ -22,6 +22,7 @@ struct starting {
     pthread_t        thread;
     int              wake_fd;
     bool             by_tls;
+    bool             refused; /* there was no descriptor for a client: listeners rest for a while */
     struct listener *listeners;
     unsigned         count;
     struct guest     guests[STARTING_GUESTS];
@@ -55,13 +56,15 @@ static void welcome(struct starting *s, const struct listener *l) {
     int fd = accept4(l->record.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
         s->guests[s->count++] = (struct guest){.fd = fd, .from = l};
+    } else {
+        s->refused = errno != EAGAIN && errno != ECONNABORTED && errno != EINTR;
     }
 }
 
 /* Whether clients of the listener are accepted already. A client of TLS could not read the text, so
  * those are not. */
 static bool is_open(const struct starting *s, const struct listener *l) {
-    return s->count < STARTING_GUESTS && !(s->by_tls && l->tls != LISTEN_TLS_NONE);
+    return !s->refused && s->count < STARTING_GUESTS && !(s->by_tls && l->tls != LISTEN_TLS_NONE);
 }
 
 static bool is_ready(const struct pollfd *p) { return p->revents != 0; }
@@ -83,9 +86,10 @@ static void *starting_main(void *arg) {
         for (unsigned i = 0; i < guests; i++) {
             fds[1 + n + i] = (struct pollfd){.fd = s->guests[i].fd, .events = POLLIN};
         }
-        if (poll(fds, 1 + n + guests, -1) < 0 && errno != EINTR) {
+        if (poll(fds, 1 + n + guests, s->refused ? RETRY_MS : -1) < 0 && errno != EINTR) {
             return NULL;
         }
+        s->refused = false;
         if (is_ready(&fds[0])) {
             return NULL;
         }

@@ -2,13 +2,41 @@
  * and the end. Run under TSan too. */
 #include "tap.h"
 
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/log.h"
 #include "net/starting.h"
 #include "base/clock.h"
 #include "net/worker.h"
 #include "net_fixture.h"
+
+/* --- calls of the system that this suite takes the place of --- */
+
+static _Atomic int refusals; /* of accept4, still to come */
+static _Atomic bool was_refused;
+static _Atomic int rests, spins; /* polls behind a refusal that leave the listeners out for a while, and that do not */
+
+int accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags) {
+    if (atomic_load(&refusals) > 0) {
+        atomic_fetch_sub(&refusals, 1);
+        atomic_store(&was_refused, true);
+        errno = EMFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_accept4, fd, from, bytes, flags);
+}
+
+/* A rest behind a refusal ends at once. */
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
+    struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L}, now = {0};
+    bool follows = atomic_exchange(&was_refused, false);
+    if (follows) {
+        atomic_fetch_add(count == 1 && timeout_ms > 0 ? &rests : &spins, 1);
+    }
+    return (int)syscall(SYS_ppoll, fds, count, follows ? &now : timeout_ms < 0 ? NULL : &t, NULL, 0);
+}
 
 /* --- claims --- */
 
@@ -249,6 +277,24 @@ static void test_early_clients_are_told(void) {
     host_close(&h);
 }
 
+static void test_early_clients_wait_while_there_is_no_descriptor(void) {
+    struct host h;
+    ok(host_prepare(&h, ""), "a server that is still starting");
+    struct net_config cfg = host_config(&h);
+    cfg.tell_starting = true;
+    h.net = net_find(&h.rig.server, &cfg);
+    ok(h.net != NULL && net_open(h.net), "it listens");
+    h.port = read_port(h.port_file, "INET");
+    atomic_store(&refusals, 3);
+    int fd = connect_tcp(h.port);
+    ok(answers(fd, "mn\r\n", "SERVER_ERROR starting\r\n"), "a client is answered once there is a descriptor for it");
+    is(atomic_load(&rests), 3, "after each refusal the thread leaves the listeners out for a while");
+    is(atomic_load(&spins), 0, "so it does not turn without a pause");
+    close(fd);
+    net_destroy(&h.net);
+    host_close(&h);
+}
+
 /* --- last words --- */
 
 /* Sends on with each piece that it reads. Whether it reads up to `last` and the end. */
@@ -370,5 +416,6 @@ int main(void) {
     test_graceful_stop();
     test_early_clients_wait();
     test_early_clients_are_told();
+    test_early_clients_wait_while_there_is_no_descriptor();
     return tap_done();
 }
