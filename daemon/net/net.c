@@ -235,7 +235,7 @@ bool net_begin(struct net *net) {
         return false;
     }
     net->server->on_stop = net_wake;
-    net->server->on_stop_arg = net;
+    atomic_store_explicit(&net->server->on_stop_arg, net, memory_order_release);
     atomic_store_explicit(&net->server->conns.accepting, true, memory_order_relaxed);
     return true;
 }
@@ -326,9 +326,8 @@ void net_destroy(struct net **taken) {
         worker_fini(&net->workers[i]);
     }
     net->server->worker_count = 0;
-    if (net->server->on_stop_arg == net) {
-        net->server->on_stop = NULL;
-        net->server->on_stop_arg = NULL;
+    if (atomic_load_explicit(&net->server->on_stop_arg, memory_order_relaxed) == net) {
+        atomic_store_explicit(&net->server->on_stop_arg, NULL, memory_order_release);
     }
     net->server->tls.reload = NULL;
     tls_destroy(&net->tls);

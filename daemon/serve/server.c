@@ -351,9 +351,11 @@ void server_automove_failed(void *arg, const char *mode, const char *now, const 
     note_changes(server, said, &was, &is);
 }
 
+/* Also in a handler of signals, which may interrupt net_destroy: so one word tells all. */
 static void wake_main(const struct server *server) {
-    if (server->on_stop) {
-        server->on_stop(server->on_stop_arg);
+    void *arg = atomic_load_explicit(&server->on_stop_arg, memory_order_acquire);
+    if (arg) {
+        server->on_stop(arg);
     }
 }
 

@@ -122,7 +122,7 @@ struct server {
     _Atomic bool         reload;    /* SIGHUP: files are to be read again */
     _Atomic bool         takeover;  /* SIGUSR2: the next process is to be started */
     void               (*on_stop)(void *); /* wakes main's loop after one of these; any thread */
-    void                *on_stop_arg;
+    void *_Atomic        on_stop_arg;      /* set behind on_stop; NULL: there is no loop */
 
     struct lock            lock; /* over RUNTIME settings, their version and the baseline */
     unsigned               settings_version;
