@@ -373,8 +373,9 @@ static void keep_rest(struct conn *c) {
  * then it is hung up on. */
 static void refuse_replies(struct conn *c, struct output *out) {
     counter_add(&c->worker->counters->response_obj_oom, 1);
-    if (output_cut(out) && buffers_may_hold_last(&c->worker->buffers,
-                                                 output_keep_bytes(out) + sizeof no_memory_text)) {
+    if (output_cut(out, c->transport->begun(c)) &&
+        buffers_may_hold_last(&c->worker->buffers,
+                              output_keep_bytes(out) + sizeof no_memory_text)) {
         c->pending = output_keep(out, no_memory_text);
     }
     c->no_memory = true;

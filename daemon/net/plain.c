@@ -20,6 +20,11 @@ static ssize_t plain_sendv(struct conn *c, struct iovec *iov, int pieces, bool m
                        : sendmsg(c->record.fd, &message, flags);
 }
 
+static size_t plain_begun(const struct conn *c) {
+    (void)c;
+    return 0;
+}
+
 static size_t plain_unread(const struct conn *c) {
     int bytes = 0;
     return ioctl(c->record.fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
@@ -32,5 +37,6 @@ static void plain_finish(struct conn *c) { shutdown(c->record.fd, SHUT_WR); }
 static void plain_close(struct conn *c) { (void)c; }
 
 const struct transport transport_plain = {
-    plain_recv, plain_readv, plain_sendv, plain_unread, plain_watch_fd, plain_finish, plain_close,
+    plain_recv,   plain_readv,    plain_sendv,  plain_begun,
+    plain_unread, plain_watch_fd, plain_finish, plain_close,
 };

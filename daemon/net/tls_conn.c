@@ -32,6 +32,7 @@ struct tls_conn {
     uint64_t      end_us;  /* of the handshake's time */
     bool          shaking; /* hands: the session is not agreed on yet */
     bool          broken;  /* nothing may be sent any more, not even that it ends */
+    size_t        begun;   /* bytes of a refused write: OpenSSL wants as many again */
     struct relay *relay;   /* while the client watches; NULL: it does not */
 };
 
@@ -150,6 +151,7 @@ static ssize_t tls_sendv(struct conn *c, struct iovec *iov, int pieces, bool mor
         ERR_clear_error();
         errno = 0;
         int result = SSL_write_ex(c->tls->ssl, bytes, n, &sent);
+        c->tls->begun = result != 1 ? n : 0;
         if (result != 1) {
             ssize_t what = failed(c, result);
             errno = what == 0 ? EPIPE : errno;
@@ -167,6 +169,8 @@ static ssize_t tls_sendv(struct conn *c, struct iovec *iov, int pieces, bool mor
     }
     return sum;
 }
+
+static size_t tls_begun(const struct conn *c) { return c->tls->begun; }
 
 static size_t tls_unread(const struct conn *c) {
     int bytes = 0;
@@ -398,7 +402,8 @@ static void tls_close(struct conn *c) {
 }
 
 static const struct transport transport_tls = {
-    tls_recv, tls_readv, tls_sendv, tls_unread, tls_watch_fd, tls_finish, tls_close,
+    tls_recv,   tls_readv,    tls_sendv,  tls_begun,
+    tls_unread, tls_watch_fd, tls_finish, tls_close,
 };
 
 bool tls_conn_open(struct conn *c) {

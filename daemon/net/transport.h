@@ -17,6 +17,8 @@ struct transport {
     /* As sendmsg: less than what is offered was taken only if the socket takes no more. `more`:
      * others follow at once. What was refused is offered again with the same bytes in front. */
     ssize_t (*sendv)(struct conn *, struct iovec *, int pieces, bool more);
+    /* Bytes that were refused, but must be offered again, because they are encrypted already. */
+    size_t (*begun)(const struct conn *);
     /* Bytes that have come and were not received; a guess where they are still encrypted. */
     size_t (*unread)(const struct conn *);
     /* A socket for whoever writes to the client from another thread; -1 and errno. It stays the

@@ -21,12 +21,17 @@ struct output *batch_output(struct batch *b, struct session *s) {
     return out;
 }
 
-size_t output_bytes(const struct output *out) {
-    size_t n = out->end - out->at - out->value_sent;
-    for (uint32_t i = out->value_next; i < out->value_end; i++) {
+/* Left to send before a place in the bytes and before a value. */
+static size_t bytes_before(const struct output *out, size_t end, uint32_t value_end) {
+    size_t n = end - out->at - out->value_sent;
+    for (uint32_t i = out->value_next; i < value_end; i++) {
         n += out->values[i].value_bytes;
     }
     return n;
+}
+
+size_t output_bytes(const struct output *out) {
+    return bytes_before(out, out->end, out->value_end);
 }
 
 int output_iov(struct output *out, struct iovec *iov, int max) {
@@ -132,13 +137,13 @@ static size_t line_end(const struct output *out, size_t at, uint32_t *value) {
     return next < out->end ? next : out->end;
 }
 
-bool output_cut(struct output *out) {
+bool output_cut(struct output *out, size_t begun_bytes) {
     size_t   end = out->first;
     uint32_t value = out->value_first;
     if ((unsigned char)out->bytes[out->first] == BINARY_REPLY) {
         return false;
     }
-    while (end < out->at) {
+    while (end < out->at || (end < out->end && bytes_before(out, end, value) < begun_bytes)) {
         end = line_end(out, end, &value);
     }
     for (uint32_t i = value; i < out->value_end; i++) {

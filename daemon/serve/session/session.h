@@ -172,9 +172,9 @@ void   output_sent(struct output *, size_t n);
 struct output *output_keep(struct output *, const char *text);
 size_t         output_keep_bytes(const struct output *);
 /* Drops what is left but for the end of the line, or value, that has begun to be sent: there a line
- * that says why may follow, in the middle of a multi-get, too. False: packets are left, and nothing
- * has changed. Not of a kept one. */
-bool output_cut(struct output *);
+ * that says why may follow, in the middle of a multi-get, too. The next `begun_bytes` count as
+ * begun. False: packets are left, and nothing has changed. Not of a kept one. */
+bool output_cut(struct output *, size_t begun_bytes);
 /* The i-th value that is borrowed still; NULL: there are not so many. */
 const struct item *output_borrowed(const struct output *, unsigned i);
 /* of output_keep; returns what is still borrowed */

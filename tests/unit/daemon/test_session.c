@@ -256,8 +256,9 @@ static size_t cut_expect(const struct client *whole, size_t ends[sizeof cut_piec
     return at == whole->out_bytes ? count : 0;
 }
 
-/* A turn of which a client takes n bytes; then what is left is cut, and "NO\r\n" put behind it. */
-static bool cut_after(struct rig *rig, const struct client *whole, const size_t *ends, size_t n) {
+/* A turn of which a client takes n bytes, and as many as `begun` are encrypted behind them; then what is left is cut, and
+ * "NO\r\n" put behind it. */
+static bool cut_after(struct rig *rig, const struct client *whole, const size_t *ends, size_t n, size_t begun) {
     struct client c;
     char request[sizeof cut_requests + PARSE_SLACK] = "";
     memcpy(request, cut_requests, sizeof cut_requests - 1);
@@ -268,15 +269,15 @@ static bool cut_after(struct rig *rig, const struct client *whole, const size_t 
     batch_run(rig->batch);
     struct output *out = batch_output(rig->batch, c.session);
     client_receive(rig, &c, out, n);
-    bool is_cut = output_cut(out);
+    bool is_cut = output_cut(out, begun);
     struct output *kept = output_keep(out, "NO\r\n");
     cache_turn_end(rig->ct);
     cache_turn_begin(rig->ct);
     client_receive(rig, &c, kept, SIZE_MAX);
     output_destroy(&kept);
     cache_turn_end(rig->ct);
-    size_t end = 0;
-    for (size_t i = 0; end < n; i++) {
+    size_t end = 0, least = n + begun < whole->out_bytes ? n + begun : whole->out_bytes;
+    for (size_t i = 0; end < least; i++) {
         end = ends[i];
     }
     bool good = is_cut && c.out_bytes == end + 4 && memcmp(c.out, whole->out, end) == 0 &&
@@ -302,7 +303,9 @@ static void test_replies_are_cut_where_a_line_may_follow(void) {
     }
     size_t wrong = 0;
     for (size_t i = 0; i <= whole.out_bytes; i++) {
-        wrong += !cut_after(&rig, &whole, ends, i);
+        for (size_t begun = 0; begun <= whole.out_bytes; begun = begun < 40 ? begun + 13 : begun * 3) {
+            wrong += !cut_after(&rig, &whole, ends, i, begun);
+        }
     }
     is(wrong, 0, "wherever a client stops to take them (%zu places), it gets the piece that has begun, and then the reason",
        whole.out_bytes + 1);
@@ -314,7 +317,7 @@ static void test_replies_are_cut_where_a_line_may_follow(void) {
     batch_add(rig.batch, packets.session, noop, 24);
     batch_run(rig.batch);
     struct output *out = batch_output(rig.batch, packets.session);
-    ok(!output_cut(out) && output_bytes(out) == 24, "packets are not cut");
+    ok(!output_cut(out, 0) && output_bytes(out) == 24, "packets are not cut");
     cache_turn_end(rig.ct);
     client_close(&rig, &packets);
     client_close(&rig, &whole);
