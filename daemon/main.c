@@ -438,13 +438,22 @@ static int check(void) {
     return good ? EXIT_SUCCESS : EX_USAGE;
 }
 
-static void help(void) {
-    printf("slated " SLATE_VERSION ": a cache daemon that speaks memcached's protocol\n\n"
-           "Usage: slated [option ...]\n\n");
+/* The first line of -h and -V. Under memcached's name, one of memcached's stands before it: suites
+ * of clients look for that. */
+static void say_version(const char *program, const char *more) {
+    const char *slash = strrchr(program, '/');
+    bool alias = strcmp(slash ? slash + 1 : program, "memcached") == 0;
+    printf("%sslated " SLATE_VERSION "%s\n", alias ? "memcached " SLATE_PROTOCOL_VERSION "\n" : "",
+           more);
+}
+
+static void help(const char *program) {
+    say_version(program, ": a cache daemon that speaks memcached's protocol\n\n"
+                         "Usage: slated [option ...]\n");
     settings_help(stdout);
     printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells\n"
-           "its options.\n");
-    printf("\nSub-options of -o may follow each other with commas. slated(8) says more.\n");
+           "its options.\n\n"
+           "Sub-options of -o may follow each other with commas. slated(8) says more.\n");
 }
 
 int main(int argc, char **argv) {
@@ -472,13 +481,13 @@ int main(int argc, char **argv) {
     }
     switch (options_parse(argc, argv, argc - command_line_words, &settings, why)) {
     case OPTIONS_HELP:
-        help();
+        help(argv[0]);
         return EXIT_SUCCESS;
     case OPTIONS_LICENSE:
         printf("%s\nUses libevent %s.\n", version_license, event_get_version());
         return EXIT_SUCCESS;
     case OPTIONS_VERSION:
-        printf("slated " SLATE_VERSION " (memcached " SLATE_PROTOCOL_VERSION " compatible)\n");
+        say_version(argv[0], " (memcached " SLATE_PROTOCOL_VERSION " compatible)");
         return EXIT_SUCCESS;
     case OPTIONS_DESCRIBE:
         settings_describe(stdout);

@@ -122,6 +122,20 @@ describe("slated's command line", function()
         assert.truthy(out:find("libevent %d"))
     end)
 
+    it("begins -h and -V with memcached's line when it is called memcached, as suites of clients want", function()
+        local folder = server.folder()
+        finally(function() server.remove_folder(folder) end)
+        assert(os.execute(("ln -s \"$(realpath %s)\" %s/memcached"):format(server.quoted(slated), folder)))
+        for _, words in ipairs({ "-h", "-V", "--help", "--version" }) do
+            for _, call in ipairs({ folder .. "/memcached", ("cd %s && ./memcached"):format(folder),
+                ("PATH=%s:$PATH memcached"):format(folder) }) do
+                local said = server.capture(call .. " " .. words)
+                assert.equal("memcached 1.6.45", said:match("^[^\n]*"))
+                assert.truthy(said:find("\nslated %d"))
+            end
+        end
+    end)
+
     it("refuses unknown options and illegal values with one sentence and status 64", function()
         assert_refused("-Q", "-Q is not an option")
         assert_refused("--quux", "--quux is not an option")

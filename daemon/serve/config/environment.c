@@ -42,6 +42,8 @@ static int split(char *text, char **word) {
     }
 }
 
+static char **own_words; /* settings borrow from them, so they stay reachable */
+
 char **environment_arguments(const char *text, int *argc, char **argv, char *why) {
     size_t bytes = strlen(text) + 1, given = (size_t)*argc;
     /* a word has at least one byte, and a blank or the end behind it */
@@ -62,5 +64,6 @@ char **environment_arguments(const char *text, int *argc, char **argv, char *why
     memcpy(word + 1 + count, argv + 1, (given - 1) * sizeof *argv);
     *argc = (int)given + count;
     word[*argc] = NULL;
-    return word;
+    own_words = word;
+    return own_words;
 }
