@@ -267,6 +267,10 @@ static int make_access(bool only_check) {
         log_error("%s", why);
         return EXIT_FAILURE;
     }
+    if (users_name_certificates(&server.users) && !(settings.ssl_enabled && settings.ssl_ca_cert)) {
+        log_warn("%s names certificates, but no client is asked for one without -Z and "
+                 "-o ssl_ca_cert", server.users.path);
+    }
     if (settings.sasl && only_check) {
         no_logins = cyrus_start();
         if (!no_logins) {

@@ -341,6 +341,14 @@ describe("slated with TLS", function()
         end
     end)
 
+    it("says that names of certificates are in vain where no client is asked for one", function()
+        server.write_file(folder .. "/users", "certificate client read\n")
+        local one = server.start({ args = { "-Y", folder .. "/users" } })
+        local said = one:log()
+        one:stop()
+        assert.truthy(said:find("/users names certificates, but no client is asked for one without -Z", 1, true), said)
+    end)
+
     it("takes a chain of as many certificates as may be, and the longest bundle", function()
         local bundle =
             "cd %s && { cat ca.pem; head -c $((262144 - $(wc -c <ca.pem))) /dev/zero | tr '\\0' '#'; } >bundle"

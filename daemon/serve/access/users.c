@@ -272,6 +272,15 @@ enum role users_role(struct users *u, const char *name, size_t name_bytes, enum 
     return role;
 }
 
+bool users_name_certificates(const struct users *u) {
+    for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
+        if (u->table->user[i].is_certificate) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void users_log_refusal(struct users *u, const char *who, const char *what) {
     uint32_t now_s = clock_now_s();
     lock_take(&u->lock);

@@ -64,6 +64,8 @@ bool users_know(struct users *, const char *name, size_t name_bytes, enum role o
 /* Whether the file has a line for a certificate of exactly this name. Then *role is the line's. A
  * name that holds a zero byte has none. */
 bool users_certificate(struct users *, const char *name, size_t name_bytes, enum role *);
+/* Whether the file has any such line. Before the first session. */
+bool users_name_certificates(const struct users *);
 
 /* Logs that `who` was refused `what`: one line a second at most. A line also counts the refusals
  * since the line before that were not logged. */

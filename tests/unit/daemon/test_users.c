@@ -75,6 +75,7 @@ static void test_certificates(void) {
     ok(load("certificate web.shop read\ncertificate  a test's client   write\r\n"
             "certificate spiffe://shop/api admin\ncertificate spiffe://shop/api read\nweb.shop:pw:write\n"),
        "a file with names of certificates is read");
+    ok(users_name_certificates(&users), "the file is known to have some");
     is_str(certified("web.shop"), "read", "a name has the role of its line");
     is_str(certified("a test's client"), "write", "it may hold blanks");
     is_str(certified("spiffe://shop/api"), "admin", "or colons; the first line of a name counts");
@@ -143,6 +144,7 @@ static void test_bad_files(void) {
     }
     ok(!load_bytes("a:b\0c\n", 6) && strstr(why, "zero byte") != NULL, "so is one with a zero byte: %s", why);
     unlink(path);
+    ok(!users_name_certificates(&users), "a file of users alone names no certificate");
     ok(!users_load(&users, why) && strstr(why, path) != NULL, "and one that is not there: %s", why);
     is_str(role_of("anna", "secret"), "write", "the users stay as they were");
 }
