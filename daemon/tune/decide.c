@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tune/policies/lua_policy.h"
 #include "tune/state.h"
 
 enum {
@@ -15,11 +14,13 @@ enum {
     HUNGER_REST_US = 5 * 1000,
 };
 
-static struct automove_config config_of(const struct tuner *t, const struct automove_wish *wish) {
+static struct automove_config config_of(struct tuner *t, const struct automove_wish *wish) {
     return (struct automove_config){.cache = t->cache,
                                     .policy_dir = t->policy_dir,
                                     .ratio = wish->ratio,
-                                    .window_s = wish->window_s};
+                                    .window_s = wish->window_s,
+                                    .wake = t->by_hand ? NULL : tuner_wake,
+                                    .wake_arg = t};
 }
 
 /* --- the mode --- */
@@ -191,6 +192,14 @@ void tuner_decide_at_need(struct tuner *t) {
 
 /* --- each window --- */
 
+bool tuner_decides(struct tuner *t) {
+    struct decision d = {.count = 0};
+    if (t->active.mode->decided != NULL && t->active.mode->decided(t->active.state, &d)) {
+        follow(t, d.count > 0, &d);
+    }
+    return d.later;
+}
+
 /* Whether there is nothing to decide. While the pool has pages, that is so for most modes, and a
  * snapshot of a large cache costs too much to be taken for nothing. */
 static bool idle(struct tuner *t) {
@@ -263,6 +272,9 @@ static void add_curves(struct tuner *t, struct snapshot *after) {
 void tuner_decide_window(struct tuner *t) {
     uint32_t window_us = t->active.mode->window_us;
     t->window_us = tuner_now_us(t) + (window_us > 0 ? window_us : WINDOW_US);
+    if (tuner_decides(t)) {
+        return;
+    }
     if (idle(t)) {
         t->before.class_count = 0;
         return;
@@ -282,7 +294,9 @@ void tuner_decide_window(struct tuner *t) {
     }
     if (t->before.class_count != 0) {
         bool any = t->active.mode->each_window(t->active.state, &t->before, &after, &d);
-        follow(t, any, &d);
+        if (!d.later) {
+            follow(t, any, &d);
+        }
         ask_again(t, &d);
     }
     if (!d.extend) {

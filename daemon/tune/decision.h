@@ -29,6 +29,7 @@ struct decision {
     unsigned         count;
     struct page_move moves[DECISION_MOVES_MAX]; /* carried out in this order */
     bool             extend; /* the window goes on: the next decision gets the same `before` */
+    bool             later;  /* the mode has not decided yet; `decided` of its row tells */
     /* each_window is asked again after this time; 0: when the mode's row says */
     uint32_t         again_us;
     /* the mode cannot go on: the mode before takes its place, and `why` is shown */

@@ -85,6 +85,7 @@ struct tuner {
     struct sweeper     sweeper;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
+    struct lua_call   *trying; /* the call that will answer the trial; NULL: none is under way */
     struct automove_name last; /* the mode that ran before, which runs again if this one fails */
     /* the version of the wish that runs. Other threads see by it whether the mode that they asked
      * for runs */
@@ -133,8 +134,9 @@ void tuner_serve_request(struct tuner *); /* moves a few pages of it */
 bool tuner_request_waits(struct tuner *);
 
 /* --- trial.c --- */
-void tuner_serve_trial(struct tuner *);  /* answers the one that waits */
-void tuner_refuse_trial(struct tuner *); /* nobody will any more */
+void tuner_serve_trial(struct tuner *); /* begins the one that waits, or answers it */
+/* Answers it now, with `why` if it is still under way. */
+void tuner_refuse_trial(struct tuner *, const char *why);
 
 /* --- limit.c --- */
 /* Pages over a limit that was lowered; any thread. */
@@ -150,5 +152,7 @@ bool tuner_give_whole(struct tuner *);
 /* --- decide.c --- */
 void tuner_adopt(struct tuner *);         /* starts the mode that is wished for */
 void tuner_decide_at_need(struct tuner *);
+/* Follows a decision that came later. True: the mode has not decided yet. */
+bool tuner_decides(struct tuner *);
 void tuner_decide_window(struct tuner *);
 #endif

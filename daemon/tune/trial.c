@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tune/policies/lua_mode.h"
 #include "tune/state.h"
 
 struct automove_trial *automove_trial_create(const char *name) {
@@ -35,32 +36,53 @@ enum asked_how tuner_try_automove(struct tuner *t, struct automove_trial *trial)
     return how;
 }
 
-static struct automove_trial *take(struct tuner *t) {
+static void answer(struct tuner *t, bool starts) {
     lock_take(&t->lock);
     struct automove_trial *trial = t->trial;
     t->trial = NULL;
     lock_release(&t->lock);
-    return trial;
-}
-
-static void answer(struct automove_trial *trial, bool starts) {
+    lua_call_leave(&t->trying);
     trial->starts = starts;
     asked_answer(&trial->asked);
     automove_trial_release(&trial);
 }
 
-void tuner_serve_trial(struct tuner *t) {
-    struct automove_trial *trial = take(t);
-    if (trial != NULL) {
-        const struct automove_config cfg = {.cache = t->cache, .policy_dir = t->policy_dir};
-        answer(trial, automove_check(&cfg, trial->name, trial->why));
+/* Only a policy's code takes long: it has a thread of its own. */
+static void begin(struct tuner *t, struct automove_trial *trial) {
+    const struct automove_config cfg = {.cache = t->cache,
+                                        .policy_dir = t->policy_dir,
+                                        .wake = tuner_wake,
+                                        .wake_arg = t};
+    const char *argument;
+    if (automove_find(trial->name, &argument) != &automove_lua) {
+        answer(t, automove_check(&cfg, trial->name, trial->why));
+    } else if ((t->trying = lua_call_open(&cfg, argument, trial->why)) == NULL) {
+        answer(t, false);
     }
 }
 
-void tuner_refuse_trial(struct tuner *t) {
-    struct automove_trial *trial = take(t);
+/* The one that waits stays until this thread answers it. */
+static struct automove_trial *waiting(struct tuner *t) {
+    lock_take(&t->lock);
+    struct automove_trial *trial = t->trial;
+    lock_release(&t->lock);
+    return trial;
+}
+
+void tuner_serve_trial(struct tuner *t) {
+    struct automove_trial *trial = waiting(t);
+    if (trial != NULL && t->trying == NULL) {
+        begin(t, trial);
+    } else if (trial != NULL && lua_call_is_answered(t->trying)) {
+        answer(t, lua_call_opened(t->trying, trial->why));
+    }
+}
+
+void tuner_refuse_trial(struct tuner *t, const char *why) {
+    tuner_serve_trial(t);
+    struct automove_trial *trial = waiting(t);
     if (trial != NULL) {
-        snprintf(trial->why, sizeof trial->why, "the server stops");
-        answer(trial, false);
+        snprintf(trial->why, sizeof trial->why, "%s", why);
+        answer(t, false);
     }
 }

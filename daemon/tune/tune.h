@@ -75,8 +75,8 @@ void tuner_automove(struct tuner *, char to[AUTOMOVE_NAME_BYTES]);
 bool tuner_set_ratio(struct tuner *, double ratio);       /* false: out of range */
 bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 */
 
-/* A trial: whether a mode would start. It runs on the tuner's thread, because only there a policy's
- * code may run. */
+/* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
+ * stop and a takeover do not wait for it: they are the answer then. */
 struct automove_trial {
     struct asked asked;
     char         name[AUTOMOVE_NAME_BYTES];

@@ -97,6 +97,7 @@ static void adopt(struct tuner *t) {
 
 static void decide(struct tuner *t) {
     tuner_decide_at_need(t);
+    tuner_decides(t);
     if (tuner_now_us(t) >= t->window_us) {
         tuner_decide_window(t);
     }
@@ -148,7 +149,7 @@ static void refuse_questions(struct tuner *t, bool refuse) {
     t->rests = refuse;
     lock_release(&t->lock);
     if (refuse) {
-        tuner_serve_trial(t);
+        tuner_refuse_trial(t, "another process takes over, try again");
     }
     geometry_rest(t->geometry, refuse);
 }
@@ -323,7 +324,7 @@ void tuner_destroy(struct tuner **taken) {
         pthread_join(t->thread, NULL);
     }
     pace_stop(&t->pace);
-    tuner_refuse_trial(t);
+    tuner_refuse_trial(t, "the server stops");
     cache_set_hunger_on_evict(t->cache, false);
     cache_set_page_stamps(t->cache, false);
     cache_on_hunger(t->cache, NULL, NULL);

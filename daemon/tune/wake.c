@@ -18,7 +18,7 @@ uint64_t tuner_now_us(const struct tuner *t) { return t->by_hand ? t->hand_us : 
 bool tuner_is_asked(void *arg) {
     struct tuner *t = arg;
     lock_take(&t->lock);
-    bool asked = t->trial != NULL || t->wish.version != t->adopted;
+    bool asked = (t->trial != NULL && t->trying == NULL) || t->wish.version != t->adopted;
     lock_release(&t->lock);
     return asked || geometry_is_asked(t->geometry);
 }

@@ -98,11 +98,46 @@ describe("a policy outside the daemon", function()
         assert_broken(slow, body("table.move({}, 1, 1 << 62, 2)"))
         assert_broken(slow, body("string.find(string.rep('a', 5000), string.rep('a-', 20) .. 'b')"))
         assert_broken("without a metatable", body("table.insert(setmetatable({}, { __len = print }), 1, 1)"))
-        assert_broken("a text of more than 16 MiB", body("string.rep('xxxxxxxxxx', 5000000)"))
-        assert_broken(fat, body("local s = 'x' while true do s = s .. s end"))
+        assert_broken("makes a text of more than 64 KiB", body("string.rep('xxxxxxxxxx', 5000000)"))
+        assert_broken("makes a text of more than 64 KiB", body("local s = 'x' while true do s = s .. s end"))
+        assert_broken(fat, body("local t = {} while true do t[#t + 1] = {} end"))
         local moves, message = try(body("while true do end"), {}, { cpu_s = 0.05, instructions = math.maxinteger })
         assert.is_nil(moves)
         assert.equal("took more than 0.05 s of processor time", message)
+    end)
+
+    it("has its instructions counted as they are", function()
+        local steps <const> = "local s = 0 for i = 1, %d do s = s + 1 end" -- two each
+        assert.is_table(try(body(steps:format(4500000))))
+        assert_broken("took more than 10000000 instructions", body(steps:format(5500000)))
+    end)
+
+    it("keeps metatables as they were when they were set", function()
+        assert_broken("weak tables", body("setmetatable({}, { __mode = 'k' })"))
+        assert_broken("fine", body([[
+            local m = { __index = { one = 1 }, __call = function(_, n) return n end }
+            local o = setmetatable({}, m)
+            m.__gc, m.__mode = print, "k"
+            assert(getmetatable(o) == m and o.one == 1 and o(2) == 2 and not pcall(setmetatable, o, m))
+            error("fine", 0)]]))
+    end)
+
+    it("formats, packs, joins and replaces texts as Lua does", function()
+        for _, code in ipairs({
+            [[("%s|%5.2f|%d|%q|%%"):format("a", 1.5, 3, "x\ny")]], [[("%s"):format(setmetatable({}, { __tostring =
+            function() return "t" end }))]], [[string.pack("s1z<i4", "ab", "c", 7)]], [[string.char(65, 66)]],
+            [[utf8.char(228, 8364)]], [[table.concat({ 1, "b", 2.5 }, ", ", 2)]], [[("hello world"):gsub("o", "0")]],
+            [[("hello"):gsub("(l)(l)", "%2-%1-%0")]], [[("abc"):gsub("%w", { a = 1, b = true, c = false })]],
+            [[("abc"):gsub("()", "%1")]], [[("abc"):gsub("%w", function(c) return c ~= "b" and c .. c end, 2)]],
+            [[(12345):format()]], [[("x"):rep(3, ",")]], [[("a b"):gsub(" ", 7)]], [[#("x"):rep(60000)]],
+        }) do
+            local expected = { pcall(load("return " .. code)) }
+            local text = table.concat({ tostring(expected[2]), tostring(expected[3]) }, " ")
+            if expected[1] then
+                assert_broken(text:gsub("[^\32-\126]", "?"), body(
+                    ("local a, b = %s error(tostring(a) .. ' ' .. tostring(b), 0)"):format(code)))
+            end
+        end
     end)
 
     it("answers with moves that are checked", function()

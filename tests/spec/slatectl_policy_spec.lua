@@ -6,6 +6,27 @@ local dkjson = require "dkjson"
 local fill = require "support.fill"
 local server = require "support.server"
 
+describe("slatectl policy test", function()
+    local ctl = command.new()
+    teardown(ctl.remove)
+
+    -- Of the address space slatectl itself takes some 15 MB.
+    it("keeps the limits of memory and of time, whatever the policy does", function()
+        for name, said in pairs({
+            ["sort-long"] = "took more than ", ["compare-long"] = "took more than ", weak = "weak tables (__mode)",
+            ["weak-later"] = "needs more than 16 MiB", ["gsub-big"] = "a text of more than 64 KiB",
+            ["concat-list"] = "a text of more than 64 KiB", ["concat-one"] = "a text of more than 64 KiB",
+            doubles = "a text of more than 64 KiB", ["format-many"] = "a text of more than 64 KiB",
+            ["list-grows"] = "needs more than 16 MiB", keeps = "needs more than 16 MiB",
+        }) do
+            local code, _, err = ctl.shell(("ulimit -v 65536; slatectl policy test %s/tests/fixtures/policies/%s.lua")
+                :format(ctl.root, name))
+            assert.equal(1, code, name .. ": " .. err)
+            assert.truthy(err:find(said, 1, true), name .. ": " .. err)
+        end
+    end)
+end)
+
 for _, kind in ipairs(server.all()) do
     describe("slatectl policy on " .. kind.name, function()
         local one, client, ctl

@@ -1,4 +1,4 @@
-/* A mode of automove that is tried before it is set: a policy in Lua, on the tuner's thread. The
+/* A mode of automove that is tried before it is set: a policy in Lua, on a thread of its own. The
  * session sleeps until then, and other connections go on. */
 #include <stdlib.h>
 #include <string.h>

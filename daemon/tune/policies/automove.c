@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tune/policies/lua_policy.h"
 
 const struct automove_mode automove_off = {
     .name = "off", .number = 0, .help = "pages stay where they are"};

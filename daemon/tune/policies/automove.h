@@ -3,8 +3,8 @@
  * automove.c.
  *
  * A decision takes no lock and reads no clock, so it can be tried on snapshots that were made up or
- * recorded. Threading: a state belongs to the tuner's thread, and so does `check`. Cost: each row
- * says its own. */
+ * recorded. Threading: a state belongs to the tuner's thread; `check` any. Cost: each row says its
+ * own. */
 #ifndef SLATE_TUNE_POLICIES_AUTOMOVE_H
 #define SLATE_TUNE_POLICIES_AUTOMOVE_H
 #include <stdbool.h>
@@ -25,6 +25,10 @@ struct automove_config {
     const char   *policy_dir; /* where policies in Lua are; NULL: none was given */
     double        ratio;      /* slab_automove_ratio */
     unsigned      window_s;   /* slab_automove_window */
+    /* Called on any thread when a decision that was `later` is there. NULL: a mode decides within
+     * each_window. */
+    void        (*wake)(void *);
+    void         *wake_arg;
 };
 
 /* What a page is worth to a class, in hits a page and 1000 requests, as a mode sees it. */
@@ -57,6 +61,9 @@ struct automove_mode {
     /* True: the decision has moves. `before` is the snapshot of the window's start. */
     bool (*each_window)(void *state, const struct snapshot *before, const struct snapshot *after,
                         struct decision *);
+    /* For a mode whose decision comes later: true when what was begun is decided, or cannot be.
+     * Until then the decision is `later`, and each_window is not asked. */
+    bool (*decided)(void *state, struct decision *);
     /* whether each_window decides by the curves of `after` this time; NULL: never */
     bool (*wants_curves)(const void *state, const struct snapshot *before,
                          const struct snapshot *after);
@@ -73,12 +80,13 @@ struct automove_mode {
 
 extern const struct automove_mode *const automove_modes[]; /* NULL-terminated */
 extern const struct automove_mode automove_off, automove_ratio, automove_eviction, automove_random,
-    automove_lra, automove_lrc, automove_utility;
+    automove_lra, automove_lrc, automove_utility, automove_lua;
 
 /* The mode of a number or name; NULL: none. *argument gets what follows the ':'. */
 const struct automove_mode *automove_find(const char *name, const char **argument);
 /* Whether a mode would start. False: `why` (REASON_BYTES) says what is allowed, or what is wrong
- * with it. May run the code of a policy: for the tuner's thread, or before there is one. */
+ * with it. May run the code of a policy, and waits for that: for a start, before there are clients.
+ * Later, a trial asks (tune/tune.h). */
 bool automove_check(const struct automove_config *, const char *name, char *why);
 /* Whether that has to run anything; if not, who knows the name knows the answer. */
 bool automove_wants_check(const char *name);

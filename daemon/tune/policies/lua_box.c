@@ -18,8 +18,7 @@ static const struct {
 };
 
 enum {
-    /* instructions; one can take milliseconds, when it copies texts of megabytes */
-    LOOK_EVERY = 100,
+    LOOK_EVERY = 100, /* instructions; one takes a millisecond at most, over two long texts */
     LINES_MAX = 20,   /* printed in one call */
 };
 
@@ -30,10 +29,16 @@ static struct lua_box *box_of(lua_State *L) { return *(struct lua_box **)lua_get
 
 /* --- limits --- */
 
+enum { TEXT_HEAD_BYTES = 64 }; /* a text in memory is at most so much longer than itself */
+
 static void *allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
     struct lua_box *box = arg;
-    if (old == NULL) {
-        old_bytes = 0; /* Lua says there what kind of object it will be */
+    if (old == NULL) { /* Lua says there what kind of object it will be */
+        if (old_bytes == LUA_TSTRING && bytes > LUA_BOX_TEXT_BYTES + TEXT_HEAD_BYTES) {
+            box->refused = LUA_BOX_TEXT;
+            return NULL;
+        }
+        old_bytes = 0;
     }
     if (bytes == 0) {
         free(old);
@@ -41,7 +46,7 @@ static void *allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
         return NULL;
     }
     if (bytes > old_bytes && bytes - old_bytes > box->limits->memory_bytes - box->used_bytes) {
-        box->full = true;
+        box->refused = LUA_BOX_MEMORY;
         return NULL;
     }
     void *now = realloc(old, bytes);
@@ -102,7 +107,7 @@ static int host_log(lua_State *L) {
 static void begin(struct lua_box *box) {
     const struct lua_box_limits *limits = box->limits;
     box->tripped = NULL;
-    box->full = false;
+    box->refused = LUA_BOX_NOTHING;
     box->instructions_left = limits->instructions;
     box->until_us = clock_mono_us() + limits->cpu_us;
     box->cpu_until_us = clock_thread_us() + limits->cpu_us;
@@ -117,6 +122,18 @@ static void say_limit(const struct lua_box *box, char *why) {
     } else {
         snprintf(why, REASON_BYTES, "took more than %g s of processor time",
                  (double)limits->cpu_us / 1e6);
+    }
+}
+
+static void say_memory(const struct lua_box *box, char *why) {
+    if (box->refused == LUA_BOX_TEXT) {
+        snprintf(why, REASON_BYTES, "makes a text of more than %d KiB",
+                 LUA_BOX_TEXT_BYTES >> 10);
+    } else {
+        snprintf(why, REASON_BYTES,
+                 box->refused == LUA_BOX_MEMORY ? "needs more than %zu MiB of memory"
+                                        : "the system has no memory for its %zu MiB",
+                 box->limits->memory_bytes >> 20);
     }
 }
 
@@ -137,7 +154,7 @@ static void say_raised(lua_State *L, char *why) {
 
 /* Lua's own message may have been caught on the way, and raised again. */
 static bool lacked_memory(const struct lua_box *box, int status) {
-    const char *said = status == LUA_ERRRUN && box->full ? lua_tostring(box->L, -1) : NULL;
+    const char *said = status == LUA_ERRRUN && box->refused ? lua_tostring(box->L, -1) : NULL;
     return status == LUA_ERRMEM || (said != NULL && strcmp(said, "not enough memory") == 0);
 }
 
@@ -145,10 +162,7 @@ static bool ended(struct lua_box *box, int status, char *why) {
     if (box->tripped != NULL) {
         say_limit(box, why);
     } else if (lacked_memory(box, status)) {
-        snprintf(why, REASON_BYTES,
-                 box->full ? "needs more than %zu MiB of memory"
-                           : "the system has no memory for its %zu MiB",
-                 box->limits->memory_bytes >> 20);
+        say_memory(box, why);
     } else if (status != LUA_OK) {
         say_raised(box->L, why);
     }

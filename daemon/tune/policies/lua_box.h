@@ -6,7 +6,9 @@
  * every box first. Limits hold for one call: instructions and processor time are counted by a hook,
  * library functions that can work for long are charged beforehand, memory is counted by the
  * allocator for the box's life. Once a limit is reached every further instruction of the call
- * fails, so no pcall outlives it. A finalizer, the one function that no hook sees, cannot be made.
+ * fails, so no pcall outlives it. No hook sees finalizers and the collector: neither finalizers nor
+ * weak tables, over which the collector can work without end, can be made. An instruction can
+ * compare or copy texts, so texts are short.
  * Nothing in a box can end the program: every use of the state is protected. Threading: a box
  * belongs to one thread. Cost of a box: some 60 KiB. */
 #ifndef SLATE_TUNE_POLICIES_LUA_BOX_H
@@ -16,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { LUA_BOX_TEXT_BYTES = 64 << 10 }; /* of the longest text in a box */
 
 struct lua_box_limits {
     int64_t  instructions;
@@ -29,7 +33,7 @@ struct lua_box {
     const struct lua_box_limits *limits; /* borrowed */
     char        name[64];                /* for the log */
     size_t      used_bytes;
-    bool        full;                    /* memory was refused in this call */
+    enum { LUA_BOX_NOTHING, LUA_BOX_MEMORY, LUA_BOX_TEXT } refused; /* of memory, in this call */
     int64_t     instructions_left;
     /* of this call: by the clock, and by the thread's processor time */
     uint64_t    until_us, cpu_until_us;

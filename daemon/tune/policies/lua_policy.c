@@ -10,16 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 16 }; /* settings of one policy */
-
 /* --- the argument: a name and settings --- */
-
-struct words {
-    char        text[AUTOMOVE_NAME_BYTES];
-    const char *name;
-    unsigned    count;
-    const char *setting[WORDS_MAX];
-};
 
 static bool is_name(const char *name) {
     size_t n = strlen(name);
@@ -31,23 +22,24 @@ static bool is_name(const char *name) {
     return n > 0 && n < LUA_POLICY_NAME_BYTES;
 }
 
-static bool split(const char *argument, struct words *w, char *why) {
+static bool split(const char *argument, struct lua_source *w, char *why) {
     char *rest = NULL;
-    *w = (struct words){.count = 0};
-    if ((size_t)snprintf(w->text, sizeof w->text, "%s", argument) >= sizeof w->text) {
+    *w = (struct lua_source){.count = 0};
+    if ((size_t)snprintf(w->words, sizeof w->words, "%s", argument) >= sizeof w->words) {
         snprintf(why, REASON_BYTES, "a policy's name with its settings has at most %zu characters",
-                 sizeof w->text - 1);
+                 sizeof w->words - 1);
         return false;
     }
-    w->name = strtok_r(w->text, " ", &rest);
+    w->name = strtok_r(w->words, " ", &rest);
     if (w->name == NULL || !is_name(w->name)) {
         snprintf(why, REASON_BYTES, "a policy's name is up to %d letters, digits, - and _",
                  LUA_POLICY_NAME_BYTES - 1);
         return false;
     }
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL; w->count++) {
-        if (w->count == WORDS_MAX) {
-            snprintf(why, REASON_BYTES, "a policy takes at most %d settings", WORDS_MAX);
+        if (w->count == LUA_POLICY_SETTINGS_MAX) {
+            snprintf(why, REASON_BYTES, "a policy takes at most %d settings",
+                     LUA_POLICY_SETTINGS_MAX);
             return false;
         }
         w->setting[w->count] = word;
@@ -82,11 +74,10 @@ static int open_file(const char *dir, const char *name, char *why) {
     return fd;
 }
 
-/* The caller frees the text. */
-static char *read_source(const char *dir, const char *name, size_t *bytes, char *why) {
-    int fd = open_file(dir, name, why);
+bool lua_source_read(struct lua_source *s, const char *dir, const char *argument, char *why) {
+    int fd = split(argument, s, why) ? open_file(dir, s->name, why) : -1;
     if (fd < 0) {
-        return NULL;
+        return false;
     }
     char *text = malloc(LUA_POLICY_SOURCE_MAX + 1);
     size_t n = 0;
@@ -97,33 +88,33 @@ static char *read_source(const char *dir, const char *name, size_t *bytes, char 
     }
     close(fd);
     if (got < 0 || n > LUA_POLICY_SOURCE_MAX) {
-        snprintf(why, REASON_BYTES, "%s.lua cannot be read", name);
+        snprintf(why, REASON_BYTES, "%s.lua cannot be read", s->name);
         free(text);
-        return NULL;
+        return false;
     }
-    *bytes = n;
-    return text;
+    s->text = text;
+    s->bytes = n;
+    return true;
 }
 
 /* --- loading --- */
 
 struct loading {
-    struct lua_policy  *policy;
-    const struct words *words;
-    const char         *text;
-    size_t              bytes;
+    struct lua_policy       *policy;
+    const struct lua_source *source;
 };
 
 static int load(lua_State *L) {
     struct loading *l = lua_touserdata(L, LUA_BOX_TOP + 1);
+    const struct lua_source *s = l->source;
     char chunk[LUA_POLICY_NAME_BYTES + 8];
-    snprintf(chunk, sizeof chunk, "=%s.lua", l->words->name);
+    snprintf(chunk, sizeof chunk, "=%s.lua", s->name);
     lua_box_push_core(L, "start");
-    lua_box_push_chunk(L, l->text, l->bytes, chunk);
+    lua_box_push_chunk(L, s->text, s->bytes, chunk);
     lua_call(L, 0, 1);
-    lua_createtable(L, (int)l->words->count, 0);
-    for (unsigned i = 0; i < l->words->count; i++) {
-        lua_pushstring(L, l->words->setting[i]);
+    lua_createtable(L, (int)s->count, 0);
+    for (unsigned i = 0; i < s->count; i++) {
+        lua_pushstring(L, s->setting[i]);
         lua_rawseti(L, -2, i + 1);
     }
     lua_call(L, 2, 1);
@@ -136,25 +127,26 @@ static int load(lua_State *L) {
     return 0;
 }
 
+bool lua_policy_start(struct lua_policy *p, const struct lua_source *source,
+                      const struct lua_box_limits *limits, char *why) {
+    struct loading l = {.policy = p, .source = source};
+    snprintf(p->name, sizeof p->name, "%s", source->name);
+    bool started = lua_box_open(&p->box, p->name, limits, why);
+    if (started && !lua_box_call(&p->box, load, &l, why)) {
+        lua_box_close(&p->box);
+        started = false;
+    }
+    return started;
+}
+
 bool lua_policy_open(struct lua_policy *p, const char *dir, const char *argument,
                      const struct lua_box_limits *limits, char *why) {
-    struct words words;
-    struct loading l = {.policy = p, .words = &words};
-    if (!split(argument, &words, why)) {
+    struct lua_source source;
+    if (!lua_source_read(&source, dir, argument, why)) {
         return false;
     }
-    char *text = read_source(dir, words.name, &l.bytes, why);
-    if (text == NULL) {
-        return false;
-    }
-    snprintf(p->name, sizeof p->name, "%s", words.name);
-    l.text = text;
-    bool opened = lua_box_open(&p->box, p->name, limits, why);
-    if (opened && !lua_box_call(&p->box, load, &l, why)) {
-        lua_box_close(&p->box);
-        opened = false;
-    }
-    free(text);
+    bool opened = lua_policy_start(p, &source, limits, why);
+    free(source.text);
     return opened;
 }
 
@@ -264,15 +256,15 @@ static int decide(lua_State *L) {
 /* A snapshot that comes so much early still ends a window, as in policy_core.lua. */
 static const double EARLY_S = 0.1;
 
-static bool is_due(const struct lua_policy *p, const struct snapshot *before,
-                   const struct snapshot *after) {
+bool lua_policy_is_due(const struct lua_policy *p, const struct snapshot *before,
+                       const struct snapshot *after) {
     return (double)(after->time_us - before->time_us) / 1e6 + EARLY_S >= p->window_s;
 }
 
 bool lua_policy_decide(struct lua_policy *p, const struct snapshot *before,
                        const struct snapshot *after, struct decision *decision) {
     char why[REASON_BYTES];
-    if (!is_due(p, before, after)) {
+    if (!lua_policy_is_due(p, before, after)) {
         decision->extend = true;
         return decision_none(decision, "%s: %.0f s of its window of %g s have passed", p->name,
                              (double)(after->time_us - before->time_us) / 1e6, p->window_s);
@@ -283,52 +275,3 @@ bool lua_policy_decide(struct lua_policy *p, const struct snapshot *before,
     }
     return decision->count > 0;
 }
-
-/* --- the mode --- */
-
-/* Loads it and ends it again: its file and its init have run then. */
-static bool check(const struct automove_config *cfg, const char *argument, char *why) {
-    struct lua_policy policy;
-    if (!lua_policy_open(&policy, cfg->policy_dir, argument, &lua_box_limits, why)) {
-        return false;
-    }
-    lua_policy_close(&policy);
-    return true;
-}
-
-static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
-    return lua_policy_open(state, cfg->policy_dir, argument, &lua_box_limits, why);
-}
-
-static void fini(void *state) { lua_policy_close(state); }
-
-static bool each_window(void *state, const struct snapshot *before, const struct snapshot *after,
-                        struct decision *d) {
-    return lua_policy_decide(state, before, after, d);
-}
-
-static bool wants_curves(const void *state, const struct snapshot *before,
-                         const struct snapshot *after) {
-    const struct lua_policy *p = state;
-    return p->wants_curves && is_due(p, before, after);
-}
-
-static void describe(const void *state, char *to, size_t room) {
-    const struct lua_policy *p = state;
-    snprintf(to, room, "policy %s decides every %g s and uses %zu of %zu KiB", p->name,
-             fmax(p->window_s, 1), p->box.used_bytes >> 10, p->box.limits->memory_bytes >> 10);
-}
-
-const struct automove_mode automove_lua = {
-    .name = "lua:",
-    .number = -1,
-    .help = "a policy in Lua decides: slate-policies(7)",
-    .with_free_pages = true,
-    .state_bytes = sizeof(struct lua_policy),
-    .check = check,
-    .init = init,
-    .fini = fini,
-    .each_window = each_window,
-    .wants_curves = wants_curves,
-    .describe = describe,
-};

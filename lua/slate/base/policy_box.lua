@@ -4,11 +4,12 @@
 -- It is built into slated with slate.base.policy_core, under whose rule it stands: what it uses is looked up once.
 local curve = require "slate.base.policy_curve"
 
-local error, getmetatable, ipairs, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
-    error, getmetatable, ipairs, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
-local find, gsub, rep, sub = string.find, string.gsub, string.rep, string.sub
+local error, getmetatable, ipairs, next, pairs, pcall, select, setmetatable, tonumber, tostring, type =
+    error, getmetatable, ipairs, next, pairs, pcall, select, setmetatable, tonumber, tostring, type
+local find, gsub, match, rep, sub = string.find, string.gsub, string.match, string.rep, string.sub
+local format = string.format
 local concat, pack, unpack = table.concat, table.pack, table.unpack
-local huge, max = math.huge, math.max
+local huge, max, min = math.huge, math.max, math.min
 
 local M = {}
 
@@ -16,6 +17,7 @@ local M = {}
 M.LIMITS = {
     instructions = 10000000,  -- of Lua's machine; library functions are charged by the work they can do
     memory_bytes = 16 << 20,  -- of the policy with all it keeps
+    text_bytes = 64 << 10,    -- of one text: an instruction can compare or copy texts
     cpu_s = 1,                -- of processor time
     source_bytes = 256 << 10, -- of the file
     history = 12,             -- decisions that it can look back on
@@ -35,12 +37,12 @@ end
 local BASE <const> = { "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget",
     "rawlen", "rawset", "select", "tonumber", "tostring", "type", "_VERSION" }
 local LIBRARIES <const> = {
-    string = { "byte", "char", "format", "len", "lower", "pack", "packsize", "reverse", "sub", "unpack", "upper" },
+    string = { "byte", "len", "lower", "packsize", "reverse", "sub", "unpack", "upper" },
     table = { "pack" },
     math = { "abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max",
         "maxinteger", "min", "mininteger", "modf", "pi", "rad", "random", "randomseed", "sin", "sqrt", "tan",
         "tointeger", "type", "ult" },
-    utf8 = { "char", "charpattern", "codepoint", "codes", "len", "offset" },
+    utf8 = { "charpattern", "codepoint", "codes", "len", "offset" },
 }
 
 -- The most steps a pattern can take on a text: each unbounded repetition may try every length at every place.
@@ -73,6 +75,55 @@ local function plain_length(list)
     return #list
 end
 
+local FORMAT_STEPS <const> = 100 -- a number can have some hundred digits
+
+-- Longer texts are refused before they are made, or as soon as they are.
+local function check_text(bytes)
+    if bytes > M.LIMITS.text_bytes then
+        error(format("makes a text of more than %d KiB", M.LIMITS.text_bytes >> 10), 0)
+    end
+end
+
+local function checked(text, ...)
+    check_text(#text)
+    return text, ...
+end
+
+-- The bytes of the texts among values of a list, as far as they are no too long text together.
+local function bytes_of(list, first, last)
+    local sum = 0
+    for i = first, last do
+        sum = sum + (type(list[i]) == "string" and #list[i] or 0)
+        check_text(sum)
+    end
+    return sum
+end
+
+-- What gsub puts in the place of matches, counted: a function, or a text that cannot come to much.
+local function counted(real, text, pattern, replacement, most)
+    local kind, sum = type(replacement), 0
+    if kind == "string" then
+        local _, matches = real.gsub(text, pattern, "", most)
+        local _, captures = real.gsub(replacement, "%%", "")
+        local bytes = 4 * matches * #replacement + captures * #tostring(text) -- a place in a text has few digits
+        check_text(bytes > M.LIMITS.memory_bytes and bytes or 0)
+    end
+    if kind ~= "function" and kind ~= "table" then
+        return replacement
+    end
+    return function(...)
+        local value
+        if kind == "function" then
+            value = replacement(...)
+        else
+            value = replacement[(...)]
+        end
+        sum = sum + (type(value) == "string" and #value or 0)
+        check_text(sum)
+        return value
+    end
+end
+
 -- Functions that can work for long within one instruction are charged for what they may do first.
 local function charged_string(charge, real)
     local function on_pattern(name)
@@ -84,25 +135,49 @@ local function charged_string(charge, real)
         end
     end
     return {
-        find = on_pattern("find"), match = on_pattern("match"),
-        gmatch = on_pattern("gmatch"), gsub = on_pattern("gsub"),
+        find = on_pattern("find"), match = on_pattern("match"), gmatch = on_pattern("gmatch"),
+        char = function(...) return checked(real.char(...)) end,
+        format = function(form, ...)
+            local given = pack(...)
+            charge(given.n * FORMAT_STEPS)
+            for i = 1, given.n do
+                if type(given[i]) == "table" and getmetatable(given[i]) ~= nil then
+                    given[i] = tostring(given[i])
+                end
+            end
+            bytes_of(given, 1, given.n)
+            return checked(real.format(form, unpack(given, 1, given.n)))
+        end,
+        gsub = function(text, pattern, replacement, most)
+            if type(text) == "string" and type(pattern) == "string" then
+                charge(pattern_steps(#text, pattern))
+            end
+            return checked(real.gsub(text, pattern, counted(real, text, pattern, replacement, most), most))
+        end,
+        pack = function(form, ...)
+            bytes_of({ ... }, 1, select("#", ...))
+            return checked(real.pack(form, ...))
+        end,
         rep = function(text, count, separator)
             local n = tonumber(count) or 0
             charge(max(0, n))
-            if n * (#tostring(text) + #tostring(separator or "")) > M.LIMITS.memory_bytes then
-                error("a text of more than 16 MiB", 2)
-            end
+            check_text(n * (#tostring(text) + #tostring(separator or "")))
             return rep(text, count, separator)
         end,
     }
 end
 
+local function is_less(a, b) return a < b end
+
 local function charged_table(charge, real)
     return {
         concat = function(list, separator, first, last)
             local length = plain_length(list)
-            charge(max(0, (tonumber(last) or length) - (tonumber(first) or 1)))
-            return real.concat(list, separator, first, last)
+            local from, to = tonumber(first) or 1, tonumber(last) or length
+            charge(max(0, to - from))
+            check_text(max(0, to - from) * (type(separator) == "string" and #separator or 0)
+                + bytes_of(list, from, to))
+            return checked(real.concat(list, separator, first, last))
         end,
         insert = function(list, ...)
             local length = plain_length(list)
@@ -120,12 +195,12 @@ local function charged_table(charge, real)
             return real.remove(list, ...)
         end,
         sort = function(list, less)
-            charge(plain_length(list) * 20)
-            local sorted, problem = pcall(real.sort, list, less)
+            plain_length(list)
+            local sorted, problem = pcall(real.sort, list, less or is_less) -- by instructions, which are counted
             if not sorted then -- what sort itself says has no line yet, and it is not this one's fault
-                local own = type(problem) == "string" and (find(problem, "^invalid order function") or
-                    find(problem, "^attempt to compare"))
-                error(problem, own and 2 or 0)
+                local own = type(problem) == "string" and (match(problem, "^invalid order function.*")
+                    or not less and match(problem, "attempt to compare.*"))
+                error(own or problem, own and 2 or 0)
             end
         end,
         unpack = function(list, first, last)
@@ -144,12 +219,22 @@ function M.copy_names(from, names, to)
     return to
 end
 
--- A finalizer would run outside every limit.
+-- A finalizer would run outside every limit, and so does the collector, which weak tables can keep busy without end.
+-- So a metatable is checked and copied: what the policy does with its own afterwards changes nothing.
 local function safe_setmetatable(object, metatable)
-    if type(metatable) == "table" and rawget(metatable, "__gc") ~= nil then
-        error("a policy may not have finalizers (__gc)", 2)
+    if type(metatable) ~= "table" then
+        return setmetatable(object, metatable)
     end
-    return setmetatable(object, metatable)
+    local copy = { __metatable = metatable }
+    for name, value in next, metatable do
+        if name == "__gc" or name == "__mode" then
+            error(name == "__gc" and "a policy may not have finalizers (__gc)"
+                or "a policy may not have weak tables (__mode)", 2)
+        elseif type(name) == "string" and sub(name, 1, 2) == "__" then
+            copy[name] = value
+        end
+    end
+    return setmetatable(object, copy)
 end
 
 -- A real xpcall calls its handler where the error is raised: for a limit that is within the hook, where no
@@ -173,20 +258,22 @@ function M.environment(libraries, host)
     end
     for _, library in ipairs({ "string", "table" }) do
         local charged = (library == "string" and charged_string or charged_table)(host.charge,
-            M.copy_names(libraries[library], { "find", "match", "gmatch", "gsub", "concat", "insert", "move", "remove",
-                "sort", "unpack" }, {}))
+            M.copy_names(libraries[library], { "char", "find", "format", "match", "gmatch", "gsub", "pack", "concat",
+                "insert", "move", "remove", "sort", "unpack" }, {}))
         for name, f in pairs(charged) do
             environment[library][name] = f
         end
     end
+    local char = libraries.utf8.char
+    function environment.utf8.char(...) return checked(char(...)) end
     function environment.print(...)
         local words = {}
         for i = 1, select("#", ...) do
-            words[i] = tostring((select(i, ...)))
+            words[i] = M.printable(tostring((select(i, ...))))
         end
         if host.lines_left > 0 then
             host.lines_left = host.lines_left - 1
-            host.log(M.printable(concat(words, " ")))
+            host.log(M.printable(concat(words, " ", 1, min(#words, M.LIMITS.reason_bytes))))
         end
     end
     environment.miss_curve, environment.page_gain = curve.miss_curve, curve.page_gain

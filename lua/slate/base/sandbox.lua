@@ -4,7 +4,11 @@
 -- A function runs in a coroutine of its own, whose hook counts instructions, memory and processor
 -- time: once a limit is reached every further instruction fails, so that no pcall of the function
 -- outlives it. slated keeps the same limits with its own allocator, which also stops a single huge
--- allocation; here memory is looked at every few instructions.
+-- allocation. Here an instruction has run when its memory is counted: the library makes no long texts, and what joins
+-- many, or long ones, is found by how much memory grew. So the collector rests meanwhile, and from the first large
+-- growth on the hook looks at each instruction.
+--
+-- What functions keep from call to call is weighed when they may have come to half of the limit.
 --
 -- What comes out of a call may have metatables, whose functions would run outside every limit: take M.plain of it, or
 -- only texts and numbers.
@@ -15,8 +19,13 @@ local M = {}
 -- Methods of texts are the policy's while it runs: what is needed here is not looked up then.
 local format = string.format
 
-local STEP <const> = 10 -- instructions between two looks at memory; a text can double with every third
-local LOOKS_A_CLOCK <const> = 100
+-- Instructions between two looks at memory. Lua counts those of the hook, too: a look has twice as many, so that all
+-- are counted right (lua_policy_spec). Texts can grow some thirty times in so many.
+local STEP <const> = 13
+local CALM_KB <const> = 8 -- growth between two looks; one instruction can join some 200 texts of such a length
+local INSTRUCTIONS_A_CLOCK <const> = 1000
+local LONG_SOURCE_BYTES <const> = 16 << 10 -- a shorter one holds no text that matters
+local TABLE_BYTES <const>, ENTRY_BYTES <const>, TEXT_BYTES <const> = 56, 40, 24
 
 local Box = {}
 Box.__index = Box
@@ -32,7 +41,62 @@ function M.new(log, limits)
     }
     self.environment = rules.environment(_G, self.host)
     self.step = self.limits.step or STEP
+    self.is_bounded = self.limits.memory_bytes < math.huge
+    self.given = {}
+    for _, value in pairs(self.environment) do
+        self.given[value] = type(value) == "function" or nil
+        for _, inner in pairs(type(value) == "table" and value or {}) do
+            self.given[inner] = true
+        end
+    end
+    self.roots = setmetatable({}, { __mode = "k" })
+    self:keep(self.environment)
+    self.weight_kb, self.grown_kb = 0, 0 -- of what is kept, when it was weighed; memory that calls took since
     return self
+end
+
+-- Notes a table or a function that leads to what is kept.
+function Box:keep(value)
+    if type(value) == "table" or type(value) == "function" then
+        self.roots[value] = true
+    end
+end
+
+-- How much memory is kept: texts, tables and functions, by Lua's sizes. What the sandbox gives does not count.
+function Box:weigh()
+    local bytes, stack, seen = 0, {}, {}
+    local function add(value)
+        local kind = type(value)
+        if (kind == "table" or kind == "function" or kind == "string") and not seen[value] then
+            seen[value], stack[#stack + 1] = true, value
+        end
+    end
+    for given in pairs(self.given) do
+        seen[given] = true
+    end
+    for root in pairs(self.roots) do
+        add(root)
+    end
+    while #stack > 0 do
+        local value = table.remove(stack)
+        bytes = bytes + (type(value) == "string" and TEXT_BYTES + #value or TABLE_BYTES)
+        if type(value) == "table" then
+            for name, inner in next, value do
+                bytes = bytes + ENTRY_BYTES
+                add(name)
+                add(inner)
+            end
+            add(debug.getmetatable(value))
+        elseif type(value) == "function" then
+            local i, name, inner = 1, debug.getupvalue(value, 1)
+            while name do
+                add(inner)
+                i = i + 1
+                name, inner = debug.getupvalue(value, i)
+            end
+        end
+    end
+    return bytes
 end
 
 --- A copy of a value with the tables in it, so many deep, without metatables and what lies deeper.
@@ -69,31 +133,59 @@ function Box:spend(steps)
     end
 end
 
-local function used_bytes()
-    return collectgarbage("count") * 1024
+-- The function that runs has just made a text: is it too long? level: of the hook.
+function Box:check_texts(level)
+    local i, name, value = 1, debug.getlocal(level + 1, 1)
+    while name do
+        if type(value) == "string" and #value > self.limits.text_bytes then
+            self:trip(format("makes a text of more than %d KiB", self.limits.text_bytes >> 10))
+        end
+        i = i + 1
+        name, value = debug.getlocal(level + 1, i)
+    end
 end
 
 -- The hook of a call. It runs every few instructions, and so takes most of a call's time: what it needs is at hand.
 function Box:hook()
     local step, limits, collect, clock_s = self.step, self.limits, collectgarbage, os.clock
-    local most_kb, until_s = (used_bytes() + limits.memory_bytes) / 1024, clock_s() + limits.cpu_s
-    local looks = 0
-    return function()
+    local last_kb, until_s, unclocked = collect("count"), clock_s() + limits.cpu_s, 0
+    local most_kb = last_kb + limits.memory_bytes / 1024 - self.weight_kb
+    local calm_kb, text_kb = self.is_bounded and CALM_KB or math.huge, limits.text_bytes / 1024
+    local function look()
         self.left = self.left - step
         if self.left < 0 or self.tripped then
             self:spend(0)
         end
-        if collect("count") > most_kb then
-            collectgarbage()
-            if collect("count") > most_kb then
-                self:trip(format("needs more than %d MiB of memory", limits.memory_bytes >> 20))
+        local now_kb = collect("count")
+        unclocked = unclocked + step
+        if now_kb - last_kb > calm_kb then
+            if step > 1 then
+                step = 1
+                debug.sethook(self.thread, look, "", step)
+            elseif now_kb - last_kb > text_kb then
+                self:check_texts(2)
             end
         end
-        looks = looks + 1
-        if looks % LOOKS_A_CLOCK == 0 and clock_s() > until_s then
-            self:trip(format("took more than %g s of processor time", limits.cpu_s))
+        if now_kb > most_kb then
+            collect()
+            now_kb, unclocked = collect("count"), INSTRUCTIONS_A_CLOCK
+            if now_kb > most_kb then
+                self:trip(self:fat())
+            end
+        end
+        last_kb = now_kb
+        if unclocked >= INSTRUCTIONS_A_CLOCK then
+            unclocked = 0
+            if clock_s() > until_s then
+                self:trip(format("took more than %g s of processor time", limits.cpu_s))
+            end
         end
     end
+    return look
+end
+
+function Box:fat()
+    return format("needs more than %d MiB of memory", self.limits.memory_bytes >> 20)
 end
 
 local function message_of(raised)
@@ -103,17 +195,41 @@ local function message_of(raised)
     return format("raised a %s instead of a message", type(raised))
 end
 
+-- Whether what is kept is within the limit.
+function Box:is_fit()
+    local most_kb = self.limits.memory_bytes / 1024
+    if self.weight_kb + self.grown_kb > most_kb / 2 then
+        self.weight_kb, self.grown_kb = self:weigh() / 1024, 0
+    end
+    return self.weight_kb <= most_kb
+end
+
 --- Calls a function under the limits. Returns true and its results, or false and a message.
 function Box:call(f, ...)
+    if not self:is_fit() then
+        return false, self:fat()
+    end
     -- Methods of texts are found by a metatable that all of Lua shares.
     local texts = debug.getmetatable("")
     local index, lock = texts.__index, texts.__metatable
     texts.__index, texts.__metatable = self.environment.string, false
     self.thread = coroutine.create(f)
     self.left, self.tripped, self.host.lines_left = self.limits.instructions, nil, self.limits.lines
+    local collects = self.is_bounded and collectgarbage("isrunning")
+    if collects then
+        collectgarbage("stop")
+    end
+    local before_kb = collectgarbage("count")
     debug.sethook(self.thread, self:hook(), "", self.step)
     local results = table.pack(coroutine.resume(self.thread, ...))
+    self.grown_kb = self.grown_kb + math.max(0, collectgarbage("count") - before_kb)
+    if collects then
+        collectgarbage("restart")
+    end
     texts.__index, texts.__metatable = index, lock
+    for i = 2, results.n do
+        self:keep(results[i])
+    end
     if results[1] then
         return table.unpack(results, 1, results.n)
     end
@@ -132,6 +248,10 @@ function Box:load(text, name)
     local f, problem = load(text, "=" .. name, "t", self.environment)
     if not f then
         return nil, rules.printable(problem)
+    end
+    self:keep(f)
+    if #text > LONG_SOURCE_BYTES then
+        self.step = 1
     end
     return f
 end

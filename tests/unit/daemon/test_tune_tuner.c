@@ -154,6 +154,124 @@ static void test_a_tuner_that_rests_refuses_questions(void) {
     cache_destroy(&c);
 }
 
+/* --- a policy that takes as long as it may --- */
+
+/* A second of processor time, of few instructions. */
+static const char busy[] = "local s = ('x'):rep(60000) while true do s:lower() end";
+
+struct busy {
+    char dir[32], file[64];
+    struct cache *cache;
+    struct cache_thread *ct;
+    struct tuner *tuner;
+};
+
+static void busy_begin(struct busy *b) {
+    struct cache_config cfg = fixture_config(16u << 20);
+    struct tune_config tc = config("off");
+    snprintf(b->dir, sizeof b->dir, "/tmp/slate-busy-XXXXXX");
+    FILE *f = mkdtemp(b->dir) != NULL && snprintf(b->file, sizeof b->file, "%s/busy.lua", b->dir) > 0 ? fopen(b->file, "w") : NULL;
+    if (f == NULL || fputs(busy, f) < 0 || fclose(f) != 0) {
+        perror(b->dir);
+        exit(1);
+    }
+    tc.policy_dir = b->dir;
+    tc.sweeps = true;
+    b->cache = cache_create(&cfg);
+    b->ct = cache_thread_create(b->cache);
+    b->tuner = tuner_create(b->cache, &tc);
+    cache_turn_begin(b->ct);
+    fill(b->ct, 0, 12000, 1000);
+    cache_turn_end(b->ct);
+}
+
+static void busy_end(struct busy *b) {
+    tuner_destroy(&b->tuner);
+    cache_thread_destroy(&b->ct);
+    cache_destroy(&b->cache);
+    unlink(b->file);
+    rmdir(b->dir);
+}
+
+static bool has_moved(const struct tune_facts *f, uint64_t pages) { return f->pages_moved >= pages && !f->moving; }
+
+static bool no_page_is_over(const struct tune_facts *f, uint64_t pages) { return f->pages_over == pages; }
+
+/* Whether the policy broke, by the limit of processor time. */
+static bool is_broken(struct tuner *t) {
+    struct tune_words w;
+    tuner_words(t, &w);
+    return strstr(w.failed, "processor time") != NULL;
+}
+
+/* On a busy machine the policy may be through before the tuner has its turn: then once more. */
+static void test_nothing_waits_for_a_policy(void) {
+    struct busy b;
+    struct cache_facts f = {.items = 0};
+    busy_begin(&b);
+    unsigned donor = slab_class_of(cache_slab(b.cache), 1100);
+    bool moved = false, kept = false, swept = false;
+    for (uint64_t i = 1; i < 60 && !moved; i++) {
+        tuner_set_automove(b.tuner, "lua:busy");
+        while (tuner_reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY) {
+            usleep(1000);
+        }
+        moved = wait_for(b.tuner, has_moved, i) && !is_broken(b.tuner);
+        for (int n = 0; n < PATIENCE_MS && !is_broken(b.tuner); n++) {
+            usleep(1000);
+        }
+    }
+    ok(moved, "while a policy is loaded, pages are reassigned");
+    for (unsigned megabytes = 9; megabytes > 2 && !kept; megabytes--) {
+        tuner_set_automove(b.tuner, "lua:busy");
+        cache_set_limit(b.cache, (size_t)megabytes << 20);
+        tuner_wake(b.tuner);
+        kept = wait_for(b.tuner, no_page_is_over, 0) && !is_broken(b.tuner);
+        for (int n = 0; n < PATIENCE_MS && !is_broken(b.tuner); n++) {
+            usleep(1000);
+        }
+    }
+    ok(kept, "a lowered limit is kept");
+    for (int i = 0; i < 60 && !swept; i++) {
+        cache_turn_begin(b.ct);
+        fill(b.ct, 0, 100, 1000);
+        cache_flush_now(b.cache);
+        cache_turn_end(b.ct);
+        tuner_set_automove(b.tuner, "lua:busy");
+        while (!is_broken(b.tuner) && !swept) {
+            cache_facts(b.cache, &f);
+            swept = f.items == 0 && !is_broken(b.tuner);
+            usleep(1000);
+        }
+        leaves(b.cache, 0);
+    }
+    ok(swept, "and what is dead is freed");
+    busy_end(&b);
+}
+
+static void test_a_stop_and_a_takeover_wait_for_no_policy(void) {
+    static const char *const said[] = {"another process takes over, try again", "the server stops"};
+    for (int stops = 0; stops < 2; stops++) {
+        char why[REASON_BYTES] = "";
+        for (int i = 0; i < 60 && strcmp(why, said[stops]) != 0; i++) {
+            struct busy b;
+            busy_begin(&b);
+            struct automove_trial *trial = automove_trial_create("lua:busy");
+            tuner_set_automove(b.tuner, "lua:busy");
+            bool taken = tuner_try_automove(b.tuner, trial) == ASKED_TAKEN;
+            if (!stops) {
+                while (!tuner_rest(b.tuner, 1000 * 1000)) {
+                }
+                tuner_go_on(b.tuner);
+            }
+            busy_end(&b);
+            snprintf(why, sizeof why, "%s", taken && asked_is_answered(&trial->asked) ? trial->why : "no answer");
+            automove_trial_release(&trial);
+        }
+        is_str(why, said[stops], stops ? "a stop waits for no policy" : "a takeover waits for no policy");
+    }
+}
+
 /* Ages are whole seconds, and those of classes that nobody asked about are taken up to a tenth of a second earlier. */
 static void test_a_second_that_passes_makes_no_donor_look_young(void) {
     struct cache_config cfg = fixture_config(16u << 20);
@@ -238,6 +356,8 @@ int main(void) {
     test_words_are_never_the_mode_s_before();
     test_settings();
     test_trials();
+    test_nothing_waits_for_a_policy();
+    test_a_stop_and_a_takeover_wait_for_no_policy();
     test_a_tuner_that_rests_refuses_questions();
     return tap_done();
 }
