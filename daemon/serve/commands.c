@@ -11,11 +11,12 @@ struct command {
     void (*run)(struct command_context *, const struct words *);
     /* … but with one of these second words, or a beginning of it, `other_role` */
     enum role   other_role;
-    const char *other_words[4];
+    const char *other_words[5];
 };
 
 static const struct command commands[] = {
-    {"stats", false, ROLE_READ, stats_command, ROLE_ADMIN, {"reset", "detail", "cachedump"}},
+    {"stats", false, ROLE_READ, stats_command,
+     ROLE_ADMIN, {"reset", "detail", "cachedump", "hotkeys"}},
     {"verbosity", true, ROLE_ADMIN, admin_verbosity, 0, {0}},
     {"flush_all", true, ROLE_ADMIN, admin_flush_all, 0, {0}},
     {"shutdown", true, ROLE_ADMIN, admin_shutdown, 0, {0}},

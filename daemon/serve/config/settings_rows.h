@@ -112,7 +112,7 @@
     X(NEGATED, flush_enabled, "flush_enabled", 'F', "disable-flush-all", true, 0, 0, "flag", \
       STARTUP, ACCESS, "refuse flush_all") \
     X(NEGATED, dump_enabled, "dump_enabled", 'X', "disable-dumping", true, 0, 0, "flag", STARTUP, \
-      ACCESS, "refuse stats cachedump, stats detail and the crawler's dumps") \
+      ACCESS, "refuse stats cachedump, detail, hotkeys and the crawler's dumps") \
     X(NEGATED, watch_enabled, NULL, 'W', "disable-watch", true, 0, 0, "flag", STARTUP, ACCESS, \
       "refuse watch") \
     X(CHOICE, hash_algorithm, "hash_algorithm", OPT_EXTENDED, "hash_algorithm", "xxh3", 0, 0, \

@@ -16,6 +16,7 @@ M.COMMANDS = {
     { "ms a 2\r\nab", "write" }, { "ms a 9000 q\r\n" .. ("x"):rep(9000), "write" }, { "md a", "write" },
     { "ma a", "write" }, { "mg a v T30", "write" }, { "mg a N30", "write" }, { "mg a s R30", "write" },
     { "stats reset", "admin" }, { "stats detail on", "admin" }, { "stats cachedump 1 1", "admin" },
+    { "stats hotkeys", "admin" },
     { "stats d off", "admin" }, { "verbosity 0", "admin" }, { "flush_all 1000", "admin" }, { "shutdown", "admin" },
     { "cache_memlimit 64", "admin" }, { "slabs automove 1", "admin" }, { "slabs reassign 1 2", "admin" },
     { "slabs geometry dry", "admin" }, { "lru tune 20 40 0.2 2", "admin" }, { "evict policy s3fifo", "admin" },
@@ -58,7 +59,7 @@ end
 function M.table_of_commands()
     local source = server.read_file("daemon/serve/commands.c"):gsub("#ifdef SLATE_DEBUG.-#endif", "")
     local found = {}
-    for name, row in source:gmatch('\n    {"([%l_]+)", %l+, ROLE_([^\n]*)}') do
+    for name, row in source:gmatch('\n    {"([%l_]+)", %l+, ROLE_(.-)}},') do
         found[name] = {}
         for word in row:gmatch('"([%l_]+)"') do
             table.insert(found[name], word)
