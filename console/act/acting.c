@@ -70,6 +70,25 @@ static int read_record(lua_State *L) {
     return 1;
 }
 
+struct record {
+    int    fd;
+    char  *end; /* the text of its end */
+    size_t bytes;
+    bool   is_written;
+};
+
+/* (function from the text of its end to a line, record): what raises an error is within this. */
+static int write_record(lua_State *L) {
+    struct record *r = lua_touserdata(L, 2);
+    size_t bytes = 0;
+    lua_pushvalue(L, 1);
+    lua_pushlstring(L, r->end != NULL ? r->end : "", r->bytes);
+    lua_call(L, 1, 1);
+    const char *line = lua_tolstring(L, -1, &bytes);
+    r->is_written = line != NULL && audit_write(r->fd, line, bytes);
+    return 0;
+}
+
 /* (function from the text of its end to a line) -> true, or nil and a message */
 static int append_record(lua_State *L) {
     const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
@@ -79,25 +98,21 @@ static int append_record(lua_State *L) {
             L, "no record of changes: set HOME or SLATE_AUDIT, or name a file with --audit-log");
         return 2;
     }
-    size_t bytes = 0;
-    int fd = audit_open_locked(acting->audit_path);
-    bool is_written = false;
-    if (fd >= 0) {
-        char *text = audit_tail(fd, &bytes);
-        lua_pushvalue(L, 1);
-        lua_pushlstring(L, text != NULL ? text : "", bytes);
-        free(text);
+    struct record r = {.fd = audit_open_locked(acting->audit_path)};
+    if (r.fd >= 0) {
+        r.end = audit_tail(r.fd, &r.bytes);
         errno = EINVAL;
-        if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
-            const char *line = lua_tolstring(L, -1, &bytes);
-            is_written = line != NULL && audit_write(fd, line, bytes);
-        }
+        lua_pushcfunction(L, write_record);
+        lua_pushvalue(L, 1);
+        lua_pushlightuserdata(L, &r);
+        lua_pcall(L, 2, 0, 0);
     }
     int error = errno;
-    if (fd >= 0) {
-        close(fd);
+    free(r.end);
+    if (r.fd >= 0) {
+        close(r.fd); /* others wait for its lock */
     }
-    if (is_written) {
+    if (r.is_written) {
         lua_pushboolean(L, true);
         return 1;
     }
