@@ -63,6 +63,32 @@ function M.open(path, only_regular)
     return io.open(path, "rb")
 end
 
+local PIECE_BYTES <const> = 1 << 16
+
+--- The lines of a handle, of which none takes more memory than it may. An iterator of a line without its newline, and
+-- whether it was longer than that: then it is "".
+function M.lines(handle, most_bytes)
+    local text, at = "", 1
+    return function()
+        local parts, bytes = {}, 0
+        while text do
+            local ends = text:find("\n", at, true)
+            parts[#parts + 1], bytes = text:sub(at, ends and ends - 1), bytes + (ends or #text + 1) - at
+            if bytes > most_bytes then
+                parts = {}
+            end
+            if ends then
+                at = ends + 1
+                return table.concat(parts), bytes > most_bytes
+            end
+            text, at = handle:read(PIECE_BYTES), 1
+        end
+        if bytes > 0 then
+            return table.concat(parts), bytes > most_bytes
+        end
+    end
+end
+
 --- Reads a file as `open` opens it.
 -- @tparam string path
 -- @tparam ?integer most_bytes no more are read than these; all without it

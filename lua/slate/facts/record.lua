@@ -8,6 +8,8 @@ local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
+M.LINE_BYTES = 4 << 20 -- ten times as many as 255 classes with their curves take; a longer line is skipped
+
 local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.facts.record"
@@ -103,8 +105,13 @@ end
 -- line is a snapshot.
 function M.read(handle, name)
     local list, skipped, number, first_problem, chain = {}, 0, 0, nil, record_line.chain()
-    for line in handle:lines() do
-        local one, problem = chain:decode(line)
+    for line, is_too_long in require("slate.base.input").lines(handle, M.LINE_BYTES) do
+        local one, problem
+        if is_too_long then
+            problem, line = ("longer than %d MiB"):format(M.LINE_BYTES >> 20), nil
+        else
+            one, problem = chain:decode(line)
+        end
         number = number + 1
         if one then
             list[#list + 1] = one
