@@ -6,9 +6,10 @@
 local M = {}
 
 --- The arguments as they are; when the first is nil or false, the command ends with the second and the third, a
--- message and a code of slate.cli.main.
+-- message and a code of slate.cli.main. It is a fault of the caller when there is no message.
 function M.must(answer, message, code, ...)
     if not answer then
+        assert(message, "an answer is missing, and so is the reason")
         error({ message = message, code = code }, 0)
     end
     return answer, message, code, ...

@@ -174,6 +174,9 @@ local function from_servers(context, parsed)
             about.absent[#about.absent + 1] = { server = peer.server.name, why = peer.message }
         end
     end
+    if #sources == 0 then
+        return nil, peers[1].message, peers[1].code
+    end
     return sources, about
 end
 
