@@ -51,18 +51,37 @@ local function ask_slated(client, parsed, options)
     end
 end
 
--- The classes as an observer sees them that has seen the scrapes before; nil where nobody scrapes again.
-local function observe(observers, now)
+local function new_observers()
+    return { own = { by_name = {}, count = 0 }, of_scrapers = { by_name = {}, count = 0 } }
+end
+
+local function forget_oldest(observed)
+    local oldest, oldest_s = nil, math.huge
+    for name, observer in pairs(observed.by_name) do
+        if observer.now.time_s < oldest_s then
+            oldest, oldest_s = name, observer.now.time_s
+        end
+    end
+    observed.by_name[oldest], observed.count = nil, observed.count - 1
+end
+
+-- The classes as an observer sees them that has seen the scrapes before; nil where nobody scrapes again. Servers that
+-- only scrapers name make room for each other, and for none of the command line's.
+local function observe(observers, server, now)
     if not observers then
         return nil
     end
-    if not observers[now.server] then
-        if observers.count == MOST_OBSERVED then
+    local observed = server.is_of_scraper and observers.of_scrapers or observers.own
+    local observer = observed.by_name[now.server]
+    if not observer then
+        if observed.count == MOST_OBSERVED and not server.is_of_scraper then
             return nil
+        elseif observed.count == MOST_OBSERVED then
+            forget_oldest(observed)
         end
-        observers[now.server], observers.count = require("slate.judge.observer").new(), observers.count + 1
+        observer = require("slate.judge.observer").new()
+        observed.by_name[now.server], observed.count = observer, observed.count + 1
     end
-    local observer = observers[now.server]
     if not observer.now or now.time_s > observer.now.time_s then -- two scrapes at once may end in another order
         observer:look(now)
     end
@@ -82,7 +101,7 @@ local function ask(client, parsed, server, observers)
     if not now then
         return nil, message, code
     end
-    local options = { classes = parsed.classes, rows = observe(observers, now) }
+    local options = { classes = parsed.classes, rows = observe(observers, server, now) }
     if options.classes == "none" then
         options.classes = 0
     elseif options.classes == "all" then
@@ -153,6 +172,7 @@ local function connect_target(context, target)
         return nil, message
     end
     options.timeout_s, options.read_only = context.timeout_s, true
+    server.is_of_scraper = true
     return server, require("slate.wire.client").connect(server, options)
 end
 
@@ -173,7 +193,7 @@ local function answer(context, parsed, observers, request)
         end
         local server, client, message, code = connect_target(context, target)
         if not server then
-            return 400, "text/plain", client .. "\n"
+            return 400, "text/plain", require("slate.base.table").for_terminal(client) .. "\n"
         end
         add(into, say, scrape(client, message, code, parsed, server, observers))
     else
@@ -191,7 +211,7 @@ local function serve(context, parsed)
     end
     context:say(("serving http://%s:%d%s"):format(at.host:find(":", 1, true) and "[" .. at.host .. "]" or at.host,
         port, METRICS))
-    local observers = { count = 0 }
+    local observers = new_observers()
     httpd.run(socket, function(request) return answer(context, parsed, observers, request) end,
         function(message) context:say(message) end)
     return 0
@@ -207,7 +227,7 @@ local function send_rounds(context, parsed)
         return nil, ("cannot send to %s:%d: %s"):format(at.host, at.port, problem), "connect"
     end
     local interval_s = math.max(parsed.interval or STATSD_S, 0.01)
-    local observers, began_s, seen, said, rounds = { count = 0 }, clock.steady_s(), nil, nil, 0
+    local observers, began_s, seen, said, rounds = new_observers(), clock.steady_s(), nil, nil, 0
     repeat
         local into = families.new()
         context:renew_servers()
