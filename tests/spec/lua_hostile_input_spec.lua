@@ -16,6 +16,7 @@ local script_transport = require("support.script_transport")
 local sizehist = require("slate.facts.sizehist")
 local snapshot = require("slate.facts.snapshot")
 local stats = require("slate.facts.stats")
+local steps = require("support.steps")
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 local ROUNDS, FEW_ROUNDS = 1500, 300 -- few where there are many texts
@@ -257,4 +258,63 @@ describe("hostile input", function()
             end, FEW_ROUNDS)
         end
     end)
+end)
+
+describe("a line of 4,000 letters, blanks or signs", function()
+    local BYTES <const>, STEPS_A_BYTE <const> = 4096, 40
+
+    -- Repeated, with what may stand before and behind.
+    local PIECES <const> = { " ", "a", "1", "=", ":", ",", "a ", "a=", "1:", ",1", "; ", "\r", "\n", "a\n", " \n", "/",
+        "%", "[", "-", "." }
+
+    local function split(text)
+        local lines = {}
+        for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+            lines[#lines + 1] = line
+        end
+        return lines
+    end
+
+    local context = { json = false, paint = function(_, _, text) return text end }
+    function context.pairs(_, list) return require("slate.base.table").pairs(list) end
+    local function out_of_stats(lines)
+        local mock = setmetatable({ out = function() end, server = { name = "it" } }, { __index = context })
+        mock.connect = function()
+            return { stats = function() return lines end, close = function() end }
+        end
+        return require("slate.commands.stats").run(mock, { group = {} })
+    end
+
+    local READERS <const> = {
+        ["slatectl stats"] = function(text) return out_of_stats(split("STAT " .. text .. "\nSTAT a 1")) end,
+        ["a table"] = function(text)
+            return require("slate.base.table").render("A|B<", { { text, 1 }, { 1, text } })
+        end,
+        ["geometry"] = function(text) return geometry.parse(split("STAT " .. text)) end,
+        ["moves"] = function(text) return moves.parse(split("STAT last:1 " .. text)) end,
+        ["a curve"] = function(text) return foresight.parse_curve(split("STAT " .. text)) end,
+        ["hot keys"] = function(text) return foresight.parse_hotkeys(split("STAT " .. text)) end,
+        ["a dump of keys"] = function(text) return keydump.parse("key=" .. text) or keydump.parse("key=a " .. text) end,
+        ["another dump of keys"] = function(text) return keydump.parse("key=a " .. text) end,
+        ["sizes"] = function(text) return sizehist.parse(split("STAT " .. text)) end,
+        ["names of servers"] = function(text) return require("slate.wire.names").read(text, "it") end,
+        ["a server"] = function(text) return require("slate.base.units").parse_server(text) end,
+        ["a server of a fleet"] = function(text) return require("slate.fleet.ring").parse_server(text) end,
+        ["a list of servers"] = function(text) return require("slate.wire.addresses").parse(text) end,
+        ["an audit"] = function(text) return require("slate.facts.answers").lines(text) end,
+        ["a duration"] = function(text) return require("slate.base.units").parse_duration(text) end,
+        ["a message"] = function(text) return require("slate.base.table").for_terminal(text) end,
+        ["prose"] = function(text) return require("slate.base.table").wrap(text, 4) end,
+    }
+
+    for name, read in pairs(READERS) do
+        it("costs steps in proportion to its length: " .. name, function()
+            for _, piece in ipairs(PIECES) do
+                for _, ends in ipairs({ "", " x" }) do
+                    local text = piece:rep(BYTES // #piece) .. ends
+                    assert.has_no.errors(function() steps.count(STEPS_A_BYTE * BYTES, read, text) end)
+                end
+            end
+        end)
+    end
 end)

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Tables for people: columns as wide as their widest cell, numbers to the right.
+local trimmed = require("slate.base.units").trimmed
+
 local M = {}
 
 -- Text from a server or a file name may hold escape sequences; a terminal must not obey them.
@@ -54,7 +56,7 @@ function M.render(columns, rows)
         for c, column in ipairs(columns) do
             line[c] = padded(texts[c], widths[c], column.left)
         end
-        lines[#lines + 1] = (table.concat(line, "  "):gsub("%s+$", ""))
+        lines[#lines + 1] = trimmed(table.concat(line, "  "))
     end
     local titles = {}
     for c, column in ipairs(columns) do
@@ -93,8 +95,8 @@ function M.pairs(list, is_prose, paint)
     for i, pair in ipairs(list) do
         local name, value = printable(pair[1]), tostring(pair[2])
         local fill = (" "):rep(widest - width(name) + 2)
-        lines[i] = (paint and paint(name) or name) .. fill
-            .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value))
+        lines[i] = trimmed((paint and paint(name) or name) .. fill
+            .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value)))
     end
     return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end

@@ -115,8 +115,8 @@ local DURATION_UNITS <const> = { [""] = 1, ms = 0.001, s = 1, m = 60, h = 3600, 
 
 --- Reads a duration: "2", "0.5", "250ms", "10s", "5m", "1h", "1d". Returns seconds, or nil and a message.
 function M.parse_duration(text)
-    local number, unit = text:match("^(%d*%.?%d+)(%a*)$")
-    local factor = number and DURATION_UNITS[unit]
+    local number, unit = text:match("^([%d.]*%d)(%a*)$")
+    local factor = tonumber(number) and DURATION_UNITS[unit]
     if not factor then
         return nil, ("'%s' is not a duration: write a number and ms, s, m, h or d, such as 250ms or 10s"):format(text)
     end
@@ -165,7 +165,7 @@ function M.parse_server(text)
         return { path = path, name = path }
     end
     local host, rest = text:match("^%[([%x:.%%%w]+)%](.*)$")
-    if not host and text:find("^[%x:.]*::[%x:.]*$") then -- IPv6 without brackets, and so without a port
+    if not host and text:find("::", 1, true) and text:find("^[%x:.]*$") then -- IPv6 without brackets, so without port
         host, rest = text, ""
     elseif not host then
         host, rest = text:match("^([%w._-]*)(.*)$")
@@ -180,6 +180,11 @@ function M.parse_server(text)
         return nil, ("'%s' names port %s: ports go from 1 to 65535"):format(shown(text), shown(rest:sub(2)))
     end
     return { host = host, port = port, name = (host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port) }
+end
+
+--- A text without the blanks at its end. Cost: its length, whatever is in it: "%s+$" would try each blank as the first.
+function M.trimmed(text)
+    return text:match("^.*%S") or ""
 end
 
 return M

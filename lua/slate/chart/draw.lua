@@ -17,6 +17,7 @@
 -- with figure(list of snapshots) -> figure, or nil and a message.
 local gnuplot = require "slate.chart.gnuplot"
 local shell = require "slate.base.shell"
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -57,8 +58,9 @@ function M.run(script, program)
         return nil, "pictures need gnuplot, which is not installed (Debian: apt install gnuplot-nox); "
             .. "charts as text do not", "missing"
     end
-    local reason = said:match("line %d+: ([^\n]+)") or said:match("([^\n]*%S[^\n]*)%s*$")
-        or "status " .. tostring(status)
+    local whole = trimmed(said)
+    local reason = whole:match("line %d+: ([^\n]+)") or whole:match("^.*\n(.*)$") or whole
+    reason = reason ~= "" and reason or "status " .. tostring(status)
     return nil, "gnuplot failed: " .. reason, "chart"
 end
 

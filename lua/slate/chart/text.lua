@@ -2,6 +2,7 @@
 --- A figure (slate.chart.draw tells what that is) as text, without gnuplot: every kind, readable without colour. Pure.
 local extent = require "slate.chart.extent"
 local tic_step = require("slate.chart.gnuplot").tic_step
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -43,7 +44,7 @@ function Canvas:text(coloured)
             end
             parts[#parts + 1] = self.cells[row][column] or " "
         end
-        lines[row] = table.concat(parts):gsub(" +$", "") .. (current and "\27[0m" or "")
+        lines[row] = trimmed(table.concat(parts)) .. (current and "\27[0m" or "")
     end
     return table.concat(lines, "\n") .. "\n"
 end

@@ -102,13 +102,14 @@ local function serve(fleet, peer)
         local bytes, problem, partial = peer:receive(MOST_LINE_BYTES)
         bytes = bytes or partial or ""
         text = text .. bytes
-        for line in text:gmatch("(.-)\r?\n") do
+        local lines, rest = text:match("^(.*\n)(.*)$")
+        for line in (lines or ""):gmatch("(.-)\r?\n") do
             local answer = fleet:answer(line)
             if not answer or not send(peer, answer) then
                 return
             end
         end
-        text = text:match("[^\n]*$")
+        text = rest or text
         if bytes ~= "" then
             heard_s = clock.steady_s()
         elseif problem ~= "timeout" then

@@ -89,8 +89,11 @@ end
 
 local function query_of(text)
     local values = {}
-    for name, value in text:gmatch("([^&=]+)=([^&]*)") do
-        values[decoded(name)] = decoded(value)
+    for pair in text:gmatch("[^&]+") do
+        local name, value = pair:match("^([^=]+)=(.*)$")
+        if name then
+            values[decoded(name)] = decoded(value)
+        end
     end
     return values
 end

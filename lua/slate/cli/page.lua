@@ -17,11 +17,11 @@ local seen = observer.new()
 -- The lines before END; none of an answer that is an error.
 local function lines_of(text)
     local lines = {}
-    for line in (text or ""):gmatch("([^\r\n]+)\r\n") do
-        if line == "END" then
+    for line, ending in (text or ""):gmatch("([^\r\n]+)(\r?\n?)") do
+        if ending == "\r\n" and line == "END" then
             return lines
         end
-        lines[#lines + 1] = line
+        lines[#lines + 1] = ending == "\r\n" and line or nil
     end
     return {}
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet where KEY...: which server of a fleet holds a key.
 local must = require("slate.base.failure").must
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -37,7 +38,7 @@ local function read_servers(path)
     end
     local servers = {}
     for line in whole:gmatch("[^\n]+") do
-        local text = line:gsub("#.*", ""):match("^[%s-]*(.-)%s*$")
+        local text = trimmed(line:gsub("#.*", ""):match("^[%s-]*(.*)$"))
         servers[#servers + 1] = text ~= "" and text or nil
     end
     return servers

@@ -44,7 +44,7 @@ local function as_text(context, lines)
         local name, text = stats.split(line)
         rows[i] = name and { name, text } or { line, "" }
     end
-    return (context:pairs(rows):gsub("%s+\n", "\n"))
+    return context:pairs(rows)
 end
 
 function M.run(context, parsed)

@@ -55,7 +55,7 @@ function M.parse(line)
         return nil
     end
     local event = { time_s = tonumber(seconds) + tonumber(micros) / 1e6 }
-    for name, value in line:gmatch("(%l+)=(%S+)") do
+    for name, value in line:gmatch("%f[%l](%l+)=(%S+)") do
         local field = FIELDS[name]
         if NUMBERS[field] then
             event[field] = math.tointeger(tonumber(value))

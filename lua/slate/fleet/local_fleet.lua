@@ -6,6 +6,7 @@
 -- @module slate.fleet.local_fleet
 local clock = require "slate.base.clock"
 local shell = require "slate.base.shell"
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -16,7 +17,7 @@ local function capture(command)
     local pipe = assert(io.popen(command, "r"))
     local text = pipe:read("a")
     pipe:close()
-    return (text:gsub("%s+$", ""))
+    return trimmed(text)
 end
 
 local function read_file(path)
@@ -79,8 +80,8 @@ local function launch(folder, name, words, environment)
 end
 
 local function last_words(folder, name)
-    local said = (read_file(("%s/%s.log"):format(folder, name)) or ""):gsub("%s+$", "")
-    return said:match("[^\n]*$")
+    local said = trimmed(read_file(("%s/%s.log"):format(folder, name)) or "")
+    return said:match("^.*\n(.*)$") or said
 end
 
 -- Does somebody answer at an address as a cache does?

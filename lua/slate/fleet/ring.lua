@@ -20,6 +20,7 @@
 -- @module slate.fleet.ring
 local hash = require "slate.wire.hash"
 local units = require "slate.base.units"
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -49,8 +50,9 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string "usage"
 function M.parse_server(text)
-    local words, ring_name = text:match("^%s*(%S+)%s*(%S*)%s*$")
-    if not words then
+    local words, ring_name = text:match("^%s*(%S+)%s*(.*)$")
+    ring_name = words and trimmed(ring_name)
+    if not words or ring_name:find("%s") then
         return nil, ("'%s' is not a server of a fleet: write host:port:weight name"):format(text), "usage"
     end
     local address, weight = words:match("^(.*:%d+):(%d+)$")

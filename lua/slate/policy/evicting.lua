@@ -13,6 +13,7 @@ local policy_box = require "slate.base.policy_box"
 local policy_file = require "slate.policy.file"
 local sandbox = require "slate.base.sandbox"
 local shell = require "slate.base.shell"
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -167,7 +168,7 @@ end
 
 local function close_trace(pipe, errors)
     local ok = pipe:close()
-    local said = shell.read_and_remove(errors):gsub("^slated: ", ""):gsub("%s+$", "")
+    local said = trimmed((shell.read_and_remove(errors):gsub("^slated: ", "")))
     if not ok then
         return nil, said ~= "" and said or "slated could not read the trace", "input"
     end

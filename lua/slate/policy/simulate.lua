@@ -5,6 +5,7 @@
 --         by_objects = true, words = {} }, 2)
 local json = require "slate.base.json"
 local shell = require "slate.base.shell"
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -82,7 +83,7 @@ local function collect(job, rows)
         end
     end
     local ok, _, status = job.pipe:close()
-    local said = shell.read_and_remove(job.errors):gsub("^slated: ", ""):gsub("%s+$", "")
+    local said = trimmed((shell.read_and_remove(job.errors):gsub("^slated: ", "")))
     return said, not ok and (CODES[status] or "internal")
 end
 

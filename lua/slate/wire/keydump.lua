@@ -12,7 +12,7 @@ function M.parse(line)
         return nil
     end
     local fields = {}
-    for name, value in line:gmatch("(%l+)=(%S+)") do
+    for name, value in line:gmatch("%f[%l](%l+)=(%S+)") do
         fields[name] = value
     end
     local expires_s = math.tointeger(tonumber(fields.exp))

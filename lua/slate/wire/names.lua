@@ -4,6 +4,7 @@
 -- The file is that of slate.base.places. A name may stand for several servers, with commas between. "#" begins a
 -- comment line.
 local places = require "slate.base.places"
+local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -26,7 +27,7 @@ function M.read(text, path)
     text = text:gsub("^\xef\xbb\xbf", "") -- some editors' sign of UTF-8, which no message would show
     for line in (text .. "\n"):gmatch("([^\n]*)\n") do
         number = number + 1
-        line = line:match("^%s*(.-)%s*$")
+        line = trimmed(line:match("^%s*(.*)$"))
         if line ~= "" and line:sub(1, 1) ~= "#" then
             local name, value = line:match("^(%S+)%s*=%s*(%S.*)$")
             if not name or not M.is_name(name) then
