@@ -380,8 +380,7 @@ void cache_set_s3fifo(struct cache *, const struct evict_s3fifo_knobs *);
 void cache_s3fifo(const struct cache *, struct evict_s3fifo_knobs *);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
 /* Sets the policy of one class or, with SLAB_CLASS_NONE, of the whole cache and every class in it.
- * No item is dropped or moved. Cost: a lock of each partition; nothing where the policy is the
- * same. */
+ * No item is dropped or moved. Cost: a lock of each partition. */
 void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);
 /* Gives the whole cache another policy, and every class that had the whole's. A class that has
  * another one keeps it. Otherwise as cache_set_policy. */

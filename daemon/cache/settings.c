@@ -28,41 +28,35 @@ void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
     atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
 }
 
-/* A class without items has no queue yet, and gets the policy with its first item. */
-static void switch_queues(struct cache *c, unsigned first_class, unsigned last_class) {
+/* A class without items has no queue yet, and gets the policy with its first item. `all`: also
+ * queues that have the policy already, which then spare once more what was read. */
+static void switch_queues(struct cache *c, unsigned first_class, unsigned last_class, bool all) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         for (unsigned class_id = first_class; class_id <= last_class; class_id++) {
-            if (p->shelves[class_id] != NULL) {
-                evict_switch(&p->shelves[class_id]->queue, policy_of(c, class_id));
+            struct shelf *s = p->shelves[class_id];
+            if (s != NULL && (all || s->queue.policy != policy_of(c, class_id))) {
+                evict_switch(&s->queue, policy_of(c, class_id));
             }
         }
         lock_release(&p->lock);
     }
 }
 
-static bool give_class(struct cache *c, unsigned class_id, const struct evict_policy *policy) {
-    return atomic_exchange_explicit(&c->class_policy[class_id], policy, memory_order_relaxed) !=
-           policy;
-}
-
 void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsigned class_id) {
     unsigned first = 1, last = SLAB_CLASSES_MAX - 1;
-    bool changed = false;
     if (class_id != SLAB_CLASS_NONE) {
         first = last = class_id;
     } else {
         atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
     }
     for (unsigned i = first; i <= last; i++) {
-        changed = give_class(c, i, policy) || changed;
+        atomic_store_explicit(&c->class_policy[i], policy, memory_order_relaxed);
         keep_policy(c, i);
     }
     keep_policy(c, 0);
-    if (changed) {
-        switch_queues(c, first, last);
-    }
+    switch_queues(c, first, last, true);
 }
 
 void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
@@ -76,7 +70,7 @@ void cache_change_policy(struct cache *c, const struct evict_policy *policy) {
         }
     }
     keep_policy(c, 0);
-    switch_queues(c, 1, SLAB_CLASSES_MAX - 1);
+    switch_queues(c, 1, SLAB_CLASSES_MAX - 1, false);
 }
 
 const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) {

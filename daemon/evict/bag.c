@@ -10,21 +10,14 @@
 #include "evict/evict.h"
 
 /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
-enum { BAGS = 3, PASS_PER_INSERT = 2, VICTIM_TRIES = 64 };
+enum { BAGS = 3, PASS_PER_INSERT = 2 };
 
-/* Moves a bag's oldest item to the newest bag if it was hit. False: it was not hit, or the bag is
- * empty. */
-static bool refresh(struct evict_queue *q, unsigned bag, uint32_t now_s) {
-    struct node *n = evict_oldest_in(q, bag);
-    if (n == NULL || (node_hits(n) == 0 && !evict_renewed(n))) {
-        return false;
-    }
+static void refresh(struct evict_queue *q, struct node *n, uint32_t now_s) {
     if (node_hits(n) > 0) {
         node_renew(n, 0, now_s, q->flushed_s);
     }
     evict_list_move(q, n, EVICT_NEW);
     q->moves.within++;
-    return true;
 }
 
 static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
@@ -33,23 +26,30 @@ static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, ui
     evict_list_push(q, EVICT_NEW, n);
     for (unsigned bag = EVICT_NEW; bag < EVICT_OLD; bag++) {
         for (unsigned i = 0; i < PASS_PER_INSERT && q->list[bag].count > share; i++) {
-            if (!refresh(q, bag, now_s)) {
-                evict_list_move(q, evict_oldest_in(q, bag), bag + 1);
+            struct node *oldest = evict_oldest_in(q, bag);
+            if (node_hits(oldest) > 0 || evict_renewed(oldest)) {
+                refresh(q, oldest, now_s);
+            } else {
+                evict_list_move(q, oldest, bag + 1);
             }
         }
     }
 }
 
+static struct node *bag_oldest(const struct evict_queue *q) {
+    struct node *n = evict_oldest_in(q, EVICT_OLD);
+    n = n != NULL ? n : evict_oldest_in(q, EVICT_MAIN);
+    return n != NULL ? n : evict_oldest_in(q, EVICT_NEW);
+}
+
 static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
-    for (unsigned i = 0; i < VICTIM_TRIES && refresh(q, EVICT_OLD, now_s); i++) {
+    struct node *own = bag_oldest(q);
+    for (unsigned i = 0; i < EVICT_MEETS_MOST && own != NULL && evict_spares(q, own, 1); i++) {
+        refresh(q, own, now_s);
+        own = bag_oldest(q);
     }
-    struct node *own = evict_oldest_in(q, EVICT_OLD),
-                *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
-    if (left != NULL) {
-        return left;
-    }
-    own = own != NULL ? own : evict_oldest_in(q, EVICT_MAIN);
-    return own != NULL ? own : evict_oldest_in(q, EVICT_NEW);
+    struct node *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
+    return left != NULL ? left : own;
 }
 
 const struct evict_policy evict_bag = {

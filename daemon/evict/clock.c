@@ -4,47 +4,20 @@
  * a count above 0 goes to the newest end with one less. Sources: Corbato, "A Paging Experiment with
  * the Multics System", 1968; several bits: GCLOCK of Smith, TODS 1978. `none` keeps the order but
  * has no victims: a full class then refuses stores. insert O(1); victim O(1) amortised over hits,
- * and at most CLOCK_TRIES nodes at a time. */
+ * and at most EVICT_MEETS_MOST nodes at a time. */
 #include "evict/evict.h"
-
-enum {
-    OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP,
-    KEEP_NONE = NODE_HITS_MAX + 1,
-    CLOCK_TRIES = 1024
-};
 
 static void insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
     evict_list_push(q, EVICT_MAIN, n);
 }
 
-/* The oldest node, after those before it with `keep_hits` hits or more, or with a new value, have
- * got another round. */
-static struct node *next_round(struct evict_queue *q, unsigned keep_hits, uint32_t now_s) {
-    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), keep_hits, now_s);
-    if (left != NULL) {
-        return left;
-    }
-    struct node *own = evict_oldest_in(q, EVICT_MAIN);
-    for (unsigned i = 0;
-         i < CLOCK_TRIES && own != NULL && (node_hits(own) >= keep_hits || evict_renewed(own));
-         i++) {
-        if (node_hits(own) > 0) {
-            node_renew(own, node_hits(own) - 1, now_s, q->flushed_s);
-        }
-        evict_list_move(q, own, EVICT_MAIN);
-        q->moves.within++;
-        own = evict_oldest_in(q, EVICT_MAIN);
-    }
-    return own;
-}
-
 static struct node *fifo_victim(struct evict_queue *q, uint32_t now_s) {
-    return next_round(q, KEEP_NONE, now_s);
+    return evict_next_round(q, EVICT_KEEP_NONE, now_s);
 }
 
 static struct node *clock_victim(struct evict_queue *q, uint32_t now_s) {
-    return next_round(q, 1, now_s);
+    return evict_next_round(q, 1, now_s);
 }
 
 const struct evict_policy evict_fifo = {

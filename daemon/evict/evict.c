@@ -69,10 +69,16 @@ void evict_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t
     }
 }
 
+/* Takes in a node that was of another policy. */
+static void insert_unjudged(struct evict_queue *q, struct node *n, uint32_t now_s) {
+    q->unjudged++;
+    q->policy->insert(q, n, false, now_s);
+}
+
 void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_policy *from,
                  uint32_t now_s) {
     if (!evict_alike(q->policy, from)) {
-        q->policy->insert(q, n, false, now_s);
+        insert_unjudged(q, n, now_s);
         return;
     }
     unsigned list = evict_list_of(n);
@@ -93,7 +99,7 @@ void evict_restore(struct evict_queue *q, struct node *n, const struct evict_pol
                    uint32_t now_s) {
     unsigned where = node_where(n);
     if (from == NULL || !evict_alike(q->policy, from)) {
-        q->policy->insert(q, n, false, now_s);
+        insert_unjudged(q, n, now_s);
         return;
     }
     evict_list_push(q, where & EVICT_WHERE_LIST, n);
@@ -138,14 +144,16 @@ static void turn_to_hand(struct evict_queue *q) {
 }
 
 void evict_switch(struct evict_queue *q, const struct evict_policy *to) {
-    if (q->policy != to) {
-        uint32_t tail = q->tail.want;
-        evict_watch_tail(q, 0);
-        if (!evict_alike(q->policy, to)) {
-            evict_memory_free(&q->memory);
-            turn_to_hand(q);
-        }
-        q->policy = to;
-        evict_watch_tail(q, tail);
+    uint32_t tail = q->tail.want;
+    bool alike = evict_alike(q->policy, to);
+    evict_watch_tail(q, 0);
+    if (!alike) {
+        evict_memory_free(&q->memory);
+        turn_to_hand(q);
     }
+    /* One that is alike differs in what it asks of new nodes. */
+    uint32_t left = alike && q->policy != to ? q->list[EVICT_NEW].count : evict_count(q);
+    q->unjudged = left > q->unjudged ? left : q->unjudged;
+    q->policy = to;
+    evict_watch_tail(q, tail);
 }

@@ -63,8 +63,9 @@ void evict_restore(struct evict_queue *, struct node *, const struct evict_polic
                    uint32_t now_s);
 /* Changes the policy. No node goes to another list now. Nodes in lists that the new policy does not
  * use become victims before its own, by age. So the order survives as far as the new policy can
- * express it; nodes that a hand passed and spared are the newest. A policy that is alike keeps the
- * ghosts and the hand, too. O(1). */
+ * express it; nodes that a hand passed and spared are the newest. Each node that is there and was
+ * ever read is spared once when a search for a victim meets it, under fifo and lru, too. A policy
+ * that is alike keeps the ghosts and the hand, and spares only new nodes so. O(1). */
 void evict_switch(struct evict_queue *, const struct evict_policy *);
 /* The oldest node by its last move, whatever the policy; NULL: the queue is empty. Does not
  * reorder. */

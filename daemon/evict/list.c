@@ -2,8 +2,6 @@
 #include "evict/list.h"
 #include "evict/tail.h"
 
-enum { LEFTOVER_TRIES = 8 };
-
 static struct node *at(const struct evict_queue *q, uint32_t ref) { return node_at(q->space, ref); }
 
 void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
@@ -121,25 +119,45 @@ uint32_t evict_count(const struct evict_queue *q) {
     return n;
 }
 
-struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct node *own,
-                            unsigned keep_hits, uint32_t now_s) {
-    struct node *oldest = NULL;
-    for (unsigned tries = 0; tries < LEFTOVER_TRIES; tries++) {
-        oldest = NULL;
+struct node *evict_leftover_in(struct evict_queue *q, unsigned lists, const struct node *own,
+                               unsigned keep_hits, uint32_t now_s) {
+    for (unsigned tries = 0; tries < EVICT_MEETS_MOST; tries++) {
+        struct node *oldest = NULL;
         for (unsigned i = 0; i < EVICT_LISTS; i++) {
             struct node *n = lists >> i & 1 ? evict_oldest_in(q, i) : NULL;
             if (n != NULL && (oldest == NULL || node_time_s(n) < node_time_s(oldest))) {
                 oldest = n;
             }
         }
-        if (oldest == NULL || (own != NULL && node_time_s(own) < node_time_s(oldest))) {
+        if (oldest == NULL || (own != NULL && node_mark(own) == 0 &&
+                               node_time_s(own) < node_time_s(oldest))) {
             return NULL;
         }
-        if (node_hits(oldest) < keep_hits && !evict_renewed(oldest)) {
+        if (!evict_spares(q, oldest, keep_hits)) {
             return oldest;
         }
         node_renew(oldest, 0, now_s, q->flushed_s);
         evict_list_move(q, oldest, EVICT_MAIN);
     }
-    return oldest;
+    return NULL;
+}
+
+struct node *evict_next_round(struct evict_queue *q, unsigned keep_hits, uint32_t now_s) {
+    enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP };
+    struct node *own = evict_oldest_in(q, EVICT_MAIN),
+                *left = evict_leftover(q, OTHERS, own, keep_hits, now_s);
+    if (left != NULL) {
+        return left;
+    }
+    own = evict_oldest_in(q, EVICT_MAIN);
+    for (unsigned i = 0;
+         i < EVICT_MEETS_MOST && own != NULL && evict_spares(q, own, keep_hits); i++) {
+        if (node_hits(own) > 0) {
+            node_renew(own, node_hits(own) - 1, now_s, q->flushed_s);
+        }
+        evict_list_move(q, own, EVICT_MAIN);
+        q->moves.within++;
+        own = evict_oldest_in(q, EVICT_MAIN);
+    }
+    return own;
 }

@@ -4,8 +4,6 @@
  * lock and the cache lines of two neighbours. It is here as the yardstick for the others. */
 #include "evict/evict.h"
 
-enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, KEEP_NONE = NODE_HITS_MAX + 1 };
-
 static void lru_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
     evict_list_push(q, EVICT_MAIN, n);
@@ -23,8 +21,7 @@ static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
 }
 
 static struct node *lru_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), KEEP_NONE, now_s);
-    return left != NULL ? left : evict_oldest_in(q, EVICT_MAIN);
+    return evict_next_round(q, EVICT_KEEP_NONE, now_s);
 }
 
 const struct evict_policy evict_lru = {

@@ -15,11 +15,11 @@ enum {
     CELLS_A_WORD = 16,
     CELL_MAX = 15,
     SKETCH_WORD_PCT = 20, /* hundredths of a word for each node: 3.2 cells */
+    REST_CALLS = 4096,
     ADDS_A_NODE = 10, /* additions for each node after which the sketch is halved */
 };
 
 struct evict_memory {
-    uint32_t room;  /* the nodes it was made for */
     uint32_t words; /* words that follow */
     uint32_t epoch; /* ghosts: the epoch that runs, 0 to EPOCHS - 1 */
     uint32_t adds; /* ghosts: additions in this epoch; sketch: additions since it was last halved */
@@ -59,21 +59,38 @@ static uint32_t words_for(uint32_t room, unsigned pct) {
     return (uint32_t)((uint64_t)room * pct / 100) + 1;
 }
 
-/* The queue's memory, with `pct` hundredths of a word for each node; NULL: out of memory. */
+/* Makes the queue's memory, or doubles its words: the keys of a word are then those of two, and
+ * each of these gets a copy. Memory that was refused is asked for again only some calls later,
+ * since that takes time under the partition's lock. */
+static void memory_grow(struct evict_queue *q, uint32_t words) {
+    if (q->memory_rest > 0) {
+        q->memory_rest--;
+        return;
+    }
+    struct evict_memory *m = q->memory;
+    if (m == NULL) {
+        m = calloc(1, memory_bytes(words));
+    } else {
+        words = m->words * 2;
+        m = realloc(m, memory_bytes(words));
+    }
+    if (m == NULL) {
+        q->memory_rest = REST_CALLS;
+        return;
+    }
+    for (uint32_t i = words; m->words != 0 && i-- > 0;) {
+        m->word[i] = m->word[i / 2];
+    }
+    m->words = words;
+    q->memory = m;
+}
+
+/* The queue's memory, with `pct` hundredths of a word for each node, or with fewer if memory is
+ * out; NULL: there is none. */
 static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
     uint32_t nodes = evict_count(q);
-    struct evict_memory *m = q->memory;
-    if (m != NULL && nodes <= m->room && m->words >= words_for(nodes, pct)) {
-        return m;
-    }
-    uint32_t room = nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2;
-    uint32_t words = words_for(room, pct);
-    /* before the new memory is allocated, so that there are never two */
-    evict_memory_free(&q->memory);
-    q->memory = calloc(1, sizeof *q->memory + words * sizeof q->memory->word[0]);
-    if (q->memory != NULL) {
-        q->memory->room = room;
-        q->memory->words = words;
+    if (q->memory == NULL || q->memory->words < words_for(nodes, pct)) {
+        memory_grow(q, words_for(nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2, pct));
     }
     return q->memory;
 }

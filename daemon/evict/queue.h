@@ -61,6 +61,10 @@ struct evict_queue {
     struct evict_tail    tail;
     struct evict_moves   moves;  /* moves since the cache last took them */
     uint32_t             hand;   /* where a policy that goes round looks next; 0: at the oldest */
+    /* nodes that were there at the last switch and that no search for a victim has met since; too
+     * many by those that were removed meanwhile */
+    uint32_t             unjudged;
+    uint32_t             memory_rest; /* calls until memory that was refused is asked for again */
     /* Nodes of this time and before are flushed, and stay so. The owner sets it together with
      * now_s, from one look at the clock. */
     uint32_t             flushed_s;

@@ -11,13 +11,13 @@
  * shares count the class's items of this partition; a ghost is a 12-bit tag (evict/memory.h); the
  * window is a time, read from the mark of the last hit, so that it costs a hit nothing. s3fifo uses
  * the numbers of the tuning; the other policies here use numbers of their own, whatever the tuning
- * says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most VICTIM_TRIES
+ * says. insert O(1) and two cache lines; victim O(1) amortised over hits, at most EVICT_MEETS_MOST
  * nodes at a time. */
 #include "evict/evict.h"
 #include "evict/memory.h"
 
 enum { SMALL = EVICT_NEW, MAIN = EVICT_MAIN, OTHERS = 1 << EVICT_OLD | 1 << EVICT_TEMP };
-enum { COUNT_MAX = 3, VICTIM_TRIES = 1024 };
+enum { COUNT_MAX = 3 };
 
 static void s3fifo_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
@@ -55,7 +55,7 @@ static bool is_wanted(const struct evict_queue *q, const struct node *n, uint32_
 }
 
 static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
-    unsigned tries = VICTIM_TRIES;
+    unsigned tries = EVICT_MEETS_MOST;
     uint32_t small_pct = KNOB(q, small_pct);
     struct node *small = evict_oldest_in(q, SMALL),
                 *left = evict_leftover(q, OTHERS, small, KNOB(q, promote_hits), now_s);
@@ -64,7 +64,7 @@ static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
     }
     while (small != NULL &&
            (uint64_t)q->list[MAIN].count * 100 <= (uint64_t)evict_count(q) * (100 - small_pct)) {
-        bool promoted = is_wanted(q, small, now_s);
+        bool promoted = is_wanted(q, small, now_s) || evict_read_before(q, small);
         if ((!promoted && !evict_renewed(small)) || tries == 0) {
             return small;
         }

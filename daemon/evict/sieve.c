@@ -4,10 +4,10 @@
  *
  * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on
  * streams of pure recency: never the default. insert O(1); victim O(1) amortised over hits, at most
- * SIEVE_TRIES nodes at a time. */
+ * EVICT_MEETS_MOST nodes at a time. */
 #include "evict/evict.h"
 
-enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, SIEVE_TRIES = 1024 };
+enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP };
 
 static void sieve_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
@@ -28,8 +28,7 @@ static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
     }
     struct node *oldest = evict_oldest_in(q, EVICT_MAIN);
     struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
-    for (unsigned i = 0; i < SIEVE_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n));
-         i++) {
+    for (unsigned i = 0; i < EVICT_MEETS_MOST && n != NULL && evict_spares(q, n, 1); i++) {
         if (node_hits(n) > 0) {
             node_renew(n, 0, now_s, q->flushed_s);
         }

@@ -15,7 +15,7 @@
 
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
 enum { IDLE_MOST = 1, ACTIVE = 2 };
-enum { PULLS_PER_INSERT = 2, RENEWALS_PER_PULL = 4, VICTIM_TRIES = 8 };
+enum { PULLS_PER_INSERT = 2, RENEWALS_PER_PULL = 4 };
 
 static bool renewed(const struct node *n) { return evict_renewed(n) && node_hits(n) < ACTIVE; }
 
@@ -91,33 +91,37 @@ static void slru_renew(struct evict_queue *q, struct node *n, bool temporary, ui
     }
 }
 
-static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
-    for (unsigned i = 0; i < VICTIM_TRIES; i++) {
-        struct node *n = settled_oldest(q, COLD, now_s);
-        if (n == NULL) {
-            break;
-        }
-        if (renewed(n)) {
-            continue;
-        }
-        if (node_hits(n) < ACTIVE) {
-            return n;
-        }
-        node_renew(n, IDLE_MOST, now_s, q->flushed_s);
-        evict_list_move(q, n, WARM);
-        q->moves.to_warm++;
-        pull(q, WARM, now_s);
-    }
-    /* COLD is empty, or all of it is active: the victim is the oldest of another queue. TEMP comes
-     * last, but even that is better than a set that is refused. */
+/* COLD's oldest node, or that of another queue if COLD is empty: HOT's before WARM's, unless a
+ * switch has left an older unread one in WARM. TEMP comes last, but even that is better than a set
+ * that is refused. */
+static struct node *coldest(const struct evict_queue *q) {
     static const unsigned order[] = {COLD, HOT, WARM, TEMP};
-    for (unsigned i = 0; i < EVICT_LISTS; i++) {
-        struct node *n = evict_oldest_in(q, order[i]);
-        if (n != NULL) {
-            return n;
-        }
+    struct node *hot = evict_oldest_in(q, HOT), *warm = evict_oldest_in(q, WARM), *n = NULL;
+    if (q->list[COLD].count == 0 && hot != NULL && warm != NULL && node_mark(warm) == 0 &&
+        node_used_s(warm) <= node_used_s(hot)) {
+        return warm;
     }
-    return NULL;
+    for (unsigned i = 0; i < EVICT_LISTS && n == NULL; i++) {
+        n = evict_oldest_in(q, order[i]);
+    }
+    return n;
+}
+
+static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
+    struct node *n = coldest(q);
+    for (unsigned i = 0; i < EVICT_MEETS_MOST && n != NULL && evict_spares(q, n, ACTIVE); i++) {
+        if (renewed(n)) {
+            evict_list_move(q, n, HOT);
+            pull(q, HOT, now_s); /* HOT stays within its share */
+        } else {
+            node_renew(n, IDLE_MOST, now_s, q->flushed_s);
+            evict_list_move(q, n, WARM);
+            q->moves.to_warm++;
+            pull(q, WARM, now_s);
+        }
+        n = coldest(q);
+    }
+    return n;
 }
 
 const struct evict_policy evict_slru = {
@@ -125,7 +129,7 @@ const struct evict_policy evict_slru = {
     .source = "memcached's segmented LRU: hot, warm, cold, temporary",
     .list_names = {"hot", "warm", "cold", "temp"},
     .tail_list = COLD,
-    .cost = "hit: one byte; insert: up to three nodes moved; victim: up to eight looked at",
+    .cost = "hit: one byte; insert: up to three nodes moved; victim: the nodes hit twice",
     .hit_max = ACTIVE,
     .insert = slru_insert,
     .remove = evict_list_remove,

@@ -4,11 +4,11 @@
  * New items enter the window (a hundredth of the items, at least one). An item that leaves the
  * window goes on probation as the newest there, and is compared with the oldest there: the one that
  * the sketch counted more often stays. Items that are hit on probation are protected (four fifths
- * of the rest) until they are the oldest there and were not hit again. A hit only counts in the
- * node; the count goes into the sketch when the item reaches an old end, so a hit costs no more
- * than in other policies. Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
- * Admission Policy", TOS 2017. Differences: hits reach the sketch late, and the window does not
- * adapt. insert O(1) and four cache lines; victim O(1) amortised over hits. */
+ * of those beyond the window) until they are the oldest there and were not hit again. A hit only
+ * counts in the node; the count goes into the sketch when the item reaches an old end, so a hit
+ * costs no more than in other policies. Source: Einziger, Friedman and Manes, "TinyLFU: A Highly
+ * Efficient Cache Admission Policy", TOS 2017. Differences: hits reach the sketch late, and the
+ * window does not adapt. insert O(1) and four cache lines; victim O(1) amortised over hits. */
 #include "evict/evict.h"
 #include "evict/memory.h"
 
@@ -18,7 +18,7 @@ enum {
     PROBATION = EVICT_OLD,
     OTHERS = 1 << EVICT_TEMP
 };
-enum { WINDOW_PCT = 1, PROTECTED_PCT = 80, STEPS = 2, COUNT_MAX = 7, VICTIM_TRIES = 1024 };
+enum { WINDOW_PCT = 1, PROTECTED_PCT = 79, STEPS = 2, COUNT_MAX = 7 };
 
 static bool over(uint32_t count, uint32_t total, unsigned pct) {
     return (uint64_t)count * 100 > (uint64_t)total * pct;
@@ -33,13 +33,26 @@ static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32
     evict_list_move(q, n, list);
 }
 
-/* Moves protected items back on probation, so that those that were hit there have room. */
-static void shrink_protected(struct evict_queue *q, uint32_t now_s) {
-    uint32_t rest = q->list[PROTECTED].count + q->list[PROBATION].count;
+/* Moves the oldest protected item back on probation if those that were hit there need its room.
+ * False: they do not. */
+static bool shrink_protected(struct evict_queue *q, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, PROTECTED);
-    if (n != NULL && over(q->list[PROTECTED].count, rest, PROTECTED_PCT)) {
-        promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION, now_s);
+    if (n == NULL || !over(q->list[PROTECTED].count, evict_count(q), PROTECTED_PCT)) {
+        return false;
     }
+    promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION, now_s);
+    return true;
+}
+
+/* Moves the window's oldest item on probation. False: the window is within its share. */
+static bool shrink_window(struct evict_queue *q, uint32_t now_s) {
+    if (q->list[WINDOW].count <= 1 ||
+        !over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT)) {
+        return false;
+    }
+    struct node *oldest = evict_oldest_in(q, WINDOW);
+    promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
+    return true;
 }
 
 /* Another policy may have left the window and the protected list over their shares: each insert
@@ -51,11 +64,8 @@ static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary
     for (unsigned i = 0; i < STEPS; i++) {
         shrink_protected(q, now_s);
     }
-    for (unsigned i = 0; i < STEPS && q->list[WINDOW].count > 1 &&
-                         over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT);
-         i++) {
-        struct node *oldest = evict_oldest_in(q, WINDOW);
-        promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
+    for (unsigned i = 0; i < STEPS; i++) {
+        shrink_window(q, now_s);
     }
 }
 
@@ -68,18 +78,28 @@ static unsigned frequency(const struct evict_queue *q, const struct node *n) {
     return evict_sketch_count(q, n) + node_hits(n);
 }
 
-/* The oldest node on probation that was not hit there. */
+/* The oldest node on probation that was not hit there. If there is none, the other lists first give
+ * what they have over their shares. */
 static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *n = evict_oldest_in(q, PROBATION);
-    for (unsigned i = 0; i < VICTIM_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n));
-         i++) {
-        bool hit = node_hits(n) > 0;
-        promote(q, n, hit ? PROTECTED : PROBATION, now_s);
-        q->moves.to_warm += hit;
-        shrink_protected(q, now_s);
-        n = evict_oldest_in(q, PROBATION);
+    for (unsigned i = 0; i < EVICT_MEETS_MOST; i++) {
+        struct node *n = evict_oldest_in(q, PROBATION);
+        if (n == NULL) {
+            if (!shrink_window(q, now_s) && !shrink_protected(q, now_s)) {
+                return NULL;
+            }
+            continue;
+        }
+        if (!evict_spares(q, n, 1)) {
+            return n;
+        }
+        bool read = node_mark(n) != 0;
+        promote(q, n, read ? PROTECTED : WINDOW, now_s);
+        q->moves.to_warm += read;
+        if (q->list[PROBATION].count > 0) {
+            shrink_protected(q, now_s);
+        }
     }
-    return n;
+    return evict_oldest_in(q, PROBATION);
 }
 
 static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
@@ -92,9 +112,17 @@ static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
         struct node *n = evict_oldest_in(q, PROTECTED);
         return n != NULL ? n : evict_oldest_in(q, WINDOW);
     }
-    struct node *candidate = node_at(q->space, q->list[PROBATION].newest);
-    return candidate != victim && frequency(q, candidate) <= frequency(q, victim) ? candidate
-                                                                                  : victim;
+    for (unsigned i = 0; i < EVICT_MEETS_MOST; i++) {
+        struct node *candidate = node_at(q->space, q->list[PROBATION].newest);
+        if (candidate == victim || frequency(q, candidate) > frequency(q, victim)) {
+            break;
+        }
+        if (!evict_read_before(q, candidate)) {
+            return candidate;
+        }
+        promote(q, candidate, PROTECTED, now_s);
+    }
+    return victim;
 }
 
 const struct evict_policy evict_tinylfu = {

@@ -47,6 +47,8 @@ static void whole(struct command_context *ctx, const char *name) {
     if (others(ctx->server->cache, policy, own)) {
         set_policy(ctx, policy, SLAB_CLASS_NONE);
         admin_audit_change(ctx, "policy of classes", own, policy->name);
+    } else { /* also a policy that is named again spares what was read */
+        cache_set_policy(ctx->server->cache, policy, SLAB_CLASS_NONE);
     }
     text_out_str(ctx->out, ANSWER_OK);
 }

@@ -1,7 +1,10 @@
 /* Every policy as a queue: each node goes once, in an order that is the policy's. */
 #include "tap.h"
 
+#include <sys/resource.h>
+
 #include "evict/evict.h"
+#include "evict/memory.h"
 
 enum { NODES = 1000 };
 static struct node nodes[NODES + 1]; /* reference 0 is none */
@@ -462,6 +465,69 @@ static void test_ghosts_have_their_share(void) {
     ok(more > few + 80 && all >= 280, "of 30 %% %u, of 90 %% %u of 300", more, all);
 }
 
+/* --- a queue that grows, and memory that is out --- */
+
+static void test_what_is_remembered_outlives_growth(void) {
+    enum { GONE = 50, FEW = 100, MANY = 900 };
+    struct evict_queue q;
+    fresh(&q, &evict_s3fifo);
+    for (unsigned n = 1; n <= FEW + GONE; n++) {
+        insert(&q, n, 1);
+    }
+    for (unsigned n = 1; n <= GONE; n++) {
+        evict_one(&q, 1);
+    }
+    for (unsigned n = FEW + GONE + 1; n <= MANY; n++) {
+        insert(&q, n, 1);
+    }
+    evict_one(&q, 1), evict_one(&q, 1), evict_one(&q, 1), evict_one(&q, 1); /* each may double what it has */
+    unsigned known = 0;
+    for (unsigned n = 1; n <= GONE; n++) {
+        known += evict_list_of(insert(&q, n, 2)) == EVICT_MAIN;
+    }
+    ok(known >= GONE * 9 / 10, "s3fifo: of %d ghosts %u are known after the queue has grown to eight times as many nodes", GONE, known);
+    evict_fini(&q);
+    fresh(&q, &evict_tinylfu);
+    for (unsigned n = 1; n <= FEW; n++) {
+        evict_sketch_add(&q, insert(&q, n, 1), n % 4);
+    }
+    unsigned too_low = 0;
+    for (unsigned n = FEW + 1; n <= MANY; n++) {
+        insert(&q, n, 1);
+    }
+    for (unsigned n = 1; n <= FEW; n++) {
+        too_low += evict_sketch_count(&q, &nodes[n]) < 1 + n % 4;
+    }
+    is(too_low, 0, "tinylfu: no key was asked for less often than before its queue grew");
+    evict_fini(&q);
+}
+
+static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
+    enum { CALLS = 10000, NODES_TOLD = 100 << 20 }; /* whose ghosts take more than the allocator has at hand */
+    struct rlimit was, none = {0, RLIM_INFINITY};
+    if (TAP_SLOWER > 1 || getrlimit(RLIMIT_AS, &was) != 0) {
+        tap_skip("a sanitizer's allocator ends the process when memory is out");
+        return;
+    }
+    struct evict_queue q;
+    fresh(&q, &evict_s3fifo);
+    insert(&q, 1, 1);
+    q.list[EVICT_OLD].count = NODES_TOLD;
+    none.rlim_max = was.rlim_max;
+    setrlimit(RLIMIT_AS, &none);
+    evict_ghosts_add(&q, &nodes[1], 90);
+    setrlimit(RLIMIT_AS, &was);
+    bool refused = q.memory == NULL;
+    q.list[EVICT_OLD].count = 0;
+    evict_ghosts_add(&q, &nodes[1], 90);
+    ok(refused && q.memory == NULL, "memory that was refused is not asked for by the next eviction");
+    for (unsigned i = 0; i < CALLS; i++) {
+        evict_ghosts_add(&q, &nodes[1], 90);
+    }
+    ok(q.memory != NULL, "but by a later one");
+    evict_fini(&q);
+}
+
 /* --- records of one structure --- */
 
 static void test_a_record_goes_by_its_own_numbers(void) {
@@ -579,6 +645,8 @@ int main(void) {
     test_so_many_hits_keep_an_item();
     test_hits_right_after_the_store_may_not_count();
     test_ghosts_have_their_share();
+    test_what_is_remembered_outlives_growth();
+    test_refused_memory_is_not_asked_for_at_each_eviction();
     test_a_record_goes_by_its_own_numbers();
     test_records_of_one_structure_share_what_they_know();
     test_other_knobs_lose_no_node(seed);
