@@ -42,7 +42,8 @@ static int split(char *text, char **word) {
     }
 }
 
-static char **own_words; /* settings borrow from them, so they stay reachable */
+/* Settings borrow from the words. Volatile, so that they stay reachable for the leak checker. */
+static char **volatile own_words;
 
 char **environment_arguments(const char *text, int *argc, char **argv, char *why) {
     size_t bytes = strlen(text) + 1, given = (size_t)*argc;
@@ -65,5 +66,5 @@ char **environment_arguments(const char *text, int *argc, char **argv, char *why
     *argc = (int)given + count;
     word[*argc] = NULL;
     own_words = word;
-    return own_words;
+    return word;
 }
