@@ -150,8 +150,86 @@ describe("-o like_memcached", function()
         assert.same({ 0, 3 << 20, 1 }, { pages() })
         assert.equal("OK", wire.ask(connection, "slabs reassign 1 0"))
         patience.wait_for("the page", function() return (pages()) == 1 end)
-        assert.equal(2 << 20, select(2, pages()))
+        assert.equal(3 << 20, select(2, pages()))
         connection:close()
+    end)
+
+    -- Calls f with a connection to slated and, where it is built, to memcached 1.6.45.
+    local function on_each(words, f)
+        for _, binary in ipairs({ server.slated(), server.memcached() == PEER and PEER or nil }) do
+            local args = binary == PEER and {} or { "-o", "like_memcached" }
+            local connection, one = start(binary, table.unpack(table.move(words, 1, #words, #args + 1, args)))
+            f(connection, binary)
+            connection:close()
+            one:stop()
+        end
+    end
+
+    local function store(connection, first, last, value)
+        for i = first, last do
+            assert(connection:send(("set k%d 0 0 %d noreply\r\n%s\r\n"):format(i, #value, value)))
+        end
+        assert.equal("MN", wire.ask(connection, "mn"))
+    end
+
+    local function stat(connection, name)
+        return tonumber((select(2, wire.stats(connection)))[name])
+    end
+
+    it("counts a yield after each -R requests of more", function()
+        for requests, yields in pairs({ [2] = 2, [4] = 1, [6] = 0 }) do
+            on_each({ "-R", tostring(requests) }, function(connection, binary)
+                assert(connection:send(("mn\r\n"):rep(6)))
+                for _ = 1, 6 do
+                    assert.equal("MN", connection:receive("*l"))
+                end
+                assert.equal(yields, stat(connection, "conn_yields"), requests .. " requests a turn of " .. binary)
+            end)
+        end
+    end)
+
+    it("evicts the oldest of few items first, and keeps what was read twice", function()
+        local value = ("v"):rep(1000000)
+        for _, words in ipairs({ {}, { "-o", "no_lru_maintainer" } }) do
+            on_each(words, function(connection)
+                store(connection, 1, 40, value)
+                for _ = 1, #words == 0 and 2 or 0 do -- memcached's flat list notes a read once a minute
+                    for i = 1, 5 do
+                        assert.equal("HD", wire.ask(connection, "mg k" .. i))
+                    end
+                end
+                for i = 41, 80 do
+                    store(connection, i, i, value)
+                end
+                local oldest
+                for i = #words == 0 and 6 or 1, 80 do
+                    local here = wire.ask(connection, ("me k%d"):format(i)) ~= "EN"
+                    oldest = oldest or here and i or nil
+                    assert.equal(oldest ~= nil, here, "k" .. i)
+                end
+                assert.is_true(oldest > 10)
+                for i = 1, #words == 0 and 5 or 0 do
+                    assert.not_equal("EN", wire.ask(connection, "me k" .. i))
+                end
+            end)
+        end
+    end)
+
+    it("counts moved pieces of values, and pages given back", function()
+        on_each({}, function(connection)
+            store(connection, 1, 40, ("v"):rep(600000))
+            for i = 1, 40, 2 do
+                assert.equal("DELETED", wire.ask(connection, "delete k" .. i))
+            end
+            local _, slabs = wire.stats(connection, "slabs")
+            patience.wait_for("the page", function()
+                wire.ask(connection, "slabs reassign 39 0")
+                return stat(connection, "slabs_moved") > 0
+            end)
+            patience.wait_for("the mover", function() return stat(connection, "slab_reassign_running") == 0 end)
+            assert.equal(stat(connection, "slabs_moved"), stat(connection, "slab_reassign_chunk_rescues"))
+            assert.equal(slabs.total_malloced, (select(2, wire.stats(connection, "slabs"))).total_malloced)
+        end)
     end)
 
     it("gives way to options behind it, and wants slabs", function()

@@ -98,6 +98,7 @@ static void read_bundle(struct settings *s, const struct setting *row) {
         give(s, "slab_automove", "1");
         give(s, "hash_algorithm", "murmur3");
         give(s, "slab_geometry_auto", "no");
+        give(s, "partitions", "1"); /* one order of eviction, however few the items */
     }
 }
 

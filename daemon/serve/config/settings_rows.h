@@ -271,9 +271,9 @@
       "no crawler") \
     X(FLAG, like_memcached, NULL, OPT_EXTENDED, "like_memcached", false, 0, 0, "flag", STARTUP, \
       TUNING, \
-      "choose as memcached: policy slru, slab_automove=1, chunk sizes that stay, and in " \
-      "slab_global_page_pool only pages that classes gave back; options behind it may change " \
-      "these again") \
+      "choose as memcached: policy slru in one partition, slab_automove=1, chunk sizes that " \
+      "stay, turns of -R requests also on an idle server, and in slab_global_page_pool only " \
+      "pages that classes gave back; options behind it may change these again") \
     X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, \
       "megabytes", STARTUP, NETWORK, \
       "accepted without effect, as in memcached: read_buf_mem_limit bounds replies too") \

@@ -27,6 +27,7 @@ struct batch *batch_create(struct server *server, struct cache_thread *ct,
     b->speaks_text = strcmp(server->settings->protocol, "binary") != 0;
     b->speaks_binary = strcmp(server->settings->protocol, "ascii") != 0;
     b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
+    b->shares_from = server->settings->like_memcached ? UINT32_MAX : b->reqs_per_event;
     b->sv.bytes = bytes;
     b->sv.room = REPLIES_FIRST_BYTES;
     b->slot_current = NO_SLOT;
@@ -201,7 +202,7 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
 static uint32_t allowance(const struct batch *b, const struct slot *slot) {
     uint32_t share = b->beside_turns > 0 ? TURN_SESSION_BESIDE : TURN_SESSION_REQUESTS;
     uint32_t most =
-        b->requests < TURN_REQUESTS && b->reqs_per_event < share ? share : b->reqs_per_event;
+        b->requests < TURN_REQUESTS && b->shares_from < share ? share : b->reqs_per_event;
     return slot->requests < most ? most - slot->requests : 0;
 }
 

@@ -138,6 +138,7 @@ struct batch {
     /* the protocols that -B allows; a client's first byte tells which one it speaks */
     bool     speaks_text, speaks_binary;
     uint32_t reqs_per_event;
+    uint32_t shares_from; /* a session gets a share above this while the batch has room */
     uint64_t turn;
     uint32_t requests; /* of this turn */
     /* time that this turn spent on commands, and on copying values that were joined */

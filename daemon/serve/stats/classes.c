@@ -119,7 +119,9 @@ static uint64_t tail_age_s(const struct class_stats *c) {
 
 #define SLABS_TOTALS(X) \
     X(active_slabs, gauge, classes, U64, totals->active, "classes with pages") \
-    X(total_malloced, gauge, bytes, U64, totals->bytes, "memory of all pages of all classes")
+    X(total_malloced, gauge, bytes, U64, totals->bytes, \
+      "memory of all pages of all classes; with like_memcached, also of those that a class gave " \
+      "back")
 /* clang-format on */
 
 const struct counter_info stats_items_info[] = {
@@ -227,5 +229,10 @@ static bool write_slabs(struct command_context *ctx, uint32_t *next, void *state
 
 void stats_slabs(struct command_context *ctx) {
     struct slabs_totals totals = {0};
+    if (ctx->server->settings->like_memcached) {
+        struct cache_facts facts;
+        cache_facts(ctx->server->cache, &facts);
+        totals.bytes = (uint64_t)facts.pages_returned * PAGE_BYTES;
+    }
     pieces_answer(ctx, write_slabs, 1, &totals, sizeof totals);
 }
