@@ -16,7 +16,7 @@ void evict_list_turn(struct evict_queue *, struct node *);
 void evict_renew_late(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
 
 /* The most nodes that one search for a victim moves or passes over. */
-enum { EVICT_MEETS_MOST = 1024 };
+enum { EVICT_MEETS_MOST = 512 };
 /* After a switch: whether the node that a search for a victim met was ever read. The policy before
  * may have counted no hits, or have taken them off. */
 static inline bool evict_read_before(struct evict_queue *q, const struct node *n) {
