@@ -25,24 +25,32 @@ static uint64_t slack_of(uint64_t limit) {
 
 static uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* What the limit leaves to items, to the byte. */
-static uint64_t left_of(const struct memory_parts *p) {
-    uint64_t seen = beyond(p->resident, p->items),
-             others = (seen > p->counted ? seen : p->counted) + p->reserved + slack_of(p->limit);
-    return beyond(p->limit, others);
+/* What others have: what is resident beyond the items' pages. */
+static uint64_t seen_of(const struct memory_parts *p) { return beyond(p->resident, p->items); }
+
+/* What others say that they have and may take. Never added to what is seen: memory that a
+ * connection gave back may be resident still, and the next connection gets just that memory. */
+static uint64_t known_of(const struct memory_parts *p) { return p->counted + p->reserved; }
+
+static uint64_t left_beside(const struct memory_parts *p, uint64_t others) {
+    return beyond(p->limit, others + slack_of(p->limit)) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
 uint64_t memory_items_limit(const struct memory_parts *p) {
-    uint64_t left = left_of(p) & ~(uint64_t)(PAGE_BYTES - 1);
-    return p->limit > 0 && left < p->asked ? left : p->asked;
+    uint64_t seen = seen_of(p), known = known_of(p), most = left_beside(p, seen),
+             limit = seen < known ? left_beside(p, known) : most;
+    /* A reserve keeps items from growing. It takes no page from them: the lack of room does. */
+    if (limit < p->items) {
+        limit = p->items < most ? p->items : most;
+    }
+    return p->limit > 0 && limit < p->asked ? limit : p->asked;
 }
 
 bool memory_presses(const struct memory_parts *p, bool still) {
-    uint64_t most = beyond(p->limit, p->calm + slack_of(p->limit));
+    uint64_t most = beyond(p->limit, known_of(p) + slack_of(p->limit));
     most = p->asked < most ? p->asked : most;
-    /* Not rounded to whole pages: a page is much of a small limit. */
-    uint64_t lost = beyond(most, left_of(p) + p->index);
-    return p->limit > 0 && lost > most / PRESSES_SHARE / (still ? 2 : 1);
+    return p->limit > 0 &&
+           seen_of(p) > known_of(p) + most / PRESSES_SHARE / (still ? 2 : 1);
 }
 
 static uint64_t load(const _Atomic uint64_t *value) {
@@ -89,8 +97,7 @@ void memory_facts(const struct memory *m, const struct memory_wishes *w, struct 
     f->other_bytes = beyond(f->resident_bytes, counted);
 }
 
-static struct memory_parts parts_of(const struct memory *m, const struct memory_wishes *w,
-                                    const struct memory_facts *f) {
+static struct memory_parts parts_of(const struct memory *m, const struct memory_facts *f) {
     /* A control group also counts what the kernel holds for the process: sockets' buffers, page
      * tables. */
     bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
@@ -102,8 +109,6 @@ static struct memory_parts parts_of(const struct memory *m, const struct memory_
         .counted = m->start_bytes + f->sample_bytes + f->index_bytes + f->buffer_bytes +
                    f->connection_bytes,
         .reserved = f->reserved_bytes,
-        .index = f->index_bytes,
-        .calm = m->start_bytes + w->held_most + w->conns_most * w->conn_bytes,
     };
 }
 
@@ -115,7 +120,7 @@ bool memory_begin(struct memory *m, const struct memory_sources *from,
     resident_open(&m->resident, NULL, NULL);
     memory_facts(m, w, &f);
     m->start_bytes = beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
-    struct memory_parts parts = parts_of(m, w, &f);
+    struct memory_parts parts = parts_of(m, &f);
     *left_bytes = memory_items_limit(&parts);
     if (w->limit > 0 && *left_bytes < MEMORY_LEAST_ITEMS) {
         return false;
@@ -140,7 +145,7 @@ static void tell(struct memory *m, uint64_t was, uint64_t limit, const struct me
              "take %llu more",
              (unsigned long long)(limit >> 20), lower ? "less" : "more",
              (unsigned long long)(was >> 20),
-             (unsigned long long)(beyond(p->resident, p->items) >> 20),
+             (unsigned long long)(seen_of(p) >> 20),
              (unsigned long long)(p->limit >> 20), (unsigned long long)(p->reserved >> 20));
 }
 
@@ -155,19 +160,21 @@ static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now
     return now_us - m->raise_us >= RAISE_AFTER_US;
 }
 
-/* Whether the allocator is asked to give memory back: near the limit; when items have less than was
- * asked for although the other parts count less than the process holds, which mostly is memory that
- * the allocator keeps; and while samples have given way, because what it keeps of theirs would keep
- * them from coming back. */
-static void trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
-    uint64_t slack = slack_of(p->limit);
-    bool near = p->resident + slack / 2 > p->limit,
-         kept = memory_items_limit(p) < p->asked &&
-                beyond(p->resident, p->items) > p->counted + slack;
-    if ((near || kept || m->asked_us != 0) && now_us >= m->trim_us) {
-        m->trim_us = now_us + (near ? TRIM_EVERY_US : TRIM_CALM_US);
-        add(&m->trims, malloc_trim(0) != 0 ? 1 : 0);
+/* Has the allocator give memory back before items are evicted; when items have less than was asked
+ * for although the other parts count less than the process holds, which mostly is memory that the
+ * allocator keeps; and while samples have given way, because what it keeps of theirs would keep
+ * them from coming back. True: it gave some back. */
+static bool trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
+    uint64_t limit = memory_items_limit(p);
+    bool evicts = limit < p->items,
+         kept = limit < p->asked && seen_of(p) > p->counted + slack_of(p->limit);
+    if (p->limit == 0 || now_us < m->trim_us || !(evicts || kept || m->asked_us != 0)) {
+        return false;
     }
+    m->trim_us = now_us + (evicts ? TRIM_EVERY_US : TRIM_CALM_US);
+    bool given = malloc_trim(0) != 0;
+    add(&m->trims, given);
+    return given;
 }
 
 static void ask_samples(struct memory *m, bool give_way, uint64_t now_us) {
@@ -196,14 +203,14 @@ static bool samples_first(struct memory *m, const struct memory_parts *p, uint64
 
 void memory_look(struct memory *m, const struct memory_wishes *w, uint64_t now_us) {
     struct memory_facts f;
-    memory_facts(m, w, &f);
-    struct memory_parts p = parts_of(m, w, &f);
-    if (p.resident > load(&m->resident_most)) {
-        atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
-    }
-    if (p.limit > 0) {
-        trim(m, &p, now_us);
-    }
+    struct memory_parts p;
+    do {
+        memory_facts(m, w, &f);
+        p = parts_of(m, &f);
+        if (p.resident > load(&m->resident_most)) {
+            atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
+        }
+    } while (trim(m, &p, now_us));
     uint64_t limit = memory_items_limit(&p), was = f.items_limit_bytes;
     if (samples_first(m, &p, f.sample_bytes, now_us) && limit < was) {
         return;

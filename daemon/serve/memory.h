@@ -1,14 +1,17 @@
 /* One limit for the memory of the whole process: items get what the other parts leave.
  *
- *   limit = items + what others have + what others may still take + slack
+ *   limit = items + others + slack
+ *   others = what others have, or what they say that they have and may still take
+ *            (whichever is more)
  *
- * What others have is what is resident beyond the items' pages, or the sum of their own counts,
- * whichever is more. What they may still take is known: read buffers and unread replies have a
- * limit (read_buf_mem_limit), connections have one (maxconns). The index and the allocator have
- * none, but grow slowly, and the slack covers what they take between two looks. So nothing is ever
- * beyond the limit for others to take: when another part grows, its reserve shrinks, or the items'
- * limit does, as by `cache_memlimit`. Where others take much of what was meant for items, samples
- * give way first, and items get less only if that was not enough; samples come back last.
+ * What others have is what is resident beyond the items' pages. What they may still take is known:
+ * read buffers and unread replies have a limit (read_buf_mem_limit), connections have one
+ * (maxconns). The two are not added: resident memory lags behind what parts say, because the
+ * allocator keeps what a connection gave back. The slack covers what others take between two looks.
+ *
+ * While the process is below its limit (less the slack), no item is evicted for it: the reserve
+ * only keeps items from growing. Nearer to the limit items get less, as by `cache_memlimit`. Where
+ * others take much more than they may, samples give way first; samples come back last.
  *
  * Threading: main's thread looks, at most every MEMORY_LOOK_US; facts may be read by any. */
 #ifndef SLATE_SERVE_MEMORY_H
@@ -43,13 +46,12 @@ struct memory_parts {
     uint64_t items;    /* the pages they have */
     uint64_t counted;  /* what the other parts say that they have */
     uint64_t reserved; /* what others may still take */
-    uint64_t index;    /* a part of `counted` that belongs to the items */
-    uint64_t calm;     /* what the other parts have and may take when nothing presses */
 };
-/* Pure: the limit of items. */
+/* Pure: the limit of items. It is not below the pages of items while `resident` and the slack
+ * are within the limit of the process. */
 uint64_t memory_items_limit(const struct memory_parts *);
-/* Pure: whether the other parts press items hard: items lose a sixteenth of what they might have.
- * With `still`, for the question whether that is over: half as much. */
+/* Pure: whether the other parts press items hard: others have more than they may, by a sixteenth of
+ * what items might have. With `still`, for the question whether that is over: half as much. */
 bool     memory_presses(const struct memory_parts *, bool still);
 
 /* What operators want, from the settings; all zero where there is no limit. */

@@ -66,7 +66,7 @@ describe("a control group of version 2", function()
         say("memory.current", tostring(140 * MIB))
         patience.wait_for("less for items", function()
             local now = memory()
-            return now.limit_lowered >= 1 and now.items_limit < at_first.items_limit - 90 * MIB
+            return now.limit_lowered >= 1 and now.items_limit <= (LIMIT_MIB - 130) * MIB
         end)
         say("memory.current", tostring(40 * MIB))
         patience.wait_for("as much as before", function()
