@@ -18,6 +18,8 @@ enum { RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
 enum { PARTITIONS_MIN = 4, PARTITIONS_MAX = 1024, PARTITION_BYTES = 16 << 20 };
 enum { PARTITIONS_A_THREAD = 2, THREADS_USUAL = 8 };
 enum { ITEM_BYTES_LEAST = 48 }; /* the smallest chunk */
+/* A smaller cache notices a huge page that its index does not fill. */
+enum { SMALL_BYTES = 256 << 20 };
 
 /* One partition for every 16 MiB, and two for each thread. Each partition has its own queue for
  * every class, and a short queue tells less well which item to evict. At 64 MiB one worker with 4
@@ -54,7 +56,8 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
            items_most = reserve_bytes / ITEM_BYTES_LEAST;
     if (!index_pool_init(&c->index_pool,
                          items_most * kind->item_bytes_most +
-                             (size_t)partitions * INDEX_BYTES_MIN)) {
+                             (size_t)partitions * INDEX_BYTES_MIN,
+                         cfg->limit_bytes < SMALL_BYTES ? cfg->limit_bytes / 8 : PAGE_BYTES)) {
         return false;
     }
     if (cfg->memory_file == NULL) {

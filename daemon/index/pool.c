@@ -5,7 +5,7 @@
 
 #define HUGE_BYTES ((size_t)2 << 20)
 
-bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
+bool index_pool_init(struct index_pool *p, size_t reserve_bytes, size_t small_bytes) {
     p->bytes = (reserve_bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     p->base = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -14,10 +14,8 @@ bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
         p->base = NULL;
         return false;
     }
-    /* Huge pages begin behind the first ones: a small cache may never fill a huge page with its
-     * index. */
-    char *huge = (char *)(((uintptr_t)p->base + 2 * HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
-    madvise(huge, (size_t)(p->base + p->bytes - huge) & ~(HUGE_BYTES - 1), MADV_HUGEPAGE);
+    small_bytes = small_bytes < p->bytes ? small_bytes : p->bytes;
+    madvise(p->base + small_bytes, p->bytes - small_bytes, MADV_HUGEPAGE);
     return true;
 }
 

@@ -16,7 +16,9 @@ struct index_pool {
     size_t         bytes;
     _Atomic size_t used;
 };
-bool  index_pool_init(struct index_pool *, size_t reserve_bytes); /* false and errno */
+/* The first `small_bytes`, a multiple of 4 KiB, get no huge pages, which a small cache never fills
+ * with its index. False and errno. */
+bool  index_pool_init(struct index_pool *, size_t reserve_bytes, size_t small_bytes);
 /* Backs so many bytes with memory now rather than at their first use; only a request. */
 void  index_pool_back(struct index_pool *, size_t bytes);
 void  index_pool_fini(struct index_pool *);

@@ -22,7 +22,7 @@
 enum {
     WHATIF_RECORDS_A_S = 2000, /* 2400 instructions each; bench-sampling holds the sum to 1 % */
     WHATIF_RECORDS_FEW_KEYS = 3 * WHATIF_RECORDS_A_S,
-    WHATIF_BYTES_MIN = 2 << 20,
+    WHATIF_BYTES_MIN = 1 << 20,
     WHATIF_POINTS = 17,
     WHATIF_CLASS_READS_MIN = 256
 };

@@ -177,7 +177,7 @@ static void measure(struct costs *c, uint32_t count) {
 }
 
 static void open_index(const struct index_kind *kind, struct index_pool *pool, uint32_t items) {
-    if (!index_pool_init(pool, (size_t)(items + operation_count) * kind->item_bytes_most + (1 << 20)) ||
+    if (!index_pool_init(pool, (size_t)(items + operation_count) * kind->item_bytes_most + (1 << 20), 0) ||
         !index_init(&ix, kind, pool, &arena->space)) {
         fprintf(stderr, "out of memory\n");
         exit(1);

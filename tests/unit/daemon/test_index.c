@@ -235,7 +235,7 @@ static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
 static void test_without_memory_nothing_is_lost(size_t left_bytes) {
     static struct index ix;
     struct index_pool small;
-    index_pool_init(&small, 1 << 20);
+    index_pool_init(&small, 1 << 20, 0);
     index_pool_take(&small, small.bytes - left_bytes);
     uint32_t put = 0, wrong = 0;
     if (!index_init(&ix, kind, &small, &arena->space)) {
@@ -463,7 +463,7 @@ int main(void) {
         copies[n] = make_item(n, ITEMS + (size_t)n);
     }
     for (int i = 0; (kind = index_kinds[i]) != NULL; i++) {
-        index_pool_init(&pool, POOL_BYTES);
+        index_pool_init(&pool, POOL_BYTES, 0);
         test_a_look_tells_what_happened_since();
         test_a_change_of_a_key_holds_up_few_others();
         test_a_spot_serves_however_much_changes();

@@ -430,7 +430,7 @@ static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned
 static void test_a_small_cache_has_a_sample_too(void) {
     static const struct {
         unsigned limit_mb, most_kb;
-    } cases[] = {{8, 512}, {32, 2048}, {64, 2048}, {1024, 5242}};
+    } cases[] = {{8, 512}, {32, 1024}, {64, 1024}, {1024, 5242}};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cache_config cfg = fixture_config((size_t)cases[i].limit_mb << 20);
         struct cache *cache = cache_create(&cfg);
