@@ -239,6 +239,7 @@ static int serve(struct net *net, const sigset_t *held) {
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
              (unsigned long long)settings.maxbytes, settings.threads,
              cache_policy(server.cache)->name);
+    process_drop_start();
     process_ready(&settings);
     notify_ready();
     enum server_stop how = net_run(net);
@@ -438,6 +439,7 @@ static int check(void) {
                 build_and_serve(true) == 0;
     if (good) {
         printf("slated: these options are good\n");
+        check_print_need(&settings);
     }
     return good ? EXIT_SUCCESS : EX_USAGE;
 }

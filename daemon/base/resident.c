@@ -187,3 +187,8 @@ uint64_t resident_group_limit(void) {
     resident_close(&r);
     return r.group_limit_bytes;
 }
+
+uint64_t resident_machine(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+}

@@ -31,4 +31,6 @@ void resident_look(const struct resident *, struct resident_now *);
 
 /* The control group's limit, without a struct; 0: none. */
 uint64_t resident_group_limit(void);
+/* Memory that the machine has; 0: not known. */
+uint64_t resident_machine(void);
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -62,7 +63,22 @@ int check_named(const struct settings *s) {
     return good ? 0 : EX_OSERR;
 }
 
+void check_print_need(const struct settings *s) {
+    uint64_t need = settings_memory_need(s),
+             conns = (uint64_t)s->maxconns * settings_conn_bytes(s);
+    printf("slated: the process needs at most %" PRIu64 " MiB: -m %" PRIu64 ", an eighth of that "
+           "for the index, %" PRIu64 " for %d connections, the rest for threads, buffers and "
+           "slack\n",
+           (need >> 20) + 1, s->maxbytes >> 20, (conns >> 20) + 1, s->maxconns);
+}
+
 void check_tell_vain(const struct settings *s) {
+    if (s->group_limits) {
+        log_warn("-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
+                 " MiB of the control group: items get what the rest leaves, as with "
+                 "process_memory=auto (process_memory=0: no limit)",
+                 s->maxbytes >> 20, settings_memory_need(s) >> 20, s->process_memory >> 20);
+    }
     if (s->stray != NULL) {
         log_warn("\"%s\" belongs to no option; %s ignored, as in memcached", s->stray,
                  s->stray_count > 1 ? "it and the words like it are" : "it is");

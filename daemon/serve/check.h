@@ -10,6 +10,8 @@
  * a status of sysexits.h after a log line. */
 int check_named(const struct settings *);
 
-/* Tells what is taken without effect, each with the reason. */
+/* Prints the memory that the process needs. */
+void check_print_need(const struct settings *);
+/* Tells what is taken without effect, each with the reason; and a limit that nobody asked for. */
 void check_tell_vain(const struct settings *);
 #endif

@@ -19,8 +19,8 @@ enum {
 };
 
 static uint64_t slack_of(uint64_t limit) {
-    uint64_t share = limit / MEMORY_SLACK_SHARE;
-    return share > MEMORY_SLACK_LEAST ? share : MEMORY_SLACK_LEAST;
+    uint64_t share = limit / SETTINGS_SLACK_SHARE;
+    return share > SETTINGS_SLACK_LEAST ? share : SETTINGS_SLACK_LEAST;
 }
 
 static uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }

@@ -22,20 +22,13 @@
 
 #include "base/resident.h"
 #include "cache/cache.h"
+#include "serve/config/settings.h"
 #include "tune/tune.h"
 #include "tune/whatif/whatif.h"
 
 enum {
     MEMORY_LOOK_US = 100 * 1000,
     MEMORY_LEAST_ITEMS = 8 << 20, /* the least that items keep: memcached's for cache_memlimit */
-    /* An idle connection takes some 840 bytes of ours, libevent's record of it included. With TLS
-     * it takes 26.4 KiB, OpenSSL's share included (daemon/net/README.md), and 88 KiB while a
-     * handshake stands still: 700 of those were seen. */
-    MEMORY_CONNECTION = 1 << 10,
-    MEMORY_CONNECTION_TLS = 96 << 10,
-    /* For what the allocator and the index take between two looks: 1/32, at least 4 MiB. */
-    MEMORY_SLACK_SHARE = 32,
-    MEMORY_SLACK_LEAST = 4 << 20,
 };
 
 /* What the arithmetic goes by, in bytes. */

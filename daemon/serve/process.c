@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <link.h>
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
@@ -269,10 +270,22 @@ void process_ready(const struct settings *s) {
     ready_fd = -1;
 }
 
-size_t process_machine_memory(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
+/* Without the parts that are written: dropped, these would lose what was written. */
+static int drop_segments(struct dl_phdr_info *object, size_t bytes, void *arg) {
+    (void)bytes, (void)arg;
+    const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        uintptr_t from = (object->dlpi_addr + part->p_vaddr) & ~(page_bytes - 1);
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_W) == 0) {
+            madvise((void *)from, object->dlpi_addr + part->p_vaddr + part->p_memsz - from,
+                    MADV_DONTNEED);
+        }
+    }
+    return 0;
 }
+
+void process_drop_start(void) { dl_iterate_phdr(drop_segments, NULL); }
 
 void process_lock_memory(const struct settings *s) {
     /* On fault: much more is mapped than will ever be used, so that the cache can grow. */

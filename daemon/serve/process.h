@@ -40,8 +40,9 @@ const char *process_policy_dir(const struct settings *, char *to, size_t room);
  * manager that waits to be notified watches the process that it started, which then stays. */
 int process_background(const struct settings *, bool *parent);
 
-/* Bytes of memory that the machine has; 0: not known. */
-size_t process_machine_memory(void);
+/* Drops from memory the parts of the program and of libraries that only the start needed. They are
+ * read from the file again when they are used. */
+void process_drop_start(void);
 
 /* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
  * may refuse. */

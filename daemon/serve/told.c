@@ -1,6 +1,6 @@
 #include "serve/told.h"
 
-#include "serve/process.h"
+#include "base/resident.h"
 #include "tune/whatif/auto.h"
 
 void told_cache(const struct settings *s, struct cache_config *config, struct slab_sizes *sizes) {
@@ -13,7 +13,7 @@ void told_cache(const struct settings *s, struct cache_config *config, struct sl
                                                     (unsigned)s->slab_classes, sizes, why);
     *config = (struct cache_config){
         .limit_bytes = s->maxbytes,
-        .limit_bytes_most = process_machine_memory(),
+        .limit_bytes_most = resident_machine(),
         .store = cache_store_find(s->store),
         .block_bytes = (uint32_t)s->block_size,
         .index = index_kind_find(s->index),

@@ -26,7 +26,8 @@ describe("slated --check-config", function()
     local function run(words)
         local _, _, code = os.execute(("timeout 60 %s %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(SLATED),
             words:gsub("FOLDER", folder), server.USER, folder, folder))
-        return code, server.read_file(folder .. "/out"), server.read_file(folder .. "/err")
+        local out = server.read_file(folder .. "/out")
+        return code, out:match("^[^\n]*\n") or "", server.read_file(folder .. "/err"), out
     end
 
     local TLS <const> = "-p -1 -Z -o ssl_chain_cert=FOLDER/%s,ssl_key=FOLDER/%s"
@@ -78,7 +79,7 @@ describe("slated --check-config", function()
     it("makes nothing of what is not there yet", function()
         local words = "-s FOLDER/socket -P FOLDER/pid -e FOLDER/items --automove-record=FOLDER/record "
             .. "-o takeover_socket=FOLDER/takeover,slab_automove=lua:ratio -S -d"
-        assert.same({ 0, GOOD, "" }, { run("--check-config " .. words) })
+        assert.same({ 0, GOOD, "" }, { table.unpack({ run("--check-config " .. words) }, 1, 3) })
         for _, name in ipairs({ "socket", "pid", "items", "record", "takeover" }) do
             assert.is_nil(io.open(folder .. "/" .. name), name)
         end
@@ -89,11 +90,28 @@ describe("slated --check-config", function()
             "takeover_socket=" .. folder .. "/next" } })
         finally(function() one:stop() end)
         local words = ("--check-config -l %s -e FOLDER/kept -o takeover_socket=FOLDER/next"):format(one.address)
-        assert.same({ 0, GOOD, "" }, { run(words) })
-        assert.same({ 0, GOOD, "" }, { run(words .. " --takeover") })
+        assert.same({ 0, GOOD, "" }, { table.unpack({ run(words) }, 1, 3) })
+        assert.same({ 0, GOOD, "" }, { table.unpack({ run(words .. " --takeover") }, 1, 3) })
         local client = one:connect()
         assert.truthy(client:set("still", "here"))
         client:close()
+    end)
+
+    -- README has the formula.
+    it("tells the memory that the process needs", function()
+        local function need_mib(words)
+            local _, _, err, out = run("--check-config -p -1 " .. words)
+            return assert(tonumber(out:match("the process needs at most (%d+) MiB")), err)
+        end
+        for words, want_mib in pairs({
+            ["-m 64"] = 1.18 * (1.125 * 64 + 10 + 4 + 1),
+            ["-m 1024 -t 8 -c 10240"] = 1.18 * (1.125 * 1024 + 10 + 8 + 10),
+            [TLS:format("one.pem", "one.key") .. " -c 4096"] = 1.18 * (1.125 * 64 + 10 + 4 + 4096 * 96 / 1024),
+        }) do
+            local got_mib = need_mib(words)
+            assert.is_true(math.abs(got_mib - want_mib) <= want_mib * 0.01 + 2, ("%s: %d"):format(words, got_mib))
+        end
+        assert.is_true(need_mib("-m 1024 -o read_buf_mem_limit=1") < need_mib("-m 1024"))
     end)
 
     it("warns of what a start warns of", function()
@@ -116,6 +134,7 @@ describe("slated --check-config", function()
         local as_nobody = server.USER == "" and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups "
         local said = server.capture(("%s%s --check-config -p -1 -u 11211 2>&1; echo $?"):format(as_nobody,
             server.quoted(SLATED)))
-        assert.equal(GOOD .. "0", said)
+        assert.equal(GOOD, said:match("^[^\n]*\n"))
+        assert.equal("0", said:match("%d+$"))
     end)
 end)

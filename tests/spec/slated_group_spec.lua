@@ -41,9 +41,59 @@ describe("a control group of version 2", function()
         server.remove_folder(folder)
     end)
 
-    it("limits the process, and items get less as soon as others in it take more", function()
-        if server.capture(within("cat /proc/self/cgroup") .. " 2>/dev/null") ~= "0::/slate" then
+    local function skips()
+        local seen = server.capture(within("cat /proc/self/cgroup") .. " 2>/dev/null") == "0::/slate"
+        if not seen then
             pending("needs a mount namespace, and leave to mount over files of /proc")
+        end
+        return not seen
+    end
+
+    local function check_config(words)
+        local command = ("%s -u root -p -1 %s --check-config"):format(server.quoted(server.slated()), words)
+        return server.capture(within(command) .. " 2>&1")
+    end
+
+    it("limits the process where -m and the rest may take more, unless process_memory is given", function()
+        if skips() then
+            return
+        end
+        for words, is_told in pairs({
+            ["-m 240"] = true, ["-m 90% -v"] = true, ["-m 240 -o process_memory=0"] = false,
+            ["-m 240 -o no_process_memory"] = false, ["-m 100"] = false, ["-m 240 -o process_memory=auto"] = false,
+        }) do
+            local said = check_config(words)
+            local told = said:find("more than the 256 MiB of the control group: items get what", 1, true)
+            assert.equal(is_told, told ~= nil, said)
+            assert.truthy(said:find("these options are good", 1, true), said)
+        end
+    end)
+
+    it("serves all the same where the group has too little for what connections may take", function()
+        if skips() then
+            return
+        end
+        say("memory.high", tostring(30 * MIB))
+        local said = check_config("-m 64 -o read_buf_mem_limit=40")
+        assert.truthy(said:find("there is no limit for the process", 1, true), said)
+        assert.truthy(said:find("these options are good", 1, true), said)
+    end)
+
+    it("is what -m has shares of, and auto is 75%", function()
+        if skips() then
+            return
+        end
+        for words, want_mib in pairs({ ["-m 50%"] = 128, ["-m auto"] = 192, ["-m 100%"] = 256 }) do
+            local said = check_config(words)
+            assert.equal(want_mib, tonumber(said:match("at most %d+ MiB: %-m (%d+)")), said)
+        end
+        for _, words in ipairs({ "-m 0%", "-m 101%", "-m 5%%", "-m %", "-m AUTO", "-I 5%" }) do
+            assert.truthy(check_config(words):find("wants a number of", 1, true), words)
+        end
+    end)
+
+    it("limits the process, and items get less as soon as others in it take more", function()
+        if skips() then
             return
         end
         local slated = ("%s -v -m 1024 -o process_memory=auto -s %s/s -u root"):format(server.quoted(server.slated()),

@@ -174,9 +174,30 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
     return true;
 }
 
-/* Sets process_memory to what the control group allows; to no limit if the group sets none. */
-static bool set_by_group(struct settings *s) {
-    s->process_memory = resident_group_limit();
+/* "auto" and "75%", of what the control group allows or else of what the machine has. For
+ * process_memory "auto" is all that the group allows, or no limit. False: `text` is neither. */
+static bool set_share(struct settings *s, const struct setting *row, const char *text) {
+    enum { AUTO_PCT = 75 };
+    uint64_t pct = AUTO_PCT, group = resident_group_limit();
+    bool     process = row->offset == offsetof(struct settings, process_memory),
+         automatic = text != NULL && strcmp(text, "auto") == 0;
+    if (text == NULL || !(process || row->offset == offsetof(struct settings, maxbytes))) {
+        return false;
+    }
+    if (process && automatic) {
+        s->process_memory = group;
+        return true;
+    }
+    size_t digits = automatic ? 0 : number_digits(text, 10, &pct);
+    if (!automatic && (digits == 0 || strcmp(text + digits, "%") != 0 || pct == 0 || pct > 100)) {
+        return false;
+    }
+    uint64_t all = group > 0 ? group : resident_machine(),
+             bytes = (all / 100 * pct + all % 100 * pct / 100) / SETTINGS_MIB * SETTINGS_MIB;
+    if ((double)bytes < row->min || (double)bytes > row->max) {
+        return false;
+    }
+    put_number(s, row, (double)bytes);
     return true;
 }
 
@@ -282,10 +303,7 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
     case SETTING_BYTES:
     case SETTING_KILOBYTES:
     case SETTING_MEGABYTES:
-        return row->offset == offsetof(struct settings, process_memory) && text != NULL &&
-                       strcmp(text, "auto") == 0
-                   ? set_by_group(s)
-                   : set_bytes(s, row, cleared ? "0" : text, why);
+        return set_share(s, row, text) || set_bytes(s, row, cleared ? "0" : text, why);
     case SETTING_RATIO:
     case SETTING_RATIO3:
         return set_ratio(s, row, cleared ? "0" : text, why);

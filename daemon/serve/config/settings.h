@@ -86,6 +86,7 @@ struct settings {
     SETTINGS(SETTING_MEMBER)
     bool list_given; /* the list of addresses holds what was given, not its default */
     bool maxbytes_given;
+    bool group_limits; /* process_memory is the control group's limit, which nobody asked for */
     /* by row: the option was given; it was given, but has no effect (setting_has_effect); it was
      * given with an empty value, which is as if it were not given */
     bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS], given_empty[SETTING_ROWS];
@@ -129,6 +130,24 @@ struct setting setting_live(const struct setting *, size_t memory_most);
 bool setting_takes_value(const struct setting *); /* whether the option needs an argument */
 /* False: the option is memcached's and does nothing here; its help says why. */
 bool setting_has_effect(const struct setting *);
+
+enum {
+    /* An idle connection takes some 840 bytes of ours, libevent's record of it included. With TLS
+     * it takes 26.4 KiB, OpenSSL's share included (daemon/net/README.md), and 88 KiB while a
+     * handshake stands still: 700 of those were seen. */
+    SETTINGS_CONN_BYTES = 1 << 10,
+    SETTINGS_CONN_TLS_BYTES = 96 << 10,
+    SETTINGS_START_BYTES = 10 << 20, /* program, libraries, samples of a small cache */
+    SETTINGS_THREAD_BYTES = 1 << 20, /* a worker, its buffers and counters */
+    /* For what the allocator and the index take between two looks at the process's memory. */
+    SETTINGS_SLACK_SHARE = 32,
+    SETTINGS_SLACK_LEAST = 4 << 20,
+    SETTINGS_INDEX_SHARE = 8,        /* the index and the history of evictions: this part of -m */
+};
+/* Memory that the process needs so that items get all of -m, in bytes: for items of 80 bytes or
+ * more, and as many connections as may be open. */
+uint64_t settings_memory_need(const struct settings *);
+uint64_t settings_conn_bytes(const struct settings *); /* what a connection takes */
 
 /* Checks the rules that concern more than one value. False: `why` holds a whole sentence. */
 bool settings_check(const struct settings *, char *why);

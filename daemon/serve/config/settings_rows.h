@@ -27,7 +27,9 @@
 /* clang-format off */
 #define SETTINGS(X) \
     X(MEGABYTES, maxbytes, "maxbytes", 'm', "memory-limit", 64 * SETTINGS_MIB, 2 * SETTINGS_MIB, \
-      4096 * SETTINGS_GIB, "bytes", RUNTIME, MEMORY, "memory for items") \
+      4096 * SETTINGS_GIB, "bytes", RUNTIME, MEMORY, \
+      "memory for items; 75%: such a share of what the control group allows, or else of the " \
+      "machine's memory; auto: 75%") \
     X(INT, maxconns, "maxconns", 'c', "conn-limit", 1024, 1, 1000000, "connections", RUNTIME, \
       NETWORK, "connections that may be open at once") \
     X(INT, port, "tcpport", 'p', "port", 11211, -1, 65535, "port", STARTUP, NETWORK, \
@@ -344,8 +346,9 @@
       "twelve, five for each key") \
     X(MEGABYTES, process_memory, NULL, OPT_EXTENDED, "process_memory", 0, 0, 4096 * SETTINGS_GIB, \
       "bytes", RUNTIME, MEMORY, \
-      "memory for the whole process; items get what the other parts leave, at most -m where that " \
-      "is given; auto: as much as the control group allows; 0: no limit") \
+      "memory for the whole process, or a share as in -m; items get what the other parts leave, " \
+      "at most -m where that is given; auto: as much as the control group allows, which is the " \
+      "default where -m and the rest may take more than that; 0: no limit") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, \
       "parts of the cache, each with a lock of its own, a power of two; 0: one for each 16 MB, " \
       "and at least two for each thread") \

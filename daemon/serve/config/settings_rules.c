@@ -2,11 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/resident.h"
 #include "mem/arena.h"
 #include "serve/config/listen_list.h"
 #include "serve/config/settings_inner.h"
 #include "serve/config/slab_sizes.h"
 
+enum { BUFFERS_SHARE = 8 }; /* of the process's memory, where read_buf_mem_limit is not given */
 enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before its key */
 
 static bool is_slab(const struct settings *s) { return strcmp(s->store, "slab") == 0; }
@@ -40,10 +42,37 @@ static bool settle_protocol(struct settings *s, char *why) {
     return true;
 }
 
+static bool is_given(const struct settings *s, const char *field) {
+    return s->given[setting_find(field, strlen(field)) - setting_table];
+}
+
+uint64_t settings_conn_bytes(const struct settings *s) {
+    return s->ssl_enabled ? SETTINGS_CONN_TLS_BYTES : SETTINGS_CONN_BYTES;
+}
+
+uint64_t settings_memory_need(const struct settings *s) {
+    uint64_t need = s->maxbytes + s->maxbytes / SETTINGS_INDEX_SHARE + SETTINGS_START_BYTES +
+                    (uint64_t)s->threads * SETTINGS_THREAD_BYTES +
+                    (uint64_t)s->maxconns * settings_conn_bytes(s);
+    need += s->read_buf_mem_limit > 0 ? s->read_buf_mem_limit : need / (BUFFERS_SHARE - 1);
+    uint64_t slack = need / (SETTINGS_SLACK_SHARE - 1);
+    return need + (slack > SETTINGS_SLACK_LEAST ? slack : SETTINGS_SLACK_LEAST);
+}
+
+/* Where a control group allows less than the process may take, its limit is the process's, unless
+ * process_memory is given. */
+static void settle_group(struct settings *s) {
+    uint64_t group = resident_group_limit(), need = settings_memory_need(s);
+    if (!is_given(s, "process_memory") && group >= SETTINGS_PROCESS_MEMORY_MIN && need > group) {
+        s->process_memory = group;
+        s->maxbytes_given = s->group_limits = true;
+    }
+}
+
 /* With a limit for the whole process, items get what the other parts leave, unless -m says less,
  * and connections get a share. */
 static void settle_process_memory(struct settings *s) {
-    enum { BUFFERS_SHARE = 8 };
+    settle_group(s);
     if (s->process_memory == 0) {
         return;
     }
@@ -53,10 +82,6 @@ static void settle_process_memory(struct settings *s) {
     if (s->read_buf_mem_limit == 0) {
         s->read_buf_mem_limit = s->process_memory / BUFFERS_SHARE;
     }
-}
-
-static bool is_given(const struct settings *s, const char *field) {
-    return s->given[setting_find(field, strlen(field)) - setting_table];
 }
 
 static bool moves_pages(const struct settings *s) {

@@ -65,8 +65,8 @@ static void settle(struct process *at, uint64_t counted, uint64_t reserve) {
 }
 
 static uint64_t slack(const struct memory_parts *p) {
-    uint64_t share = p->limit / MEMORY_SLACK_SHARE;
-    return share > MEMORY_SLACK_LEAST ? share : MEMORY_SLACK_LEAST;
+    uint64_t share = p->limit / SETTINGS_SLACK_SHARE;
+    return share > SETTINGS_SLACK_LEAST ? share : SETTINGS_SLACK_LEAST;
 }
 
 /* Waves of clients that take `each_bytes`, and hang up. Items have all pages that they may have. */
@@ -86,7 +86,7 @@ static bool waves_keep_items(uint64_t limit, uint64_t start, uint64_t clients, u
 }
 
 static void test_waves(void) {
-    ok(waves_keep_items(600 * MIB, 13 * MIB, 4000, MEMORY_CONNECTION_TLS),
+    ok(waves_keep_items(600 * MIB, 13 * MIB, 4000, SETTINGS_CONN_TLS_BYTES),
        "clients of TLS who hang up take nothing from items, although the allocator keeps their memory");
     ok(waves_keep_items(96 * MIB, 9 * MIB, 1500, 8 << 10), "… nor do those who left replies unread");
     struct process at = {.p = {.limit = 64 * MIB, .asked = 64 * MIB, .counted = 12 * MIB}};
