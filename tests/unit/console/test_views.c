@@ -462,7 +462,7 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
     for (unsigned view = 0; view_list[view] != NULL; view++) {
         if (view_list[view] == &fleet_view) {
             reset_ui(view);
-            ok(strstr(draw(&frame, 80, 24, false), "! cache7:11211") != NULL && shows("DOWN"), "a dead server is a row");
+            ok(strstr(draw(&frame, 80, 24, false), "!>cache7:11211") != NULL && shows("DOWN"), "a dead server is a row");
             ok(shows("1 server, 0 up"), "and is counted");
         }
         if (view_list[view] == &diff_view) {
