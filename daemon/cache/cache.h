@@ -62,7 +62,8 @@ struct cache_config {
     uint32_t item_bytes_max;     /* -I */
     bool     cas;                /* false: -C, headers of 24 bytes and every CAS is 0 */
     bool     evict;              /* false: -M, answer CACHE_NO_MEMORY when full */
-    /* slab_reassign: a class with nothing takes a page rather than refuse */
+    /* slab_reassign: a class with nothing takes another class's page; false: only its first page,
+     * over the limit */
     bool     steal_pages;
     bool     huge_pages;
     /* so long a store waits for memory that is in use before it is refused; its thread does no

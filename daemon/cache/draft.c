@@ -13,7 +13,10 @@
 #include "cache/stock.h"
 #include "cache/value.h"
 
-enum { CHAIN_TAKE = 32 };
+enum {
+    CHAIN_TAKE = 32,
+    SMALL_TAIL_SHARE = 16, /* a chunk that is smaller by more serves no tail */
+};
 
 struct item *draft_take(struct cache_thread *ct, struct cache_draft *taken) {
     struct item *it = taken->item;
@@ -82,15 +85,22 @@ static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted
     return n < 1 ? 1 : n < CHAIN_TAKE ? (unsigned)n : CHAIN_TAKE;
 }
 
-/* Takes free chunks of the class; if it has none, obtains one chunk by any means. Returns how
+/* Takes free chunks of the class; if it has none, obtains one chunk by any means. If there is none
+ * of the right size, a larger chunk serves, or else a smaller one: with no_slab_reassign the class
+ * of the largest chunks may have one page, and other values hold its two chunks. Returns how
  * many. */
 static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
                            uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;
-    unsigned got = slab_take(c->slab, class_id, refs, want);
-    for (; got == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
-        /* if the class of the right size has no chunk, a larger chunk serves */
-        refs[0] = c->store->obtain(ct, p, class_id, 0, true);
+    unsigned got = slab_take(c->slab, class_id, refs, want), larger = class_id;
+    for (; got == 0 && larger != SLAB_CLASS_NONE; larger = slab_next_class(c->slab, larger)) {
+        refs[0] = c->store->obtain(ct, p, larger, 0, true);
+        got = refs[0] != 0;
+    }
+    for (unsigned share = 2; got == 0 && share <= SMALL_TAIL_SHARE && may_evict(c, class_id);
+         share *= 2) {
+        unsigned smaller = slab_class_of(c->slab, slab_chunk_bytes(c->slab, class_id) / share);
+        refs[0] = smaller != class_id ? c->store->obtain(ct, p, smaller, 0, true) : 0;
         got = refs[0] != 0;
     }
     return got;

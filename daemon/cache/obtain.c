@@ -80,9 +80,6 @@ static enum attempt page_or_rest(struct search *s) {
         return slab_grow_first(c->slab, s->class_id) ? ATTEMPT_FREED : ATTEMPT_VAIN;
     }
     note_hunger(c, s->class_id);
-    if (!c->config.steal_pages) {
-        return ATTEMPT_VAIN;
-    }
     if (steal_page_for(s->ct, s->class_id)) {
         return ATTEMPT_FREED;
     }

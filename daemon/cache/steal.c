@@ -1,7 +1,9 @@
-/* Takes a page of another class for a class that has nothing left, while a set waits for it. */
+/* Memory for a class that has nothing left, while a set waits for it: a page of another class or,
+ * where pages stay in their classes (no_slab_reassign), what the class's own pages can give. */
 #include "cache/steal.h"
 
 #include "base/clock.h"
+#include "cache/stock.h"
 #include "cache/turn.h"
 #include "watch/event.h"
 
@@ -125,15 +127,42 @@ static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
     return false;
 }
 
+/* Frees a chunk in the class's own pages: one that a partition has at hand, or else a piece of a
+ * value that is in the queue of another class. That value is dropped. */
+static bool free_own_chunk(struct cache_thread *ct, unsigned class_id) {
+    const struct slab *slab = ct->cache->slab;
+    uint32_t pages[CACHE_SPARE_MAX];
+    unsigned n = cache_spare_pages(ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+    for (unsigned i = 0; i < n && !slab_has_free(slab, class_id); i++) {
+        stocks_give_page(ct, pages[i]);
+        for (uint32_t chunk = 0;
+             !slab_has_free(slab, class_id) && slab_page_chunk(slab, pages[i], chunk) != NULL;
+             chunk++) {
+            cache_evacuate(ct, pages[i], chunk, true);
+        }
+    }
+    return slab_has_free(slab, class_id);
+}
+
+/* A page of another class. After a try in vain there is a pause, for the same pages would be in the
+ * way again. */
+static bool steal(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    if (!c->config.steal_pages || clock_mono_us() < c->steal_again_us) {
+        return false;
+    }
+    bool got = steal_from_richest(ct, class_id);
+    c->steal_again_us = got ? 0 : clock_mono_us() + STEAL_PAUSE_US;
+    return got;
+}
+
 bool steal_page_for(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     for (unsigned i = 0; i < STEAL_TRIES; i++) {
         if (!atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
-            bool got = slab_has_free(c->slab, class_id);
-            if (!got && clock_mono_us() >= c->steal_again_us) {
-                got = steal_from_richest(ct, class_id);
-                c->steal_again_us = got ? 0 : clock_mono_us() + STEAL_PAUSE_US;
-            }
+            bool got = slab_has_free(c->slab, class_id) || steal(ct, class_id) ||
+                       slab_grow_first(c->slab, class_id) ||
+                       (!c->config.steal_pages && free_own_chunk(ct, class_id));
             atomic_store_explicit(&c->stealing, false, memory_order_release);
             return got;
         }

@@ -129,8 +129,8 @@ static void add32(_Atomic uint32_t *n, uint32_t by) {
 }
 
 /* Carves a page that no other thread knows of, and gives it to the class. False: the class is not
- * active (any more). */
-static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
+ * active (any more), or has pages although this is to be its first. */
+static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page, bool first) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
     char *start = arena_page_start(s->arena, page);
@@ -146,8 +146,9 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
     }
     crash_point("page_carved");
     lock_take(&c->lock);
-    bool active = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE;
-    if (active) {
+    bool wanted = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE &&
+                  !(first && atomic_load_explicit(&c->page_count, memory_order_relaxed) > 0);
+    if (wanted) {
         p->chunk_count = PAGE_BYTES / chunk_bytes;
         p->free_head = next;
         p->free_count = p->chunk_count;
@@ -167,19 +168,19 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
         add32(&c->free_count, p->chunk_count);
     }
     lock_release(&c->lock);
-    return active;
+    return wanted;
 }
 
-/* Takes a page of the pool for the class. */
-static bool class_grow(struct slab *s, unsigned class_id, bool over_limit) {
+/* Takes a page of the pool for the class; its first may go over the limit. */
+static bool class_grow(struct slab *s, unsigned class_id, bool first) {
     uint32_t page = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE
-                        ? arena_take_page(s->arena, over_limit)
+                        ? arena_take_page(s->arena, first)
                         : PAGE_NONE;
     if (page == PAGE_NONE) {
         return false;
     }
-    if (!class_add_page(s, class_id, page)) {
-        arena_give_page(s->arena, page); /* the class was retired this moment */
+    if (!class_add_page(s, class_id, page, first)) {
+        arena_give_page(s->arena, page); /* the class was retired this moment, or has got a page */
         return false;
     }
     return true;
@@ -224,8 +225,8 @@ unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned w
 bool slab_grow(struct slab *s, unsigned class_id) { return class_grow(s, class_id, false); }
 
 bool slab_grow_first(struct slab *s, unsigned class_id) {
-    return atomic_load_explicit(&s->classes[class_id].page_count, memory_order_relaxed) == 0 &&
-           class_grow(s, class_id, true);
+    bool none = atomic_load_explicit(&s->classes[class_id].page_count, memory_order_relaxed) == 0;
+    return (none && class_grow(s, class_id, true)) || slab_has_free_chunk(s, class_id);
 }
 
 static void give_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
@@ -309,7 +310,7 @@ void slab_page_withdraw(struct slab *s, uint32_t page) {
 }
 
 void slab_page_place(struct slab *s, uint32_t page, unsigned to_class) {
-    if (to_class == SLAB_CLASS_NONE || !class_add_page(s, to_class, page)) {
+    if (to_class == SLAB_CLASS_NONE || !class_add_page(s, to_class, page, false)) {
         arena_give_page(s->arena, page);
     }
     add32(&s->withdrawn, (uint32_t)-1);

@@ -39,7 +39,8 @@ void     slab_give(struct slab *, uint32_t ref);
 void     slab_give_all(struct slab *, const uint32_t *refs, unsigned count);
 /* Gives a page to a class that has none, if need be over the limit, within what is reserved.
  * Without evictions (-M) a cache full of one size would otherwise refuse every other size for ever;
- * memcached does the same. False: the class has pages, or the reserve has none left. */
+ * memcached does the same. True also if another thread has just done so. False: the class has pages
+ * and none of their chunks is free, or the reserve has no page left. */
 bool slab_grow_first(struct slab *, unsigned class_id);
 /* Gives the class a page of the pool, even if it has free chunks; false: the pool is empty. */
 bool     slab_grow(struct slab *, unsigned class_id);

@@ -17,7 +17,8 @@
     X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, \
       "pages moved between classes") \
     X(over_limit, gauge, pages, U64, t.pages_over, \
-      "pages still to be given back to the system after the memory limit was lowered") \
+      "pages over the memory limit: first pages of classes, and those to be given back after the " \
+      "limit was lowered") \
     X(steals, counter, pages, U64, cache.counters.page_steals, \
       "pages that a set with nothing left took at once from another class") \
     X(given_up, counter, pages, U64, t.moves_given_up - b.moves_given_up, \
