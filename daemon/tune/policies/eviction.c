@@ -134,8 +134,9 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
     return true;
 }
 
-bool automove_has_surplus(const struct snapshot_class *c) {
-    return 2 * c->free_chunks > 5 * (uint64_t)c->chunks_per_page;
+uint64_t automove_surplus_pages(const struct snapshot_class *c) {
+    uint64_t page = 2 * (uint64_t)c->chunks_per_page, most = 5 * (uint64_t)c->chunks_per_page;
+    return 2 * c->free_chunks > most ? (2 * c->free_chunks - most + page - 1) / page : 0;
 }
 
 bool automove_surplus_decide(void *unused, const struct snapshot *before,
@@ -146,7 +147,7 @@ bool automove_surplus_decide(void *unused, const struct snapshot *before,
     }
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
-        if (automove_has_surplus(is) && automove_has_surplus(was) &&
+        if (automove_surplus_pages(is) > 0 && automove_surplus_pages(was) > 0 &&
             snapshot_demand(is) == snapshot_demand(was) && is->pages <= was->pages) {
             return decision_move(d, i, SLAB_CLASS_NONE, 1,
                                  "class %u has %" PRIu64 " free chunks, %u make a page", i,

@@ -27,5 +27,6 @@ bool automove_eviction_decide(void *automove_eviction, const struct snapshot *, 
  * other modes that act only at need. */
 bool automove_surplus_decide(void *unused, const struct snapshot *before,
                              const struct snapshot *after, struct decision *);
-bool automove_has_surplus(const struct snapshot_class *);
+/* How many pages a class gives until no more than 2.5 pages' worth of its chunks is free. */
+uint64_t automove_surplus_pages(const struct snapshot_class *);
 #endif

@@ -9,10 +9,15 @@
 enum {
     SOURCE_PAGES_MORE_THAN = 2,
     EVICTING_SHARE = 4, /* a class with more than 1/4 of all evictions counts as evicting */
+    AGAIN_US = 1000,    /* until the next look, when one decision had no room for all moves */
+    /* The first looks, and those after pages went to the pool, come ten times a second, as in
+     * memcached: the window then passes in a second, and what came free meanwhile follows soon. */
+    QUICK_LOOKS = 10,
+    QUICK_US = 100 * 1000,
 };
 
 bool automove_ratio_init(struct automove_ratio *a, double ratio, unsigned window) {
-    *a = (struct automove_ratio){.ratio = ratio};
+    *a = (struct automove_ratio){.ratio = ratio, .quick = QUICK_LOOKS};
     return automove_ratio_resize(a, window);
 }
 
@@ -31,6 +36,7 @@ bool automove_ratio_resize(struct automove_ratio *a, unsigned window) {
     a->samples = samples;
     a->window = window;
     a->seen = a->at = 0;
+    a->goes_on = false;
     return true;
 }
 
@@ -41,15 +47,16 @@ struct window_sum {
     bool     evicted_now;
 };
 
+/* The oldest sample does not count as dirty, so that a class which is at rest gives within the
+ * window: when it came to rest is known to a sample only. */
 static struct window_sum sum_of(const struct automove_ratio *a, unsigned class_id) {
     const struct automove_sample *of_class = &a->samples[(size_t)class_id * a->window];
-    unsigned latest = (a->at + a->window - 1) % a->window;
-    struct window_sum sum = {.evicted_now = of_class[latest].evicted > 0};
+    struct window_sum sum = {.evicted_now = of_class[a->at].evicted > 0};
     for (unsigned i = 0; i < a->window; i++) {
         sum.age_s += of_class[i].age_s;
         sum.evicted += of_class[i].evicted;
         sum.evicting += of_class[i].evicted > 0;
-        sum.dirty += of_class[i].dirty;
+        sum.dirty += of_class[i].dirty && i != (a->at + 1) % a->window;
     }
     return sum;
 }
@@ -59,8 +66,14 @@ static uint64_t growth(uint64_t before, uint64_t after) {
     return after >= before ? after - before : after;
 }
 
+/* A sample that goes on is written anew. */
 static void record(struct automove_ratio *a, const struct snapshot *before,
                    const struct snapshot *after) {
+    a->full = a->full || after->pages_free == 0;
+    if (!a->goes_on) {
+        a->at = (a->at + 1) % a->window;
+        a->seen += a->seen < a->window;
+    }
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
         uint64_t evicted = growth(snapshot_demand(was), snapshot_demand(is));
@@ -71,8 +84,32 @@ static void record(struct automove_ratio *a, const struct snapshot *before,
                      is->pages > was->pages,
         };
     }
-    a->at = (a->at + 1) % a->window;
-    a->seen += a->seen < a->window;
+}
+
+/* Adds moves to the pool until the class has no more than its spare free chunks. False: there is no
+ * room for all. */
+static bool add_surplus(struct decision *d, unsigned class_id, const struct snapshot_class *c) {
+    uint64_t pages = automove_surplus_pages(c);
+    bool room = true;
+    while (pages > 0 && room) {
+        unsigned some = pages < MOVE_PAGES_MAX ? (unsigned)pages : MOVE_PAGES_MAX;
+        room = decision_move(d, class_id, SLAB_CLASS_NONE, some,
+                             "class %u has %" PRIu64 " free chunks, %u make a page", class_id,
+                             c->free_chunks, c->chunks_per_page) != NULL;
+        pages -= some;
+    }
+    return room;
+}
+
+/* Once memory has been full, what nobody uses goes to the pool, whether somebody evicts or not. */
+static bool give_surplus(const struct automove_ratio *a, const struct snapshot *s,
+                         struct decision *d) {
+    for (unsigned i = 1; i <= s->class_count && a->full && a->seen == a->window; i++) {
+        if (sum_of(a, i).dirty == 0 && !add_surplus(d, i, &s->classes[i])) {
+            d->extend = true;
+        }
+    }
+    return d->count > 0;
 }
 
 /* The means of a window that a move is made from. */
@@ -126,28 +163,31 @@ static bool move_between(const struct automove_ratio *a, const struct ends *e, s
                          e->youngest, young_s, e->oldest, old_s) != NULL;
 }
 
+static bool even_ages(const struct automove_ratio *a, const struct snapshot *s,
+                      struct decision *d) {
+    struct ends ends = {.youngest_s = UINT64_MAX};
+    uint64_t evicted_total = 0;
+    if (s->pages_free > 0) {
+        return decision_none(d, "the pool has %u pages", s->pages_free);
+    }
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        evicted_total += sum_of(a, i).evicted;
+    }
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        widen(&ends, a, &s->classes[i], i, evicted_total);
+    }
+    return move_between(a, &ends, d);
+}
+
 bool automove_ratio_decide(void *state, const struct snapshot *before, const struct snapshot *after,
                            struct decision *d) {
     struct automove_ratio *a = state;
-    struct ends ends = {.youngest_s = UINT64_MAX};
-    uint64_t evicted_total = 0;
     record(a, before, after);
-    if (after->pages_free > 0) {
-        return decision_none(d, "the pool has %u pages", after->pages_free);
-    }
-    for (unsigned i = 1; i <= after->class_count; i++) {
-        evicted_total += sum_of(a, i).evicted;
-    }
-    for (unsigned i = 1; i <= after->class_count; i++) {
-        const struct snapshot_class *c = &after->classes[i];
-        if (a->seen == a->window && automove_has_surplus(c) && sum_of(a, i).dirty == 0) {
-            return decision_move(d, i, SLAB_CLASS_NONE, 1,
-                                 "class %u has %" PRIu64 " free chunks, %u make a page", i,
-                                 c->free_chunks, c->chunks_per_page) != NULL;
-        }
-        widen(&ends, a, c, i, evicted_total);
-    }
-    return move_between(a, &ends, d);
+    bool gives = give_surplus(a, after, d);
+    a->goes_on = d->extend;
+    a->quick = gives ? QUICK_LOOKS : a->quick > 0 ? a->quick - 1 : 0;
+    d->again_us = d->extend ? AGAIN_US : a->quick > 0 ? QUICK_US : 0;
+    return gives || even_ages(a, after, d);
 }
 
 static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
@@ -176,6 +216,7 @@ const struct automove_mode automove_ratio = {
     .number = 1,
     .help =
         "a page a second goes from the class with the oldest tail to the one that evicts youngest",
+    .with_free_pages = true,
     .state_bytes = sizeof(struct automove_ratio),
     .init = init,
     .configure = configure,

@@ -3,8 +3,9 @@
 --
 -- The class whose tail is oldest gives a page to the class whose tail is youngest, if that one
 -- evicts now and its age is below `ratio` of the other's. Ages are means over the window, and no
--- page moves before the window has filled once. Before that, a class that has had free chunks for
--- more than `spare_pages` during a whole window, and did not evict, gives a page to the pool.
+-- page moves before the window has filled once. Before that, once all pages were in use, a class
+-- with free chunks for more than `spare_pages` that neither evicted nor got a page during a whole
+-- window gives to the pool what is beyond.
 -- Fair by time, not by hits: a class of large items that are never read again keeps its pages as
 -- long as one of small items that are read all day.
 -- Source of the rule: memcached's slab_automove.c.
@@ -18,13 +19,14 @@ local function sample_of(was, class)
     }
 end
 
-local function add_up(samples)
+-- The oldest sample of a window does not count as dirty: see ratio.c.
+local function add_up(samples, window)
     local sum = { age = 0, evicted = 0, evicting = 0, dirty = 0, evicted_now = samples[#samples].evicted > 0 }
-    for _, sample in ipairs(samples) do
+    for i, sample in ipairs(samples) do
         sum.age = sum.age + sample.age
         sum.evicted = sum.evicted + sample.evicted
         sum.evicting = sum.evicting + (sample.evicted > 0 and 1 or 0)
-        sum.dirty = sum.dirty + (sample.dirty and 1 or 0)
+        sum.dirty = sum.dirty + (sample.dirty and i > #samples - window + 1 and 1 or 0)
     end
     return sum
 end
@@ -40,25 +42,41 @@ local function look(before, after, state)
             table.remove(samples, 1)
         end
         state.samples[class.id] = samples
-        sums[class.id] = add_up(samples)
+        sums[class.id] = add_up(samples, state.window)
         evicted = evicted + sums[class.id].evicted
     end
     return sums, evicted
 end
 
+-- The moves to the pool: up to 8, of up to 8 pages each.
+local function surplus(after, sums, state)
+    local moves = {}
+    for _, class in ipairs(after.classes) do
+        local is_idle = state.is_full and state.seen == state.window and sums[class.id].dirty == 0
+            and class.chunks_per_page > 0
+        local pages = is_idle and math.ceil(class.free_chunks / class.chunks_per_page - state.spare_pages) or 0
+        while pages > 0 and #moves < 8 do
+            moves[#moves + 1] = { from = class.id, to = 0, pages = math.min(pages, 8),
+                reason = ("class %d has %d free chunks, %d make a page"):format(class.id, class.free_chunks,
+                    class.chunks_per_page) }
+            pages = pages - 8
+        end
+    end
+    return moves
+end
+
 local function decide(before, after, state)
     local sums, evicted = look(before, after, state)
-    if after.pages_free > 0 then
+    state.is_full = state.is_full or after.pages_free == 0
+    local moves = surplus(after, sums, state)
+    if #moves > 0 then
+        return moves
+    elseif after.pages_free > 0 then
         return {}, ("the pool has %d pages"):format(after.pages_free)
     end
     local oldest, youngest
     for _, class in ipairs(after.classes) do
         local sum = sums[class.id]
-        if state.seen == state.window and sum.dirty == 0
-            and class.free_chunks > state.spare_pages * class.chunks_per_page then
-            return { { from = class.id, to = 0, reason = ("class %d has %d free chunks, %d make a page"):format(
-                class.id, class.free_chunks, class.chunks_per_page) } }
-        end
         if class.total_pages > 2 and sum.age > (oldest and sums[oldest].age or 0) then
             oldest = class.id
         end

@@ -118,20 +118,112 @@ static void test_ratio_keeps_pages(void) {
     automove_ratio_fini(&a);
 }
 
+/* The pages that leave a class for the pool in one decision. */
+static unsigned to_pool(const struct decision *d, unsigned class_id) {
+    unsigned pages = 0;
+    for (unsigned i = 0; i < d->count; i++) {
+        pages += d->moves[i].from == class_id && d->moves[i].to == SLAB_CLASS_NONE ? d->moves[i].pages : 0;
+    }
+    return pages;
+}
+
+/* Seconds in which classes 2 and 4 have free chunks. */
+struct spare_load {
+    unsigned free[SLAB_CLASSES_MAX]; /* pages' worth */
+    unsigned pool, class_pages;
+    unsigned evicts_until, grows_until; /* class 4 does, up to this second */
+};
+
+static struct snapshot spare(const struct spare_load *l, unsigned second) {
+    struct snapshot s = full(100 + second);
+    s.pages_free = l->pool;
+    for (unsigned c = 1; c <= CLASSES; c++) {
+        s.classes[c].pages = l->class_pages;
+        s.classes[c].free_chunks = (uint64_t)CHUNKS * l->free[c];
+    }
+    s.classes[4].evicted = second < l->evicts_until ? second : l->evicts_until;
+    s.classes[4].pages += second < l->grows_until ? second : l->grows_until;
+    return s;
+}
+
+/* The first second in which pages go to the pool, or 0; *d is that decision. */
+static unsigned first_surplus(struct automove_ratio *a, const struct spare_load *l, struct decision *d) {
+    for (unsigned i = 1; i <= 20; i++) {
+        struct snapshot before = spare(l, i - 1), after = spare(l, i);
+        *d = (struct decision){0};
+        if (automove_ratio_decide(a, &before, &after, d)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 static void test_ratio_surplus(void) {
     struct automove_ratio a;
-    struct page_move m = {0};
+    struct decision d;
     automove_ratio_init(&a, 0.8, 3);
-    struct snapshot before = full(100);
-    unsigned at = 0;
-    for (unsigned i = 1; i <= 10 && at == 0; i++) {
-        struct snapshot after = full(100 + i);
-        after.classes[4].free_chunks = CHUNKS * 5 / 2 + 1;
-        at = ratio_moves(&a, &before, &after, &m) ? i : 0;
-        before = after;
+    struct spare_load l = {.free = {[2] = 2, [4] = 10}, .class_pages = 20};
+    is(first_surplus(&a, &l, &d), 3, "ratio: free chunks of more than 2.5 pages go to the pool when the window has passed");
+    is(to_pool(&d, 4), 8, "ratio: all at once, until no more than 2.5 pages' worth is left");
+    is(to_pool(&d, 2), 0, "ratio: a class with 2 pages' worth keeps it");
+    ok(strstr(d.moves[0].reason, "class 4 has") == d.moves[0].reason, "ratio: with a reason: %s", d.moves[0].reason);
+    l.pool = 8;
+    l.free[2] = 5;
+    is(first_surplus(&a, &l, &d), 1, "ratio: also while the pool has pages");
+    ok(to_pool(&d, 2) == 3 && to_pool(&d, 4) == 8, "ratio: of all classes that have some");
+    ok(d.again_us > 0 && d.again_us < 1000000, "ratio: and looks again soon");
+    automove_ratio_fini(&a);
+
+    automove_ratio_init(&a, 0.8, 3);
+    is(first_surplus(&a, &l, &d), 0, "ratio: before all pages were in use nothing goes to the pool");
+    automove_ratio_fini(&a);
+
+    automove_ratio_init(&a, 0.8, 3);
+    is(first_surplus(&a, &(struct spare_load){.free = {[4] = 10}, .class_pages = 20, .evicts_until = 6}, &d), 8,
+       "ratio: a class that evicts has a use for what is free, until the window has all but passed");
+    automove_ratio_fini(&a);
+    automove_ratio_init(&a, 0.8, 3);
+    is(first_surplus(&a, &(struct spare_load){.free = {[4] = 10}, .class_pages = 20, .grows_until = 6}, &d), 8,
+       "ratio: so has a class that gets pages");
+    automove_ratio_fini(&a);
+}
+
+static void test_ratio_gives_more_than_one_decision_holds(void) {
+    struct automove_ratio a;
+    struct decision d;
+    automove_ratio_init(&a, 0.8, 3);
+    struct snapshot was = full(100), now = full(101), later;
+    automove_ratio_decide(&a, &was, &now, &d);
+    struct spare_load l = {.free = {[4] = 100}, .class_pages = 200};
+    is(first_surplus(&a, &l, &d), 2, "ratio: a hundred pages' worth of free chunks");
+    is(to_pool(&d, 4), DECISION_MOVES_MAX * MOVE_PAGES_MAX, "ratio: go as far as a decision has room");
+    ok(d.extend && d.again_us > 0 && d.again_us < 10000, "ratio: the rest follows at once, in the same sample");
+    unsigned at = a.at;
+    later = full(102);
+    later.classes[4].free_chunks = 36 * CHUNKS;
+    d = (struct decision){0};
+    ok(automove_ratio_decide(&a, &now, &later, &d) && a.at == at && to_pool(&d, 4) == 34 && !d.extend, "ratio: which the rest ends");
+    later = full(103);
+    automove_ratio_decide(&a, &now, &later, &d);
+    ok(a.at != at, "ratio: then the next sample begins");
+    automove_ratio_fini(&a);
+}
+
+static void test_ratio_looks_often_at_first(void) {
+    struct automove_ratio a;
+    automove_ratio_init(&a, 0.8, 10);
+    struct snapshot s = full(100);
+    uint64_t us = 0;
+    unsigned looks = 0;
+    for (; looks < 100 && a.seen < 10; looks++) {
+        struct decision d = {0};
+        automove_ratio_decide(&a, &s, &s, &d);
+        us += d.again_us;
     }
-    is(at, 3, "ratio: free chunks of more than 2.5 pages go to the pool after a clean window");
-    ok(m.from == 4 && m.to == SLAB_CLASS_NONE, "ratio: from the class that has them");
+    ok(looks == 10 && us > 0 && us <= 1000000, "ratio: the first window of 10 samples passes within a second");
+    struct decision d = {0};
+    automove_ratio_decide(&a, &s, &s, &d);
+    is(d.again_us, 0, "ratio: afterwards it is asked each second");
     automove_ratio_fini(&a);
 }
 
@@ -371,6 +463,8 @@ int main(void) {
     test_ratio();
     test_ratio_keeps_pages();
     test_ratio_surplus();
+    test_ratio_gives_more_than_one_decision_holds();
+    test_ratio_looks_often_at_first();
     test_ratio_survives_reset();
     test_eviction();
     test_eviction_settles();

@@ -311,6 +311,7 @@ static void test_words_are_never_the_mode_s_before(void) {
     tc.by_hand = true;
     struct tuner *t = tuner_create(c, &tc);
     tuner_tend_at(t, 1000000);
+    tuner_tend_at(t, 2000000);
     tuner_words(t, &w);
     ok(strcmp(w.why, "the pool has 16 pages") == 0 && strstr(w.state, "window 10 s") != NULL, "ratio: %s (%s)", w.why, w.state);
     tuner_set_ratio(t, 0.5);
@@ -320,7 +321,7 @@ static void test_words_are_never_the_mode_s_before(void) {
     tuner_words(t, &w);
     ok(strcmp(w.mode, "eviction") == 0 && w.state[0] == '\0', "until it runs it says nothing of itself");
     is_str(w.why, "nothing was decided yet", "and has decided nothing");
-    tuner_tend_at(t, 2000000);
+    tuner_tend_at(t, 3000000);
     tuner_words(t, &w);
     is_str(w.why, "the pool has 16 pages", "then it has");
     tuner_destroy(&t);
