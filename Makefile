@@ -328,6 +328,8 @@ bench-udp: ## server CPU time of a get by UDP, against memcached and a server th
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/udp_side && tests/bench/udp $B/bin
 bench-calcify: ## the 2012 rebalancing experiment against memcached
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/calcify $B/bin
+bench-ratio: ## twelve situations in which pages are to change hands, mode 1 against memcached (ONLY=word, OPTIONS, AT_ONCE)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/ratio $B/bin
 bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/memory/run $B/bin $(ONLY)
 doc: ## the reference of the Lua library as HTML in build/doc
@@ -362,5 +364,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-ratio bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)
