@@ -69,7 +69,7 @@ lua_packed    = for name in $1; do echo "MODULE(\"slate.$$name\"," | tr / . && s
                 gzip -9nc | od -An -v -to1 | sed 's/ /\\/g;s/.*/"&"/' && echo ')'; done
 # What slated makes its page of metrics with, which slatectl's exporter runs too.
 METRICS_LUA  := base/json base/order base/policy_box base/policy_core base/policy_curve base/units cli/exporter_names cli/families \
-                cli/page cli/prometheus facts/automove facts/chunks facts/foresight facts/moves facts/runtime facts/settings \
+                cli/page cli/prometheus facts/automove facts/chunks facts/faults facts/foresight facts/moves facts/runtime facts/settings \
                 facts/snapshot facts/stats facts/waste judge/course judge/held judge/observer judge/recent judge/starving \
                 judge/verdict judge/view wire/request
 # Modules that these require in functions which slated never calls (scripts/check-modules).

@@ -316,6 +316,11 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
             return EXIT_NO_SERVER;
         }
         if (fleet->count > 0 && left == 0) {
+            for (unsigned i = 0; i < fleet->list_count; i++) { /* such as more servers than fit */
+                if (fleet->lists[i].note[0] != '\0') {
+                    fprintf(stderr, "slatetop: %s\n", fleet->lists[i].note);
+                }
+            }
             return exit_code;
         }
         struct pollfd polled[FLEET_POLL_LIMIT];

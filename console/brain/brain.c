@@ -34,6 +34,8 @@ static void forget(struct brain *brain) {
     brain->youngest_s = NAN;
     brain->held = (struct held){0};
     brain->automove[0] = '\0';
+    brain->tells_classes = brain->knows_starving = false;
+    brain->judge.refused_stores_per_s = brain->judge.refused_connections_per_s = NAN;
 }
 
 /* Takes the error on top of the stack as the reason why nothing is judged any more. */
@@ -91,6 +93,16 @@ static void read_held(struct brain *brain) {
     lua_pop(L, 1);
 }
 
+/* Rates that Lua derives, since several statistics tell them, or a version counts one wrongly. */
+static void read_rates(struct brain *brain) {
+    lua_State *L = brain->lua;
+    if (lua_getfield(L, -1, "rates") == LUA_TTABLE) {
+        brain->judge.refused_stores_per_s = lua_values_number(L, "refused_stores_per_s");
+        brain->judge.refused_connections_per_s = lua_values_number(L, "refused_connections_per_s");
+    }
+    lua_pop(L, 1);
+}
+
 static void read_automove(struct brain *brain) {
     lua_values_text(brain->lua, "automove", brain->automove, sizeof brain->automove);
 }
@@ -122,6 +134,9 @@ static int look(lua_State *L) {
     read_rows(brain);
     read_held(brain);
     read_automove(brain);
+    read_rates(brain);
+    brain->tells_classes = lua_values_flag(L, "tells_classes");
+    brain->knows_starving = lua_values_flag(L, "knows_starving");
     brain->youngest_s = lua_values_number(L, "youngest_s");
     return 0;
 }
@@ -228,7 +243,7 @@ struct model *brain_model(const char *server) {
     if (brain == NULL) {
         return NULL;
     }
-    brain->judge = (struct judge){look_at, end_judge};
+    brain->judge = (struct judge){look_at, end_judge, NAN, NAN};
     return model_create(server, &brain->judge);
 }
 
@@ -242,6 +257,19 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 
 int brain_worst_class(const struct brain *brain) {
     return brain->worst;
+}
+
+bool brain_tells_classes(const struct brain *brain) {
+    return brain->tells_classes;
+}
+
+const char *brain_no_classes(const struct brain *brain) {
+    return brain->tells_classes ? "no class has pages yet"
+                                : "this server does not report its classes";
+}
+
+bool brain_knows_starving(const struct brain *brain) {
+    return brain->knows_starving;
 }
 
 double brain_youngest_s(const struct brain *brain) {

@@ -77,6 +77,15 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
 /* The starving class that is told first (slate.judge.starving.worst); -1 when none starves. */
 int brain_worst_class(const struct brain *brain);
 
+/* Whether the server tells which classes it has, also where it has none yet. */
+bool brain_tells_classes(const struct brain *brain);
+
+/* In place of a table without rows. */
+const char *brain_no_classes(const struct brain *brain);
+
+/* Whether the server tells what it takes to say that no class starves. */
+bool brain_knows_starving(const struct brain *brain);
+
 /* The age of the youngest tail of the classes that evict, else of all; NAN when unknown. */
 double brain_youngest_s(const struct brain *brain);
 

@@ -81,8 +81,9 @@ static void report_evictions(struct report *report, const struct model *model) {
     char rate[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
     if (evictions > 0 && brain_worst_class(brain_of(model)) < 0) {
-        say(report, SEVERITY_OK, "full: %s evictions/s, no class starves",
-            format_count(rate, evictions));
+        say(report, SEVERITY_OK, "full: %s evictions/s, %s", format_count(rate, evictions),
+            brain_knows_starving(brain_of(model)) ? "no class starves"
+                                                  : "which class starves is not reported");
     } else if (evictions == 0) {
         say(report, SEVERITY_OK, "no evictions");
     }
@@ -95,6 +96,10 @@ static const char *format_span(char out[FORMAT_BYTES], uint64_t ms) {
 }
 
 static void report_hits(struct report *report, const struct model *model) {
+    const uint64_t *general = model_now(model)->general;
+    if (general[GENERAL_cmd_get] == STAT_ABSENT || general[GENERAL_get_hits] == STAT_ABSENT) {
+        return; /* the findings end with that */
+    }
     char now_text[FORMAT_BYTES], then_text[FORMAT_BYTES];
     double now_ratio = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
     double long_ratio = model_mean(model, METRIC_HIT_RATIO, LONG_WINDOW_MS);
@@ -182,8 +187,7 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
     struct report report = {out, 0};
     const struct snapshot *now = model_now(model);
     report_link(&report, model, now_ms, interval_ms);
-    if (now != NULL && isnan(model_metric(model, METRIC_OPS)) &&
-        isnan(model_mean(model, METRIC_OPS, HEALTH_WINDOW_MS))) {
+    if (now != NULL && model_before(model) == NULL) {
         say(&report, SEVERITY_OK, "measuring: rates need a second sample");
     } else if (now != NULL) {
         if (report.count == 0) { /* of old figures nothing follows that could be mended now */

@@ -24,6 +24,7 @@ struct brain {
     int observer; /* of slate.judge.observer, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
     double youngest_s; /* of the tails of classes */
+    bool tells_classes, knows_starving;
     int worst; /* the class that starves and is told first; -1: none */
     struct held held;
     char automove[AUTOMOVE_TOLD_BYTES];

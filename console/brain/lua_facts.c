@@ -13,6 +13,7 @@ static const enum general_stat general_read[] = {
     GENERAL_cmd_touch,
     GENERAL_get_hits,
     GENERAL_evictions,
+    GENERAL_bytes,
     GENERAL_limit_maxbytes,
     GENERAL_curr_items,
     GENERAL_max_connections,
@@ -46,11 +47,7 @@ static void set_stat(lua_State *L, const char *name, uint64_t value) {
     if (value == STAT_ABSENT) {
         return;
     }
-    if (value <= INT64_MAX) {
-        lua_pushinteger(L, (lua_Integer)value);
-    } else {
-        lua_pushnumber(L, (lua_Number)value);
-    }
+    lua_pushinteger(L, (lua_Integer)value);
     lua_setfield(L, -2, name);
 }
 

@@ -407,7 +407,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     if (count == 0) {
         cells_text_fit(cells, area.y + 1, area.x + MARK_WIDTH, area.width - MARK_WIDTH, STYLE_DIM,
                        ui->filter[0] != '\0' || ui->hides_idle ? "no class passes the filter"
-                                                               : "no class has pages yet");
+                                                               : brain_no_classes(brain_of(model)));
     }
     if (totals) {
         draw_totals(model, ui, cells,

@@ -169,10 +169,10 @@ static void take_class(struct details *details, enum stats_group group, const ch
 }
 
 void details_take_group(struct details *details, enum stats_group group, const char *text,
-                        size_t text_bytes, uint64_t now_ms) {
+                        size_t text_bytes, bool is_stats, uint64_t now_ms) {
     if (group == GROUP_SETTINGS) {
-        details_take(details, INQUIRY_SETTINGS, 0, text, text_bytes, true, now_ms);
-    } else {
+        details_take(details, INQUIRY_SETTINGS, 0, text, text_bytes, is_stats, now_ms);
+    } else if (is_stats) {
         take_class(details, group, text, text_bytes, now_ms);
     }
 }

@@ -74,9 +74,9 @@ void details_forget_class(struct details *details, unsigned class_id);
 void details_take(struct details *details, enum inquiry inquiry, unsigned class_id,
                   const char *text, size_t text_bytes, bool is_stats, uint64_t now_ms);
 /* Takes from a reply of a refresh what was wanted of it: every stat of the class in focus, the
- * settings as text. */
+ * settings as text. is_stats is false for a refusal. */
 void details_take_group(struct details *details, enum stats_group group, const char *text,
-                        size_t text_bytes, uint64_t now_ms);
+                        size_t text_bytes, bool is_stats, uint64_t now_ms);
 
 /* True when the answer is there. details may be NULL. */
 bool detail_is_known(const struct details *details, enum inquiry inquiry);

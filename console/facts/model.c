@@ -58,8 +58,8 @@ static const enum general_stat rate_sources[METRIC_COUNT][SOURCE_LIMIT] = {
     [METRIC_EXPIRED_UNREAD] = {GENERAL_expired_unfetched, SOURCE_END},
     [METRIC_LOST_BY_MOVES] = {GENERAL_slab_reassign_evictions_nomem,
                               GENERAL_slab_reassign_busy_deletes, SOURCE_END},
-    [METRIC_NO_MEMORY] = {GENERAL_store_no_memory, SOURCE_END},
-    [METRIC_REFUSED] = {GENERAL_rejected_connections, GENERAL_listen_disabled_num, SOURCE_END},
+    [METRIC_NO_MEMORY] = {SOURCE_END}, /* these two are the judge's */
+    [METRIC_REFUSED] = {SOURCE_END},
     [METRIC_BYTES_IN] = {GENERAL_bytes_read, SOURCE_END},
     [METRIC_BYTES_OUT] = {GENERAL_bytes_written, SOURCE_END},
     [METRIC_CPU] = {GENERAL_rusage_user, GENERAL_rusage_system, SOURCE_END},
@@ -329,8 +329,12 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     }
     forget_other_classes(model, now);
     read_gauges(model, now);
-    record(model, now->at_ms);
     model->judge->look(model->judge, now);
+    if (model->metric[METRIC_NO_MEMORY] != RATE_RESET) {
+        model->metric[METRIC_NO_MEMORY] = model->judge->refused_stores_per_s;
+        model->metric[METRIC_REFUSED] = model->judge->refused_connections_per_s;
+    }
+    record(model, now->at_ms);
 }
 
 const struct judge *model_judge(const struct model *model) {

@@ -83,6 +83,8 @@ struct model;
 struct judge {
     void (*look)(struct judge *judge, const struct snapshot *now);
     void (*end)(struct judge *judge);
+    /* as of the last look; NAN where the server does not tell, or miscounts */
+    double refused_stores_per_s, refused_connections_per_s;
 };
 
 /* server is the name to show; copied. taken is the model's from now on, also when it returns NULL:

@@ -31,15 +31,16 @@ static int name_index(const char *const names[], int count, struct span name) {
     return -1;
 }
 
-/* Digits only; anything else, and what does not fit 64 bits, is absent. Leaves *rest behind the
- * digits, or at the first where they do not fit. */
+/* Digits only; anything else, a negative number, and 2^63 and more, is absent: a counter that went
+ * below zero is nearly 2^64. Leaves *rest behind the digits, or at the first where they do not
+ * fit. */
 static uint64_t parse_digits(struct span text, struct span *rest) {
     uint64_t value = 0;
     size_t i = 0;
     *rest = text;
     for (; i < text.bytes && isdigit((unsigned char)text.at[i]); i++) {
         uint64_t digit = (uint64_t)(text.at[i] - '0');
-        if (value > (STAT_ABSENT - 1 - digit) / 10) {
+        if (value > (INT64_MAX - digit) / 10) {
             return STAT_ABSENT;
         }
         value = value * 10 + digit;
@@ -125,7 +126,7 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     if (i < 0) {
         return;
     }
-    if (i == SETTING_slab_automove) {
+    if (i == SETTING_slab_automove && value.at[0] != '-') {
         copy_printable(snapshot->automove, sizeof snapshot->automove, value);
         snapshot->setting[i] = parse_automove(value);
     } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor ||

@@ -195,14 +195,15 @@ static void take_details(struct poller *poller, enum stats_group group, const st
     unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
     bool is_first = group == GROUP_SETTINGS && !detail_is_known(poller->details, INQUIRY_SETTINGS);
     if (poller->details != NULL && (is_first || (poller->wanted & of_group))) {
-        details_take_group(poller->details, group, reply->text, reply->text_bytes, now_ms);
+        details_take_group(poller->details, group, reply->text, reply->text_bytes, reply->is_stats,
+                           now_ms);
     }
 }
 
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms) {
     enum stats_group group = (enum stats_group)reply->tag;
+    take_details(poller, group, reply, now_ms);
     if (reply->is_stats) {
-        take_details(poller, group, reply, now_ms);
         snapshot_parse(&poller->draft, group, reply->text, reply->text_bytes);
     }
     if (group == GROUP_GENERAL) {

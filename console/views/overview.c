@@ -194,8 +194,7 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
 
 struct memory {
     double limit, items, free_chunk_bytes;
-    double pages;
-    unsigned classes;
+    double pages, classes;
 };
 
 static struct memory measure_memory(const struct snapshot *now) {
@@ -222,7 +221,10 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
         return;
     }
     struct memory memory = measure_memory(now);
-    char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
+    char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
+    if (!brain_tells_classes(brain_of(frame->model))) {
+        memory.pages = memory.free_chunk_bytes = memory.classes = NAN;
+    }
     double slack = brain_waste(brain_of(frame->model)).slack_bytes;
     int x = cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "items %6s ",
                          format_bytes(a, memory.items));
@@ -237,8 +239,8 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
         return;
     }
     cells_printf(cells, area.y + 2, area.x, STYLE_PLAIN,
-                 "pages %6s in %u classes, pool %s   free chunks %s   items %s",
-                 format_count(a, memory.pages), memory.classes,
+                 "pages %6s in %s classes, pool %s   free chunks %s   items %s",
+                 format_count(a, memory.pages), format_count(e, memory.classes),
                  format_count(b, stat_number(now->general[GENERAL_slab_global_page_pool])),
                  format_bytes(c, memory.free_chunk_bytes),
                  format_count(d, stat_number(now->general[GENERAL_curr_items])));

@@ -153,7 +153,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     }
     if (map.count == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
-                       now == NULL ? "waiting for the server" : "no class has pages yet");
+                       now == NULL ? "waiting for the server"
+                                   : brain_no_classes(brain_of(frame->model)));
         return;
     }
     place_cursor(frame, ui, &map);

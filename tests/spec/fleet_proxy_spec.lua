@@ -74,7 +74,7 @@ describe("a proxy in a fleet", function()
                 { name = "b2", links = 2 } }) })
         assert.equal("proxy, 3 of 4 links to backends bad: b1, b2; 3 links break a second; 2 errors a second",
             rows[1].notes[1])
-        assert.same({}, rows[2].notes)
+        assert.same({ "which class starves is not reported" }, rows[2].notes)
         assert.is_nil(rows[2].proxy)
         assert.equal(64 << 20, rows[2].limit_bytes)
     end)

@@ -103,7 +103,7 @@ describe("the chart pages", function()
         assert.truthy(message:find("at least two snapshots", 1, true))
         figure, message = pages.figure({ make(1, {}), make(2, {}) })
         assert.is_nil(figure)
-        assert.truthy(message:find("no class held a page", 1, true))
+        assert.truthy(message:find("no class with a page is on record", 1, true))
     end)
 end)
 

@@ -53,6 +53,8 @@ local function by_doctor(list)
     if #starving > 0 and one.now.settings.slab_automove == 0 then
         found[#found + 1] = "WARN automove is off, so only you move pages"
     end
+    local not_looked_at = doctor.not_looked_at_words(doctor.not_looked_at(chronicle.known(one)))
+    found[#found + 1] = not_looked_at and "note " .. not_looked_at
     return found
 end
 
@@ -132,7 +134,8 @@ describe("slatetop and slatectl doctor", function()
         end
         local list = attention.findings(one, {})
         assert.are.same({ "bad", "starving", "m" }, { list[1].tone, list[1].label, list[1].key })
-        assert.are.same({ "warn", "t" }, { list[#list].tone, list[#list].key })
+        assert.are.same({ "warn", "t" }, { list[#list - 1].tone, list[#list - 1].key })
+        assert.are.equal("unknown", list[#list].label)
     end)
 
     it("tell the hit ratio of the last ten seconds, which the overview shows, not that of the last one", function()

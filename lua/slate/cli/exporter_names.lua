@@ -120,7 +120,7 @@ local function add_commands(families, metric, values, labels)
     end
     add("cas", "badval", values.cas_badval)
     add("flush", "hit", values.cmd_flush)
-    local cas = (values.cas_misses or 0) + (values.cas_hits or 0) + (values.cas_badval or 0)
+    local cas = (values.cas_misses or 0) + (values.cas_hits or 0) + (values.cas_badval or 0) -- absent: no such command
     add("set", "hit", values.cmd_set and math.max(values.cmd_set - cas, 0))
 end
 

@@ -89,7 +89,8 @@ function Follower:look()
     self.seen = now
     return { time_s = clock.steady_s(), curve = curve, limit_bytes = now.general.limit_maxbytes,
         reads_per_s = lately and lately.get_per_s or 0, hit_ratio = since and since.hit_ratio,
-        reads = before and (now.general.cmd_get or 0) - (before.general.cmd_get or 0) }
+        reads = before and now.general.cmd_get and before.general.cmd_get
+            and now.general.cmd_get - before.general.cmd_get or nil }
 end
 
 local function tell(context, decision, words)

@@ -50,10 +50,11 @@ end
 local function performance(server, figures)
     local parts = {}
     for _, figure in ipairs(figures) do
-        if figure.value then
+        if figure.value or figure.state == "unknown" then
             local label = (server and server .. "_" or "") .. figure.name
             local low = figure.name == "hit" or figure.name == "uptime"
-            parts[#parts + 1] = ("'%s'=%s%s;%s;%s"):format(label:gsub("['=]", "_"), number(figure.value), figure.unit,
+            local value = figure.value and number(figure.value) .. figure.unit or "U"
+            parts[#parts + 1] = ("'%s'=%s;%s;%s"):format(label:gsub("['=]", "_"), value,
                 figure.warn and number(figure.warn) .. (low and ":" or "") or "",
                 figure.crit and number(figure.crit) .. (low and ":" or "") or "")
         end
@@ -64,7 +65,7 @@ end
 -- What is wrong with a figure, in words: "starving=2 (classes 14, 7)", "failed=1 (lua:mine: line 3)".
 local function words_of(figure)
     if figure.state == "unknown" then
-        return figure.name .. " is unknown"
+        return figure.name .. " is unknown: the server does not report it"
     end
     local ids = figure.classes or {}
     return ("%s=%s%s%s"):format(figure.name, number(figure.value), figure.unit, figure.why and (" (%s)"):format(
@@ -80,6 +81,15 @@ local function judge_by(own, member, result)
             result.state = RANK[finding.severity] > RANK[result.state] and finding.severity or result.state
         end
     end
+end
+
+-- The figures that other servers tell and this one does not, in words; "" without any.
+local function lacking(figures)
+    local names = {}
+    for _, figure in ipairs(figures) do
+        names[#names + 1] = figure.is_lacking and figure.name or nil
+    end
+    return #names > 0 and (" in what it reports (not %s)"):format(table.concat(names, ", ")) or ""
 end
 
 -- One member as { server, state, words (what is wrong), figures }. own: of slate.judge.rules, or nil.
@@ -107,10 +117,10 @@ end
 local INKS <const> = { ok = "good", warning = "warn", critical = "bad", unknown = "warn" }
 
 local function line_of(context, results, state)
-    local parts, performances, ok = {}, {}, 0
+    local parts, performances, ok, lacks = {}, {}, 0, ""
     for _, one in ipairs(results) do
         if one.state == "ok" then
-            ok = ok + 1
+            ok, lacks = ok + 1, lacking(one.figures)
         else
             parts[#parts + 1] = ("%s %s"):format(one.server, table.concat(one.words, ", "))
         end
@@ -118,7 +128,7 @@ local function line_of(context, results, state)
         performances[#performances + 1] = text ~= "" and text or nil
     end
     if ok > 0 then
-        parts[#parts + 1] = #results == 1 and results[1].server .. " is well" or ("%d of %s well"):format(ok,
+        parts[#parts + 1] = #results == 1 and results[1].server .. " is well" .. lacks or ("%d of %s well"):format(ok,
             units.plural(#results, "server"))
     end
     local text = (table.concat(parts, "; "):gsub("[|%c]", "?"))

@@ -2,6 +2,7 @@
 --- slatectl classes [ID...]: one row for each slab class.
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
+local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -64,11 +65,12 @@ local function ink_of(row)
     end
 end
 
---- The rows as a table for people. own: further columns, of slate.judge.rules, whose values are in the rows' own; nil
--- for none.
-function M.text(context, rows, own)
+--- The rows of a snapshot as a table for people. own: further columns, of slate.judge.rules, whose values are in the
+-- rows' own; nil for none.
+function M.text(context, now, rows, own)
+    local told, message = snapshot.tells_classes(now)
     if #rows == 0 then
-        return "no class has a page\n"
+        return (told and "no class has a page" or message) .. "\n"
     end
     local columns, cells = {}, {}
     for c, column in ipairs(COLUMNS) do
@@ -134,6 +136,7 @@ function M.run(context, parsed)
     local client = must(context:open())
     local now, before, rates, judge = must(context:pair(client, parsed.interval))
     client:close()
+    must(snapshot.tells_classes(now))
     local all = view.classes(now, before, rates, judge)
     local own = add_own(context, { now = now, before = before, rates = rates, rows = all })
     local rows = must(only(all, parsed.ids))
@@ -147,7 +150,7 @@ function M.run(context, parsed)
         })
         return 0
     end
-    context:out(M.text(context, shown, own))
+    context:out(M.text(context, now, shown, own))
     if #all == 0 then
         return 0
     end

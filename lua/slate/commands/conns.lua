@@ -59,6 +59,9 @@ function M.run(context, parsed)
     local client = must(context:connect())
     local lines = must(client:stats("conns"))
     client:close()
+    if #lines == 0 then -- this connection is one
+        return nil, "this server does not report its connections", "unsupported"
+    end
     local chosen, states = {}, {}
     for _, one in ipairs(M.parse(lines)) do
         local state = state_of(one)

@@ -33,13 +33,18 @@ local function out_finding(context, finding, when)
     end
 end
 
-local function out_text(context, findings, now, rates)
+local function out_text(context, findings, now, rates, not_looked_at)
     findings = doctor.gathered(findings)
     for _, finding in ipairs(findings) do
         out_finding(context, finding)
     end
-    context:out(("%s%s: %s\n"):format(#findings > 0 and "\n" or "", now.server, #findings == 0
-        and "nothing stands out" or units.plural(#findings, "finding")))
+    local calm = #not_looked_at > 0 and "nothing stands out in what it reports" or "nothing stands out"
+    context:out(("%s%s: %s\n"):format(#findings > 0 and "\n" or "", now.server,
+        #findings == 0 and calm or units.plural(#findings, "finding")))
+    local words = doctor.not_looked_at_words(not_looked_at)
+    if words then
+        context:out(require("slate.base.table").wrap(words), "\n")
+    end
     if rates and rates.reset then
         context:out("the counters were reset meanwhile: checks that need rates were left out\n")
     end
@@ -129,12 +134,14 @@ function M.run(context, parsed)
     local now, rates = known.now, known.rates
     examined.ask(client, function() return context:connect() end, known)
     client:close()
-    local findings = examined.findings(examined.own_of(context), known)
+    local findings, not_looked_at = examined.findings(examined.own_of(context), known), doctor.not_looked_at(known)
     if context.json then
+        local json = require "slate.base.json"
         context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
-            interval_s = rates and rates.interval_s, findings = require("slate.base.json").array(findings) })
+            interval_s = rates and rates.interval_s, findings = json.array(findings),
+            not_looked_at = json.array(not_looked_at) })
     else
-        out_text(context, findings, now, rates)
+        out_text(context, findings, now, rates, not_looked_at)
     end
     return exit_code(findings)
 end

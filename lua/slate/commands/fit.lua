@@ -30,29 +30,33 @@ local function by_id(rows)
     return map
 end
 
--- Where one value goes. rows: of slate.judge.view.classes, by id.
-local function place(value_bytes, item_bytes, classes, rows, item_most)
+-- Where one value goes. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known, and longer
+-- values are chained.
+local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains)
     local one = { value_bytes = value_bytes, item_bytes = item_bytes, fits = "chunk", flags = {} }
     local class = chunks.class_of(classes, item_bytes)
     if item_most and item_bytes > item_most then
         one.fits = "refused"
     elseif not class then
-        one.fits = "chain"
+        one.fits = has_chains and "chain" or "unknown"
     else
         local row = rows[class.id] or {}
         one.class, one.chunk_bytes, one.waste_bytes = class.id, class.chunk_bytes, class.chunk_bytes - item_bytes
         one.waste_ratio = one.waste_bytes / class.chunk_bytes
-        one.pages, one.items, one.age_s = row.pages or 0, row.items or 0, row.age_s
+        one.pages, one.items, one.age_s = row.pages or 0, row.items or 0, row.age_s -- it is listed with pages only
         one.evicted_per_s, one.flags, one.note = row.evicted_per_s, row.flags or {}, row.flags and view.note(row)
     end
     return one
 end
 
-local function note_of(one, item_most)
+local function note_of(one, about)
     if one.fits == "refused" then
-        return ("over item_size_max, %s"):format(units.bytes(item_most))
+        return ("over item_size_max, %s"):format(units.bytes(about.item_most))
     elseif one.fits == "chain" then
         return "chained: over any chunk"
+    elseif one.fits == "unknown" then
+        return about.largest and ("class not known: over the largest chunk listed, %s"):format(
+            units.bytes(about.largest)) or "class not known: no chunk size is listed"
     end
     return one.pages == 0 and "has no page yet" or one.note or ""
 end
@@ -62,7 +66,7 @@ local function out_text(context, list, about)
     for i, one in ipairs(list) do
         cells[i] = { one.value_bytes, one.item_bytes, one.class or "-", one.chunk_bytes or "-",
             units.percent(one.waste_ratio, 1), units.count(one.pages), units.age(one.age_s),
-            note_of(one, about.item_most) }
+            note_of(one, about) }
     end
     context:out_table(COLUMNS, cells, function(r)
         local flags = table.concat(list[r].flags, " ")
@@ -76,7 +80,7 @@ function M.run(context, parsed)
     local client = must(context:open())
     must(require("slate.facts.store").needs_slab(context.who, "classes by size"))
     local now, before, rates, judge = must(context:pair(client, parsed.interval))
-    local classes, complete = must(chunks.classes(client, now))
+    local classes, known_by = must(chunks.classes(client, now))
     client:close()
     local rows = by_id(view.classes(now, before, rates, judge))
     local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES
@@ -84,19 +88,22 @@ function M.run(context, parsed)
     local list = {}
     for i, value_bytes in ipairs(parsed.values) do
         list[i] = place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
-            item_most)
+            item_most, known_by ~= "listed" and chunks.has_chains(now))
     end
-    if not complete then
-        context:say("this server does not tell the chunk sizes of classes without pages: a class may be too large")
+    local doubt = chunks.doubt(known_by)
+    if doubt then
+        context:say(doubt)
     end
     if context.json then
         for _, one in ipairs(list) do
             one.flags, one.note = require("slate.base.json").array(one.flags), nil
         end
         context:out_json("slate/fit/1", { server = now.server, time_s = now.time_s, key_bytes = key_bytes,
-            interval_s = rates and rates.interval_s, values = require("slate.base.json").array(list) })
+            known_by = known_by, interval_s = rates and rates.interval_s,
+            values = require("slate.base.json").array(list) })
     else
-        out_text(context, list, { key_bytes = key_bytes, rates = rates, item_most = item_most })
+        out_text(context, list, { key_bytes = key_bytes, rates = rates, item_most = item_most,
+            largest = #classes > 0 and classes[#classes].chunk_bytes or nil })
     end
     return 0
 end

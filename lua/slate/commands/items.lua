@@ -77,6 +77,7 @@ end
 
 function M.run(context, parsed)
     local now = must(context:look())
+    must(require("slate.facts.snapshot").tells_classes(now))
     local rows = rows_of(now, parsed.ids)
     if #rows == 0 and #parsed.ids > 0 then
         return nil, "no such class holds items on this server", "no"

@@ -164,6 +164,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     client:close()
+    must(require("slate.facts.snapshot").tells_classes(now))
     local is_exact = pages and true
     pages = only(pages or estimated(now), parsed.ids)
     if #pages == 0 and #parsed.ids > 0 then

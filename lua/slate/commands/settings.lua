@@ -45,7 +45,9 @@ function M.run(context, parsed)
             values[name] = value == nil and json.null or value
         end
     end
-    if #rows == 0 then
+    if #all == 0 then
+        return nil, "this server does not report its settings", "unsupported"
+    elseif #rows == 0 then
         return nil, ("this server has no setting named like '%s'"):format(parsed.part or "*"), "no"
     end
     if context.json then

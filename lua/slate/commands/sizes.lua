@@ -37,14 +37,14 @@ local function out_bars(context, columns, rows, items)
     context:out_table(columns, rows)
 end
 
-local function by_class(classes, sizes)
+local function by_class(classes, sizes, has_chains)
     local rows, at, lower = {}, {}, 0
     for _, class in ipairs(classes) do
         at[class.id] = { class.id, ("%.0f to %.0f"):format(lower + 1, class.chunk_bytes), items = 0 }
         rows[#rows + 1] = at[class.id]
         lower = class.chunk_bytes
     end
-    local chained = { "-", "larger: chains", items = 0 }
+    local chained = { "-", has_chains and "larger: chains" or "class not known", items = 0 }
     for _, size in ipairs(sizes) do
         local row = size.class and at[size.class] or chained
         row.items = row.items + size.items
@@ -57,7 +57,7 @@ local function by_class(classes, sizes)
     return held
 end
 
-local function out_text(context, histogram, classes, every_size)
+local function out_text(context, histogram, classes, every_size, has_chains)
     if histogram.items == 0 then
         context:out("no item was seen\n")
         return
@@ -69,7 +69,7 @@ local function out_text(context, histogram, classes, every_size)
         end
         out_bars(context, { { title = "TO BYTES" }, { title = "CLASS" } }, rows, histogram.items)
     else
-        out_bars(context, { { title = "CLASS" }, { title = "BYTES" } }, by_class(classes, histogram.sizes),
+        out_bars(context, { { title = "CLASS" }, { title = "BYTES" } }, by_class(classes, histogram.sizes, has_chains),
             histogram.items)
     end
     context:out(("%s, %s with their headers; from %s: %s\n"):format(units.plural(histogram.items, "item"),
@@ -83,9 +83,9 @@ function M.run(context, parsed)
     if not has_classes and parsed["from"] ~= "metadump" then
         return nil, message .. "; to sample its keys give --from metadump", code
     end
-    local classes, complete = {}, true
+    local classes, known_by = {}, "all"
     if has_classes then
-        classes, complete = must(chunks.classes(client, now))
+        classes, known_by = must(chunks.classes(client, now))
     end
     local histogram = must(require("slate.facts.sizehist").read(client, parsed["from"]))
     client:close()
@@ -93,15 +93,16 @@ function M.run(context, parsed)
         local class = chunks.class_of(classes, size.bytes)
         size.class, size.chunk_bytes = class and class.id, class and class.chunk_bytes
     end
-    if not complete then
-        context:say("this server does not tell the chunk sizes of classes without pages: some sizes may be put "
-            .. "into a class too large")
+    local doubt = chunks.doubt(known_by)
+    if doubt then
+        context:say(doubt)
     end
     if context.json then
         context:out_json("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,
             why = histogram.why, items = histogram.items, sizes = require("slate.base.json").array(histogram.sizes) })
     else
-        out_text(context, histogram, classes, parsed.buckets or not has_classes)
+        out_text(context, histogram, classes, parsed.buckets or not has_classes,
+            known_by ~= "listed" and chunks.has_chains(now))
     end
     return 0
 end

@@ -65,7 +65,7 @@ local function text_of(context, now, rates, rows, most_rows, advice)
     rows = by_weight(rows)
     local shown = order.first(rows, most_rows)
     local text = heading(view.overview(now, rates)) .. "\n"
-        .. require("slate.commands.classes").text(context, shown)
+        .. require("slate.commands.classes").text(context, now, shown)
     if #shown < #rows then
         text = text .. units.plural(#rows - #shown, "more class", "more classes") .. ": slatectl classes\n"
     end

@@ -50,6 +50,7 @@ end
 
 function M.run(context, parsed)
     local now = must(context:look())
+    must(require("slate.facts.snapshot").tells_classes(now))
     local waste = require "slate.facts.waste"
     local rows = waste.classes(now)
     local total = waste.total(now, rows)

@@ -1,14 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Chunk sizes of a server, those of empty classes too, and the class in which a size lands.
 --
--- memcached lists only classes that hold pages. The others are computed from its settings, as it does at
--- its start, and believed only when every class that it does list has the size computed for it.
+-- memcached lists only classes that hold pages. The others are computed from its settings, as it does at its start, and
+-- believed only when every class that it does list has the size computed for it; a list of sizes (-o slab_sizes) may
+-- share one with them by chance.
 local M = {}
 
 M.PAGE_BYTES = 1048576
 M.ALIGN_BYTES = 8
 M.MOST_CLASSES = 63
 M.MEMCACHED_HEADER_BYTES = 48
+local AGREEING_LEAST <const> = 2 -- listed classes of the sizes computed: one may be alike by chance
 
 --- Rounds a size up to the alignment of chunks.
 function M.aligned(bytes)
@@ -33,7 +35,7 @@ local function computed(now)
     if not (math.type(room) and math.type(factor) and math.type(most) and factor > 1) then
         return nil
     end
-    local list = {}
+    local list, agreeing = {}, 0
     for id, bytes in ipairs(M.by_factor(factor, room, most)) do
         list[id] = { id = id, chunk_bytes = bytes }
     end
@@ -41,11 +43,25 @@ local function computed(now)
         if class.chunk_size and not (list[class.id] and list[class.id].chunk_bytes == class.chunk_size) then
             return nil
         end
+        agreeing = agreeing + (class.chunk_size and 1 or 0)
     end
-    return list
+    return list, agreeing >= AGREEING_LEAST and "all" or "computed"
 end
 
---- The classes of a server: list of { id, chunk_bytes }, smallest chunks first, and whether it is complete; or nil,
+--- Whether values longer than the largest chunk are chained: a server that does so tells slab_chunk_max.
+function M.has_chains(now)
+    return (now.settings or {}).slab_chunk_max ~= nil or now.slated ~= nil
+end
+
+--- What to say of classes that are known in this way (of M.classes); nil: nothing.
+function M.doubt(known_by)
+    return known_by == "listed" and "this server does not tell the chunk sizes of classes without pages: a class may "
+        .. "be too large" or known_by == "computed" and "computed from growth_factor: the server lists too few classes "
+        .. "to tell whether it has these chunk sizes" or nil
+end
+
+--- The classes of a server: list of { id, chunk_bytes }, smallest chunks first, and how they are known: "all", or
+-- "computed" from its settings, where fewer than two listed classes agree, or "listed", which are not all; or nil,
 -- message, code. client: an open one, asked for `stats geometry` when the snapshot `now` (with settings) is a slated's.
 function M.classes(client, now)
     if now.slated then
@@ -59,12 +75,12 @@ function M.classes(client, now)
                     list[#list + 1] = { id = class.id, chunk_bytes = class.chunk_size }
                 end
             end
-            return list, true
+            return list, "all"
         end
     end
-    local list = computed(now)
+    local list, known_by = computed(now)
     if list then
-        return list, true
+        return list, known_by
     end
     list = {}
     for _, class in ipairs(now.classes) do
@@ -73,7 +89,7 @@ function M.classes(client, now)
         end
     end
     table.sort(list, function(a, b) return a.chunk_bytes < b.chunk_bytes end)
-    return list, false
+    return list, "listed"
 end
 
 -- What an item takes beside its key and value: slated's header, which has a count of readers where the value is lent to

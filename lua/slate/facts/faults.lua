@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Faults of versions of memcached that a command can bring out, as its releases and public threads tell them. Pure.
+--- Faults of versions of memcached, as its releases and public threads tell them: what a command can bring out, and
+--- counters that count wrongly. Pure.
 -- tests/memcached-faults.md has the whole list, and what holds here.
 local automove = require "slate.facts.automove"
 
@@ -18,6 +19,22 @@ local ROWS <const> = {
         words = "crashes when a store of the binary protocol fails while a client watches mutations",
         remedy = "watch no mutations where clients speak that protocol, or update to 1.6.42 or later" },
 }
+
+-- Counters by the versions that count them wrongly: there each accepted connection counts as rejected (memcached#619).
+local MISCOUNTED <const> = { ["1.5.21"] = "rejected_connections", ["1.5.22"] = "rejected_connections" }
+
+--- The name of the counter that a version counts wrongly; nil: there is none.
+function M.miscounted(version)
+    return MISCOUNTED[(version or ""):match("^%d+%.%d+%.%d+")]
+end
+
+--- Takes what a version counts wrongly out of figures (of slate.facts.stats): that is not known.
+function M.leave_out(version, figures)
+    local name = M.miscounted(version)
+    if name then
+        figures[name] = nil
+    end
+end
 
 local function minor_of(version)
     return math.tointeger(tonumber((version or ""):match("^1%.6%.(%d+)$")))

@@ -18,6 +18,7 @@
 --
 -- A value that the server does not report is absent. New names may appear; a name never changes
 -- its meaning under the same schema.
+local faults = require "slate.facts.faults"
 local stats = require "slate.facts.stats"
 
 local M = {}
@@ -35,11 +36,13 @@ local KEY_ORDER <const> = {
 function M.build(groups, about)
     local classes, totals = stats.classes(groups.slabs, groups.items)
     local general = stats.figures(groups[""] or {})
+    local version = general.version or about.version
+    faults.leave_out(version, general)
     local one = {
         schema = M.SCHEMA,
         time_s = about.time_s,
         server = about.server,
-        version = general.version or about.version,
+        version = version,
         slated = about.slated,
         general = general,
         settings = groups.settings and stats.settings(groups.settings) or nil,
@@ -211,8 +214,43 @@ function M.earlier_by_id(before, after)
     return classes
 end
 
+--- Whether a server tells which classes it has: true, also where it has none yet; or nil, message, code.
+function M.tells_classes(snapshot)
+    local totals, first = snapshot.totals or {}, snapshot.classes[1] or {}
+    if snapshot.slated or first.total_pages or first.number or totals.active_slabs or totals.total_malloced then
+        return true
+    end
+    return nil, "this server does not report its classes", "unsupported"
+end
+
+--- The stores that a server refused for want of memory: counted for the whole since 1.6.13, and by class before; nil
+-- where neither is told.
+function M.refused_stores(snapshot)
+    local sum = snapshot.general.store_no_memory
+    for _, class in ipairs(sum and {} or snapshot.classes) do
+        sum = class.outofmemory and (sum or 0) + class.outofmemory or sum
+    end
+    return sum
+end
+
+--- The connections that a server refused, or made to wait, at its limit; nil where neither is told, or miscounted.
+function M.refused_connections(snapshot)
+    if faults.miscounted(snapshot.version) == "rejected_connections" then
+        return nil
+    end
+    local refused, made_to_wait = snapshot.general.rejected_connections, snapshot.general.listen_disabled_num
+    return refused and made_to_wait and refused + made_to_wait or refused or made_to_wait
+end
+
+-- Increase a second of what f tells of a snapshot; nil where it is not told, or fell.
+local function rate_of(f, before, after, interval_s)
+    local was, is = f(before), f(after)
+    return was and is and is >= was and (is - was) / interval_s or nil
+end
+
 --- What happened per second between two snapshots of one server.
--- Returns { interval_s =, reset =, general = { name = per second }, classes = { [id] = { ... } } }.
+-- Returns { interval_s =, reset =, general = { name = per second }, classes = { [id] = { ... } },
+-- refused_stores_per_s =, refused_connections_per_s = }.
 -- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate
 -- is known at all and `reset` is true. Returns nil and a message when no time has passed.
 function M.rates(before, after)
@@ -224,7 +262,12 @@ function M.rates(before, after)
     if result.reset then
         return result
     end
+    for _, one in ipairs({ before, after }) do -- a recording, or slatetop's reader, has them still
+        faults.leave_out(one.version, one.general)
+    end
     result.general = rates_of(before.general, after.general, interval_s)
+    result.refused_stores_per_s = rate_of(M.refused_stores, before, after, interval_s)
+    result.refused_connections_per_s = rate_of(M.refused_connections, before, after, interval_s)
     local earlier = M.earlier_by_id(before, after)
     for _, class in ipairs(after.classes) do
         -- A class that the earlier snapshot did not list has no rates: what it had counted is unknown.

@@ -66,9 +66,12 @@ function M.typed(name, text)
 end
 
 --- Asks a server for a group that only slated has. Returns its lines; or nil, message, code, of "unsupported" with the
--- message `needs`.
+-- message `needs`. A slated answers each with a line at least; some servers answer every group with none.
 function M.ask_slated(client, group, needs)
     local lines, message, code = client:stats(group)
+    if lines and #lines == 0 then
+        return nil, needs, "unsupported"
+    end
     return lines, code == "unsupported" and needs or message, code
 end
 
@@ -129,12 +132,20 @@ function M.flat(lines)
     return values
 end
 
---- Plain groups of which all values are numbers, or texts of known names: what is neither is absent, as if the server
--- had not told it.
+-- Counts, sizes and limits end before 2^63. A server writes -1 for what it does not know, and 2^64 - 1 for a counter
+-- that went below zero.
+local COUNT_BEYOND <const> = 2.0 ^ 63
+
+local function is_count(value)
+    return math.type(value) ~= nil and value >= 0 and value < COUNT_BEYOND
+end
+
+--- Plain groups of which all values are counts, sizes and limits, or texts of known names: what is neither is absent,
+-- as if the server had not told it. So is a negative number.
 function M.figures(lines)
     local kept = {}
     for name, value in pairs(M.flat(lines)) do
-        kept[name] = (math.type(value) or TEXT[name] and type(value) == "string") and value or nil
+        kept[name] = (is_count(value) or TEXT[name] and type(value) == "string") and value or nil
     end
     return kept
 end
@@ -157,11 +168,13 @@ for name in ([[
     SETTING_NUMBERS[name] = true
 end
 
---- `stats settings`: what should be a number and is none is absent.
+--- `stats settings`: what should be a number and is none is absent, and so is a negative number.
 function M.settings(lines)
-    local values = M.flat(lines)
-    for name in pairs(SETTING_NUMBERS) do
-        values[name] = math.type(values[name]) and values[name] or nil
+    local values = {}
+    for name, value in pairs(M.flat(lines)) do
+        if is_count(value) or not math.type(value) and not SETTING_NUMBERS[name] then
+            values[name] = value
+        end
     end
     return values
 end
@@ -190,8 +203,8 @@ local function add_class_value(classes, id, name, text)
         class = { id = id }
         classes[id] = class
     end
-    -- One beyond 63 bits is a counter that went below zero.
-    class[name] = M.class_figure(number_of(name, text))
+    local figure = M.class_figure(number_of(name, text))
+    class[name] = figure and figure >= 0 and figure or nil
 end
 
 --- Merges `stats slabs` and `stats items` into one record for each class.
@@ -206,7 +219,8 @@ function M.classes(slab_lines, item_lines)
         if id then
             add_class_value(classes, id, field, text)
         elseif name then
-            totals[name] = number_of(name, text)
+            local number = number_of(name, text)
+            totals[name] = is_count(number) and number or nil
         end
     end
     for _, line in ipairs(item_lines or {}) do

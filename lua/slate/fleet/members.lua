@@ -146,6 +146,10 @@ local function row_of(one)
         row.notes[#row.notes + 1] = require("slate.base.units").plural(in_need, "class starves", "classes starve")
         row.badness = row.badness + STARVING * in_need
     end
+    local has_rates = one.rates and not one.rates.reset and not proxy.is_one(one.now)
+    if has_rates and not view.knows_starving(one.now, one.rates, classes) then
+        row.notes[#row.notes + 1] = "which class starves is not reported"
+    end
     local over = held.over(one.now, one.before)
     if over and over.is_much then
         row.notes[#row.notes + 1] = ("holds %s of %s"):format(require("slate.base.units").bytes(over.held_bytes),

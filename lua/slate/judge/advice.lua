@@ -37,9 +37,12 @@ end
 -- What can be said on a server without a curve: whether it evicts, whether a class starves, and a text for the rest.
 local function text_without_curve(general, rates, about)
     local by_curve = "is told by a miss-ratio curve (needs slated) or by a trace:"
-    local evicted, per_s = general.evictions or 0, rates and rates.general or {}
+    local evicted, per_s = general.evictions, rates and rates.general or {}
     if about.starves then
         return outlook.while_starving(about) .. ":"
+    elseif not evicted then
+        return "this server does not report evictions, so whether more memory would bring anything is not known. That "
+            .. by_curve
     elseif evicted == 0 then
         return "nothing was evicted yet: the memory is enough. How much less would do " .. by_curve
     elseif per_s.evictions == 0 then
@@ -55,12 +58,12 @@ end
 local function memory_without_curve(context, client, options)
     local now, _, rates, _, _, one = must(context:pair(client, options.interval))
     local general, about = now.general, outlook.about(one or { now = now })
-    local evicted = general.evictions or 0
+    local evicted = general.evictions
     local advice = {
         facts = {
             { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
-            { "evictions", ("%s since the start, %s/s now"):format(units.count(evicted),
-                units.rate(rates and rates.general.evictions)) },
+            { "evictions", evicted and ("%s since the start, %s/s now"):format(units.count(evicted),
+                units.rate(rates and rates.general.evictions)) or "not reported" },
         },
         text = text_without_curve(general, rates, about), evictions = evicted,
         commands = { about.starves and "slatectl advise pages" or "slatectl simulate TRACE --memory 32m,64m,128m" },
@@ -268,22 +271,27 @@ function M.automove(context, client, options)
         in_need = in_need + ((move and move.is_advised or flags:find("out_of_memory")) and 1 or 0)
         idle = idle + (flags:find("idle") and 1 or 0)
     end
-    local mode = (now.settings or {}).slab_automove
+    local mode, is_known = (now.settings or {}).slab_automove, view.knows_starving(now, rates, rows)
     local failure = now.slated and moves.failure((moves.read(client))) or nil
     local advice = {
         facts = {
             { "automove", tostring(mode or "-") },
-            { "evicting", ("%s of %s"):format(units.plural(evicting, "class", "classes"), #rows) },
-            { "in need", units.plural(in_need, "class", "classes") },
-            { "idle pages in", units.plural(idle, "class", "classes") },
+            { "evicting", is_known and ("%s of %s"):format(units.plural(evicting, "class", "classes"), #rows)
+                or "not reported" },
+            { "in need", is_known and units.plural(in_need, "class", "classes") or "not known" },
+            { "idle pages in", is_known and units.plural(idle, "class", "classes") or "not known" },
             { "age spread", spread and ("%.1f"):format(spread) or "-" },
-            { "pages moved", ("%s so far"):format(units.count(now.general.slabs_moved)) },
+            { "pages moved", now.general.slabs_moved and ("%s so far"):format(units.count(now.general.slabs_moved))
+                or "not reported" },
         },
-        mode = mode, classes_evicting = evicting, classes_in_need = in_need, age_spread = spread, commands = {},
+        mode = mode, classes_evicting = is_known and evicting or nil, classes_in_need = is_known and in_need or nil,
+        age_spread = spread, commands = {},
     }
     if (now.settings or {}).slab_reassign == false then
         advice.text = "the server was started without slab_reassign, so no page can move: start it with "
             .. "-o slab_reassign"
+    elseif not is_known and in_need == 0 then
+        advice.text = view.STARVING_UNKNOWN .. ": no mode is advised"
     elseif evicting == 0 and in_need == 0 then
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
     else

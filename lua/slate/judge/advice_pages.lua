@@ -84,7 +84,7 @@ end
 -- results are those of the functions of slate.judge.advice.
 function M.advise(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
-    local now, _, _, _, _, one = must(context:pair(client, options.interval or recent.SPAN_S))
+    local now, _, rates, _, _, one = must(context:pair(client, options.interval or recent.SPAN_S))
     local curves = all_curves(client, now)
     local row, move = first_of(one, curves)
     local list = worth.classes(one, { curves = curves })
@@ -101,7 +101,8 @@ function M.advise(context, client, options)
         end)
     else
         local mode = view.automove_mode(now)
-        advice.text = "no class starves: no move is advised" .. (curves and ("; %s moves pages to where they bring "
+        advice.text = (view.knows_starving(now, rates, one and one.rows or {}) and "no class starves"
+            or view.STARVING_UNKNOWN) .. ": no move is advised" .. (curves and ("; %s moves pages to where they bring "
             .. "most hits"):format(mode == "utility" and "automove utility" or "utility") or "")
         advice.commands[1] = curves and mode ~= "utility" and "slatectl automove utility" or nil
     end

@@ -64,7 +64,10 @@ end
 -- curves that are known and whether a key can do something about it.
 local HINTS <const> = {
     empty = function(row) return ("class %d has no pages"):format(row.id) end,
-    unknown = function(row) return ("class %d: rates need a second sample"):format(row.id) end,
+    unknown = function(row, one)
+        return (one.rates and not one.rates.reset and "class %d: this server does not report its evictions"
+            or "class %d: rates need a second sample"):format(row.id)
+    end,
     calm = function(row) return ("class %d is calm: it evicts nothing"):format(row.id) end,
     spare = function(row, _, _, has_keys)
         return ("+ %sclass %d has %d whole free pages and evicts nothing"):format(
@@ -137,6 +140,8 @@ function M.findings(one, asked)
             key = key_of(finding, one, starves) }
     end
     add_automove(list, one, starves)
+    local not_looked_at = doctor.not_looked_at_words(doctor.not_looked_at(known))
+    list[#list + 1] = not_looked_at and { text = not_looked_at, label = "unknown", tone = "note" } or nil
     if proxy.is_one(one.now) then
         local sentences = proxy.sentences(proxy.of(one.now, one.before, one.rates))
         table.move(sentences, 1, #sentences, #list + 1, list)

@@ -17,7 +17,7 @@ local CHECKS <const> = {}
 local function lately_of(about)
     local rates = about.rates
     return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
-        reads = (about.per_s.cmd_get or 0) * rates.interval_s, for_s = rates.interval_s }
+        reads = about.per_s.cmd_get and about.per_s.cmd_get * rates.interval_s, for_s = rates.interval_s }
 end
 
 --- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
@@ -42,7 +42,7 @@ function CHECKS.young(about, add)
     local up_s = about.course and about.course:young_s()
     local hit_ratio = lately_of(about).hit_ratio
     local is_few = not hit_ratio or hit_ratio < HITS_LEAST_RATIO
-    if up_s and is_few and (about.now.general.evictions or 0) == 0 then -- what evicts has filled
+    if up_s and is_few and about.now.general.evictions == 0 then -- what evicts has filled
         add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
             "look again when the server has filled", "uptime")
     end
@@ -62,22 +62,20 @@ function CHECKS.hits_fell(about, add)
     if fell then
         add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
             about.in_need and "a class starves: feed it first"
-                or outlook.evicts(about.lately, about.per_s)
+                or outlook.evicts(about.lately, about.per_s) ~= false
                 and "see what was stored lately: slatectl top, slatectl moves"
                 or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
     end
 end
 
 function CHECKS.connections(about, add)
-    local general = about.general
-    local open, limit = math.tointeger(general.curr_connections),
-        math.tointeger(general.max_connections) or math.tointeger(about.settings.maxconns)
-    if (about.per_s.listen_disabled_num or 0) > 0 or general.accepting_conns == 0
-        or (about.per_s.rejected_connections or 0) > 0 then
+    local open, limit = view.connections(about.now)
+    local refused_per_s = about.rates and about.rates.refused_connections_per_s
+    if (refused_per_s or 0) > 0 or about.general.accepting_conns == 0 then
         add("critical", ("the server turns connections away: %s of %s are open"):format(open or "-",
             limit or "-"), "start it with a larger -c, or find the clients that keep connections: slatectl conns",
             "refused_connections")
-    elseif limit and (open or 0) > limit * CONNECTIONS_MOST_RATIO then
+    elseif limit and open and open > limit * CONNECTIONS_MOST_RATIO then
         add("warning", ("%d of %d connections are open"):format(open, limit),
             "start it with a larger -c before they run out", "connections")
     end
@@ -85,7 +83,10 @@ end
 
 -- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
 local function against_few_hits(about)
-    if not outlook.evicts(about.lately, about.per_s) then
+    local evicts = outlook.evicts(about.lately, about.per_s)
+    if evicts == nil then
+        return "whether anything is evicted is not reported: are keys stored before they are read?"
+    elseif not evicts then
         return "nothing is evicted, so memory is not the reason: are keys stored before they are read?"
     elseif about.in_need then
         return "a class starves: feed it first"
@@ -97,7 +98,7 @@ end
 
 function CHECKS.hits(about, add)
     local lately = lately_of(about)
-    if lately.hit_ratio and lately.hit_ratio < HITS_LEAST_RATIO and lately.reads >= HITS_LEAST_READS then
+    if lately.hit_ratio and lately.hit_ratio < HITS_LEAST_RATIO and (lately.reads or 0) >= HITS_LEAST_READS then
         add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
             lately.for_s < HITS_SHORT_S and (", judged by %s of traffic"):format(units.age(lately.for_s)) or ""),
             against_few_hits(about), "hit_ratio")

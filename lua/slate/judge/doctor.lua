@@ -3,6 +3,7 @@
 --
 -- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
 -- a command where there is one; and where there are any, term = a name that `slatectl explain` knows, class = an id }.
+local proxy = require "slate.facts.proxy"
 local recent = require "slate.judge.recent"
 local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
@@ -104,6 +105,43 @@ end
 -- finding behind it (is_further) names the others.
 function M.gathered(findings)
     return gather(gather(findings, "starving", true), "no_relief", false)
+end
+
+-- What is looked at, and whether a server tells what that takes. about: of M.about.
+local LOOKED_AT <const> = {
+    { "hits", function(about)
+        return about.general.get_hits and (about.general.get_misses or about.general.cmd_get)
+    end },
+    { "evictions", function(about) return about.general.evictions end },
+    { "which class starves", function(about)
+        return not about.rates or about.rates.reset or view.knows_starving(about.now, about.rates, about.rows)
+    end },
+    { "refused stores", function(about) return about.now.slated or snapshot.refused_stores(about.now) end },
+    { "open connections", function(about)
+        local open, limit = view.connections(about.now)
+        return open and limit
+    end },
+    { "refused connections", function(about) return snapshot.refused_connections(about.now) end },
+    { "memory in use", function(about) return about.general.bytes and about.general.limit_maxbytes end },
+    { "pages of classes", function(about)
+        return (not about.rows[1] or about.rows[1].pages) and snapshot.tells_classes(about.now)
+    end },
+}
+
+--- What the server does not report and was not looked at, in words; empty where all is told. known: as for M.findings.
+-- A proxy's figures of a cache are not missed.
+function M.not_looked_at(known)
+    local about, names = M.about(known), {}
+    for _, row in ipairs(proxy.is_one(known.now) and {} or LOOKED_AT) do
+        names[#names + 1] = not row[2](about) and row[1] or nil
+    end
+    return names
+end
+
+--- The names of not_looked_at as a sentence; nil without any.
+function M.not_looked_at_words(names)
+    return #names > 0 and ("not looked at: %s, which this server does not report"):format(table.concat(names, ", "))
+        or nil
 end
 
 --- Everything worth a word, the worst first. known: see M.about; what is not known is not looked at.

@@ -20,10 +20,10 @@ Observer.__index = Observer
 Observer.__name = "slate.judge.observer"
 
 --- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
--- slate.judge.view.classes), youngest_s (of slate.judge.starving), over (of slate.judge.held.over; may be nil), judge
--- (of slate.judge.starving), past (of slate.judge.verdict), course (of slate.judge.course), recent (of
--- slate.judge.recent), automove (who moves pages, in words; "" when the server does not say) and relieved (notes of
--- slate.judge.relief).
+-- slate.judge.view.classes), tells_classes (of slate.facts.snapshot), knows_starving (of slate.judge.view), youngest_s
+-- (of slate.judge.starving), over (of slate.judge.held.over; may be nil), judge (of slate.judge.starving), past (of
+-- slate.judge.verdict), course (of slate.judge.course), recent (of slate.judge.recent), automove (who moves pages, in
+-- words; "" when the server does not say) and relieved (notes of slate.judge.relief).
 function M.new()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
         course = course.new(), recent = recent.new(), relieved = {} }, Observer)
@@ -47,6 +47,8 @@ function Observer:look(now)
     self.recent:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = view.classes(now, before, rates, self.judge)
+    self.tells_classes = snapshot.tells_classes(now)
+    self.knows_starving = view.knows_starving(now, rates, self.rows)
     self.youngest_s = starving.youngest_s(self.rows)
     self.over = held.over(now, before)
     self.automove = automove.told((now.settings or {}).slab_automove)

@@ -27,9 +27,10 @@ local BY_LRU <const> = "the LRU model"
 
 --- Whether anything is evicted. lately: what happened in the last ten seconds (of slate.judge.observer), or nil; per_s:
 -- the rates of the last sample, for where no more is known. A server that evicts an item now and then does not stop in
--- between.
+-- between. nil where the server does not tell.
 function M.evicts(lately, per_s)
-    return (lately and lately.evictions_per_s or per_s.evictions or 0) > 0
+    local evicted_per_s = lately and lately.evictions_per_s or per_s.evictions
+    return evicted_per_s and evicted_per_s > 0
 end
 
 --- What is needed of an observer (of slate.judge.observer) for the answers: about. Of none it is not known that

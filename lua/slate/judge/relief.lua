@@ -158,7 +158,7 @@ end
 
 --- What to do about classes that starve or are out of memory, as sentences with the command to type where there is one,
 -- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
--- out. rows: of slate.judge.view.classes.
+-- out and the server tells what that takes. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
     local sentences, takers, sorted = {}, {}, table.move(rows, 1, #rows, 1, {})
     local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
@@ -182,6 +182,9 @@ function M.advice(one, rows, curves)
     end
     sentences[#sentences + 1] = M.further(further[true], true)
     sentences[#sentences + 1] = M.further(further[false], false)
+    if one.rates and not one.rates.reset and not view.knows_starving(one.now, one.rates, rows) then
+        sentences[#sentences + 1] = view.STARVING_UNKNOWN
+    end
     return sentences
 end
 
@@ -196,7 +199,8 @@ function M.sentence(one, asked)
     local worst = starving.worst(one.rows or {})
     move = worst and M.of(one, worst.id, asked.curves)
     return { { text = move and M.no_use(move)
-        or "no class starves: no move is advised; m moves to the class chosen", tone = "note" } }
+        or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)
+        .. ": no move is advised; m moves to the class chosen", tone = "note" } }
 end
 
 return M

@@ -293,8 +293,9 @@ local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_gr
 --- Takes the next sample of a server in, and writes into its rows what the judge makes of them: mean_evicted_per_s over
 -- the judge's samples, life_s (how long what the class evicts has lived, which is no longer than it can have; nil where
 -- it evicts nothing), evicts_lately (anything within ten seconds, also while it gave pages away), is_growing,
--- starves (true or false), is_worst (of the one that starves and is told first; else absent) and advised (the move for
--- one that starves: { from, pages }; absent where nobody can give). about: time_s of the sample and its interval_s;
+-- starves (true or false; absent, as evicts_lately and mean_evicted_per_s, where evictions are not told), is_worst (of
+-- the one that starves and is told first; else absent) and advised (the move for one that starves: { from, pages };
+-- absent where nobody can give). about: time_s of the sample and its interval_s;
 -- uptime_s of the server, where it is known; by_hits: pages go to where they bring most hits (automove utility), where
 -- lives are not meant to be alike and only free pages count. Rows of a sample that the judge has seen get the same
 -- again. Cost: O(classes), for each that starves.
@@ -324,6 +325,9 @@ function Judge:look(rows, about)
         judge_class(kept, row, givers, about, all_per_s)
         row.starves = kept.starves and (row.pages or 0) > 0 or false
         advise(kept, row, rows)
+        if not row.evicted_per_s then -- it is not told
+            row.starves, row.evicts_lately, row.mean_evicted_per_s = nil, nil, nil
+        end
         kept.told = row
     end
     local worst = worst_of(rows, self.worst_id)

@@ -21,15 +21,16 @@ local function classes_with(about, flag)
     return ids
 end
 
---- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general,
--- settings, per_s, one and curves (as for slate.judge.relief) }, whether a low value is the bad one, its unit in
+--- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general, rates,
+-- knows_starving, one and curves (as for slate.judge.relief) }, whether a low value is the bad one, its unit in
 -- performance data, the ids of the classes that it is about, why it is so, and the thresholds when none are given,
--- which hold unless is_expected(the same) says that such a value is meant to be.
+-- which hold unless is_expected(the same) says that such a value is meant to be. is_common: all memcacheds since 1.6.13
+-- tell it; is_missed(the same): without it the state is not known, though nobody asked for it.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
         get = function(a) return a.overview.item_loss_per_s end },
-    { name = "oom", what = "stores refused a second for lack of memory", crit = 0,
+    { name = "oom", what = "stores refused a second for lack of memory", crit = 0, is_common = true,
         classes = function(a) return classes_with(a, "out_of_memory") end,
         get = function(a) return a.overview.out_of_memory_per_s end },
     { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
@@ -42,21 +43,23 @@ M.FIGURES = {
     { name = "over", what = "per cent of the limit that is held beyond it", unit = "%", warn = held.MOST_RATIO * 100,
         crit = 100, is_expected = function(a) return a.over and not a.over.is_much end,
         get = function(a) return a.over and a.over.over_ratio * 100 end },
-    { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, get = function(a)
-        local limit = a.general.max_connections or a.settings.maxconns
-        return limit and a.general.curr_connections and a.general.curr_connections / limit * 100
-    end },
-    { name = "refused", what = "connections turned away a second", crit = 0, get = function(a)
-        local rates = a.per_s
-        return rates.rejected_connections or rates.listen_disabled_num
-    end },
+    { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, is_common = true,
+        get = function(a)
+            local open, limit = view.connections(a.now)
+            return open and limit and open / limit * 100
+        end },
+    { name = "refused", what = "connections turned away a second", crit = 0, is_common = true,
+        get = function(a) return a.rates.refused_connections_per_s end },
     { name = "spread", what = "the longest life of evicted items, divided by the shortest, over the classes",
         get = function(a)
-            return a.overview.evictions_per_s and (starving.spread(a.rows) or 1)
+            return a.knows_starving and (starving.spread(a.rows) or 1) or nil
         end },
-    { name = "starving", what = "classes that starve", warn = 0,
+    { name = "starving", what = "classes that starve", warn = 0, is_common = true,
         classes = function(a) return classes_with(a, "starving") end,
-        get = function(a) return a.overview.evictions_per_s and #classes_with(a, "starving") end,
+        get = function(a) return a.knows_starving and #classes_with(a, "starving") or nil end,
+        is_missed = function(a)
+            return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
+        end,
         is_expected = function(a) return a.one and not relief.in_need(a.one, a.curves) end },
     { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
         return a.automove and (moves.failed(a.automove) and 1 or 0)
@@ -97,17 +100,17 @@ end
 
 --- The figures of one member (slate.fleet.members) against thresholds by name.
 -- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
--- crit, unit, classes (ids, of some), why (words, of some), state = "ok" | "warning" | "critical" | "unknown" },
--- unknown only for a figure that was asked for.
+-- crit, unit, classes (ids, of some), why (words, of some), is_lacking (the server does not tell what others do),
+-- state = "ok" | "warning" | "critical" | "unknown" }, unknown only for a figure that was asked for or is missed.
 function M.judge(member, given)
     local about = {
         now = member.now, automove = member.automove, one = member.observer, curves = member.curves,
         over = held.over(member.now, member.before),
         overview = view.overview(member.now, member.rates),
         rows = view.classes(member.now, member.before, member.rates, member.judge),
-        general = member.now.general, settings = member.now.settings or {},
-        per_s = member.rates and member.rates.general or {},
+        general = member.now.general, rates = member.rates or {},
     }
+    about.knows_starving = view.knows_starving(member.now, member.rates, about.rows)
     local list = {}
     for i, figure in ipairs(M.FIGURES) do
         local value = figure.get(about)
@@ -120,7 +123,9 @@ function M.judge(member, given)
             name = figure.name, what = figure.what, value = value, warn = warn, crit = crit, unit = figure.unit or "",
             classes = figure.classes and value and figure.classes(about) or nil,
             why = figure.why and value and figure.why(about) or nil,
-            state = value == nil and (asked and "unknown" or "ok") or crosses(figure, value, crit) and "critical"
+            is_lacking = value == nil and figure.is_common and about.rates.interval_s ~= nil or nil,
+            state = value == nil and ((asked or figure.is_missed and figure.is_missed(about)) and "unknown" or "ok")
+                or crosses(figure, value, crit) and "critical"
                 or crosses(figure, value, warn) and "warning" or "ok",
         }
     end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What came of a change to a server: its hits and evictions of the last ten seconds beside those of the ten seconds
 --- before the change. Pure; no I/O. slatetop and slatectl both tell it in these words.
+local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
 
 local M = {}
@@ -44,7 +45,7 @@ function Past:add(now)
     self[#self + 1] = {
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
-        refused = general.store_no_memory, items = general.curr_items, requests = requests_of(now.classes),
+        refused = snapshot.refused_stores(now), items = general.curr_items, requests = requests_of(now.classes),
     }
     while self[2] and self[2].time_s < now.time_s - KEPT_S do
         table.remove(self, 1)

@@ -58,11 +58,17 @@ function M.overview(now, rates)
         get_per_s = per_s.cmd_get, set_per_s = per_s.cmd_set,
         hit_ratio = hit_ratio(per_s), hit_ratio_total = hit_ratio(general),
         evictions_per_s = per_s.evictions, item_loss_per_s = item_loss_per_s,
-        out_of_memory_per_s = per_s.store_no_memory, pages_moved = general.slabs_moved,
+        out_of_memory_per_s = rates and rates.refused_stores_per_s, pages_moved = general.slabs_moved,
         pages_moved_per_s = per_s.slabs_moved, received_bytes_per_s = per_s.bytes_read,
         sent_bytes_per_s = per_s.bytes_written, cpu_ratio = sum(per_s.rusage_user, per_s.rusage_system),
         automove = settings.slab_automove,
     }
+end
+
+--- The connections that are open, and how many may be, whole numbers; nil for what is not told.
+function M.connections(now)
+    return math.tointeger(now.general.curr_connections),
+        math.tointeger(now.general.max_connections) or math.tointeger((now.settings or {}).maxconns)
 end
 
 -- The share of its used chunks that no item asked for, by class; absent where pieces of long values may lie.
@@ -100,18 +106,35 @@ function M.automove_mode(now)
     return mode and mode.name or told
 end
 
+--- Whether it is known which classes starve: the server tells evictions by class, or its classes and
+-- that it evicts nothing at all.
+-- rows: of M.classes.
+function M.knows_starving(now, rates, rows)
+    if not rates or rates.reset then
+        return false
+    end
+    local is_known = now.slated or rates.general.evictions == 0 and snapshot.tells_classes(now)
+    for _, row in ipairs(rows) do
+        is_known = is_known or row.evicted_per_s
+    end
+    return is_known and true or false
+end
+
+--- In place of "no class starves" where that is not known.
+M.STARVING_UNKNOWN = "which class starves is not known: this server does not report evictions by class"
+
 --- True where pages go to where they bring most hits (slated's utility): ages of classes are not meant to be alike
 -- there, and a page moved by age would take hits away.
 function M.goes_by_hits(now)
     return M.automove_mode(now) == "utility" and now.slated and true or false
 end
 
--- In one word what a class is like: "empty" (no pages), "unknown" (no rates), "starving", "evicting" (as a full cache
--- does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
+-- In one word what a class is like: "empty" (no pages), "unknown" (no rates, or no pages told), "starving",
+-- "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
 local function state_of(row)
-    if (row.pages or 0) <= 0 then
+    if row.pages == 0 then
         return "empty"
-    elseif not row.evicted_per_s then
+    elseif not (row.pages and row.evicted_per_s) then
         return "unknown"
     elseif row.starves then
         return "starving"
@@ -140,7 +163,7 @@ local function add_flags(rows, is_filling_by_id)
         if row.starves then
             row.flags[#row.flags + 1] = "starving"
         end
-        local is_idle = (row.evicted_per_s or 0) == 0 and (row.free_pages or 0) >= IDLE_PAGES
+        local is_idle = row.evicted_per_s == 0 and (row.free_pages or 0) >= IDLE_PAGES
         if is_idle and (row.pages_delta or 0) <= 0 and not is_filling_by_id[row.id] then
             row.flags[#row.flags + 1] = "idle"
         end

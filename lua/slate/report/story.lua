@@ -39,7 +39,12 @@ end
 local function growth(list, name, from, to)
     local sum
     for i = from + 1, to do
-        local more = time.growth(list[i - 1].general, list[i].general, name)
+        local more
+        if name == "refused" then
+            more = time.refused(list[i - 1], list[i])
+        else
+            more = time.growth(list[i - 1].general, list[i].general, name)
+        end
         sum = more and (sum or 0) + more or sum
     end
     return sum
@@ -55,7 +60,7 @@ local function part_of(list, from, to)
     return {
         hit_ratio = hits and misses and hits + misses > 0 and hits / (hits + misses) or nil,
         gets_per_s = rate("cmd_get"), sets_per_s = rate("cmd_set"), evictions_per_s = rate("evictions"),
-        refused_per_s = rate("store_no_memory"),
+        refused_per_s = rate("refused"),
     }
 end
 
@@ -105,7 +110,7 @@ local function classes_of(list, rows)
             classes[#classes + 1] = {
                 id = row.id, chunk_bytes = row.chunk_bytes, pages = row.pages, pages_before = was[row.id] or 0,
                 page_share = total_pages > 0 and (row.pages or 0) / total_pages or nil,
-                eviction_share = total_evicted > 0 and (evicted[row.id] or 0) / total_evicted or nil,
+                eviction_share = total_evicted > 0 and evicted[row.id] and evicted[row.id] / total_evicted or nil,
                 evicted_per_s = seconds > 0 and evicted[row.id] and evicted[row.id] / seconds or nil,
                 hits_per_s = seconds > 0 and hits[row.id] and hits[row.id] / seconds or nil,
                 items = row.items, life_s = row.life_s, age_s = row.age_s, state = row.state, note = view.note(row),

@@ -252,7 +252,8 @@ local function read_stats(client)
         if not line:find("^STAT ") then -- as most lines are
             local refused, refusal_code = M.refusal(line)
             if refused then
-                return false, refused, refusal_code
+                -- "bad stats command", as proxies say it, is no lack of rights
+                return false, refused, line:find("^CLIENT_ERROR bad ") and "unsupported" or refusal_code
             elseif line == "RESET" or line == "OK" then
                 return { line }
             end

@@ -14,7 +14,7 @@ M.MAX_KEY_BYTES = 250
 
 local REFUSALS <const> = {
     { "^ERROR$", "unsupported" }, { "^ERROR ", "refused" }, { "^CLIENT_ERROR", "refused" },
-    { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" },
+    { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" }, { "^%-ERR", "protocol" }, -- the last of a server of Redis' kind
 }
 
 --- A server's words, for a message or a table: a terminal must not obey what they hold.

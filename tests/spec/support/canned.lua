@@ -117,7 +117,8 @@ local function stand_still()
     end
     clock.time_s = clock.steady_s
     clock.sleep = function(seconds) now_s = now_s + math.max(0, seconds) end
-    return { wait_until = function(s) now_s = math.max(now_s, s == math.huge and now_s + 1 or s) end }
+    return { now = function() return now_s end,
+        wait_until = function(s) now_s = math.max(now_s, s == math.huge and now_s + 1 or s) end }
 end
 
 --- Puts it in the place of all servers, and of the clock, for the rest of this process.

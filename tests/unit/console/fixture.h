@@ -166,7 +166,7 @@ __attribute__((unused)) static void fixture_details(struct model *model, const c
         char *stop = next != NULL ? next + 1 : end;
         size_t body_bytes = (size_t)(stop - body);
         if (fixture_group(heading) < GROUP_COUNT) {
-            details_take_group(details, fixture_group(heading), body, body_bytes, at_ms);
+            details_take_group(details, fixture_group(heading), body, body_bytes, true, at_ms);
         } else if (sscanf(heading, "stats curve %u", &curve_class) == 1) {
             details_take(details, INQUIRY_CLASS_CURVES, curve_class, body, body_bytes, true, at_ms);
         }

@@ -282,7 +282,7 @@ static void test_random_lines_break_nothing(void) {
         enum inquiry group = (enum inquiry)((seed >> 40) % INQUIRY_COUNT);
         details_focus(details, 12);
         details_take(details, group, (unsigned)(seed >> 50) % CLASS_LIMIT, text, used, true, 1);
-        details_take_group(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, 1);
+        details_take_group(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, true, 1);
         outlook_take(&details->outlooks, 0, text, used, 1000);
     }
     ok(true, "20,000 answers of garbage are survived");

@@ -27,7 +27,7 @@ function M.figure(list)
         end
     end
     if #ids == 0 then
-        return nil, "no class held a page all that time, so there is nothing to draw"
+        return nil, "no class with a page is on record, so there is nothing to draw"
     end
     local left_out
     ids, left_out = time.largest(ids, MAX_CLASSES, function(id) return rows[id].most_pages end)

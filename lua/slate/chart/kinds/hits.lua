@@ -13,8 +13,9 @@ local function intervals(list)
         local found, missed = time.growth(before.general, after.general, "get_hits"),
             time.growth(before.general, after.general, "get_misses")
         hits[i - 1] = found and missed and found + missed > 0 and 100 * found / (found + missed) or false
-        evicted[i - 1] = (time.growth(before.general, after.general, "evictions") or 0) / seconds
-        refused[i - 1] = (time.growth(before.general, after.general, "store_no_memory") or 0) / seconds
+        local lost, turned_away = time.growth(before.general, after.general, "evictions"), time.refused(before, after)
+        evicted[i - 1] = lost and lost / seconds or false
+        refused[i - 1] = turned_away and turned_away / seconds or false
     end
     return hits, evicted, refused
 end
@@ -42,16 +43,24 @@ function M.figure(list)
         return nil, "nothing was asked for in all that time, so there is no hit ratio to draw"
     end
     local _, evicted, refused = intervals(list)
-    evicted[#list], refused[#list] = evicted[#list - 1], refused[#list - 1]
+    local losses = {}
+    for i, one in ipairs({ { label = "evicted", values = evicted, colour = 4 },
+        { label = "refused", values = refused, colour = 8 } }) do
+        local is_told = false
+        for j, value in ipairs(one.values) do
+            is_told, one.values[j] = is_told or value ~= false, value or 0
+        end
+        one.values[#list] = one.values[#list - 1]
+        one.label = is_told and one.label or one.label .. ": not reported"
+        losses[i] = one
+    end
     return {
         title = time.title("Hits and losses", list),
         panels = {
             { kind = "lines", x = axis, y = { label = "hits of gets, %", min = 0, max = 100 }, weight = 3,
                 series = { { label = "hit ratio", points = points } }, marks = time.marks(list, at) },
-            { kind = "stack", x = axis, y = { label = "items a second" }, at = at, gaps = gaps, weight = 2, series = {
-                { label = "evicted", values = evicted, colour = 4 },
-                { label = "refused", values = refused, colour = 8 },
-            } },
+            { kind = "stack", x = axis, y = { label = "items a second" }, at = at, gaps = gaps, weight = 2,
+                series = losses },
         },
     }
 end

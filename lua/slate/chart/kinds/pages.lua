@@ -54,7 +54,7 @@ function M.figure(list)
     end
     local bands, band_index = choose_bands(list)
     if #bands == 0 then
-        return nil, "no class held a page all that time, so there is nothing to draw"
+        return nil, "no class with a page is on record, so there is nothing to draw"
     end
     local pool = list[#list].pages_free
         and { label = "free pool", values = {}, grey = true } or nil

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What all charts over time share: the axis, gaps of a recording, marks where automove changed, titles.
 local order = require "slate.base.order"
+local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
@@ -86,6 +87,12 @@ end
 function M.growth(before, after, name)
     local a, b = before[name], after[name]
     return math.type(a) and math.type(b) and b >= a and b - a or nil
+end
+
+--- Growth of the stores that were refused for want of memory; nil likewise.
+function M.refused(before, after)
+    local a, b = snapshot.refused_stores(before), snapshot.refused_stores(after)
+    return a and b and b >= a and b - a or nil
 end
 
 return M
