@@ -95,7 +95,10 @@ end
 -- One member as { server, state, words (what is wrong), figures }. own: of slate.judge.rules, or nil.
 local function judge(member, given, own)
     local result = { server = member.server.name, state = "ok", words = {}, figures = {} }
-    if not member.client then
+    if member.code == "unsupported" then
+        result.state, result.words[1] = "unknown", "reports no statistics: " .. member.message
+        return result
+    elseif not member.client then
         result.state, result.words[1] = "critical", "down: " .. member.message:gsub("^cannot connect to .-: ", "")
         return result
     end

@@ -2,6 +2,7 @@
 --- slatectl fit BYTES...: the class that values of so many bytes go to, what they waste there, and how it does.
 local chunks = require "slate.facts.chunks"
 local must = require("slate.base.failure").must
+local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -31,8 +32,8 @@ local function by_id(rows)
 end
 
 -- Where one value goes. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known, and longer
--- values are chained.
-local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains)
+-- values are chained; is_told: the server lists its classes.
+local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains, is_told)
     local one = { value_bytes = value_bytes, item_bytes = item_bytes, fits = "chunk", flags = {} }
     local class = chunks.class_of(classes, item_bytes)
     if item_most and item_bytes > item_most then
@@ -43,7 +44,9 @@ local function place(value_bytes, item_bytes, classes, rows, item_most, has_chai
         local row = rows[class.id] or {}
         one.class, one.chunk_bytes, one.waste_bytes = class.id, class.chunk_bytes, class.chunk_bytes - item_bytes
         one.waste_ratio = one.waste_bytes / class.chunk_bytes
-        one.pages, one.items, one.age_s = row.pages or 0, row.items or 0, row.age_s -- it is listed with pages only
+        if row.id or is_told then -- a class without pages is not listed
+            one.pages, one.items, one.age_s = row.pages or 0, row.items or 0, row.age_s
+        end
         one.evicted_per_s, one.flags, one.note = row.evicted_per_s, row.flags or {}, row.flags and view.note(row)
     end
     return one
@@ -88,7 +91,7 @@ function M.run(context, parsed)
     local list = {}
     for i, value_bytes in ipairs(parsed.values) do
         list[i] = place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
-            item_most, known_by ~= "listed" and chunks.has_chains(now))
+            item_most, known_by ~= "listed" and chunks.has_chains(now), (snapshot.tells_classes(now)))
     end
     local doubt = chunks.doubt(known_by)
     if doubt then

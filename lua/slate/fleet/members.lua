@@ -129,6 +129,9 @@ end
 
 local function row_of(one)
     if not one.client then
+        if one.code == "unsupported" then -- it answers, but not this
+            return { server = one.server.name, notes = { "reports no statistics: " .. one.message }, badness = 0 }
+        end
         return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
     end
     local row = view.overview(one.now, one.rates)
@@ -170,7 +173,7 @@ end
 --- One row for each member, the worst first. Pure.
 -- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only their order means
 -- something); that of a proxy has proxy (of slate.facts.proxy.of), too, and no figures of a cache unless it has one;
--- that of a server that is down has server, why, notes and badness.
+-- that of a server that is down has server, why, notes and badness; of one that reports no statistics no why.
 function M.rows(members)
     local rows, figures = {}, {}
     for i, one in ipairs(members) do

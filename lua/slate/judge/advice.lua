@@ -210,7 +210,8 @@ end
 local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
 
 local function too_slow(mode)
-    return mode == "off" and "automove is off" or ("mode %s moves pages too slowly for them"):format(mode)
+    return not mode and "no mode of automove is reported" or mode == "off" and "automove is off"
+        or ("mode %s moves pages too slowly for them"):format(mode)
 end
 
 -- A mode that would do better than the one that is on: a text and what to type; nil where that one is right. spread:

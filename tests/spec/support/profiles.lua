@@ -49,13 +49,14 @@ local OLD_SETTINGS <const> = [[maxbytes 67108864; maxconns 1024; tcpport 11211; 
     chunk_size 48; item_size_max 1048576; slab_reassign yes; slab_automove 1; cas_enabled yes]]
 
 --- A list of { name, answers (by command: lists of lines, or texts; `other` of all else), is_none (it is no cache
--- server), knows }. knows: a set of what the server tells: "evictions" as a whole; "evicted", by class; "refused"
--- stores; "connections" that were refused; "limited", the open ones and their limit; its "classes"; "chains", by all
--- chunk sizes and slab_chunk_max.
+-- server), is_mute (it has no statistics), knows }. knows: a set of what the server tells: "evictions" as a whole;
+-- "evicted", by class; "refused" stores; "connections" that were refused; "limited", the open ones and their limit; its
+-- "classes"; "chains", by all chunk sizes and slab_chunk_max.
 M.ALL = {}
 
 local function add(name, knows, answers)
-    M.ALL[#M.ALL + 1] = { name = name, knows = {}, answers = answers, is_none = answers.is_none }
+    M.ALL[#M.ALL + 1] = { name = name, knows = {}, answers = answers, is_none = answers.is_none,
+        is_mute = answers.is_mute }
     for word in knows:gmatch("%S+") do
         M.ALL[#M.ALL].knows[word] = true
     end
@@ -150,6 +151,12 @@ add("moxi", "classes limited", {
         conn_yields 0]]),
     ["stats items"] = "END", ["stats slabs"] = told("active_slabs 0; total_malloced 0"),
     ["stats settings"] = told("maxbytes 67108864; maxconns 1024; item_size_max 1048576"), other = "ERROR",
+})
+add("a proxy that answers version alone", "", { version = "VERSION 0.5.0", is_mute = true })
+add("memcached 1.5.12 without classes", "evictions connections limited chains", {
+    version = "VERSION 1.5.12",
+    stats = M.ALL[4].answers.stats, ["stats settings"] = M.ALL[4].answers["stats settings"],
+    ["stats items"] = "CLIENT_ERROR", ["stats slabs"] = "SERVER_ERROR not supported",
 })
 add("KeyDB", "", {
     is_none = true,
