@@ -341,7 +341,7 @@ describe("slated's options", function()
         local most_bytes = math.tointeger(tonumber(config["maxbytes:max"]))
         for _, value in ipairs({ "2m", "8388607", "8", tostring(most_bytes + 1), "x" }) do
             local pattern = ('^CLIENT_ERROR maxbytes wants a number of bytes, or one with k, m, g or t, '
-                .. 'from 8m to %%d+%%l?, not "%s"'):format(value)
+                .. 'from 8m to %%d+%%l?, auto or 1%%%% to 100%%%%, not "%s"'):format(value)
             assert.matches(pattern, wire.ask(connection, "config set maxbytes " .. value))
         end
         for _, line in ipairs({ "cache_memlimit 8", "config set maxbytes 8388608", "config set maxbytes 8m" }) do

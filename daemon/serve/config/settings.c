@@ -152,6 +152,11 @@ static double unit_bytes(const char *text, double of_nothing) {
     return at && *text == '\0' ? (double)((uint64_t)1 << (10 * ((at - letters) % 4 + 1))) : 0;
 }
 
+static bool takes_share(const struct setting *row) {
+    return row->offset == offsetof(struct settings, process_memory) ||
+           row->offset == offsetof(struct settings, maxbytes);
+}
+
 /* The number may have a fraction: 512.5 megabytes. */
 static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
     char *end;
@@ -164,11 +169,11 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
         setting_say_bytes(least, row->min);
         setting_say_bytes(most, row->max);
         return setting_refuse(
-            why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s, not \"%s\"",
+            why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s%s, not \"%s\"",
             mega   ? "mega"
             : kilo ? "kilo"
                    : "",
-            least, most, text);
+            least, most, takes_share(row) ? ", auto or 1% to 100%" : "", text);
     }
     put_number(s, row, bytes);
     return true;
@@ -181,7 +186,7 @@ static bool set_share(struct settings *s, const struct setting *row, const char 
     uint64_t pct = AUTO_PCT, group = resident_group_limit();
     bool     process = row->offset == offsetof(struct settings, process_memory),
          automatic = text != NULL && strcmp(text, "auto") == 0;
-    if (text == NULL || !(process || row->offset == offsetof(struct settings, maxbytes))) {
+    if (text == NULL || !takes_share(row)) {
         return false;
     }
     if (process && automatic) {

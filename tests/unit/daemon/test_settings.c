@@ -185,10 +185,10 @@ static void test_bad_values_are_refused(void) {
     refuses("-f 1", "-f wants a number from 1.01 to 100, not \"1\"");
     refuses("-f nan", "-f wants a number from 1.01 to 100, not \"nan\"");
     refuses("-a 999", "-a wants an octal number from 0 to 777, not \"999\"");
-    refuses("-m 0", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, not \"0\"");
+    refuses("-m 0", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, auto or 1% to 100%, not \"0\"");
     refuses("-m 99999999999999999999",
-            "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, not \"99999999999999999999\"");
-    refuses("-m -5", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, not \"-5\"");
+            "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, auto or 1% to 100%, not \"99999999999999999999\"");
+    refuses("-m -5", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, auto or 1% to 100%, not \"-5\"");
     refuses("-I 1023", "-I wants a number of bytes, or one with k, m, g or t, from 1k to 1g, not \"1023\"");
     refuses("-I 2x", "-I wants a number of bytes, or one with k, m, g or t, from 1k to 1g, not \"2x\"");
     refuses("-m 3 -I 2m", "-I (2097152 bytes) must be at most half of -m (3145728 bytes)");
