@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "serve/memory.h"
 #include "serve/process.h"
 #include "tune/policies/automove.h"
 
@@ -63,21 +64,34 @@ int check_named(const struct settings *s) {
     return good ? 0 : EX_OSERR;
 }
 
+static uint64_t whole_mib(uint64_t bytes) { return (bytes + SETTINGS_MIB - 1) / SETTINGS_MIB; }
+
 void check_print_need(const struct settings *s) {
     uint64_t need = settings_memory_need(s),
              conns = (uint64_t)s->maxconns * settings_conn_bytes(s);
     printf("slated: the process needs at most %" PRIu64 " MiB: -m %" PRIu64 ", an eighth of that "
            "for the index, %" PRIu64 " for %d connections, the rest for threads, buffers and "
            "slack\n",
-           (need >> 20) + 1, s->maxbytes >> 20, (conns >> 20) + 1, s->maxconns);
+           whole_mib(need), s->maxbytes >> 20, whole_mib(conns), s->maxconns);
+}
+
+static void tell_group(const struct settings *s) {
+    struct settings least = *s;
+    least.maxbytes = MEMORY_LEAST_ITEMS;
+    bool exceeds = settings_memory_need(&least) > s->process_memory;
+    log_warn("-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
+             " MiB of the control group: items get what the rest leaves, at least %d MiB%s "
+             "(process_memory=0: no limit)",
+             s->maxbytes >> 20, whole_mib(settings_memory_need(s)), s->process_memory >> 20,
+             MEMORY_LEAST_ITEMS >> 20,
+             exceeds ? "; connections may take the process beyond that limit: give a smaller -c "
+                       "or read_buf_mem_limit, or the group more memory"
+                     : "");
 }
 
 void check_tell_vain(const struct settings *s) {
     if (s->group_limits) {
-        log_warn("-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
-                 " MiB of the control group: items get what the rest leaves, as with "
-                 "process_memory=auto (process_memory=0: no limit)",
-                 s->maxbytes >> 20, settings_memory_need(s) >> 20, s->process_memory >> 20);
+        tell_group(s);
     }
     if (s->stray != NULL) {
         log_warn("\"%s\" belongs to no option; %s ignored, as in memcached", s->stray,

@@ -112,6 +112,10 @@ static struct memory_parts parts_of(const struct memory *m, const struct memory_
     };
 }
 
+static uint64_t least_of(uint64_t asked) {
+    return asked < MEMORY_LEAST_ITEMS ? asked : MEMORY_LEAST_ITEMS;
+}
+
 bool memory_begin(struct memory *m, const struct memory_sources *from,
                   const struct memory_wishes *w, uint64_t *left_bytes) {
     struct memory_facts f;
@@ -122,9 +126,11 @@ bool memory_begin(struct memory *m, const struct memory_sources *from,
     m->start_bytes = beyond(f.resident_bytes, f.items_bytes + f.sample_bytes);
     struct memory_parts parts = parts_of(m, &f);
     *left_bytes = memory_items_limit(&parts);
-    if (w->limit > 0 && *left_bytes < MEMORY_LEAST_ITEMS) {
+    uint64_t least = least_of(w->asked);
+    if (*left_bytes < least && !w->reserve_yields) {
         return false;
     }
+    *left_bytes = *left_bytes > least ? *left_bytes : least;
     if (*left_bytes < w->asked) {
         cache_set_limit(from->cache, *left_bytes);
         atomic_store_explicit(&m->items_limit, *left_bytes, memory_order_relaxed);
@@ -215,7 +221,7 @@ void memory_look(struct memory *m, const struct memory_wishes *w, uint64_t now_u
     if (samples_first(m, &p, f.sample_bytes, now_us) && limit < was) {
         return;
     }
-    limit = limit > MEMORY_LEAST_ITEMS || limit == p.asked ? limit : MEMORY_LEAST_ITEMS;
+    limit = limit > least_of(p.asked) ? limit : least_of(p.asked);
     if ((p.limit > 0 || load(&m->items_limit) > 0) && is_time(m, was, limit, now_us) &&
         cache_set_limit(m->from.cache, limit)) {
         m->raise_us = 0;

@@ -54,6 +54,7 @@ struct memory_wishes {
     uint64_t held_most;  /* what connections may hold in buffers and replies */
     uint64_t conns_most; /* connections that may be open */
     uint64_t conn_bytes; /* what each takes */
+    bool     reserve_yields; /* a reserve too large for the limit is no reason not to start */
 };
 
 struct memory_facts {
@@ -85,7 +86,8 @@ struct memory {
 };
 
 /* Once, when all is built and before anyone is served: the items' limit holds from then on. False:
- * the process's limit leaves items less than MEMORY_LEAST_ITEMS; *left_bytes tells how much. */
+ * the process's limit leaves items less than MEMORY_LEAST_ITEMS and the reserve does not yield;
+ * *left_bytes tells how much. */
 bool memory_begin(struct memory *, const struct memory_sources *, const struct memory_wishes *,
                   uint64_t *left_bytes);
 void memory_end(struct memory *); /* also of one that never began */

@@ -181,6 +181,7 @@ static struct memory_wishes wishes_of(const struct settings *s) {
         .held_most = s->read_buf_mem_limit,
         .conns_most = (uint64_t)s->maxconns,
         .conn_bytes = settings_conn_bytes(s),
+        .reserve_yields = s->group_limits,
     };
 }
 
@@ -205,13 +206,6 @@ bool server_memory_begin(struct server *server, char *why) {
                  " MiB of it (read_buf_mem_limit, -c)",
                  wishes.limit >> 20, left_bytes >> 20, MEMORY_LEAST_ITEMS >> 20,
                  (wishes.held_most + wishes.conns_most * wishes.conn_bytes) >> 20);
-    }
-    if (!begun && server->settings->group_limits) { /* nobody asked for it: serve without */
-        log_warn("%s: there is no limit for the process", why);
-        memory_end(&server->memory);
-        server->settings->group_limits = false;
-        server->settings->process_memory = 0;
-        return server_memory_begin(server, why);
     }
     return begun;
 }

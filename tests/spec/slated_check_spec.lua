@@ -112,6 +112,15 @@ describe("slated --check-config", function()
             assert.is_true(math.abs(got_mib - want_mib) <= want_mib * 0.01 + 2, ("%s: %d"):format(words, got_mib))
         end
         assert.is_true(need_mib("-m 1024 -o read_buf_mem_limit=1") < need_mib("-m 1024"))
+        for connections, want_mib in pairs({ [1024] = 1, [1025] = 2 }) do
+            local _, _, _, out = run(("--check-config -p -1 -c %d"):format(connections))
+            assert.truthy(out:find((", %d for %d connections,"):format(want_mib, connections), 1, true), out)
+        end
+    end)
+
+    it("takes less than 8 MiB for items beside a limit of the process that has room for them", function()
+        local code, out, err = run("--check-config -p -1 -m 4 -o process_memory=100")
+        assert.same({ 0, GOOD, "" }, { code, out, err })
     end)
 
     it("warns of what a start warns of", function()

@@ -9,7 +9,7 @@ local MIB <const> = 1 << 20
 local LIMIT_MIB <const> = 256
 
 describe("a control group of version 2", function()
-    local folder, group, shell
+    local folder, group, shell, client
 
     local function say(name, text)
         server.write_file(group .. "/" .. name, text .. "\n")
@@ -33,13 +33,43 @@ describe("a control group of version 2", function()
         say("memory.stat", "anon 1\nfile 2\ninactive_file " .. 10 * MIB)
         say("memory.pressure", "some avg10=2.50 avg60=0.00 avg300=0.00 total=1")
     end)
-    after_each(function()
+
+    local function start(words)
+        local slated = ("%s %s -s %s/s -u root"):format(server.quoted(server.slated()), words, folder)
+        shell = math.tointeger(tonumber(server.capture(("exec %s </dev/null >%s/log 2>&1 & echo $!"):format(
+            within(slated), folder))))
+        client = patience.wait_for("slated to serve", function()
+            return require("slate.wire.client").connect(folder .. "/s")
+        end)
+    end
+
+    local function stop()
+        if client then
+            client:close()
+        end
         if shell and server.is_running(shell) then
             os.execute("kill -9 " .. shell)
             patience.wait_for("it to end", function() return not server.is_running(shell) end)
         end
+        os.remove(folder .. "/s")
+        shell, client = nil, nil
+    end
+    after_each(function()
+        stop()
         server.remove_folder(folder)
     end)
+
+    local function memory()
+        return flat(assert(client:stats("memory")))
+    end
+
+    local function warnings()
+        local found = {}
+        for line in io.lines(folder .. "/log") do
+            found[#found + 1] = line:match("warn: .*")
+        end
+        return found
+    end
 
     local function skips()
         local seen = server.capture(within("cat /proc/self/cgroup") .. " 2>/dev/null") == "0::/slate"
@@ -69,14 +99,26 @@ describe("a control group of version 2", function()
         end
     end)
 
-    it("serves all the same where the group has too little for what connections may take", function()
+    it("keeps its limit where connections may take nearly all of it, and tells the remedy in one line", function()
         if skips() then
             return
         end
-        say("memory.high", tostring(30 * MIB))
-        local said = check_config("-m 64 -o read_buf_mem_limit=40")
-        assert.truthy(said:find("there is no limit for the process", 1, true), said)
-        assert.truthy(said:find("these options are good", 1, true), said)
+        for words, limit_mib in pairs({ ["-m 64"] = 24, ["-m 64 -o read_buf_mem_limit=40"] = 30 }) do
+            say("memory.high", tostring(limit_mib * MIB))
+            local checked = check_config(words)
+            assert.truthy(checked:find("these options are good", 1, true), checked)
+            start(words)
+            local log = warnings()
+            assert.equal(1, #log, table.concat(log, "\n"))
+            assert.truthy(log[1]:find("at least 8 MiB; connections may take the process beyond that limit: "
+                .. "give a smaller -c or read_buf_mem_limit, or the group more memory", 1, true), log[1])
+            assert.truthy(checked:find(log[1], 1, true), checked)
+            local at_first = memory()
+            assert.equal(limit_mib * MIB, at_first.process_limit)
+            assert.equal(8 * MIB, at_first.items_limit)
+            assert.truthy(check_config(words .. " -o process_memory=auto"):find("MiB for items, less than 8:", 1, true))
+            stop()
+        end
     end)
 
     it("is what -m has shares of, and auto is 75%", function()
@@ -87,25 +129,17 @@ describe("a control group of version 2", function()
             local said = check_config(words)
             assert.equal(want_mib, tonumber(said:match("at most %d+ MiB: %-m (%d+)")), said)
         end
-        for _, words in ipairs({ "-m 0%", "-m 101%", "-m 5%%", "-m %", "-m AUTO", "-I 5%" }) do
-            assert.truthy(check_config(words):find("wants a number of", 1, true), words)
+        for _, words in ipairs({ "-m 0%", "-m 101%", "-m 5%%", "-m %", "-m AUTO", "-o process_memory=101%" }) do
+            assert.truthy(check_config(words):find(", auto or 1% to 100%, not", 1, true), words)
         end
+        assert.truthy(check_config("-I 5%"):find('from 1k to 1g, not "5%"', 1, true))
     end)
 
     it("limits the process, and items get less as soon as others in it take more", function()
         if skips() then
             return
         end
-        local slated = ("%s -v -m 1024 -o process_memory=auto -s %s/s -u root"):format(server.quoted(server.slated()),
-            folder)
-        shell = math.tointeger(tonumber(server.capture(("exec %s </dev/null >>%s/log 2>&1 & echo $!"):format(
-            within(slated), folder))))
-        local client = patience.wait_for("slated to serve", function()
-            return require("slate.wire.client").connect(folder .. "/s")
-        end)
-        local function memory()
-            return flat(assert(client:stats("memory")))
-        end
+        start("-v -m 1024 -o process_memory=auto")
         local at_first = memory()
         assert.equal(LIMIT_MIB * MIB, at_first.process_limit)
         assert.equal(LIMIT_MIB * MIB, at_first.group_limit)
@@ -123,6 +157,5 @@ describe("a control group of version 2", function()
             local now = memory()
             return now.limit_raised >= 1 and now.items_limit >= at_first.items_limit - 4 * MIB
         end)
-        client:close()
     end)
 end)
