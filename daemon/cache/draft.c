@@ -86,9 +86,9 @@ static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted
 }
 
 /* Takes free chunks of the class; if it has none, obtains one chunk by any means. If there is none
- * of the right size, a larger chunk serves, or else a smaller one: with no_slab_reassign the class
- * of the largest chunks may have one page, and other values hold its two chunks. Returns how
- * many. */
+ * of the right size, a larger chunk serves. With no_slab_reassign a smaller one serves, too: the class
+ * of the largest chunks may have one page, and other values hold its two chunks. Where pages move,
+ * values that readers hold would drop small items without end. Returns how many. */
 static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
                            uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;
@@ -97,8 +97,8 @@ static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigne
         refs[0] = c->store->obtain(ct, p, larger, 0, true);
         got = refs[0] != 0;
     }
-    for (unsigned share = 2; got == 0 && share <= SMALL_TAIL_SHARE && may_evict(c, class_id);
-         share *= 2) {
+    bool smaller_serves = !c->config.steal_pages && may_evict(c, class_id);
+    for (unsigned share = 2; got == 0 && share <= SMALL_TAIL_SHARE && smaller_serves; share *= 2) {
         unsigned smaller = slab_class_of(c->slab, slab_chunk_bytes(c->slab, class_id) / share);
         refs[0] = smaller != class_id ? c->store->obtain(ct, p, smaller, 0, true) : 0;
         got = refs[0] != 0;
