@@ -21,6 +21,7 @@
 #include "serve/check.h"
 #include "serve/config/environment.h"
 #include "serve/config/kept.h"
+#include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
 #include "serve/notify.h"
@@ -268,9 +269,9 @@ static int make_access(bool only_check) {
         log_error("%s", why);
         return EXIT_FAILURE;
     }
-    if (users_name_certificates(&server.users) && !(settings.ssl_enabled && settings.ssl_ca_cert)) {
-        log_warn("%s names certificates, but no client is asked for one without -Z and "
-                 "-o ssl_ca_cert", server.users.path);
+    if (users_name_certificates(&server.users) && !listen_list_asks_certificates(&settings)) {
+        log_warn("%s names certificates, but no client is asked for one without -Z, -o ssl_ca_cert "
+                 "and -o ssl_verify_mode or a listener mtls:", server.users.path);
     }
     if (settings.sasl && only_check) {
         no_logins = cyrus_start();

@@ -86,9 +86,9 @@ static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted
 }
 
 /* Takes free chunks of the class; if it has none, obtains one chunk by any means. If there is none
- * of the right size, a larger chunk serves. With no_slab_reassign a smaller one serves, too: the class
- * of the largest chunks may have one page, and other values hold its two chunks. Where pages move,
- * values that readers hold would drop small items without end. Returns how many. */
+ * of the right size, a larger chunk serves. With no_slab_reassign a smaller one serves, too: the
+ * class of the largest chunks may have one page, and other values hold its two chunks. Where pages
+ * move, values that readers hold would drop small items without end. Returns how many. */
 static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
                            uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;

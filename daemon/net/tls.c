@@ -23,11 +23,16 @@ struct file_state {
 struct tls {
     struct tls_config  config;
     struct server_tls *facts;
-    struct lock        lock;    /* over the context and `tried`; held by one reload at a time */
+    struct lock        lock;    /* over the next five */
     SSL_CTX           *context; /* sessions hold it, too */
     struct file_state  tried[TLS_FILES]; /* the files as they were when they were read last */
-    struct file_state  seen[TLS_FILES];  /* … and at the last look */
-    uint64_t           look_us;          /* when the next look is due */
+    bool               failed;           /* that reload was refused */
+    uint64_t           reloads, in_force; /* how many have begun; the one that made the context */
+    /* of tls_look alone: the files as they were at the last look; when the next look is due, and
+     * when files that were refused are tried again; why they were refused */
+    struct file_state  seen[TLS_FILES];
+    uint64_t           look_us, retry_us;
+    char               refused[SERVER_TLS_WHY_BYTES];
 };
 
 enum { EXPIRES_SOON_DAYS = 14 };
@@ -77,7 +82,6 @@ static int verify_flags(unsigned mode) {
 }
 
 static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct server_tls *facts) {
-    static const unsigned char id[] = "slated";
     uint64_t options = SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                        SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF;
     SSL_CTX_set_options(ssl, options | (config->kernel ? SSL_OP_ENABLE_KTLS : 0));
@@ -85,7 +89,6 @@ static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct 
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_read_ahead(ssl, 1); /* one receive takes whole records, and all that are there */
-    SSL_CTX_set_session_id_context(ssl, id, sizeof id - 1);
     SSL_CTX_set_session_cache_mode(ssl, config->session_cache ? SSL_SESS_CACHE_SERVER
                                                               : SSL_SESS_CACHE_OFF);
     SSL_CTX_set_app_data(ssl, facts);
@@ -246,25 +249,31 @@ bool tls_look(struct tls *t, uint64_t now_us) {
     memcpy(t->seen, now, sizeof now);
     lock_take(&t->lock);
     bool is_tried = memcmp(now, t->tried, sizeof now) == 0;
+    bool is_due = t->failed && now_us >= t->retry_us;
     lock_release(&t->lock);
-    if (!is_still || is_tried) {
+    if (!is_still || (is_tried && !is_due)) {
         return false;
     }
     if (tls_reload(t, why)) {
-        log_info("the certificates were read again, for a file has changed");
-    } else {
+        log_info("the certificates were read again");
+        t->refused[0] = '\0';
+    } else if (!is_tried || strcmp(why, t->refused) != 0) {
         log_warn("the certificates stay as they are: %s", why);
+        snprintf(t->refused, sizeof t->refused, "%s", why);
     }
+    t->retry_us = now_us + TLS_RETRY_US;
     return true;
 }
 
 bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
     struct tls *t = arg;
     struct file_state now[TLS_FILES];
-    bool at_start = t->context == NULL; /* at the start nobody waits */
     see_files(&t->config, now); /* before they are read: a change meanwhile is seen at a look */
     lock_take(&t->lock);
+    bool at_start = t->context == NULL; /* at the start nobody waits */
+    uint64_t reload = ++t->reloads;
     memcpy(t->tried, now, sizeof now);
+    t->failed = true;
     lock_release(&t->lock);
     if (!all_are_read_at_once(&t->config, at_start, why)) {
         return false;
@@ -274,10 +283,15 @@ bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
         return false;
     }
     lock_take(&t->lock);
-    SSL_CTX *before = t->context;
-    t->context = made;
+    SSL_CTX *unused = made; /* a reload that began later, and so read newer files, is in force */
+    if (reload > t->in_force) {
+        unused = t->context;
+        t->context = made;
+        t->in_force = reload;
+        t->failed = t->reloads != reload; /* a later one is under way, or was refused */
+    }
     lock_release(&t->lock);
-    SSL_CTX_free(before);
+    SSL_CTX_free(unused);
     atomic_store_explicit(&t->facts->loaded_s, clock_now_s(), memory_order_relaxed);
     return true;
 }
@@ -316,7 +330,11 @@ struct ssl_st *tls_session(struct tls *t, int fd, unsigned listen_tls) {
     lock_take(&t->lock);
     SSL *ssl = SSL_new(t->context);
     lock_release(&t->lock);
-    if (ssl == NULL || SSL_set_fd(ssl, fd) != 1) {
+    /* Who resumes a session is not asked for a certificate: a session of another kind of listener
+     * must not be resumed here. */
+    const unsigned char id[] = {'s', 'l', 'a', 't', 'e', 'd', (unsigned char)listen_tls};
+    if (ssl == NULL || SSL_set_session_id_context(ssl, id, sizeof id) != 1 ||
+        SSL_set_fd(ssl, fd) != 1) {
         ERR_clear_error();
         SSL_free(ssl);
         return NULL;

@@ -22,6 +22,9 @@ enum {
     /* Between two looks at the files: three calls of stat, some microseconds. Files that are put in
      * one after the other are read together when they are put in within it. */
     TLS_LOOK_US = 1000 * 1000,
+    /* Files that were refused are tried again, for the reason may pass: no descriptor is free, or a
+     * file system does not answer. */
+    TLS_RETRY_US = 60 * 1000 * 1000,
 };
 
 struct tls_config {
@@ -50,8 +53,9 @@ void tls_destroy(struct tls **);
 bool tls_reload(void *tls, char why[SERVER_TLS_WHY_BYTES]);
 
 /* Reads the files again once they differ from those that were read, or refused, last, and did not
- * change between two looks. Logs what came of it. Returns whether it read them. One thread calls
- * it, as often as it likes. */
+ * change between two looks; and files that were refused each TLS_RETRY_US. Logs what came of it, a
+ * reason that stays the same once. Returns whether it read them. One thread calls it, as often as
+ * it likes. */
 bool tls_look(struct tls *, uint64_t now_us);
 
 const struct tls_config *tls_settings(const struct tls *);

@@ -46,4 +46,7 @@ int listen_list_next(const char **rest, struct listen_entry *, char *why);
 
 /* Whether every entry of the list is good. `tls`: -Z is given. */
 bool listen_list_check(const char *list, bool tls, char *why);
+
+/* Whether a client of any listener is asked for a certificate. The list is good. */
+bool listen_list_asks_certificates(const struct settings *);
 #endif

@@ -125,6 +125,9 @@ end
 function M.run(context, parsed)
     local is_held = must(rule_of(parsed))
     local peers = must(context:contexts_of(parsed.from))
+    if #peers == 1 and peers[1].server.name == parsed.new.name then
+        return nil, "--from names no server but " .. parsed.new.name .. " itself", "usage"
+    end
     local new = must(context:of(parsed.new):open())
     local before = must(load.evictions(new))
     local rows, failed = {}, false

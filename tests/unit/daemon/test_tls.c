@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "net/tls.h"
+#include "serve/config/listen_list.h"
 #include "tap.h"
 
 enum { LOOKS = 20 };
@@ -128,6 +131,68 @@ static void test_what_makes_no_sense_is_refused_once(void) {
     is_str(shown(), "two", "for it is in use");
 }
 
+static void test_a_reason_that_passes_is_got_over(void) {
+    struct rlimit files, none;
+    run("put one.crt crt; put one.key key");
+    is(reads(), 1, "a pair is taken");
+    run("put two.crt crt; put two.key key");
+    getrlimit(RLIMIT_NOFILE, &files);
+    none = files;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    int refused = reads();
+    setrlimit(RLIMIT_NOFILE, &files);
+    is(refused, 1, "while no descriptor is free the next pair is refused, and not tried at each look");
+    is_str(shown(), "one", "and the old one stays");
+    now_us += TLS_RETRY_US;
+    ok(look(), "later the files are tried again, as they are");
+    is_str(shown(), "two", "and taken");
+    now_us += TLS_RETRY_US;
+    is(reads(), 0, "then there is nothing to try");
+}
+
+/* Shakes hands by TLS 1.2 with a listener of a kind. Returns the client's session, or NULL when it was refused.
+ * *resumed: whether `before`, or NULL, was taken up. */
+static SSL_SESSION *shaken(unsigned listener, SSL_SESSION *before, bool *resumed) {
+    int pair[2];
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+    SSL *client = SSL_new(ctx);
+    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair);
+    SSL *ours = tls_session(tls, pair[0], listener);
+    SSL_set_max_proto_version(client, TLS1_2_VERSION);
+    SSL_set_fd(client, pair[1]);
+    if (before != NULL) {
+        SSL_set_session(client, before);
+    }
+    for (int i = 0; i < LOOKS; i++) { /* by turns: neither blocks */
+        SSL_connect(client);
+        SSL_accept(ours);
+    }
+    bool is_done = SSL_is_init_finished(client) && SSL_is_init_finished(ours);
+    SSL_SESSION *session = is_done ? SSL_get1_session(client) : NULL;
+    *resumed = is_done && SSL_session_reused(ours);
+    SSL_set_shutdown(client, SSL_SENT_SHUTDOWN); /* or its session could not be resumed */
+    SSL_set_shutdown(ours, SSL_SENT_SHUTDOWN);
+    SSL_free(client);
+    SSL_free(ours);
+    SSL_CTX_free(ctx);
+    close(pair[0]);
+    close(pair[1]);
+    return session;
+}
+
+static void test_a_session_of_another_listener_is_no_certificate(void) {
+    bool resumed;
+    SSL_SESSION *session = shaken(LISTEN_TLS_NO_PEER, NULL, &resumed);
+    ok(session != NULL && !resumed, "a client without a certificate is let in by btls:");
+    SSL_SESSION *again = shaken(LISTEN_TLS_NO_PEER, session, &resumed);
+    ok(again != NULL && resumed, "and resumes its session there");
+    ok(shaken(LISTEN_TLS_PEER, NULL, &resumed) == NULL, "mtls: refuses it");
+    ok(shaken(LISTEN_TLS_PEER, session, &resumed) == NULL, "also with the session of btls:");
+    SSL_SESSION_free(session);
+    SSL_SESSION_free(again);
+}
+
 int main(void) {
     char crt[60], key[60], ca[60], why[SERVER_TLS_WHY_BYTES];
     if (mkdtemp(folder) == NULL) {
@@ -142,13 +207,15 @@ int main(void) {
     snprintf(key, sizeof key, "%s/key", folder);
     snprintf(ca, sizeof ca, "%s/ca", folder);
     const struct tls_config config = {
-        .chain_file = crt, .key_file = key, .ca_file = ca, .min_version = "tlsv1.2", .write_bytes = 1024};
+        .chain_file = crt, .key_file = key, .ca_file = ca, .min_version = "tlsv1.2", .write_bytes = 1024, .session_cache = true};
     tls = tls_create(&config, &facts, why);
     ok(tls != NULL, "a pair and an authority are taken");
     test_files_that_stay_are_not_read();
     test_a_pair_may_be_put_in_in_two_steps();
     test_a_link_that_is_replaced_is_a_change();
     test_what_makes_no_sense_is_refused_once();
+    test_a_reason_that_passes_is_got_over();
+    test_a_session_of_another_listener_is_no_certificate();
     tls_destroy(&tls);
     run("cd .. && rm -rf \"$OLDPWD\"");
     return tap_done();
