@@ -170,7 +170,10 @@ static bool decided(void *state, struct decision *d) {
     m->policy = m->call->policy;
     m->call->policy = NULL;
     lua_call_leave(&m->call);
-    return d->failed || !opens;
+    if (opens && !d->failed) {
+        snprintf(d->why, sizeof d->why, "nothing was decided yet");
+    }
+    return true;
 }
 
 static bool each_window(void *state, const struct snapshot *before, const struct snapshot *after,
@@ -197,7 +200,8 @@ static void describe(const void *state, char *to, size_t room) {
     const struct lua_mode *m = state;
     const struct lua_policy *p = m->policy;
     if (p == NULL) {
-        snprintf(to, room, "policy %s is being loaded", m->name);
+        bool loads = m->call != NULL && m->call->source.text != NULL;
+        snprintf(to, room, "policy %s %s", m->name, loads ? "is being loaded" : "is deciding");
         return;
     }
     snprintf(to, room, "policy %s decides every %g s and uses %zu of %zu KiB", p->name,

@@ -309,6 +309,7 @@ static void test_words_are_never_the_mode_s_before(void) {
     struct tune_config tc = config("ratio");
     struct tune_words w;
     tc.by_hand = true;
+    tc.policy_dir = "lua/slate/policies";
     struct tuner *t = tuner_create(c, &tc);
     tuner_tend_at(t, 1000000);
     tuner_tend_at(t, 2000000);
@@ -324,6 +325,11 @@ static void test_words_are_never_the_mode_s_before(void) {
     tuner_tend_at(t, 3000000);
     tuner_words(t, &w);
     is_str(w.why, "the pool has 16 pages", "then it has");
+    ok(tuner_set_automove(t, "lua:ratio"), "a policy is asked for");
+    tuner_tend_at(t, 4000000);
+    tuner_words(t, &w);
+    is_str(w.why, "nothing was decided yet", "once it is loaded, it has decided nothing");
+    ok(strstr(w.state, "policy ratio decides every ") == w.state, "and does not say that it is being loaded: %s", w.state);
     tuner_destroy(&t);
     cache_destroy(&c);
 }
