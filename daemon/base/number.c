@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -139,10 +140,23 @@ bool number_whole(const char *text, unsigned base, int64_t *out) {
     return true;
 }
 
-bool number_real(const char *text, double *out) {
-    char  *end;
+size_t number_decimal(const char *text, double *out) {
+    char *end;
+    errno = 0;
     double n = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(n)) {
+    size_t length = (size_t)(end - text);
+    /* strtod also reads infinity, nan and hexadecimal, and reads 1e-999 as 0 */
+    if (!isfinite(n) || errno == ERANGE || strcspn(text, "xX") < length) {
+        return 0;
+    }
+    *out = n;
+    return length;
+}
+
+bool number_real(const char *text, double *out) {
+    double n;
+    size_t length = number_decimal(text, &n);
+    if (length == 0 || text[length] != '\0') {
         return false;
     }
     *out = n;

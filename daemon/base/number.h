@@ -1,4 +1,5 @@
-/* Decimal numbers, in and out. All but number_real do without locale, errno and allocation. */
+/* Decimal numbers, in and out. All but number_decimal and number_real do without locale, errno and
+ * allocation. */
 #ifndef SLATE_BASE_NUMBER_H
 #define SLATE_BASE_NUMBER_H
 #include <stdbool.h>
@@ -25,7 +26,11 @@ size_t number_digits(const char *text, unsigned base, uint64_t *out);
 /* A whole number in base 8 or 10. White space and a sign may stand before it, nothing behind it.
  * False: it is none, or 64 bits are too few; `out` is unchanged. */
 bool number_whole(const char *text, unsigned base, int64_t *out);
-/* A finite real number as strtod reads it, with nothing behind it. Not for the hot path. */
+/* Reads the real number at the start of a text: white space, a sign, a fraction and a power of ten
+ * are allowed. Returns its length. 0: there is none, or a double cannot hold it. Not for the hot
+ * path. */
+size_t number_decimal(const char *text, double *out);
+/* As above, with nothing behind the number. */
 bool number_real(const char *text, double *out);
 
 enum { NUMBER_BYTES = 20 }; /* the longest that number_put writes */

@@ -56,7 +56,8 @@ end)
 local WORDS <const> = {
     { "-m", "64x", maxbytes = "67108864" }, { "-t", "2.5", num_threads = "2" }, { "-c", "400k", maxconns = "400" },
     { "-I", "524288x", item_size_max = "524288" }, { "-o", "idle_timeout=60s", idle_timeout = "60" },
-    { "-m", "100 -c 400", maxbytes = "104857600" }, { "-p", "x", tcpport = "0" }, { "--po", "1", tcpport = "1" },
+    { "-m", "100 -c 400", maxbytes = "104857600" }, { "-p", "x", tcpport = "0" },
+    { "-p", "0x2b67", tcpport = "0" }, { "--po", "1", tcpport = "1" },
 }
 
 describe("words of the command line", function()

@@ -126,12 +126,17 @@ static bool may_be_empty(const struct setting *row) {
            row->flag == 'P' || row->flag == 'u';
 }
 
+/* Whether the value is empty: of a list, also one of separators only, as of "$A;$B". */
+static bool is_empty(const struct setting *row, const char *value) {
+    return value[row->type == SETTING_LIST ? strspn(value, SETTING_LIST_SEPARATORS) : 0] == '\0';
+}
+
 /* Sets an option, with the white space around its value cut off. False: it is refused, and `said`
  * holds the clause of setting_set. */
 static bool take(struct settings *s, const struct setting *row, char *given, bool cleared,
                  char *said) {
     const char *value = given ? trimmed(given) : NULL;
-    if (value && *value == '\0' && may_be_empty(row)) {
+    if (value && is_empty(row, value) && may_be_empty(row)) {
         s->given_empty[row - setting_table] = true;
         return true;
     }

@@ -159,12 +159,13 @@ static bool takes_share(const struct setting *row) {
 
 /* The number may have a fraction: 512.5 megabytes. */
 static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
-    char *end;
     const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
-    double n = strtod(text, &end);
-    double unit = unit_bytes(end, mega ? 1 << 20 : kilo ? 1 << 10 : 1);
+    double n = 0;
+    size_t length = number_decimal(text, &n);
+    double unit = unit_bytes(text + length, mega ? 1 << 20 : kilo ? 1 << 10 : 1);
     double bytes = n * unit;
-    if (end == text || unit == 0 || !(bytes >= row->min && bytes <= row->max)) {
+    bool is_part = bytes > 0 && bytes < 1; /* would become 0, which means no limit */
+    if (length == 0 || unit == 0 || is_part || !(bytes >= row->min && bytes <= row->max)) {
         char least[32], most[32];
         setting_say_bytes(least, row->min);
         setting_say_bytes(most, row->max);
@@ -199,7 +200,7 @@ static bool set_share(struct settings *s, const struct setting *row, const char 
     }
     uint64_t all = group > 0 ? group : resident_machine(),
              bytes = (all / 100 * pct + all % 100 * pct / 100) / SETTINGS_MIB * SETTINGS_MIB;
-    if ((double)bytes < row->min || (double)bytes > row->max) {
+    if (bytes == 0 || (double)bytes < row->min || (double)bytes > row->max) {
         return false;
     }
     put_number(s, row, (double)bytes);
@@ -256,8 +257,8 @@ static bool set_list(struct settings *s, const struct setting *row, const char *
         return setting_refuse(why, "holds at most %d bytes in all", SETTING_LIST_BYTES - 2);
     }
     snprintf(list + used, SETTING_LIST_BYTES - used, "%s%s", used ? "," : "", text);
-    for (char *at = list; (at = strpbrk(at, "; \t")) != NULL;) {
-        *at = ','; /* memcached divides a list by ; too, and people by blanks */
+    for (char *at = list; (at = strpbrk(at, SETTING_LIST_SEPARATORS)) != NULL;) {
+        *at++ = ',';
     }
     s->list_given = true;
     return true;

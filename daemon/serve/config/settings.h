@@ -74,6 +74,8 @@ enum { OPT_EXTENDED = 1 }; /* stands in place of a letter: the option is a sub-o
 #define SETTING_MEMBER(type, field, ...) SETTING_C_##type(field)
 
 enum { SETTING_CHOICE_BYTES = 16 }; /* of a choice with its terminator */
+/* memcached divides a list by ; too, and people by blanks */
+#define SETTING_LIST_SEPARATORS ",; \t"
 enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about forty addresses */
 
 #define SETTING_ONE(...) +1

@@ -330,11 +330,23 @@ static void test_numbers_may_be_written_as_people_and_templates_do(void) {
     shows("-o idle_timeout=60.0", "idle_timeout", "60");
     refuses("-t 2.5", "-t wants a whole number from 1 to 128, not \"2.5\"");
     refuses("-c 4k", "-c wants a whole number from 1 to 1000000, not \"4k\"");
-    for (const char *const *bad = (const char *const[]){"512MX", "512ib", "512b", "MB", ".", "nan", "inf", "512\1-c\1" "100", NULL}; *bad; bad++) {
+    for (const char *const *bad = (const char *const[]){"512MX", "512ib", "512b", "MB", ".", "nan", "inf", "infinity", "0x40", "0X40k", "512\1-c\1" "100", NULL}; *bad; bad++) {
         char line[64];
         snprintf(line, sizeof line, "-m %s", *bad);
         is(parse_words(line), OPTIONS_BAD, "`%s` is refused", line);
     }
+}
+
+static void test_numbers_that_are_not_decimal_or_become_zero_are_refused(void) {
+    static const char *const bad[] = {"-t 0x2", "-c 0X10", "-p 0x2b67", "-I 0x100000", "-f 0x2", "-f infinity", "-o idle_timeout=0x3c",
+                                      "-o idle_timeout=1e-999", "-o hot_lru_pct=0x14", "-o process_memory=0.0000001",
+                                      "-o process_memory=1e-999", "-o read_buf_mem_limit=1e-9", "-o read_buf_mem_limit=0x4",
+                                      "-o read_buf_mem_limit=0.0001k", "-o process_memory=infinity"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        is(parse_words(bad[i]), OPTIONS_BAD, "`%s` is refused", bad[i]);
+    }
+    shows("-o read_buf_mem_limit=0.0", "read_buf_mem_limit", "0");
+    shows("-o read_buf_mem_limit=1e-6", "read_buf_mem_limit", "1");
 }
 
 static const char *warned_of(void) { /* the option that is told to have an empty value */
@@ -349,7 +361,8 @@ static const char *warned_of(void) { /* the option that is told to have an empty
 static void test_an_empty_value_is_none_where_memcached_serves_with_it(void) {
     static const char *const taken[][2] = {{"-p\1", "port"}, {"-U\1", "udp-port"}, {"-b\1", "listen-backlog"}, {"-a\1", "unix-mask"},
                                            {"-l\1", "listen"}, {"-P\1", "pidfile"}, {"-u\1", "user"}, {"--port=", "port"},
-                                           {"-o idle_timeout=", "idle_timeout"}, {"-o slab_automove=", "slab_automove"}};
+                                           {"-o idle_timeout=", "idle_timeout"}, {"-o slab_automove=", "slab_automove"},
+                                           {"-l;;", "listen"}, {"-l,", "listen"}, {"-l\1;\t,\1", "listen"}, {"--listen=;", "listen"}};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         struct settings usual;
         parse_words("");
@@ -584,6 +597,7 @@ int main(void) {
     test_bad_values_are_refused();
     test_white_space_around_values_is_cut();
     test_numbers_may_be_written_as_people_and_templates_do();
+    test_numbers_that_are_not_decimal_or_become_zero_are_refused();
     test_an_empty_value_is_none_where_memcached_serves_with_it();
     test_flags_take_what_memcached_ignores();
     test_udp_is_left_out_beside_tls_and_a_unix_socket();
