@@ -68,7 +68,7 @@ static void call_begin(struct lua_call *call, const struct automove_config *cfg)
         pthread_detach(thread);
         return;
     }
-    call_release(call);
+    asked_release(&call->asked); /* ours is left */
     mode_failed(&call->decision, "no thread can be had for it");
     asked_answer(&call->asked);
 }
