@@ -105,7 +105,7 @@ describe("view", function()
         local before, after = make(1, { [3] = class({}) }), make(2, { [3] = class({ outofmemory = 4 }) })
         local rows = rows_of(before, after)
         assert.same({ "out_of_memory" }, rows[1].flags)
-        assert.truthy(advice(rows)[1]:find("class 3 is out of memory", 1, true))
+        assert.truthy(advice(rows)[1]:find("class 3 refuses stores", 1, true))
     end)
 
     it("tells waste by the bytes asked for, and tells none where it cannot", function()

@@ -180,6 +180,48 @@ describe("a class that starves and that is read", function()
     end)
 end)
 
+describe("a class that evicts and refuses stores, but does not starve", function()
+    local function refused_by(pages_of_other)
+        local list = {}
+        for t = 0, SECONDS do
+            list[#list + 1] = snapshots.make(1000 + t, {
+                [5] = snapshots.full(pages_of_other, 290 * t, { get_hits = 500 * t, cmd_set = 290 * t, age = 9 }),
+                [17] = snapshots.full(2, 300 * t, { get_hits = 500 * t, cmd_set = 300 * t, age = 7,
+                    outofmemory = 4 * t }),
+            }, { cmd_get = 1500 * t, get_hits = 1000 * t, get_misses = 500 * t, cmd_set = 600 * t,
+                evictions = 590 * t, uptime = 9000 + t }, { slab_automove = 0, slab_reassign = true })
+        end
+        return seen(list)
+    end
+
+    for who, tell in pairs(TOLD_BY) do
+        it("is named with the move to it by " .. who, function()
+            local one = refused_by(10)
+            assert.is_false(one.rows[2].starves)
+            local text = tell(one)
+            assert.truthy(text:find("class 17 refuses", 1, true), text)
+            assert.truthy(text:find("press m", 1, true) or text:find("m reviews it", 1, true)
+                or text:find("slatectl move 5 17 ", 1, true), text)
+            assert.is_nil(text:find("starve", 1, true), text)
+        end)
+    end
+
+    it("is named without a move where no other class has a page", function()
+        local text = TOLD_BY["slatectl advise pages"](refused_by(1))
+        assert.equal("class 17 refuses 4 stores a second: it has 2 pages and finds no memory; no other class has a "
+            .. "page to spare\n", text)
+    end)
+
+    it("is what advise automove counts and names, too", function()
+        local one = refused_by(10)
+        local told = require("slate.judge.advice").automove({ who = {}, pair = function()
+            return one.now, one.before, one.rates, one.judge, one.course, one
+        end }, nil, {})
+        assert.equal(1, told.classes_in_need)
+        assert.truthy(told.text:find("^classes refuse stores, and automove is off; a policy"), told.text)
+    end)
+end)
+
 describe("several classes that starve", function()
     local one = seen(three_starving())
     local findings = doctor.findings(chronicle.known(one))

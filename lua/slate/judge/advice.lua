@@ -215,19 +215,19 @@ local function too_slow(mode)
 end
 
 -- A mode that would do better than the one that is on: a text and what to type; nil where that one is right. spread:
--- what moves of pages can even out.
-local function better_mode(now, mode, in_need, spread)
+-- what moves of pages can even out; need: what classes in need suffer from, in words.
+local function better_mode(now, mode, in_need, spread, need)
     if not now.slated and mode == "eviction" then
         return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
     elseif mode == "utility" then
         return nil
     elseif in_need > 0 and now.slated then
         local is_slow = mode == "off" or mode == "ratio"
-        return "classes starve, and " .. too_slow(mode) .. "; utility moves pages to where they bring "
+        return need .. ", and " .. too_slow(mode) .. "; utility moves pages to where they bring "
             .. "most hits, eviction moves one at every eviction:",
             { "slatectl automove utility", is_slow and "slatectl trial automove=eviction --for 30s" or nil }
     elseif in_need > 0 then
-        return "classes starve, and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
+        return need .. ", and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
             .. "2 for a short while (it swings the whole cache to what was written last):",
             { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
     elseif spread and spread > SPREAD_MOST then
@@ -264,12 +264,13 @@ function M.automove(context, client, options)
     local spread, movable_spread = require("slate.judge.starving").spread(rows)
     local curves = now.slated and one and foresight.curves(client, relief.wanted(one)) or nil
     local seen = one or { now = now, rows = rows, relieved = {} }
-    local evicting, in_need, idle = 0, 0, 0
+    local evicting, in_need, refusing, idle = 0, 0, 0, 0
     for _, row in ipairs(rows) do
         local flags = table.concat(row.flags, " ")
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
         local move = row.starves and relief.of(seen, row.id, curves)
-        in_need = in_need + ((move and move.is_advised or flags:find("out_of_memory")) and 1 or 0)
+        refusing = refusing + (view.refuses(row) and 1 or 0)
+        in_need = in_need + ((move and move.is_advised or view.refuses(row)) and 1 or 0)
         idle = idle + (flags:find("idle") and 1 or 0)
     end
     local mode, is_known = (now.settings or {}).slab_automove, view.knows_starving(now, rates, rows)
@@ -296,7 +297,8 @@ function M.automove(context, client, options)
     elseif evicting == 0 and in_need == 0 then
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
     else
-        local text, commands = better_mode(now, view.automove_mode(now), in_need, movable_spread)
+        local text, commands = better_mode(now, view.automove_mode(now), in_need, movable_spread,
+            refusing > 0 and "classes refuse stores" or "classes starve")
         advice.text, advice.commands = text or right_mode(view.automove_mode(now), spread), commands or advice.commands
     end
     if failure then

@@ -63,6 +63,18 @@ local function instead_of(client, one, move, is_slated)
         totals and outlook.policy({ totals = totals, policies = policies }, about))
 end
 
+-- What to do for a class that refuses stores: pages of others, whatever hits they bring.
+local function help_refusing(advice, row, move)
+    if not move then
+        advice.text = ("%s; %s"):format(relief.refusal(row), relief.remedy(nil))
+        return
+    end
+    local command = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages)
+    advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
+    advice.text = ("%s, while class %d %s:"):format(relief.refusal(row), move.from, relief.giver_has(move))
+    advice.commands = { command .. " --dry-run", command .. " --verdict" }
+end
+
 -- What to do for the class that starves: the same move that doctor and slatetop name, or why none.
 local function help_starving(advice, row, move, instead)
     local command, made = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages), move.made
@@ -86,6 +98,7 @@ function M.advise(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, _, rates, _, _, one = must(context:pair(client, options.interval or recent.SPAN_S))
     local curves = all_curves(client, now)
+    local refusing, for_refusing = relief.refusing(one, curves)
     local row, move = first_of(one, curves)
     local list = worth.classes(one, { curves = curves })
     local shown = order.first(list, WORTH_SHOWN)
@@ -95,7 +108,9 @@ function M.advise(context, client, options)
         advice.facts[1] = { "worth of a page",
             "in hits a second, as a move of one page is predicted" }
     end
-    if move then
+    if refusing then
+        help_refusing(advice, refusing, for_refusing)
+    elseif move then
         help_starving(advice, row, move, function()
             return instead_of(client, one, move, now.slated)
         end)

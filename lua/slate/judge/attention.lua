@@ -90,7 +90,10 @@ local HINTS <const> = {
 -- such a class. asked: class_id, curves, and is_past where nothing can be changed.
 function M.hint(one, asked)
     for _, row in ipairs(one.rows or {}) do
-        if row.id == asked.class_id then
+        if row.id == asked.class_id and view.refuses(row) then
+            local can_help = not asked.is_past and relief.of(one, row.id, asked.curves)
+            return { { text = "! " .. relief.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
+        elseif row.id == asked.class_id then
             local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
             return { { text = text, tone = tone } }
         end

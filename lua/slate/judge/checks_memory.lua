@@ -30,10 +30,9 @@ end
 --- Stores that were refused come first.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
-        if (row.out_of_memory_per_s or 0) > 0 then
-            add("critical", ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
-                units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page")),
-                remedy_of(about, relief.of(about.one, row.id, about.curves)), "out_of_memory", row.id)
+        if view.refuses(row) then
+            add("critical", relief.refusal(row), remedy_of(about, relief.of(about.one, row.id, about.curves)),
+                "out_of_memory", row.id)
         end
     end
     if about.settings.evictions == "off" then

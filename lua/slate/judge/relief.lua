@@ -58,6 +58,15 @@ function M.in_need(one, curves)
     end
 end
 
+--- The first class that refuses stores, and the move for it, nil where no class can give; nil without one.
+function M.refusing(one, curves)
+    for _, row in ipairs(one.rows or {}) do
+        if view.refuses(row) then
+            return row, M.of(one, row.id, curves)
+        end
+    end
+end
+
 --- The classes whose curves such moves rest on, 0 for the whole cache: what to ask a slated for. Empty where none
 -- starves.
 function M.wanted(one)
@@ -82,6 +91,12 @@ end
 function M.giver_has(move)
     return starving.has_spare(move.free_pages) and "has " .. units.plural(move.free_pages // 1, "free page")
         or "keeps its items " .. units.age(move.keeps_s)
+end
+
+--- That a class refuses stores, as a sentence.
+function M.refusal(row)
+    return ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
+        units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page"))
 end
 
 --- That a class starves, and beside whom, as a sentence.
@@ -142,7 +157,7 @@ function M.taken_before(takers, move)
     return first and first ~= move.to and first or nil
 end
 
---- What helps a class that starves or is out of memory, with the command to type. move: of M.of, or nil; first: of
+--- What helps a class that starves or refuses stores, with the command to type. move: of M.of, or nil; first: of
 -- M.taken_before.
 function M.remedy(move, first)
     if not move then
@@ -156,7 +171,7 @@ function M.remedy(move, first)
         units.age(move.keeps_s))
 end
 
---- What to do about classes that starve or are out of memory, as sentences with the command to type where there is one,
+--- What to do about classes that starve or refuse stores, as sentences with the command to type where there is one,
 -- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
 -- out and the server tells what that takes. rows: of slate.judge.view.classes.
 function M.advice(one, rows, curves)
@@ -164,20 +179,19 @@ function M.advice(one, rows, curves)
     local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
     table.sort(sorted, starving.goes_before)
     for _, row in ipairs(sorted) do
-        local flags = table.concat(row.flags, " ")
-        local is_out = flags:find("out_of_memory", 1, true)
-        if row.starves or is_out then
+        local refuses = view.refuses(row)
+        if row.starves or refuses then
             local move = M.of(one, row.id, curves)
             local is_advised = not move or move.is_advised
-            if not is_out and told[is_advised] then
+            if not refuses and told[is_advised] then
                 table.insert(further[is_advised], ("%d"):format(row.id))
-            elseif is_out or is_advised then
-                sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, is_out and "is out of memory"
+            elseif refuses or is_advised then
+                sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores"
                     or "starves", M.remedy(move, M.taken_before(takers, move)))
             else
                 sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.instead(one, move)))
             end
-            told[is_advised] = told[is_advised] or not is_out
+            told[is_advised] = told[is_advised] or not refuses
         end
     end
     sentences[#sentences + 1] = M.further(further[true], true)
@@ -191,10 +205,16 @@ end
 --- For slatetop: the move that is advised, in a sentence with its key, or why none is; a list of one { text, tone }.
 -- asked: curves.
 function M.sentence(one, asked)
-    local id, move = M.in_need(one, asked.curves)
-    if id then
-        return { { text = ("class %d starves: %s from class %d, m reviews it"):format(id,
-            units.plural(move.pages, "page"), move.from) } }
+    local refusing, move = M.refusing(one, asked.curves)
+    local id = refusing and refusing.id
+    if not refusing then
+        id, move = M.in_need(one, asked.curves)
+    end
+    if move then
+        return { { text = ("class %d %s: %s from class %d, m reviews it"):format(id,
+            refusing and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from) } }
+    elseif refusing then
+        return { { text = ("%s; %s"):format(M.refusal(refusing), M.remedy(nil)) } }
     end
     local worst = starving.worst(one.rows or {})
     move = worst and M.of(one, worst.id, asked.curves)

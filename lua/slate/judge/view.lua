@@ -154,10 +154,15 @@ local function is_filling(class, before, interval_s)
     return (sum(class.free_chunks, class.free_chunks_end) or 0) <= taken_per_s * FILLS_S
 end
 
+--- Whether a class refuses stores for want of memory.
+function M.refuses(row)
+    return (row.out_of_memory_per_s or 0) > 0
+end
+
 local function add_flags(rows, is_filling_by_id)
     for _, row in ipairs(rows) do
         row.state = state_of(row)
-        if (row.out_of_memory_per_s or 0) > 0 then
+        if M.refuses(row) then
             row.flags[#row.flags + 1] = "out_of_memory"
         end
         if row.starves then
