@@ -18,7 +18,7 @@ enum {
     LIST_RETRY_MS = 5000,
     LIST_LOOKUP_MS =
         20000, /* then it is given up: three name servers are asked twice, 2 s each, and by TCP */
-    TAPES_BYTES = 64 << 20
+    TAPES_BYTES = 192 << 20 /* an hour of 40 busy classes of 32 servers */
 };
 
 struct server_list {

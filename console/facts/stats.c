@@ -218,19 +218,21 @@ void snapshot_init(struct snapshot *snapshot) {
     }
 }
 
+size_t snapshot_bytes(const struct snapshot *snapshot) {
+    return offsetof(struct snapshot, classes) + snapshot->class_end * sizeof *snapshot->classes;
+}
+
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot) {
-    memcpy(copy, snapshot, offsetof(struct snapshot, classes) +
-                               snapshot->class_end * sizeof *snapshot->classes);
+    memcpy(copy, snapshot, snapshot_bytes(snapshot));
 }
 
 const struct class_stats *snapshot_class(const struct snapshot *snapshot, unsigned id) {
     return id < snapshot->class_end ? &snapshot->classes[id] : &absent_class;
 }
 
-/* With memcpy, which copies padding, too: the tape compares words. */
 struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id) {
     for (; snapshot->class_end <= id; snapshot->class_end++) {
-        memcpy(&snapshot->classes[snapshot->class_end], &absent_class, sizeof absent_class);
+        snapshot->classes[snapshot->class_end] = absent_class;
     }
     return &snapshot->classes[id];
 }

@@ -119,6 +119,9 @@ struct snapshot {
 /* Everything absent. */
 void snapshot_init(struct snapshot *snapshot);
 
+/* Of what is not void: it, copied as it stands, is a snapshot. */
+size_t snapshot_bytes(const struct snapshot *snapshot);
+
 /* Touches nothing of the copy that is void. */
 void snapshot_copy(struct snapshot *copy, const struct snapshot *snapshot);
 

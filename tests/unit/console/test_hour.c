@@ -56,6 +56,6 @@ static void test_an_hour_fits(unsigned seed, size_t live_most, size_t moment_mos
 }
 
 int main(void) {
-    test_an_hour_fits((unsigned)tap_seed(), 3100000, 450000);
+    test_an_hour_fits((unsigned)tap_seed(), 7100000, 450000);
     return tap_done();
 }
