@@ -67,13 +67,6 @@ lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
 # console would keep all in memory beside what Lua makes of it.
 lua_packed    = for name in $1; do echo "MODULE(\"slate.$$name\"," | tr / . && sed 's/^ *--.*//' lua/slate/$$name.lua | \
                 gzip -9nc | od -An -v -to1 | sed 's/ /\\/g;s/.*/"&"/' && echo ')'; done
-# What slated makes its page of metrics with, which slatectl's exporter runs too.
-METRICS_LUA  := base/json base/order base/policy_box base/policy_core base/policy_curve base/units cli/exporter_names cli/families \
-                cli/page cli/prometheus facts/automove facts/chunks facts/faults facts/foresight facts/moves facts/runtime facts/settings \
-                facts/snapshot facts/stats facts/waste judge/course judge/held judge/observer judge/recent judge/starving \
-                judge/verdict judge/view wire/request
-# Modules that these require in functions which slated never calls (scripts/check-modules).
-METRICS_UNCALLED := base/clock facts/geometry
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/order base/places base/policy_box base/policy_core \
                 base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/faults facts/foresight \
@@ -158,10 +151,12 @@ $B/bin/slatectl: scripts/slatectl Makefile
 $B/gen/tune/policies/policy_core.inc: $(POLICY_LUA:%=lua/slate/%.lua) Makefile
 	@mkdir -p $(@D) && $(call lua_texts,$(POLICY_LUA)) >$@
 $B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
-# And the modules that make its page of metrics.
-$B/gen/metrics/modules.inc: $(METRICS_LUA:%=lua/slate/%.lua) Makefile
-	@mkdir -p $(@D) && $(call lua_texts,$(METRICS_LUA)) >$@
-$B/daemon/metrics/page.o: $B/gen/metrics/modules.inc
+# The names of memcached_exporter for its page of metrics stand in the exporter of slatectl.
+$B/gen/metrics/exporter_rows.inc: lua/slate/cli/exporter_names.lua
+	@mkdir -p $(@D) && awk '/= rows_of \[\[/ { part = $$2; next } /^\]\]/ { part = "" } part { \
+	    for (i = 1; i < NF; i += 2) { n = split($$(i + 1), metric, /[{}]/); gsub(/"/, "\\\"", metric[2]); \
+	        printf "{%s, \"%s\", \"%s\", \"%s\"},\n", part, $$i, metric[1], (n > 1 ? metric[2] : "") } }' $< >$@
+$B/daemon/metrics/exposition.o: $B/gen/metrics/exporter_rows.inc
 $B/daemon/%.o: daemon/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
@@ -261,7 +256,7 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/linearize/run $B/bin/slated
 # Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
-$F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc $B/gen/metrics/modules.inc
+$F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc $B/gen/metrics/exporter_rows.inc
 	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
 $F/console/%.o: console/%.c $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc
 	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
@@ -287,7 +282,7 @@ model: ## explore the lock-free protocols under weakly ordered memory, with and 
 	@scripts/bootstrap model && tests/model/run
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
-analyze: $B/gen/tune/policies/policy_core.inc $B/gen/metrics/modules.inc $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
+analyze: $B/gen/tune/policies/policy_core.inc $B/gen/metrics/exporter_rows.inc $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS, KEYS; LATENCY=1: waits at 70 % load)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin

@@ -1,207 +1,272 @@
 #include "metrics/metrics.h"
 
 #include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "metrics/crowd.h"
-#include "metrics/figures.h"
-#include "metrics/http.h"
-#include "metrics/page.h"
+#include "metrics/exposition.h"
 #include "net/address.h"
 #include "net/listen.h"
 #include "net/places.h"
 
 enum {
-    SOCKETS_MOST = NET_COMPANION_FDS,
     BACKLOG = 128,
-    SEND_BYTES = 512 * 1024, /* a page goes out whole: nobody waits for who reads it slowly */
+    CLIENTS_MOST = 64,
+    UNSENT_MOST = 16, /* pages that are not taken yet */
+};
+
+/* One request and its answer. libevent's own HTTP server bounds neither the number of clients nor
+ * the time of a whole request. */
+struct client {
+    TAILQ_ENTRY(client) next;
+    struct metrics *metrics;
+    int             fd;
+    struct event    readable, writable, deadline; /* to ask, then to take the answer and hang up */
+    struct text_out answer;
+    size_t          sent_bytes; /* of the answer */
+    bool            is_answered;
+    size_t          request_bytes;
+    char            request[METRICS_REQUEST_BYTES + 1];
 };
 
 struct metrics {
-    struct server  *server;
-    pthread_t       thread;
-    int             stop_fd;
-    int             fds[SOCKETS_MOST];
-    unsigned        count;
+    struct server     *server;
+    pthread_t          thread;
+    struct event_base *base;
+    struct listener   *listeners;
+    struct event       accepts[NET_COMPANION_FDS], stops;
+    unsigned           listener_count;
+    int                stop_fd;
+    TAILQ_HEAD(client_list, client) clients; /* in the order in which they came */
+    unsigned        client_count;
     pthread_mutex_t looks; /* while it looks at the server, or rests */
     bool            ends;  /* under `looks` */
     bool            rests; /* of whoever started it */
-    struct figures *figures; /* the thread's; NULL: to be made anew */
-    struct page    *page;    /* likewise */
-    struct text_out answers[PAGE_GROUPS];
 };
 
-/* --- a page --- */
+/* --- clients --- */
 
-/* The text; NULL: it could not be made, which is logged. */
-static const char *make_page(struct metrics *m, bool openmetrics, size_t *bytes) {
-    char               why[PAGE_WHY_BYTES] = "the server's statistics did not come";
-    struct page_answer answers[PAGE_GROUPS];
-    const char        *text = NULL;
-    bool               came = true;
-    if (m->figures == NULL && (m->figures = figures_create(m->server)) == NULL) {
+static void client_end(struct client *c) {
+    TAILQ_REMOVE(&c->metrics->clients, c, next);
+    c->metrics->client_count--;
+    event_del(&c->readable);
+    event_del(&c->writable);
+    event_del(&c->deadline);
+    close(c->fd);
+    text_out_fini(&c->answer);
+    free(c);
+}
+
+static bool has_unsent(const struct client *c) { return c->sent_bytes < c->answer.used; }
+
+static void wait_again(struct client *c) {
+    event_add(&c->deadline, &(struct timeval){.tv_sec = METRICS_REQUEST_S});
+}
+
+static void client_send(struct client *c) {
+    ssize_t n = send(c->fd, c->answer.bytes + c->sent_bytes, c->answer.used - c->sent_bytes,
+                     MSG_NOSIGNAL | MSG_DONTWAIT);
+    c->sent_bytes += n > 0 ? (size_t)n : 0;
+    if (has_unsent(c)) {
+        event_add(&c->writable, NULL); /* of one that has hung up the deadline tells */
+    } else {
+        text_out_fini(&c->answer);
+        c->sent_bytes = 0;
+        shutdown(c->fd, SHUT_WR);
+    }
+}
+
+/* `status` as HTTP/1 spells it: 200 OK. */
+static void client_answer(struct client *c, const char *status, const char *kind, const char *body,
+                          size_t bytes, bool head) {
+    text_out_printf(&c->answer,
+                    "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                    "Connection: close\r\n\r\n",
+                    status, kind, bytes);
+    text_out_bytes(&c->answer, body, head ? 0 : bytes);
+    c->is_answered = true;
+    wait_again(c);
+    client_send(c);
+}
+
+static void client_refuse(struct client *c, const char *status, const char *why) {
+    client_answer(c, status, "text/plain", why, strlen(why), false);
+}
+
+/* Makes room for one more answer: of those who take theirs slowly, the first that came go. */
+static void bound_unsent(struct metrics *m) {
+    unsigned unsent = 1;
+    for (struct client *before, *c = TAILQ_LAST(&m->clients, client_list); c != NULL; c = before) {
+        before = TAILQ_PREV(c, client_list, next);
+        unsent += has_unsent(c);
+        if (has_unsent(c) && unsent > UNSENT_MOST) {
+            client_end(c);
+        }
+    }
+}
+
+static void answer_page(struct client *c, bool openmetrics, bool head) {
+    struct metrics *m = c->metrics;
+    struct text_out page;
+    text_out_init(&page);
+    bound_unsent(m);
+    pthread_mutex_lock(&m->looks);
+    if (!m->ends) {
+        exposition_write(m->server, openmetrics, &page);
+    }
+    pthread_mutex_unlock(&m->looks);
+    if (page.failed) {
         log_warn("cannot tell metrics: out of memory");
-        return NULL;
+        client_refuse(c, "500 Internal Server Error", "there is no memory for the metrics\n");
+    } else {
+        client_answer(c, "200 OK",
+                      openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                  : "text/plain; version=0.0.4; charset=utf-8",
+                      page.bytes, page.used, head);
     }
-    for (int i = 0; came && i < PAGE_GROUPS; i++) {
-        text_out_clear(&m->answers[i]);
-        came = figures_ask(m->figures, page_groups[i], &m->answers[i]);
-        answers[i] = (struct page_answer){m->answers[i].bytes, m->answers[i].used};
-    }
-    if (!came) {
-        figures_destroy(&m->figures);
-    } else if (m->page != NULL || (m->page = page_create(why)) != NULL) {
-        text = page_text(m->page, openmetrics, answers, bytes, why);
-        if (text == NULL) {
-            page_destroy(&m->page);
-        }
-    }
-    if (text == NULL) {
-        log_warn("cannot tell metrics: %s", why);
-    }
-    return text;
+    text_out_fini(&page);
 }
 
-static void answer_plainly(const struct http_peer *peer, int status, const char *text) {
-    http_answer(peer, status, "text/plain", text, strlen(text), false);
-}
-
-/* Answers one that has asked, or whose time to ask is over. */
-static void serve_peer(struct metrics *m, int fd, uint64_t until_us) {
-    char                request_bytes[METRICS_REQUEST_BYTES + 1];
-    struct http_request request;
-    struct http_peer    peer = {
-           .fd = fd,
-           .stop_fd = m->stop_fd,
-           .until_us = until_us};
-    int status = http_read(&peer, request_bytes, sizeof request_bytes, &request);
-    peer.until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000;
-    if (status != 200) {
-        if (status != 0) {
-            answer_plainly(&peer, status, "a request of HTTP/1 is wanted, of at most 8 KiB\n");
-        }
+/* A whole request: "GET /metrics?x HTTP/1.1", and lines of which Accept counts. Cuts the text. */
+static void answer_request(struct client *c, char *text) {
+    char *line = strsep(&text, "\n");
+    char *path = strchr(line, ' '), *version = path != NULL ? strchr(path + 1, ' ') : NULL;
+    bool  openmetrics = false, head = strncmp(line, "HEAD ", 5) == 0;
+    if (version == NULL || path[1] != '/' || strncmp(version, " HTTP/1.", 8) != 0) {
+        client_refuse(c, "400 Bad Request", "a request of HTTP/1 is wanted\n");
         return;
     }
-    bool head = strcmp(request.method, "HEAD") == 0;
-    if (!head && strcmp(request.method, "GET") != 0) {
-        answer_plainly(&peer, 405, "GET is wanted\n");
-    } else if (strcmp(request.path, "/metrics") != 0) {
-        answer_plainly(&peer, 404, "only /metrics is served\n");
+    *version = '\0';
+    path[strcspn(path, "?")] = '\0';
+    if (!head && strncmp(line, "GET ", 4) != 0) {
+        client_refuse(c, "405 Method Not Allowed", "GET is wanted\n");
+    } else if (strcmp(path, " /metrics") != 0) {
+        client_refuse(c, "404 Not Found", "only /metrics is served\n");
     } else {
-        size_t      bytes = 0;
-        pthread_mutex_lock(&m->looks);
-        const char *text = !m->ends ? make_page(m, request.openmetrics, &bytes) : NULL;
-        pthread_mutex_unlock(&m->looks);
-        peer.until_us = clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000;
-        if (text != NULL) {
-            http_answer(&peer, 200,
-                        request.openmetrics
-                            ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-                            : "text/plain; version=0.0.4; charset=utf-8",
-                        text, bytes, head);
-        } else {
-            answer_plainly(&peer, 500, "the metrics cannot be told; the log says why\n");
+        while ((line = strsep(&text, "\n")) != NULL) {
+            openmetrics |= strncasecmp(line, "accept:", 7) == 0 &&
+                           strstr(line, "application/openmetrics-text") != NULL;
         }
+        answer_page(c, openmetrics, head);
+    }
+}
+
+/* Reads once, and answers a request that is whole, or never will be. What comes behind it is
+ * dropped: unread, it would end the connection before the client has read its answer. */
+static void on_readable(evutil_socket_t fd, short what, void *arg) {
+    struct client *c = arg;
+    size_t  at = c->is_answered ? 0 : c->request_bytes;
+    ssize_t n = recv(fd, c->request + at, METRICS_REQUEST_BYTES - at, MSG_DONTWAIT);
+    (void)what;
+    if (n == 0 && has_unsent(c)) {
+        event_del(&c->readable); /* it has ended its own sending, and may read on */
+    } else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        client_end(c);
+    } else if (n > 0 && !c->is_answered) {
+        c->request_bytes += (size_t)n;
+        c->request[c->request_bytes] = '\0';
+        if (strlen(c->request) < c->request_bytes) {
+            client_refuse(c, "400 Bad Request", "a zero byte is in no request\n");
+        } else if (strstr(c->request, "\r\n\r\n") || strstr(c->request, "\n\n")) {
+            answer_request(c, c->request);
+        } else if (c->request_bytes == METRICS_REQUEST_BYTES) {
+            client_refuse(c, "431 Request Header Fields Too Large",
+                          "a request has at most 8 KiB\n");
+        }
+    }
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    client_send(arg);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *arg) {
+    struct client *c = arg;
+    (void)fd;
+    (void)what;
+    if (c->is_answered) {
+        client_end(c);
+    } else {
+        client_refuse(c, "408 Request Timeout", "the request took too long\n");
+    }
+}
+
+/* Takes the descriptor. Where all places are taken the client that came first leaves, with its
+ * answer if it has asked. */
+static void client_begin(struct metrics *m, int fd) {
+    struct client *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        log_warn("cannot tell metrics: out of memory");
+        close(fd);
+        return;
+    }
+    if (m->client_count == CLIENTS_MOST) {
+        on_readable(TAILQ_FIRST(&m->clients)->fd, EV_READ, TAILQ_FIRST(&m->clients));
+    }
+    if (m->client_count == CLIENTS_MOST) {
+        client_end(TAILQ_FIRST(&m->clients));
+    }
+    c->metrics = m;
+    c->fd = fd;
+    TAILQ_INSERT_TAIL(&m->clients, c, next);
+    m->client_count++;
+    event_assign(&c->readable, m->base, fd, EV_READ | EV_PERSIST, on_readable, c);
+    event_assign(&c->writable, m->base, fd, EV_WRITE, on_writable, c);
+    evtimer_assign(&c->deadline, m->base, on_deadline, c);
+    if (event_add(&c->readable, NULL) != 0) {
+        client_end(c);
+    } else {
+        wait_again(c);
     }
 }
 
 /* --- the thread --- */
 
-/* Takes those in who have connected. In a crowd without room one more makes another leave, which
- * may have asked meanwhile: so it is one at a time then. */
-static void welcome(const struct metrics *m, int listener, struct crowd *crowd) {
-    const int bytes = SEND_BYTES;
-    int       fd;
-    do {
-        fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-            crowd_add(crowd, fd, clock_mono_us() + METRICS_REQUEST_S * 1000 * 1000);
-        }
-    } while (fd >= 0 && crowd->count < CROWD_MOST);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        struct pollfd stop = {.fd = m->stop_fd, .events = POLLIN};
-        poll(&stop, 1, 100); /* until somebody gives a descriptor back, or it ends */
+static void on_connect(evutil_socket_t listener, short what, void *arg) {
+    struct metrics *m = arg;
+    (void)what;
+    /* who comes while this rests is the next process's, if there is one */
+    pthread_mutex_lock(&m->looks);
+    bool ends = m->ends;
+    pthread_mutex_unlock(&m->looks);
+    if (ends) {
+        return;
+    }
+    int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+        client_begin(m, fd);
+    } else if (errno == EMFILE || errno == ENFILE) {
+        poll(NULL, 0, 100); /* until somebody gives a descriptor back */
     }
 }
 
-static void serve_crowd(struct metrics *m, struct crowd *crowd) {
-    uint64_t until_us;
-    int      fd;
-    while ((fd = crowd_take(crowd, METRICS_REQUEST_BYTES, &until_us)) >= 0) {
-        serve_peer(m, fd, until_us);
-        crowd_drain(crowd, fd);
-    }
-}
-
-/* Until one of them is to be looked at. False: it is to end. */
-static bool await_any(const struct metrics *m, const struct crowd *crowd,
-                      struct pollfd at[1 + SOCKETS_MOST + CROWD_MOST]) {
-    at[0] = (struct pollfd){.fd = m->stop_fd, .events = POLLIN};
-    for (unsigned i = 0; i < m->count; i++) {
-        at[i + 1] = (struct pollfd){.fd = m->fds[i], .events = POLLIN};
-    }
-    unsigned asking = crowd_poll(crowd, at + 1 + m->count);
-    int ready = poll(at, 1 + m->count + asking, crowd_wait_ms(crowd));
-    return at[0].revents == 0 && (ready >= 0 || errno == EINTR);
+static void on_stop(evutil_socket_t fd, short what, void *arg) {
+    (void)fd;
+    (void)what;
+    event_base_loopbreak(arg);
 }
 
 static void *metrics_main(void *arg) {
     struct metrics *m = arg;
-    struct pollfd   at[1 + SOCKETS_MOST + CROWD_MOST];
-    struct crowd    crowd = {.count = 0};
     thread_name("slated-metrics");
-    while (await_any(m, &crowd, at)) {
-        /* who comes while this rests is the next process's, if there is one */
-        pthread_mutex_lock(&m->looks);
-        bool ends = m->ends;
-        pthread_mutex_unlock(&m->looks);
-        for (unsigned i = 1; !ends && i <= m->count; i++) {
-            if (at[i].revents != 0) {
-                welcome(m, at[i].fd, &crowd);
-            }
-        }
-        serve_crowd(m, &crowd);
-    }
-    crowd_end(&crowd);
+    event_base_dispatch(m->base);
     return NULL;
 }
 
 /* --- starting --- */
-
-/* A socket of one address, or -1 and errno. */
-static int open_one(const struct addrinfo *ai, struct handed *handed) {
-    int on = 1;
-    int there = handed_take(handed, SOCK_STREAM, ai->ai_addr);
-    if (there >= 0) {
-        return there;
-    }
-    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, ai->ai_protocol);
-    if (fd < 0) {
-        return -1;
-    }
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (ai->ai_family == AF_INET6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    }
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
-        int failed = errno;
-        close(fd);
-        errno = failed;
-        return -1;
-    }
-    return fd;
-}
 
 /* The addresses of the one place where it is told, whose host is in *a. NULL: after a log line. */
 static struct addrinfo *find_place(const struct metrics_config *config, struct address *a,
@@ -215,7 +280,8 @@ static struct addrinfo *find_place(const struct metrics_config *config, struct a
     *place = (struct listen_place){.host = a->host,
                                    .port = a->port,
                                    .socket_type = SOCK_STREAM,
-                                   .local_only = !config->open_to_all};
+                                   .local_only = !config->open_to_all,
+                                   .handed = config->handed};
     return listen_resolve(place);
 }
 
@@ -232,49 +298,70 @@ bool metrics_find(const struct metrics_config *config) {
     return is_here;
 }
 
-static bool open_sockets(struct metrics *m, const struct metrics_config *config) {
+static bool open_listeners(struct metrics *m, const struct metrics_config *config) {
+    static const struct listen_entry plain = {.tls = LISTEN_TLS_NONE};
     struct address      a;
     struct listen_place place;
     struct addrinfo    *found = find_place(config, &a, &place);
-    int why = EADDRNOTAVAIL;
-    if (found == NULL) {
-        return false;
+    bool opened = found != NULL &&
+                  listen_tcp(&place, found, BACKLOG, &plain, &m->listeners) == 0;
+    if (found != NULL) {
+        freeaddrinfo(found);
     }
-    for (const struct addrinfo *ai = found; ai && m->count < SOCKETS_MOST; ai = ai->ai_next) {
-        int fd = open_one(ai, config->handed);
-        if (fd >= 0) {
-            m->fds[m->count++] = fd;
-        } else {
-            why = errno;
-        }
-    }
-    freeaddrinfo(found);
-    return listen_end(&place, m->count, why) == 0;
+    return opened;
 }
 
 static bool start_thread(struct metrics *m) {
-    int failed = thread_start(&m->thread, metrics_main, m);
+    m->base = event_base_new();
+    m->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    int failed = m->base != NULL && m->stop_fd >= 0 ? 0 : errno;
+    if (!failed) {
+        event_assign(&m->stops, m->base, m->stop_fd, EV_READ, on_stop, m->base);
+        failed = event_add(&m->stops, NULL) == 0 ? 0 : ENOMEM;
+    }
+    for (struct listener *l = m->listeners;
+         !failed && l != NULL && m->listener_count < NET_COMPANION_FDS; l = l->next) {
+        struct event *accepts = &m->accepts[m->listener_count++];
+        event_assign(accepts, m->base, l->record.fd, EV_READ | EV_PERSIST, on_connect, m);
+        failed = event_add(accepts, NULL) == 0 ? 0 : ENOMEM;
+    }
+    failed = failed ? failed : thread_start(&m->thread, metrics_main, m);
     if (failed) {
         log_error("cannot start the thread that tells metrics: %s", strerror(failed));
-        return false;
     }
-    return true;
+    return !failed;
 }
 
 static void release(struct metrics *m) {
-    for (unsigned i = 0; i < m->count; i++) {
-        close(m->fds[i]);
+    while (!TAILQ_EMPTY(&m->clients)) {
+        client_end(TAILQ_FIRST(&m->clients));
     }
-    for (int i = 0; i < PAGE_GROUPS; i++) {
-        text_out_fini(&m->answers[i]);
+    if (m->base != NULL) {
+        event_base_free(m->base);
     }
-    figures_destroy(&m->figures);
-    page_destroy(&m->page);
+    while (m->listeners != NULL) {
+        struct listener *l = m->listeners;
+        m->listeners = l->next;
+        close(l->record.fd);
+        free(l);
+    }
     if (m->stop_fd >= 0) {
         close(m->stop_fd);
     }
     pthread_mutex_destroy(&m->looks);
     free(m);
+}
+
+static void metrics_rest(void *arg) {
+    struct metrics *m = arg;
+    pthread_mutex_lock(&m->looks);
+    m->rests = true;
+}
+
+void metrics_go_on(void *arg) {
+    struct metrics *m = arg;
+    m->rests = false;
+    pthread_mutex_unlock(&m->looks);
 }
 
 struct metrics *metrics_start(struct server *server, const struct metrics_config *config) {
@@ -284,20 +371,14 @@ struct metrics *metrics_start(struct server *server, const struct metrics_config
         return NULL;
     }
     m->server = server;
+    m->stop_fd = -1;
+    TAILQ_INIT(&m->clients);
     pthread_mutex_init(&m->looks, NULL);
-    for (int i = 0; i < PAGE_GROUPS; i++) {
-        text_out_init(&m->answers[i]);
-    }
-    m->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (m->stop_fd < 0) {
-        log_error("cannot tell metrics: %s", strerror(errno));
-    }
-    bool opened = m->stop_fd >= 0 && open_sockets(m, config);
-    if (opened && config->rests) {
+    if (config->rests) {
         metrics_rest(m); /* before there is a thread */
     }
-    if (!opened || !start_thread(m)) {
-        if (opened && config->rests) {
+    if (!open_listeners(m, config) || !start_thread(m)) {
+        if (config->rests) {
             metrics_go_on(m);
         }
         release(m);
@@ -307,22 +388,12 @@ struct metrics *metrics_start(struct server *server, const struct metrics_config
     return m;
 }
 
-void metrics_rest(struct metrics *m) {
-    pthread_mutex_lock(&m->looks);
-    m->rests = true;
-}
-
-void metrics_go_on(struct metrics *m) {
-    m->rests = false;
-    pthread_mutex_unlock(&m->looks);
-}
-
-static void rest(void *arg) { metrics_rest(arg); }
-static void go_on(void *arg) { metrics_go_on(arg); }
-
 void metrics_companion(struct metrics *m, struct net_companion *with) {
-    *with = (struct net_companion){.fd_count = m->count, .rest = rest, .go_on = go_on, .arg = m};
-    memcpy(with->fds, m->fds, m->count * sizeof *m->fds);
+    *with = (struct net_companion){.rest = metrics_rest, .go_on = metrics_go_on, .arg = m};
+    for (struct listener *l = m->listeners; l != NULL && with->fd_count < NET_COMPANION_FDS;
+         l = l->next) {
+        with->fds[with->fd_count++] = l->record.fd;
+    }
 }
 
 void metrics_stop(struct metrics **taken) {

@@ -1,8 +1,8 @@
 /* Metrics over HTTP, for Prometheus: GET /metrics on a listener of its own, by a thread of its own.
  *
- * It answers one request after the other, once it is whole: at most METRICS_REQUEST_BYTES of it
- * within METRICS_REQUEST_S, and as long for who takes the answer. Who reaches the address reads
- * figures, no keys, without a login. Ownership: borrows the server, which must outlive it.
+ * A request has METRICS_REQUEST_BYTES and METRICS_REQUEST_S at most, and the client as long to take
+ * the answer. Clients beyond a number make those leave that came first. Who reaches the address
+ * reads figures, no keys, without a login. Ownership: borrows the server, which must outlive it.
  * Threading: for the thread that started it. */
 #ifndef SLATE_METRICS_METRICS_H
 #define SLATE_METRICS_METRICS_H
@@ -28,10 +28,9 @@ struct metrics_config {
 bool            metrics_find(const struct metrics_config *);
 /* NULL, after a log line: it cannot be had. */
 struct metrics *metrics_start(struct server *, const struct metrics_config *);
-/* Nobody is answered, nor the server looked at, until metrics_go_on; who comes waits. Returns once
- * an answer under way is made. */
-void            metrics_rest(struct metrics *);
-void            metrics_go_on(struct metrics *);
+/* Ends the rest that the process begins with, or that a takeover by the next one took (the
+ * companion's). `arg` is a struct metrics. */
+void            metrics_go_on(void *arg);
 /* How it goes along to the next process. */
 void            metrics_companion(struct metrics *, struct net_companion *);
 void            metrics_stop(struct metrics **); /* NULL: nothing to do; also one that rests */

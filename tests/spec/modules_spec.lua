@@ -5,11 +5,10 @@ local lfs = require("lfs")
 
 local MAKEFILE = [[
 POLICY_LUA  := base/core
-METRICS_LUA := base/core \
-               cli/page
-METRICS_UNCALLED := base/clock
-BRAIN_LUA   := base/core
-BRAIN_GIVEN := base/clock
+BRAIN_LUA   := base/core \
+               judge/page
+BRAIN_GIVEN := base/places
+BRAIN_UNCALLED := base/clock
 ]]
 
 local function run(command)
@@ -36,10 +35,9 @@ describe("scripts/check-modules", function()
     folder = name:gsub("\n", "")
     write("Makefile", MAKEFILE)
     write("daemon/tune/policies/box.c", 'lua_getfield(L, 1, "slate.base.core");\n')
-    write("daemon/metrics/page.c", "\"return require('slate.cli.page').text\"\n")
-    write("console/brain/brain.c", 'push(L, "slate.base.core"); strcmp(name, "slate.base.clock");\n')
+    write("console/brain/brain.c", 'push(L, "slate.judge.page"); strcmp(name, "slate.base.places");\n')
     write("lua/slate/base/core.lua", "return {}\n")
-    write("lua/slate/cli/page.lua", 'local core = require "slate.base.core"\nlocal function now()\n'
+    write("lua/slate/judge/page.lua", 'local core = require "slate.base.core"\nlocal function now()\n'
       .. '  return require("slate.base.clock").time_s()\nend\n')
   end)
 
@@ -57,23 +55,23 @@ describe("scripts/check-modules", function()
 
   local page = 'local core = require "slate.base.core"\n'
   local breaches = {
-    ["a module that a listed one loads"] = { "lua/slate/cli/page.lua",
+    ["a module that a listed one loads"] = { "lua/slate/judge/page.lua",
       page .. 'local waste = require("slate.facts.waste").total\n',
-      "METRICS_LUA: cli/page requires facts/waste, which is not in the list" },
-    ["a module that a function requires"] = { "lua/slate/cli/page.lua",
-      page .. 'local function f()\n  return require "slate.facts.moves"\nend\n', "cli/page requires facts/moves" },
-    ["the second of two in a line"] = { "lua/slate/cli/page.lua",
+      "BRAIN_LUA: judge/page requires facts/waste, which is not in the list" },
+    ["a module that a function requires"] = { "lua/slate/judge/page.lua",
+      page .. 'local function f()\n  return require "slate.facts.moves"\nend\n', "judge/page requires facts/moves" },
+    ["the second of two in a line"] = { "lua/slate/judge/page.lua",
       page .. 'local a, b = require "slate.base.core", require "slate.facts.moves"\n',
-      "cli/page requires facts/moves" },
-    ["a module that is loaded, and said to be uncalled"] = { "lua/slate/cli/page.lua",
-      page .. 'local clock = require "slate.base.clock"\n', "cli/page requires base/clock" },
+      "judge/page requires facts/moves" },
+    ["a module that is loaded, and said to be uncalled"] = { "lua/slate/judge/page.lua",
+      page .. 'local clock = require "slate.base.clock"\n', "judge/page requires base/clock" },
     ["a module that C names"] = { "console/views/why.c", '{.module = "slate.judge.why"}\n',
       "BRAIN_LUA: console/views/why.c requires judge/why" },
-    ["a listed module that nothing requires"] = { "daemon/metrics/page.c", "",
-      "METRICS_LUA: cli/page is in the list, and nothing requires it" },
-    ["an uncalled module that nothing requires"] = { "lua/slate/cli/page.lua",
-      page, "base/clock is in METRICS_UNCALLED, and nothing requires it" },
-    ["a list that is not there"] = { "Makefile", "POLICY_LUA := base/core\n", "METRICS_LUA lists no module" },
+    ["a listed module that nothing requires"] = { "console/brain/brain.c", "",
+      "BRAIN_LUA: judge/page is in the list, and nothing requires it" },
+    ["an uncalled module that nothing requires"] = { "lua/slate/judge/page.lua",
+      page, "base/clock is in BRAIN_UNCALLED, and nothing requires it" },
+    ["a list that is not there"] = { "Makefile", "POLICY_LUA := base/core\n", "BRAIN_LUA lists no module" },
   }
   for what, breach in pairs(breaches) do
     it("fails on " .. what, function()

@@ -45,17 +45,34 @@ local function get(port, headers)
     return body, whole
 end
 
--- The names of all metrics, as one text.
-local function names_of(text)
-    local seen, list = {}, {}
-    for name in text:gmatch("\n([%a_][%w_]*)[ {]") do
-        if not seen[name] then
-            seen[name] = true
-            list[#list + 1] = name
+-- By name what a page says a metric's type is, and a set of its series without their values.
+local function parse(text)
+    local types, series = {}, {}
+    for line in text:gmatch("([^\n]+)\n") do
+        local name, kind = line:match("^# TYPE (%S+) (%S+)$")
+        local labelled = line:match("^([^# ][^ {]*{.*}) %S+$") or line:match("^([^# ][^ {]*) %S+$")
+        if name then
+            assert.is_nil(types[name], name .. " comes twice")
+            assert.truthy(text:find("# HELP " .. name .. " %S"), name)
+            types[name] = kind
+        elseif labelled then
+            assert.is_nil(series[labelled], labelled .. " comes twice")
+            assert.truthy(types[labelled:match("^[%w_]+")], labelled)
+            series[labelled] = true
+        else
+            assert.truthy(line:find("^# HELP "), line)
         end
     end
-    table.sort(list)
-    return table.concat(list, "\n")
+    return types, series
+end
+
+-- A server's own page; and the exporter's, of what both carry: with a single scrape no class is judged.
+local function both_pages(one, port)
+    local page = get(port)
+    local ctl = command.new({ server = one.address })
+    local exported = ctl.succeed("export prometheus")
+    ctl.remove()
+    return page, exported
 end
 
 describe("slated -o metrics", function()
@@ -70,26 +87,46 @@ describe("slated -o metrics", function()
             client:set("key" .. i, ("x"):rep(1000))
         end
         client:close()
-        local page = get(port)
-        local ctl = command.new({ server = one.address })
-        finally(function() ctl.remove() end)
-        assert.equal(names_of("\n" .. ctl.succeed("export prometheus")), names_of("\n" .. page))
+        local page, exported = both_pages(one, port)
+        assert.same({ parse(exported) }, { parse(page) })
         assert.truthy(page:find("\nmemcached_current_items 3\n", 1, true), page)
         assert.truthy(page:find('\nmemcached_commands_total{command="set",status="hit"} 3\n', 1, true))
         assert.truthy(page:find('\nslate_policy{policy="s3fifo"} 1\n', 1, true))
         if os.execute("command -v promtool >/dev/null") then
-            server.write_file(ctl.folder .. "/page", page)
-            assert.equal("", server.capture("promtool check metrics <" .. ctl.folder .. "/page 2>&1"))
+            local folder = server.folder()
+            finally(function() server.remove_folder(folder) end)
+            for _, text in ipairs({ page, exported }) do
+                server.write_file(folder .. "/page", text)
+                assert.equal("", server.capture("promtool check metrics <" .. folder .. "/page 2>&1"))
+            end
         end
     end)
 
-    it("tells from scrape to scrape which classes starve", function()
-        local page
-        for _ = 1, 3 do
-            page = get(port)
-            socket.sleep(0.01)
+    it("tells each row of the tables of counters by the name, the type and the help that describe it", function()
+        local page, client, told, rows = get(port), one:connect(), {}, 0
+        for _, group in ipairs({ "", "memory", "moves", "slabs", "items" }) do
+            for _, line in ipairs(client:stats(group)) do
+                told[line:match("^STAT %S-([^:%s]+) ")] = true -- others are shown with an option alone
+            end
         end
-        assert.truthy(page:find('\nslate_class_starving{class="%d+"} 0\n'), page)
+        for _, line in ipairs(client:stats("describe")) do
+            local group, name, kind, help = line:match("^STAT (%a+):(%S+) (%a+) %S+ (.+)$")
+            local prefix = ({ general = "slate_", memory = "slate_memory_", moves = "slate_moves_",
+                slabs = "slate_class_", items = "slate_class_" })[group]
+            if prefix and told[name] and kind ~= "text" and not ({ pid = true, pointer_size = true, time = true,
+                active_slabs = true, total_malloced = true })[name] then
+                local found
+                for metric in page:gmatch("# HELP (%S+) " .. help:gsub("%p", "%%%0") .. "\n") do
+                    local begins = prefix .. name:gsub("_total$", ""):gsub("_us$", ""):gsub("_count$", "")
+                    found = found or metric:find(begins, 1, true) == 1
+                        and page:find("# TYPE " .. metric .. " " .. kind .. "\n", 1, true)
+                end
+                assert.truthy(found, line)
+                rows = rows + 1
+            end
+        end
+        client:close()
+        assert.is_true(rows > 150, rows .. " rows were looked at")
     end)
 
     it("tells OpenMetrics to whoever accepts it", function()
@@ -104,7 +141,7 @@ describe("slated -o metrics", function()
             ["GET / HTTP/1.1\r\n\r\n"] = 404, ["POST /metrics HTTP/1.1\r\n\r\n"] = 405, ["nonsense\r\n\r\n"] = 400,
             ["GET metrics HTTP/1.1\r\n\r\n"] = 400, ["GET /metrics HTTP/2\r\n\r\n"] = 400,
             ["GET /metrics HTTP/1.1\n\n"] = 200, ["GET /metrics\0 HTTP/1.1\r\n\r\n"] = 400,
-            ["GET /" .. ("x"):rep(1000) .. " HTTP/1.1\r\n\r\n"] = 414,
+            ["GET /" .. ("x"):rep(1000) .. " HTTP/1.1\r\n\r\n"] = 404,
             ["GET /metrics HTTP/1.1\r\nX: " .. ("x"):rep(20000)] = 431, ["GET /metr"] = 408,
         }) do
             assert.equal(status, (ask(port, request)), request:sub(1, 40))

@@ -5,11 +5,16 @@
 -- backends a proxy has a gauge, which its own checker does not allow; queries see no difference.
 local M = {}
 
--- Pairs of a statistic and its metric, as a list of { statistic, metric, kind }.
+-- The rows of a table as a list of { statistic, metric, kind, labels }. slated's own page has the same tables: the
+-- Makefile reads what stands between [[ and ]].
 local function rows_of(text)
     local rows = {}
-    for name, metric in text:gmatch("(%S+)%s+(%S+)") do
-        rows[#rows + 1] = { name, metric, metric:find("_total$") and "counter" or "gauge" }
+    for name, metric, labels in text:gmatch("(%S+)%s+([%w_]+)({?%S*)") do
+        local row = { name, metric, metric:find("_total$") and "counter" or "gauge", {} }
+        for label, value in labels:gmatch('(%w+)="(%w+)"') do
+            row[4][#row[4] + 1] = { label, value }
+        end
+        rows[#rows + 1] = row
     end
     return rows
 end
@@ -52,10 +57,27 @@ local GENERAL <const> = rows_of [[
     proxy_backend_total proxy_backend_total        proxy_backend_marked_bad proxy_backend_marked_bad_total
     proxy_backend_failed proxy_backend_failed      proxy_request_failed_depth proxy_request_failed_depth_total
     round_robin_fallback round_robin_fallback_total unexpected_napi_ids unexpected_napi_ids_total
+    get_hits commands_total{command="get",status="hit"}
+    get_misses commands_total{command="get",status="miss"}
+    delete_hits commands_total{command="delete",status="hit"}
+    delete_misses commands_total{command="delete",status="miss"}
+    incr_hits commands_total{command="incr",status="hit"}
+    incr_misses commands_total{command="incr",status="miss"}
+    decr_hits commands_total{command="decr",status="hit"}
+    decr_misses commands_total{command="decr",status="miss"}
+    cas_hits commands_total{command="cas",status="hit"}
+    cas_misses commands_total{command="cas",status="miss"}
+    touch_hits commands_total{command="touch",status="hit"}
+    touch_misses commands_total{command="touch",status="miss"}
+    cas_badval commands_total{command="cas",status="badval"}
+    cmd_flush commands_total{command="flush",status="hit"}
+    cmd_set commands_total{command="set",status="hit"}
 ]]
 
 -- Of all classes together, from `stats slabs`.
-local TOTALS <const> = rows_of "total_malloced malloced_bytes"
+local TOTALS <const> = rows_of [[
+    total_malloced malloced_bytes
+]]
 
 local SETTINGS <const> = rows_of [[
     maxconns max_connections                       lru_crawler lru_crawler_enabled
@@ -81,14 +103,24 @@ local CLASS <const> = rows_of [[
     total_pages current_pages                      total_chunks current_chunks
     used_chunks chunks_used                        free_chunks chunks_free
     free_chunks_end chunks_free_end                mem_requested mem_requested_bytes
+    get_hits commands_total{command="get",status="hit"}
+    delete_hits commands_total{command="delete",status="hit"}
+    incr_hits commands_total{command="incr",status="hit"}
+    decr_hits commands_total{command="decr",status="hit"}
+    cas_hits commands_total{command="cas",status="hit"}
+    touch_hits commands_total{command="touch",status="hit"}
+    cas_badval commands_total{command="cas",status="badval"}
+    cmd_set commands_total{command="set",status="hit"}
+    hits_to_hot lru_hits_total{lru="hot"}          hits_to_warm lru_hits_total{lru="warm"}
+    hits_to_cold lru_hits_total{lru="cold"}        hits_to_temp lru_hits_total{lru="temporary"}
 ]]
 
-local QUEUES <const> = { { "hits_to_hot", "hot" }, { "hits_to_warm", "warm" }, { "hits_to_cold", "cold" },
-    { "hits_to_temp", "temporary" } }
-local COMMANDS <const> = { "get", "delete", "incr", "decr", "cas", "touch" }
-
-local function value_of(value)
-    if type(value) == "boolean" then
+-- A cas counts as a set too, there and here.
+local function value_of(values, name)
+    local value = values[name]
+    if name == "cmd_set" and value then
+        return math.max(value - (values.cas_misses or 0) - (values.cas_hits or 0) - (values.cas_badval or 0), 0)
+    elseif type(value) == "boolean" then
         return value and 1 or 0
     end
     return value
@@ -96,32 +128,14 @@ end
 
 local function add_rows(families, prefix, rows, values, labels, help_of)
     for _, row in ipairs(rows) do
-        local value = value_of(values[row[1]])
-        if value ~= nil then
+        local value, own = value_of(values, row[1]), row[4]
+        if value ~= nil and #own == 0 then
             families:add(prefix .. row[2], row[3], help_of(row[1]), labels, value)
+        elseif value ~= nil then
+            families:add(prefix .. row[2], row[3], "requests by what the labels say",
+                table.move(own, 1, #own, #labels + 1, table.move(labels, 1, #labels, 1, {})), value)
         end
     end
-end
-
--- Requests by command and status. A cas counts as a set too, there and here.
-local function add_commands(families, metric, values, labels)
-    local help = "requests by command and what came of them"
-    local function add(command, status, value)
-        if not value then
-            return
-        end
-        local list = table.move(labels, 1, #labels, 1, {})
-        list[#list + 1], list[#list + 2] = { "command", command }, { "status", status }
-        families:add(metric, "counter", help, list, value)
-    end
-    for _, command in ipairs(COMMANDS) do
-        add(command, "hit", values[command .. "_hits"])
-        add(command, "miss", values[command .. "_misses"])
-    end
-    add("cas", "badval", values.cas_badval)
-    add("flush", "hit", values.cmd_flush)
-    local cas = (values.cas_misses or 0) + (values.cas_hits or 0) + (values.cas_badval or 0) -- absent: no such command
-    add("set", "hit", values.cmd_set and math.max(values.cmd_set - cas, 0))
 end
 
 --- Adds a snapshot's, of these classes. help_of(name) tells what a statistic means.
@@ -129,18 +143,11 @@ function M.add(families, now, classes, help_of)
     families:add("memcached_up", "gauge", "1: the server answered", nil, 1)
     families:add("memcached_version", "gauge", "which version it is, in the label",
         { { "version", now.version or "" } }, 1)
-    add_rows(families, "memcached_", GENERAL, now.general, nil, help_of)
-    add_rows(families, "memcached_", TOTALS, now.totals or {}, nil, help_of)
-    add_rows(families, "memcached_", SETTINGS, now.settings or {}, nil, help_of)
-    add_commands(families, "memcached_commands_total", now.general, {})
+    add_rows(families, "memcached_", GENERAL, now.general, {}, help_of)
+    add_rows(families, "memcached_", TOTALS, now.totals or {}, {}, help_of)
+    add_rows(families, "memcached_", SETTINGS, now.settings or {}, {}, help_of)
     for _, class in ipairs(classes) do
-        local labels = { { "slab", class.id } }
-        add_rows(families, "memcached_slab_", CLASS, class, labels, help_of)
-        add_commands(families, "memcached_slab_commands_total", class, labels)
-        for _, queue in ipairs(QUEUES) do
-            families:add("memcached_slab_lru_hits_total", "counter", "hits by the queue that held the item",
-                { labels[1], { "lru", queue[2] } }, class[queue[1]])
-        end
+        add_rows(families, "memcached_slab_", CLASS, class, { { "slab", class.id } }, help_of)
     end
 end
 

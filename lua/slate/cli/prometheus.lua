@@ -4,7 +4,8 @@
 --
 -- A statistic NAME is slate_NAME, one of a class slate_class_NAME{class="ID"}. A counter ends in _total; seconds and
 -- bytes stand in the name, microseconds are seconds, and _count at the end is left out, since only histograms have it.
--- Values that are no numbers are left out. The same figures follow by the names of memcached_exporter.
+-- Values that are no numbers are left out. The same figures follow by the names of memcached_exporter. The page of
+-- slated itself has the same names (daemon/metrics/exposition.c); a spec compares both.
 local order = require "slate.base.order"
 local stats = require "slate.facts.stats"
 
@@ -15,6 +16,7 @@ local LEFT_OUT <const> = { pid = true, pointer_size = true, time = true, id = tr
 local CLASS_LEFT_OUT <const> = { id = true }
 -- The groups of `stats describe` that may have a statistic.
 local OF_SERVER <const>, OF_CLASS <const>, OF_MEMORY <const> = { "general" }, { "slabs", "items" }, { "memory" }
+local OF_MOVES <const> = { "moves" }
 local OF_ALL <const> = { "general", "slabs", "items" }
 
 --- Parses lines of `stats describe`: a table from "group:name" to { kind, unit, help }.
@@ -34,10 +36,8 @@ local UNITS <const> = { chunk_size = "bytes", mem_requested = "bytes", uptime = 
     age_hot = "seconds", age_warm = "seconds", evicted_time = "seconds", rusage_user = "seconds",
     rusage_system = "seconds", time_in_listen_disabled_us = "microseconds" }
 
--- Nothing in slated, which has no texts of explanations in it.
 local function explained(name)
-    local has_texts, explain = pcall(require, "slate.facts.explain")
-    local entries = has_texts and explain.find(name)
+    local entries = require("slate.facts.explain").find(name)
     return entries and entries[1] and entries[1].meaning or nil
 end
 
@@ -116,7 +116,7 @@ end
 
 -- How the server moves pages: a series whose label is the mode; what moved so far, and whether a mode failed (where a
 -- slated tells).
-local function add_automove(families, now, moves)
+local function add_automove(families, now, moves, descriptions)
     local mode = require("slate.judge.view").automove_mode(now)
     families:add("slate_automove_mode", "gauge", "how the server moves pages by itself, in the label",
         { { "mode", mode } }, mode and 1)
@@ -126,12 +126,8 @@ local function add_automove(families, now, moves)
     local failure = require("slate.facts.moves").failure(moves)
     families:add("slate_automove_failed", "gauge", "1: a mode of automove failed since one was set, why in the label",
         failure and { { "why", failure } } or nil, failure and 1 or 0)
-    families:add("slate_moves_running", "gauge", "pages that are on their way", nil, moves.running)
-    for _, row in ipairs({ { "pages_moved", "pages that changed their class" },
-        { "rescues", "items that moved with their page" }, { "chunk_rescues", "pieces of large items that did" },
-        { "evicted", "items that were lost for a page" }, { "given_up", "moves that were given up" },
-        { "steals", "pages that a store took at once" } }) do
-        families:add("slate_moves_" .. row[1] .. "_total", "counter", row[2], nil, moves[row[1]])
+    for _, name in ipairs(sorted(moves)) do
+        add_figure(families, metric_of("slate_moves_", name, OF_MOVES, descriptions), nil, moves[name])
     end
 end
 
@@ -173,7 +169,7 @@ function M.add(families, now, options)
     families:add("slate_up", "gauge", "1: the server answered", nil, 1)
     families:add("slate_info", "gauge", "what the server is, in labels",
         { { "version", now.version or "" }, { "slated", now.slated or "" } }, 1)
-    add_automove(families, now, options.moves)
+    add_automove(families, now, options.moves, descriptions)
     families:add("slate_policy", "gauge", "the eviction policy, in the label", { { "policy", options.policy } },
         options.policy and 1)
     for _, name in ipairs(sorted(now.general)) do
