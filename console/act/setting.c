@@ -76,18 +76,6 @@ const char *setting_name_at(unsigned row) {
 
 /* ---- the list ---- */
 
-struct setting_range settings_range(enum setting_part part) {
-    unsigned own = 0, all;
-    while (setting_name_at(own) != NULL && strncmp(setting_name_at(own), "ext_", 4) != 0) {
-        own++;
-    }
-    for (all = own; setting_name_at(all) != NULL; all++) {
-        /* they are the last */
-    }
-    return part == SETTINGS_OF_EXTSTORE ? (struct setting_range){own, all}
-                                        : (struct setting_range){0, own};
-}
-
 static void take_row(lua_State *L, struct tunable *row) {
     char form[8];
     lua_values_text(L, "name", row->name, sizeof row->name);

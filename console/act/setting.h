@@ -33,13 +33,6 @@ struct tunable {
 unsigned settings_list(const struct snapshot *now, const struct answers *answers, unsigned class_id,
                        struct tunable out[SETTINGS_MOST]);
 
-/* The rows of that list that a view shows: those of memcached's storage on flash are the last. */
-enum setting_part { SETTINGS_OF_MEMORY, SETTINGS_OF_EXTSTORE };
-struct setting_range {
-    unsigned first, end;
-};
-struct setting_range settings_range(enum setting_part part);
-
 /* The name of the row at a place of that list; NULL past the last. */
 const char *setting_name_at(unsigned row);
 

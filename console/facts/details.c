@@ -95,9 +95,6 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
     case INQUIRY_HOTKEYS:
         take_hot_keys(details, text, text_bytes);
         break;
-    case INQUIRY_EXTSTORE:
-        extstore_pages_parse(&details->extstore, text, text_bytes);
-        break;
     case INQUIRY_CLASS: /* by details_take_group */
     case INQUIRY_SETTINGS:
     case INQUIRY_MEMORY: /* a text, for the judgement */

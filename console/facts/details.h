@@ -5,7 +5,6 @@
  * thread; times are monotonic milliseconds. */
 #ifndef CONSOLE_FACTS_DETAILS_H
 #define CONSOLE_FACTS_DETAILS_H
-#include "facts/detail_extstore.h"
 #include "facts/detail_outlook.h"
 #include "facts/detail_pages.h"
 #include "facts/detail_sample.h"
@@ -43,7 +42,6 @@ struct details {
     struct hot_keys hot, hot_before; /* the newest answer, and the one before it */
     uint64_t hot_before_ms;
     struct outlook_list outlooks;
-    struct extstore_pages extstore;
 };
 
 /* What a screen shows beyond a refresh. All zero: nothing. */

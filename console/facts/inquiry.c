@@ -1,7 +1,5 @@
 #include "facts/inquiry.h"
 
-#include "facts/detail_extstore.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,21 +17,6 @@ static const char *stock_reason(enum inquiry inquiry) {
     return "needs slated: memcached does not tell";
 }
 
-/* Why the server does not tell its pages on flash one by one; "" when it does. */
-static const char *extstore_reason(const struct snapshot *now) {
-    double pages = stat_number(now->general[GENERAL_extstore_pages_free]) +
-                   stat_number(now->general[GENERAL_extstore_pages_used]);
-    if (now->is_slated) {
-        return "slated has no storage on flash: all items are in memory";
-    }
-    if (!snapshot_has_extstore(now)) {
-        return now->setting[SETTING_ext_item_size] != STAT_ABSENT
-                   ? "this memcached was started without storage on flash: -o ext_path=FILE:SIZE"
-                   : "this memcached has no storage on flash: it was built without extstore";
-    }
-    return pages > EXTSTORE_PAGES_MOST ? "too many pages to ask for them one by one" : "";
-}
-
 bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const char **why_not) {
     enum inquiry_server server = inquiry_rows[inquiry].server;
     *why_not = "";
@@ -45,9 +28,6 @@ bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const 
         *why_not = "slated has stats sizehist instead";
     } else if (server == OF_TRACKED && now->setting[SETTING_track_sizes] != 1) {
         *why_not = "the server does not track sizes: start it with -o track_sizes";
-    }
-    if (**why_not == '\0' && server == OF_EXTSTORE) {
-        *why_not = extstore_reason(now);
     }
     return **why_not == '\0';
 }

@@ -16,8 +16,7 @@
 enum inquiry_server {
     OF_ALL,
     OF_SLATED,
-    OF_TRACKED, /* memcached with -o track_sizes */
-    OF_EXTSTORE /* memcached with storage on flash, of EXTSTORE_PAGES_MOST pages */
+    OF_TRACKED /* memcached with -o track_sizes */
 };
 
 /* clang-format off */
@@ -40,7 +39,6 @@ enum inquiry_server {
     X(WHATIF, "stats whatif", OF_SLATED, true)                  \
     X(MEMORY, "stats memory", OF_SLATED, true)                  \
     X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \
-    X(EXTSTORE, "stats extstore", OF_EXTSTORE, false)           \
     X(OUTLOOKS, "", OF_SLATED, false)   /* of orders of chunk sizes, "slabs geometry ... dry" */
 /* clang-format on */
 

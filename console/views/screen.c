@@ -166,32 +166,24 @@ static int bar_width(const struct key_row *row, bool is_wide) {
     return cells_width_of(shown) + cells_width_of(row->bar) + (is_wide ? 3 : 1);
 }
 
-/* The scopes of which a key of the bar must have all. */
-static unsigned bar_scopes(const struct frame *frame, const struct ui *ui) {
-    const struct view *view = view_current(ui);
-    enum scope scope = scope_of(ui);
-    bool is_idle = view->has_own_keys != NULL && !view->has_own_keys(frame);
-    return scope == view->scope && is_idle ? SCOPE_VIEWS : (unsigned)scope;
-}
-
-static bool is_in_bar(const struct key_row *row, unsigned scopes) {
-    return (row->scopes & scopes) == scopes && row->bar != NULL;
+static bool is_in_bar(const struct key_row *row, enum scope scope) {
+    return (row->scopes & (unsigned)scope) && row->bar != NULL;
 }
 
 /* Keys from the left while there is room; the last one, which leads out, has its room kept. */
-static void draw_key_bar(unsigned scopes, struct cells *cells) {
+static void draw_key_bar(enum scope scope, struct cells *cells) {
     int y = cells->height - 1, x = 0;
     cells_fill(cells, (struct rect){y, 0, 1, cells->width}, ' ', STYLE_KEYBAR);
     bool is_wide = cells->width >= 110;
     const struct key_row *last = NULL;
     for (unsigned i = 0; i < key_row_count; i++) {
-        last = is_in_bar(&key_rows[i], scopes) ? &key_rows[i] : last;
+        last = is_in_bar(&key_rows[i], scope) ? &key_rows[i] : last;
     }
     int kept = last != NULL ? bar_width(last, is_wide) - 1 : 0;
     for (unsigned i = 0; i < key_row_count; i++) {
         const struct key_row *row = &key_rows[i];
         char key[KEY_NAME_BYTES], names[40];
-        if (!is_in_bar(row, scopes) ||
+        if (!is_in_bar(row, scope) ||
             (row != last && x + bar_width(row, is_wide) + kept > cells->width)) {
             continue;
         }
@@ -308,5 +300,5 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
         help_draw(ui, ui->review.is_open ? SCOPE_REVIEW : view_current(ui)->scope, cells);
     }
     draw_message(frame, ui, cells);
-    draw_key_bar(bar_scopes(frame, ui), cells);
+    draw_key_bar(scope_of(ui), cells);
 }

@@ -26,13 +26,22 @@ void tune_forget(struct ui *ui) {
     ui->tune.edits = false;
 }
 
-static unsigned rows_of(const struct frame *frame, const struct ui *ui,
+/* The settings of memcached's storage on flash are the last; they are left out where there is
+ * none. The cursor stands on one of the rows. */
+static unsigned rows_of(const struct frame *frame, struct ui *ui,
                         struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
-    bool is_known = detail_is_known(model_details(frame->model), INQUIRY_SETTINGS);
-    return now != NULL && is_known
-               ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows)
-               : 0;
+    if (now == NULL || !detail_is_known(model_details(frame->model), INQUIRY_SETTINGS)) {
+        return 0;
+    }
+    unsigned count = settings_list(now, model_answers(frame->model), ui->classes.cursor, rows);
+    while (count > 0 && !snapshot_has_extstore(now) &&
+           strncmp(rows[count - 1].name, "ext_", 4) == 0) {
+        count--;
+    }
+    ui->tune.cursor = list_step(ui->tune.cursor, 0, count > 0 ? count - 1 : 0);
+    ui->tune.count = count;
+    return count;
 }
 
 static bool is_changed(const struct tune_ui *tune, const struct tunable *rows, unsigned row) {
@@ -59,15 +68,6 @@ static struct action lru_action(const struct tune_ui *tune, const struct tunable
         }
     }
     return action_set("lru_tune", value);
-}
-
-/* The cursor stands in the part that is shown. A part has no rows only where Lua has failed. */
-static struct setting_range range_shown(struct tune_ui *tune, enum setting_part part) {
-    struct setting_range range = settings_range(part);
-    unsigned last = range.end > range.first ? range.end - 1 : range.first;
-    tune->cursor = tune->cursor < range.first ? range.first : tune->cursor;
-    tune->cursor = tune->cursor > last ? last : tune->cursor;
-    return range;
 }
 
 /* The policy of a class is that of the one under the cursor in Classes. */
@@ -269,12 +269,9 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
                                            "them, and sends nothing");
 }
 
-void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part part,
-                    struct cells *cells, struct rect area) {
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     struct tunable rows[SETTINGS_MOST];
-    unsigned known = rows_of(frame, ui, rows);
-    struct setting_range range = range_shown(&ui->tune, part);
-    unsigned count = range.end - range.first;
+    unsigned count = rows_of(frame, ui, rows);
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text(cells, area.y, area.x + LABEL_X, STYLE_HEADER, "SETTING");
     cells_text(cells, area.y, area.x + NOW_X, STYLE_HEADER, "NOW");
@@ -284,7 +281,7 @@ void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part 
         cells_text(cells, area.y, area.x + SOURCE_X, STYLE_HEADER, "SOURCE");
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }
-    if (known == 0) {
+    if (count == 0) {
         detail_ready(frame, INQUIRY_SETTINGS, cells,
                      (struct rect){area.y + 1, area.x, area.height - 1, area.width});
         return;
@@ -292,11 +289,9 @@ void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part 
     struct tune_ui *tune = &ui->tune;
     int panel = area.height >= 14 ? PANEL_ROWS + (area.height > (int)count + 12 ? 4 : 0) : 0;
     unsigned shown = area.height > 1 + panel ? (unsigned)(area.height - 1 - panel) : 1;
-    tune->top = tune->top < range.first ? range.first : tune->top;
-    tune->top = tune->top >= range.end ? range.first : tune->top;
     tune->top = tune->cursor < tune->top ? tune->cursor : tune->top;
     tune->top = tune->cursor >= tune->top + shown ? tune->cursor - shown + 1 : tune->top;
-    for (unsigned i = tune->top; i < range.end && i < tune->top + shown; i++) {
+    for (unsigned i = tune->top; i < count && i < tune->top + shown; i++) {
         int y = area.y + 1 + (int)(i - tune->top);
         draw_row(ui, cells, area, y, rows, i);
         cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW, i);
@@ -311,10 +306,6 @@ void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part 
     }
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
-    tune_draw_part(frame, ui, SETTINGS_OF_MEMORY, cells, area);
-}
-
 /* ---- keys ---- */
 
 static void step(struct ui *ui, const struct tunable *rows, int by) {
@@ -322,11 +313,6 @@ static void step(struct ui *ui, const struct tunable *rows, int by) {
     char *wanted = ui->tune.wanted[ui->tune.cursor], from[SETTING_VALUE_BYTES];
     snprintf(from, sizeof from, "%s", wanted[0] != '\0' ? wanted : row->now);
     setting_step(row, from, by, wanted);
-}
-
-static void move(struct tune_ui *tune, struct setting_range range, int by) {
-    unsigned at = tune->cursor - range.first, last = range.end - range.first - 1;
-    tune->cursor = range.first + list_step(at, by, last);
 }
 
 static struct intent review_all(const struct ui *ui, const struct tunable *rows, unsigned count) {
@@ -354,15 +340,14 @@ static struct intent change(const struct frame *frame, struct ui *ui, const stru
     return (struct intent){0};
 }
 
-struct intent tune_command_part(const struct frame *frame, struct ui *ui, enum setting_part part,
-                                enum command given) {
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct tunable rows[SETTINGS_MOST];
     unsigned count = rows_of(frame, ui, rows);
     struct intent none = {0};
     if (count == 0) {
         return none;
     }
-    move(&ui->tune, range_shown(&ui->tune, part), command_rows(given, SCREEN_STEP));
+    ui->tune.cursor = list_step(ui->tune.cursor, command_rows(given, SCREEN_STEP), count - 1);
     switch (given) {
     case COMMAND_LESS:
     case COMMAND_MORE:
@@ -376,10 +361,6 @@ struct intent tune_command_part(const struct frame *frame, struct ui *ui, enum s
     default: /* the rest of the commands belong to other views and to the app */
         return none;
     }
-}
-
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
-    return tune_command_part(frame, ui, SETTINGS_OF_MEMORY, given);
 }
 
 /* Whether the typed value may be reviewed. The shares and factors of the LRU are checked one by one
@@ -435,18 +416,13 @@ void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uin
 
 static const char *const shown[] = {"whatif.hit_ratio", "whatif.difference", "moves.failed", NULL};
 
-void tune_terms_part(const struct ui *ui, enum setting_part part, struct terms *out) {
-    struct setting_range range = settings_range(part);
-    for (unsigned i = range.first; i < range.end; i++) {
+static void terms(const struct ui *ui, struct terms *out) {
+    for (unsigned i = 0; i < ui->tune.count; i++) {
         terms_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
     }
 }
 
-static void terms(const struct ui *ui, struct terms *out) {
-    tune_terms_part(ui, SETTINGS_OF_MEMORY, out);
-}
-
-void tune_wants(const struct ui *ui, struct wants *out) {
+static void wants(const struct ui *ui, struct wants *out) {
     out->inquiries |= INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES) |
                       INQUIRY_BIT(MOVES) | INQUIRY_BIT(WHATIF) | INQUIRY_BIT(GEOMETRY);
     if (ui->tune.wanted[ui->tune.cursor][0] != '\0') {
@@ -464,4 +440,4 @@ const struct view tune_view = {
     .terms = terms,
     .shown = shown,
     .cursor = offsetof(struct ui, tune.cursor),
-    .wants = tune_wants};
+    .wants = wants};

@@ -80,6 +80,7 @@ struct explain_ui {
 /* Settings that are to change: values not sent yet, in the order of settings_list. */
 struct tune_ui {
     unsigned cursor, top;
+    unsigned count; /* rows drawn last */
     char wanted[SETTINGS_MOST][SETTING_VALUE_BYTES]; /* "" when it is to stay */
     bool edits;
     char typed[SETTING_VALUE_BYTES];
@@ -188,13 +189,10 @@ struct view {
      * row, whose place in struct ui, an unsigned, is at `cursor`; 0: there is none. */
     void (*click)(struct ui *ui, enum hot_kind kind, unsigned value);
     size_t cursor;
-    /* False: there is nothing that its own keys could change, and the key bar leaves them out.
-     * NULL: there always is. */
-    bool (*has_own_keys)(const struct frame *frame);
 };
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
-    tune_view, extstore_view, fleet_view, events_view, hotkeys_view, diff_view, latency_view;
+    tune_view, fleet_view, events_view, hotkeys_view, diff_view, latency_view;
 /* 1 + place of the server under the cursor of Fleet, by the rows drawn last; 0: there is none. */
 unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const struct ui *ui);
 /* One class: opened from others, and closed again; it has no key of its own. */
@@ -222,13 +220,6 @@ void why_command(struct ui *ui, enum command command);
  * another server is opened. */
 void tune_edit(struct ui *ui, const struct frame *frame, enum command command, uint32_t key);
 void tune_forget(struct ui *ui);
-/* The table of settings, of which the tune view shows one part and the extstore view the other. */
-void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part part,
-                    struct cells *cells, struct rect area);
-struct intent tune_command_part(const struct frame *frame, struct ui *ui, enum setting_part part,
-                                enum command given);
-void tune_terms_part(const struct ui *ui, enum setting_part part, struct terms *out);
-void tune_wants(const struct ui *ui, struct wants *out);
 void columns_draw(const struct ui *ui, struct cells *cells);
 void columns_command(struct ui *ui, enum command command);
 /* Notes in the review whether all that would be sent was drawn. */

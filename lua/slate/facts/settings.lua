@@ -65,7 +65,7 @@ M.ROWS = {
     { name = "verbosity", label = "verbosity", words = "verbosity", least = 0, most = 2, step = 1 },
     { name = "detail_enabled", label = "stats by prefix", words = "stats detail", choices = "no|yes",
         sent = { no = "off", yes = "on" } },
-    -- Those of storage on flash are the last: slatetop shows them in a view of their own.
+    -- Those of storage on flash are the last: slatetop leaves them out where there is none.
     { name = "ext_item_size", label = "flash item size", words = "extstore item_size", least = 1, most = MIB,
         step = 128, slated = NO_FLASH },
     { name = "ext_item_age", label = "flash item age s", words = "extstore item_age", least = 0, most = U32_MOST,

@@ -17,8 +17,8 @@ local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
 -- By the name of a check: the key, as slatetop binds it, of the view or the review that helps.
 local KEYS <const> = {
     automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", memory = "6",
-    policy = "6", waste = "5", geometry = "5", storage_reads = "e", storage_queue = "e", storage_pages = "e",
-    storage_idle = "e", storage_holes = "e", storage_unread = "e",
+    policy = "6", waste = "5", geometry = "5", storage_reads = "4", storage_queue = "4", storage_pages = "4",
+    storage_idle = "4", storage_holes = "4", storage_unread = "4",
 }
 
 local OWN <const> = "rules" -- the label of what an operator's own rules find

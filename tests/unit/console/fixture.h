@@ -151,7 +151,7 @@ __attribute__((unused)) static void fixture_details(struct model *model, const c
                   {"stats policies", INQUIRY_POLICIES},   {"stats evictions", INQUIRY_EVICTIONS},
                   {"stats pages 0 4096", INQUIRY_PAGES},  {"stats sizehist", INQUIRY_SIZEHIST},
                   {"stats geometry", INQUIRY_GEOMETRY},   {"stats curve", INQUIRY_CURVE},
-                  {"stats config", INQUIRY_CONFIG},       {"stats extstore", INQUIRY_EXTSTORE},
+                  {"stats config", INQUIRY_CONFIG},
                   {"stats whatif", INQUIRY_WHATIF},       {"stats hotkeys 64", INQUIRY_HOTKEYS}};
     struct details *details = model_open_details(model);
     size_t bytes;
