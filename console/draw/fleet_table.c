@@ -30,12 +30,6 @@ const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
     [FLEET_RTT] = {"MS", "ms", 5, 7, "time of one refresh in ms"},
 };
 
-/* Keys asked for a second; of a proxy, which counts them apart, since the refresh before. */
-static double gets_of(const struct model *model, const struct snapshot *now) {
-    return snapshot_is_proxy(now) ? model_rate(model, GENERAL_proxy_gets)
-                                  : model_mean(model, METRIC_GETS, HEALTH_WINDOW_MS);
-}
-
 struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                               uint64_t retry_ms) {
     struct fleet_row row = {.model = model, .retry_ms = retry_ms, .odd = FLEET_HOST};
@@ -52,8 +46,8 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
         return row;
     }
     row.value[FLEET_UP] = stat_number(now->general[GENERAL_uptime]);
-    row.value[FLEET_GETS] = gets_of(model, now);
     if (snapshot_has_cache(now)) {
+        row.value[FLEET_GETS] = model_mean(model, METRIC_GETS, HEALTH_WINDOW_MS);
         double limit = stat_number(now->general[GENERAL_limit_maxbytes]);
         row.value[FLEET_MEMORY] = limit;
         row.value[FLEET_FILL] = snapshot_item_bytes(now) / limit;

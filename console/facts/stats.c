@@ -141,28 +141,6 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     }
 }
 
-/* A count of `stats proxy` goes to one of the two sums. */
-static void parse_proxy(struct snapshot *snapshot, struct span name, struct span value) {
-    static const struct {
-        const char *name;
-        enum general_stat sum;
-    } sums[] = {
-        {"cmd_get", GENERAL_proxy_gets},     {"cmd_gets", GENERAL_proxy_gets},
-        {"cmd_gat", GENERAL_proxy_gets},     {"cmd_gats", GENERAL_proxy_gets},
-        {"cmd_mg", GENERAL_proxy_gets},      {"cmd_set", GENERAL_proxy_sets},
-        {"cmd_add", GENERAL_proxy_sets},     {"cmd_cas", GENERAL_proxy_sets},
-        {"cmd_append", GENERAL_proxy_sets},  {"cmd_prepend", GENERAL_proxy_sets},
-        {"cmd_replace", GENERAL_proxy_sets}, {"cmd_ms", GENERAL_proxy_sets},
-    };
-    uint64_t count = parse_number(value);
-    for (size_t i = 0; count != STAT_ABSENT && i < sizeof sums / sizeof *sums; i++) {
-        if (span_is(name, sums[i].name)) {
-            uint64_t *sum = &snapshot->general[sums[i].sum];
-            *sum = *sum == STAT_ABSENT ? count : *sum + count;
-        }
-    }
-}
-
 static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct span name,
                        struct span value) {
     switch (group) {
@@ -192,9 +170,6 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         } else if (span_is(name, "store")) {
             copy_printable(snapshot->store, sizeof snapshot->store, value);
         }
-        break;
-    case GROUP_PROXY:
-        parse_proxy(snapshot, name, value);
         break;
     case GROUP_PROXY_BACKENDS:
         if (name.bytes > 4 && memcmp(name.at, "bad_", 4) == 0 &&

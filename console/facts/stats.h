@@ -28,11 +28,10 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(get_extstore) X(get_aborted_extstore) X(get_oom_extstore) X(recache_from_extstore)           \
     X(miss_from_extstore) X(badcrc_from_extstore)
 
-/* memcached as a proxy. The last three are of other replies: what was asked for, and how many links
- * to backends are bad. */
+/* memcached as a proxy. The last is of another reply: how many links to backends are bad. */
 #define PROXY_STATS(X)                                                                             \
     X(proxy_conn_requests) X(proxy_conn_errors) X(proxy_backend_total) X(proxy_backend_failed)     \
-    X(proxy_gets) X(proxy_sets) X(proxy_links_bad)
+    X(proxy_links_bad)
 
 /* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds;
  * total_malloced comes with "stats slabs". */
@@ -84,8 +83,7 @@ enum stats_group {
     GROUP_SLABS,
     GROUP_SETTINGS,
     GROUP_SLATED,
-    GROUP_PROXY, /* this and the next of a proxy alone */
-    GROUP_PROXY_BACKENDS,
+    GROUP_PROXY_BACKENDS, /* of a proxy alone */
     GROUP_COUNT
 };
 

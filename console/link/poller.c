@@ -7,8 +7,7 @@
 static const char *const commands[GROUP_COUNT] = {
     [GROUP_GENERAL] = "stats",       [GROUP_ITEMS] = "stats items",
     [GROUP_SLABS] = "stats slabs",   [GROUP_SETTINGS] = "stats settings",
-    [GROUP_SLATED] = "stats slated", [GROUP_PROXY] = "stats proxy",
-    [GROUP_PROXY_BACKENDS] = "stats proxybe",
+    [GROUP_SLATED] = "stats slated", [GROUP_PROXY_BACKENDS] = "stats proxybe",
 };
 
 /* The cost of a refresh is often below a millisecond, finer than the loop's clock. */
@@ -91,7 +90,6 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
     if (poller->refreshes > 0) {
         snapshot_inherit(&poller->draft, &poller->latest);
     }
-    bool is_proxy = poller->refreshes > 0 && snapshot_is_proxy(&poller->latest);
     bool wanted[GROUP_COUNT] = {
         [GROUP_GENERAL] = true,
         [GROUP_ITEMS] = true,
@@ -100,8 +98,7 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
                            (poller->refreshes >= QUICK_REFRESHES &&
                             (poller->refreshes - QUICK_REFRESHES) % SETTINGS_EVERY == 0),
         [GROUP_SLATED] = poller->refreshes == 0,
-        [GROUP_PROXY] = is_proxy,
-        [GROUP_PROXY_BACKENDS] = is_proxy,
+        [GROUP_PROXY_BACKENDS] = poller->refreshes > 0 && snapshot_is_proxy(&poller->latest),
     };
     ask_inquiries(poller, client, now_ms);
     for (int group = 0; group < GROUP_COUNT; group++) {

@@ -21,15 +21,10 @@ static void sort_rows(const struct fleet_row *rows, unsigned count, const struct
     fleet_sort(sorted, count, &ui->fleet);
 }
 
-/* What a proxy is asked for it asks its backends for, which may be of the fleet, too. */
-static bool is_counted(const struct fleet_row *row) {
-    return row->is_up && snapshot_has_cache(model_now(row->model));
-}
-
 static double sum(const struct fleet_row *rows, unsigned count, enum fleet_column column) {
     double total = NAN;
     for (unsigned i = 0; i < count; i++) {
-        if (is_counted(&rows[i]) && rows[i].value[column] >= 0) {
+        if (rows[i].is_up && rows[i].value[column] >= 0) {
             total = isnan(total) ? rows[i].value[column] : total + rows[i].value[column];
         }
     }

@@ -29,7 +29,7 @@ static char *fixture_text(const char *name, size_t *bytes) {
 static enum stats_group fixture_group(const char *heading) {
     static const char *const names[GROUP_COUNT] = {"stats", "stats items", "stats slabs",
                                                    "stats settings", "stats slated",
-                                                   "stats proxy", "stats proxybe"};
+                                                   "stats proxybe"};
     int group = 0;
     while (group < GROUP_COUNT && strcmp(names[group], heading) != 0) {
         group++;
