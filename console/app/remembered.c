@@ -23,16 +23,6 @@ bool remembered_path(char out[REMEMBERED_PATH_BYTES]) {
     return lua_outside_place("remembered", out, REMEMBERED_PATH_BYTES);
 }
 
-/* ---- words for choices ---- */
-
-static const char *const page_modes[PAGE_MODES] = {
-    [PAGE_MODE_FILL] = "fill", [PAGE_MODE_AGE] = "age", [PAGE_MODE_USE] = "use"};
-
-static bool is_wrong(char *why, size_t why_bytes, const char *name, const char *value) {
-    snprintf(why, why_bytes, "%s can't be '%.40s'", name, value);
-    return false;
-}
-
 /* The column of a name of n bytes; COLUMN_COUNT when there is none. */
 static unsigned column_named(const char *name, size_t n) {
     unsigned column = 0;
@@ -41,23 +31,6 @@ static unsigned column_named(const char *name, size_t n) {
         column++;
     }
     return column;
-}
-
-static unsigned fleet_column_named(const char *name, size_t n) {
-    unsigned column = 0;
-    while (column < FLEET_COLUMNS && (strlen(fleet_columns[column].head) != n ||
-                                      memcmp(fleet_columns[column].head, name, n) != 0)) {
-        column++;
-    }
-    return column;
-}
-
-/* "NAME up" or "NAME down": the bytes of the name; 0 when it is neither. */
-static size_t cut_direction(const char *value, bool *is_ascending) {
-    const char *blank = strrchr(value, ' ');
-    *is_ascending = blank != NULL && strcmp(blank, " up") == 0;
-    bool is_either = *is_ascending || (blank != NULL && strcmp(blank, " down") == 0);
-    return is_either ? (size_t)(blank - value) : 0;
 }
 
 /* ---- writing ---- */
@@ -73,10 +46,6 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *text, const c
     int n = vsnprintf(text->out + text->used, REMEMBERED_BYTES - text->used, format, ap);
     va_end(ap);
     text->used += n > 0 && (size_t)n < REMEMBERED_BYTES - text->used ? (size_t)n : 0;
-}
-
-static const char *direction(bool is_ascending) {
-    return is_ascending ? "up" : "down";
 }
 
 /* A column that is always shown has a "+" before its name, one that never is a "-". */
@@ -100,17 +69,10 @@ void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_B
     /* the columns of the operator's own may be others next time */
     if (table->sort < COLUMN_COUNT) {
         put(&text, "sort = %s %s\n", class_columns[table->sort].name,
-            direction(table->is_ascending));
+            table->is_ascending ? "up" : "down");
     }
     put_columns(&text, table);
     put(&text, "filter = %s\n", table->filter);
-    put(&text, "window_s = %u\n", (unsigned)(table->window_ms / 1000));
-    put(&text, "idle_classes = %s\n", table->hides_idle ? "hidden" : "shown");
-    if (ui->fleet.has_order) {
-        put(&text, "fleet_sort = %s %s\n", fleet_columns[ui->fleet.sort].head,
-            direction(ui->fleet.is_ascending));
-    }
-    put(&text, "page_cells = %s\n", page_modes[ui->pages.mode]);
 }
 
 /* ---- reading ---- */
@@ -124,20 +86,13 @@ static bool take_theme(struct draft *draft, const char *value) {
     return false;
 }
 
+/* "NAME up" or "NAME down". */
 static bool take_sort(struct draft *draft, const char *value) {
     struct class_table_ui *table = &draft->ui->classes;
-    size_t n = cut_direction(value, &table->is_ascending);
+    size_t n = strcspn(value, " ");
+    table->is_ascending = strcmp(value + n, " up") == 0;
     table->sort = column_named(value, n);
-    return table->sort < COLUMN_COUNT;
-}
-
-static bool take_fleet_sort(struct draft *draft, const char *value) {
-    struct fleet_ui *fleet = &draft->ui->fleet;
-    size_t n = cut_direction(value, &fleet->is_ascending);
-    unsigned column = fleet_column_named(value, n);
-    fleet->has_order = column < FLEET_COLUMNS;
-    fleet->sort = fleet->has_order ? (enum fleet_column)column : FLEET_HOST;
-    return fleet->has_order;
+    return table->sort < COLUMN_COUNT && (table->is_ascending || strcmp(value + n, " down") == 0);
 }
 
 /* Each column once; those that the file does not name, of a later version, come last. */
@@ -176,51 +131,21 @@ static bool take_filter(struct draft *draft, const char *value) {
     return true;
 }
 
-static bool take_window(struct draft *draft, const char *value) {
-    static const unsigned windows_s[] = {1, 10, 100};
-    for (size_t i = 0; i < sizeof windows_s / sizeof *windows_s; i++) {
-        char text[8];
-        snprintf(text, sizeof text, "%u", windows_s[i]);
-        if (strcmp(text, value) == 0) {
-            draft->ui->classes.window_ms = windows_s[i] * 1000;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool take_idle(struct draft *draft, const char *value) {
-    draft->ui->classes.hides_idle = strcmp(value, "hidden") == 0;
-    return draft->ui->classes.hides_idle || strcmp(value, "shown") == 0;
-}
-
-static bool take_cells(struct draft *draft, const char *value) {
-    for (int mode = 0; mode < PAGE_MODES; mode++) {
-        if (strcmp(page_modes[mode], value) == 0) {
-            draft->ui->pages.mode = (enum page_mode)mode;
-            return true;
-        }
-    }
-    return false;
-}
-
 static const struct {
     const char *name;
     bool (*take)(struct draft *draft, const char *value);
 } takers[] = {
-    {"theme", take_theme},     {"sort", take_sort},           {"columns", take_columns},
-    {"filter", take_filter},   {"window_s", take_window},     {"idle_classes", take_idle},
-    {"page_cells", take_cells}, {"fleet_sort", take_fleet_sort},
-};
+    {"theme", take_theme}, {"sort", take_sort}, {"columns", take_columns}, {"filter", take_filter}};
 
+/* What another version remembers is passed over. */
 static bool take(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
-        if (strcmp(takers[i].name, name) == 0) {
-            return takers[i].take(taker, value) || is_wrong(why, why_bytes, name, value);
+        if (strcmp(takers[i].name, name) == 0 && !takers[i].take(taker, value)) {
+            snprintf(why, why_bytes, "%s can't be '%.40s'", name, value);
+            return false;
         }
     }
-    snprintf(why, why_bytes, "nothing is remembered by the name '%.40s'", name);
-    return false;
+    return true;
 }
 
 bool remembered_load(const char *path, struct ui *ui, unsigned *theme, char *why,

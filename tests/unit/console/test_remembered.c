@@ -33,12 +33,7 @@ static void test_what_was_chosen_comes_back(void) {
     chosen.classes.choice[COLUMN_SETS] = COLUMN_NEVER;
     chosen.classes.order[0] = COLUMN_SIZE;
     chosen.classes.order[1] = COLUMN_ID;
-    chosen.classes.hides_idle = true;
-    chosen.classes.window_ms = 100000;
     snprintf(chosen.classes.filter, sizeof chosen.classes.filter, "ev>0 size>=1000");
-    chosen.fleet.has_order = true;
-    chosen.fleet.sort = FLEET_EVICTIONS;
-    chosen.pages.mode = PAGE_MODE_AGE;
     remembered_write(&chosen, 2, text);
     snprintf(path, sizeof path, "%s/deep/er/slatetop", folder);
     ok(remembered_save(path, text, why, sizeof why), "it is written, and its folders are made");
@@ -54,14 +49,13 @@ static void test_what_was_chosen_comes_back(void) {
 
 static void test_a_mistake_leaves_everything_as_it_was(void) {
     static const char *const wrong[] = {"sort = bananas up", "sort = age", "theme = bananas", "columns = age age",
-                                        "columns = bananas", "window_s = 7", "filter = >>", "idle_classes = maybe",
-                                        "page_cells = red", "fleet_sort = bananas up", "bananas = 1", "rubbish"};
+                                        "columns = bananas", "filter = >>", "sort = age upwards", "rubbish"};
     snprintf(path, sizeof path, "%s/broken", folder);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct ui ui = fresh(), before = fresh();
         char text[200], why[200] = "";
         unsigned theme = 1;
-        snprintf(text, sizeof text, "theme = light\nidle_classes = hidden\n%s\n", wrong[i]);
+        snprintf(text, sizeof text, "theme = light\nfilter = ev>0\n%s\n", wrong[i]);
         write_file(text);
         ok(!remembered_load(path, &ui, &theme, why, sizeof why) && strstr(why, "broken:3: ") != NULL,
            "'%s' is refused with its line: %s", wrong[i], why);
@@ -70,6 +64,15 @@ static void test_a_mistake_leaves_everything_as_it_was(void) {
         remembered_write(&before, 1, was);
         is_str(left, was, "and nothing of the file counts");
     }
+}
+
+static void test_what_another_version_remembers_is_passed_over(void) {
+    struct ui ui = fresh();
+    char why[200] = "";
+    unsigned theme = 0;
+    snprintf(path, sizeof path, "%s/other", folder);
+    write_file("window_s = 100\ntheme = light\n");
+    ok(remembered_load(path, &ui, &theme, why, sizeof why) && theme == 1, "the rest counts: %s", why);
 }
 
 static void test_no_file_is_no_mistake(void) {
@@ -125,6 +128,7 @@ int main(void) {
     ok(mkdtemp(folder) != NULL, "a folder");
     test_what_was_chosen_comes_back();
     test_a_mistake_leaves_everything_as_it_was();
+    test_what_another_version_remembers_is_passed_over();
     test_no_file_is_no_mistake();
     test_columns_of_a_later_version_come_last();
     test_what_cannot_be_written_is_said();
