@@ -1,6 +1,6 @@
-/* What the operator chose on the screens, kept from one run to the next: the theme, and the table of
- * classes with its columns, order and filter. One small file of lines "name = value", replaced as a
- * whole. One thread. */
+/* What the operator chose on the screens, kept from one run to the next: the theme, and the table
+ * of classes with its columns, order and filter. One small file of lines "name = value", replaced
+ * as a whole. One thread. */
 #ifndef CONSOLE_APP_REMEMBERED_H
 #define CONSOLE_APP_REMEMBERED_H
 #include "views/view.h"

@@ -95,16 +95,18 @@ static struct intent windowed(struct ui *ui, const char *seconds) {
 }
 
 static struct intent set(const struct frame *frame, const struct ui *ui, const char *rest) {
-    struct palette_line line = palette_split(rest);
-    char value[SETTING_VALUE_BYTES], why[NOTE_BYTES];
-    if (line.rest == NULL || line.rest[0] == '\0') {
+    char name[SETTING_NAME_BYTES], value[SETTING_VALUE_BYTES], why[NOTE_BYTES];
+    size_t bytes = strcspn(rest, " ");
+    const char *typed = rest + bytes + strspn(rest + bytes, " ");
+    if (*typed == '\0') {
         return say("set takes a setting and its new value: set slab_automove 1");
     }
+    snprintf(name, sizeof name, "%.*s", (int)bytes, rest);
     unsigned class_id = palette_class(ui);
-    bool lacks_class = strcmp(line.word, "class_policy") == 0 && strchr(line.rest, ' ') == NULL;
-    snprintf(value, sizeof value, lacks_class && class_id > 0 ? "%.100s %u" : "%.150s", line.rest,
+    bool lacks_class = strcmp(name, "class_policy") == 0 && strchr(typed, ' ') == NULL;
+    snprintf(value, sizeof value, lacks_class && class_id > 0 ? "%.100s %u" : "%.150s", typed,
              class_id);
-    struct action action = action_set(line.word, value);
+    struct action action = action_set(name, value);
     bool is_for_marked =
         view_current(ui) == &fleet_view && marked_count(ui) > 0; /* the review asks each of them */
     if (!is_for_marked && !action_check(&action, frame->model, why, sizeof why)) {
@@ -134,84 +136,62 @@ static struct intent served(const struct frame *frame, const char *name) {
     return say("no server '%.80s' is watched", name);
 }
 
-static struct intent with_argument(const struct frame *frame, struct ui *ui,
-                                   const struct palette_word *word, const char *rest) {
-    if (rest[0] == '\0' && word->argument != A_FILTER) {
-        return say("%s takes one word more: %s", word->word, word->help);
+/* What a whole line wants done, as it stands. */
+static struct intent run(const struct frame *frame, struct ui *ui, const char *line,
+                         const struct palette_choice *list, unsigned count) {
+    const char *rest;
+    enum palette_word word = palette_word_of(line, &rest);
+    if (word != PALETTE_WORDS && rest == NULL && word != WORD_FILTER) {
+        return say("%s takes one word more", line);
     }
-    switch (word->argument) {
-    case NO_ARGUMENT:
-        break;
-    case A_COLUMN:
+    switch (word) {
+    case WORD_SORT:
         return sorted(ui, rest);
-    case A_FILTER:
-        return filtered(ui, rest);
-    case A_THEME:
-        return themed(rest);
-    case A_WINDOW:
+    case WORD_FILTER:
+        return filtered(ui, rest != NULL ? rest : "");
+    case WORD_WINDOW:
         return windowed(ui, rest);
-    case A_SETTING:
+    case WORD_THEME:
+        return themed(rest);
+    case WORD_SET:
         return set(frame, ui, rest);
-    case A_SERVER:
-        return served(frame, rest);
-    case A_CLASS:
+    case WORD_CLASS:
         return classed(frame, ui, rest);
+    case WORD_SERVER:
+        return served(frame, rest);
+    case PALETTE_WORDS:
+        break;
     }
-    return (struct intent){0};
-}
-
-/* What a whole line wants done. */
-static struct intent run(const struct frame *frame, struct ui *ui, const char *typed) {
-    char text[PALETTE_LINE_BYTES];
-    size_t bytes = strlen(typed);
-    while (bytes > 0 && typed[bytes - 1] == ' ') {
-        bytes--;
+    for (unsigned i = 0; i < count; i++) {
+        if (list[i].command != COMMAND_NONE && strcasecmp(list[i].line, line) == 0) {
+            return (struct intent){.kind = INTENT_COMMAND, .command = list[i].command};
+        }
     }
-    snprintf(text, sizeof text, "%.*s", (int)bytes, typed);
-    struct palette_line line = palette_split(text);
-    const struct palette_word *word = palette_word_find(line.word);
-    const struct view *view = palette_view_find(line.word);
-    if (word != NULL && word->argument != NO_ARGUMENT) {
-        return with_argument(frame, ui, word, line.rest != NULL ? line.rest : "");
-    }
-    if (line.rest == NULL && view != NULL) {
-        return (struct intent){.kind = INTENT_COMMAND, .command = view->open};
-    }
-    if (line.rest == NULL && word != NULL) {
-        return (struct intent){.kind = INTENT_COMMAND, .command = word->command};
-    }
-    return say("there is no command '%.40s': Tab completes", text);
-}
-
-/* Why the word typed does nothing in this view; INTENT_NONE when it does, or is none. */
-static struct intent refused(const struct ui *ui) {
-    struct palette_line line = palette_split(ui->palette.typed);
-    const struct palette_word *word = palette_word_find(line.word);
-    bool is_idle =
-        word != NULL && word->argument == NO_ARGUMENT && palette_key_row(ui, word->command) == NULL;
-    return is_idle ? say("%s does nothing in %s", line.word, view_current(ui)->name)
-                   : (struct intent){0};
+    return say("there is no command '%.40s' here: Tab completes", line);
 }
 
 /* Enter takes a line that is whole as it stands, else the choice that is marked. */
 static struct intent take(const struct frame *frame, struct ui *ui) {
     static struct palette_choice list[PALETTE_CHOICES];
     struct palette_ui *palette = &ui->palette;
+    char line[PALETTE_LINE_BYTES];
+    const char *typed = palette->typed + strspn(palette->typed, " ");
+    size_t bytes = strlen(typed);
+    while (bytes > 0 && typed[bytes - 1] == ' ') {
+        bytes--;
+    }
+    snprintf(line, sizeof line, "%.*s", (int)bytes, typed);
     unsigned count = palette_choices(frame, ui, list);
-    struct intent intent = refused(ui);
-    bool is_refused = intent.kind == INTENT_SAY;
-    intent = is_refused ? intent : run(frame, ui, palette->typed);
-    bool has_choice = count > 0 && palette->choice < count &&
-                      strcmp(list[palette->choice].line, palette->typed) != 0;
-    if (intent.kind == INTENT_SAY && has_choice && !is_refused) {
+    struct intent intent = run(frame, ui, line, list, count);
+    if (intent.kind == INTENT_SAY && palette->choice < count &&
+        strcmp(list[palette->choice].line, palette->typed) != 0) {
         const char *chosen = list[palette->choice].line;
         snprintf(palette->typed, sizeof palette->typed, "%s", chosen);
         palette->choice = 0;
-        if (chosen[strlen(chosen) - 1] == ' ' ||
-            chosen[strlen(chosen) - 1] == '>') { /* an argument is to follow */
+        if (strchr(" >", chosen[strlen(chosen) - 1]) != NULL) { /* more is to follow */
             return (struct intent){0};
         }
-        intent = run(frame, ui, chosen);
+        intent = run(frame, ui, chosen, list, count);
     }
     if (intent.kind == INTENT_SAY) { /* typing goes on, with the reason above */
         snprintf(palette->why, sizeof palette->why, "%s", intent.text);

@@ -1,7 +1,7 @@
-/* The palette: commands, views, settings, servers and classes by their names, with completion. What
- * is typed is a word, and behind some words an argument: "classes", "sort age", "set slab_automove
- * 1"; or parts of words of what is looked for. Nothing here sends anything: what would change the
- * server opens a review. Pure functions of the frame but for ui. */
+/* The palette: keys, settings, classes and servers by their names, with completion. What is typed
+ * is a word, and behind some words an argument: "classes", "sort age", "set slab_automove 1"; or
+ * parts of words of what is looked for. Nothing here sends anything: what would change the server
+ * opens a review. Pure functions of the frame but for ui. */
 #ifndef CONSOLE_VIEWS_PALETTE_H
 #define CONSOLE_VIEWS_PALETTE_H
 #include "views/palette_choices.h"

@@ -14,72 +14,101 @@ struct choices {
     const char *typed; /* what a choice must fit */
 };
 
-/* Adds the line "BEFORE NAME AFTER", unless it is longer than a line may be. */
-static void put(struct choices *choices, enum palette_fit fit, const char *before, const char *name,
-                const char *after, const char *help) {
+static const struct {
+    const char *name, *help;
+    enum command command; /* of the key that does the same a step at a time */
+} words[PALETTE_WORDS] = {
+    [WORD_SORT] = {"sort", "by a column; again: the other way round", COMMAND_SORT_NEXT},
+    [WORD_FILTER] = {"filter", "show some classes: ev>0 size>=1000", COMMAND_FILTER},
+    [WORD_WINDOW] = {"window", "rates over 1, 10 or 100 s", COMMAND_WINDOW},
+    [WORD_THEME] = {"theme", "colours", COMMAND_THEME},
+    [WORD_SET] = {"set", "change a setting: opens the review", COMMAND_NONE},
+    [WORD_CLASS] = {"class", "all figures of a class", COMMAND_OPEN_CLASS},
+    [WORD_SERVER] = {"server", "open a server of the fleet", COMMAND_OPEN_SERVER},
+};
+
+enum palette_word palette_word_of(const char *typed, const char **rest) {
+    size_t bytes = strcspn(typed, " ");
+    int word = 0;
+    while (word < PALETTE_WORDS &&
+           (strlen(words[word].name) != bytes || memcmp(words[word].name, typed, bytes) != 0)) {
+        word++;
+    }
+    *rest = typed[bytes] == ' ' ? typed + bytes + strspn(typed + bytes, " ") : NULL;
+    return (enum palette_word)word;
+}
+
+/* A single letter stands somewhere in nearly every text: it must begin the name. */
+static enum palette_fit fit_of(const char *typed, const char *name, const char *help) {
+    enum palette_fit fit = FIT_NAME;
+    if (strncasecmp(name, typed, strlen(typed)) == 0) {
+        return FIT_BEGINS;
+    }
+    for (typed += strspn(typed, " "); *typed != '\0'; typed += strspn(typed, " ")) {
+        char word[PALETTE_LINE_BYTES];
+        int bytes = (int)strcspn(typed, " ");
+        snprintf(word, sizeof word, "%.*s", bytes, typed);
+        typed += bytes;
+        if (bytes == 1 ? tolower((unsigned char)name[0]) != tolower((unsigned char)word[0])
+                       : strcasestr(name, word) == NULL) {
+            if (bytes == 1 || strcasestr(help, word) == NULL) {
+                return FIT_NONE;
+            }
+            fit = FIT_HELP;
+        }
+    }
+    return fit;
+}
+
+/* Adds the line "BEFORE NAME AFTER" when the name or the help fits; NULL when it does not. */
+static struct palette_choice *add(struct choices *choices, const char *before, const char *name,
+                                  const char *after, const char *help) {
+    enum palette_fit fit = fit_of(choices->typed, name, help);
     if (fit == FIT_NONE || choices->count == PALETTE_CHOICES) {
-        return;
+        return NULL;
     }
     struct palette_choice *choice = &choices->list[choices->count];
+    *choice = (struct palette_choice){.fit = fit, .place = choices->count};
     int bytes = snprintf(choice->line, sizeof choice->line, "%s%.80s%s", before, name, after);
-    if (bytes < 0 || (size_t)bytes >= sizeof choice->line) {
-        return;
-    }
     snprintf(choice->help, sizeof choice->help, "%s", help);
-    choice->fit = fit;
-    choice->place = choices->count++;
-}
-
-/* When the name or the help fits. */
-static void add(struct choices *choices, const char *before, const char *name, const char *after,
-                const char *help) {
-    put(choices, palette_fit(choices->typed, name, help), before, name, after, help);
-}
-
-/* When the name begins as typed: of numbers and values. */
-static void add_begun(struct choices *choices, const char *before, const char *name,
-                      const char *help) {
-    bool begins = strncasecmp(name, choices->typed, strlen(choices->typed)) == 0;
-    put(choices, begins ? FIT_BEGINS : FIT_NONE, before, name, "", help);
+    choices->count += (size_t)bytes < sizeof choice->line; /* a longer one could not be typed */
+    return choice;
 }
 
 /* ---- what can be typed first ---- */
 
-/* "undo the last change: opens the review first (F8 u)" */
-static void tell_key(const struct key_row *row, const char *words, char help[NOTE_BYTES]) {
-    char keys[40];
-    snprintf(help, NOTE_BYTES, "%s (%s)", words, key_row_names(row, keys, sizeof keys));
-}
-
-static void add_views(struct choices *choices, const struct ui *ui) {
-    for (unsigned i = 0; view_list[i] != NULL; i++) {
-        const struct key_row *row = palette_key_row(ui, view_list[i]->open);
-        char name[40], help[NOTE_BYTES];
-        size_t n = 0;
-        for (const char *from = view_list[i]->name; *from != '\0' && n + 1 < sizeof name; from++) {
-            name[n++] = (char)tolower((unsigned char)*from);
-        }
-        name[n] = '\0';
-        if (row != NULL) { /* what is in it, so that its words find it, without its name */
-            const char *behind = strstr(row->help, ": ");
-            tell_key(row, behind != NULL ? behind + 2 : row->help, help);
-        } else {
-            snprintf(help, sizeof help, "the view %s", view_list[i]->name);
-        }
-        add(choices, "", name, "", help);
+/* A key is called as in the key bar, or by the first words of its help. */
+static void add_key(struct choices *choices, const struct key_row *row) {
+    char name[NOTE_BYTES], help[NOTE_BYTES], keys[40];
+    size_t bytes = strcspn(row->help, ":;,");
+    const char *rest = row->help[bytes] != '\0' ? row->help + bytes + 2 : "";
+    snprintf(name, sizeof name, "%.*s", (int)bytes, row->help);
+    if (row->bar != NULL) {
+        snprintf(name, sizeof name, "%s", row->bar);
+        name[0] = (char)tolower((unsigned char)name[0]);
+        rest = row->help;
+    }
+    snprintf(help, sizeof help, "%s%s(%s)", rest, *rest != '\0' ? " " : "",
+             key_row_names(row, keys, sizeof keys));
+    struct palette_choice *choice = add(choices, "", name, "", help);
+    if (choice != NULL) {
+        choice->command = row->command;
     }
 }
 
-static void add_words(struct choices *choices, const struct ui *ui) {
-    for (unsigned i = 0; i < palette_word_count; i++) {
-        const struct palette_word *word = &palette_words[i];
-        const struct key_row *row = palette_key_row(ui, word->command);
-        char help[NOTE_BYTES];
-        if (word->argument != NO_ARGUMENT) {
-            add(choices, "", word->word, " ", word->help);
-        } else if (row != NULL) {
-            tell_key(row, row->help, help);
-            add(choices, "", word->word, "", help);
+/* Of the keys of the view those through a list are left out, and those that words stand for. */
+static void add_keys(struct choices *choices, const struct ui *ui) {
+    unsigned scope = (unsigned)view_current(ui)->scope;
+    for (unsigned i = 0; i < key_row_count; i++) {
+        enum command command = key_rows[i].command;
+        bool is_listed = (key_rows[i].scopes & scope) && command_rows(command, 1) == 0 &&
+                         command != COMMAND_PALETTE;
+        for (int word = 0; word < PALETTE_WORDS; word++) {
+            is_listed = is_listed && words[word].command != command;
+        }
+        /* a view may have two keys */
+        if (is_listed && (i == 0 || key_rows[i - 1].command != command)) {
+            add_key(choices, &key_rows[i]);
         }
     }
 }
@@ -110,15 +139,7 @@ static void add_filter(struct choices *choices, const char *rest) {
 
 static void add_themes(struct choices *choices) {
     for (unsigned i = 0; i < THEME_COUNT; i++) {
-        add(choices, "theme ", theme_names[i], "", "colours");
-    }
-}
-
-static void add_windows(struct choices *choices) {
-    static const char *const windows[] = {"1", "10", "100"};
-    for (int i = 0; i < 3; i++) {
-        add_begun(choices, "window ", windows[i],
-                  i == 0 ? "the newest sample" : "a mean over this many seconds");
+        add(choices, "theme ", theme_names[i], "", words[WORD_THEME].help);
     }
 }
 
@@ -131,22 +152,11 @@ unsigned palette_class(const struct ui *ui) {
                                                            : 0;
 }
 
-static unsigned list_settings(const struct frame *frame, const struct ui *ui,
-                              struct tunable rows[SETTINGS_MOST]) {
-    const struct snapshot *now = model_now(frame->model);
-    return now != NULL ? settings_list(now, model_answers(frame->model), palette_class(ui), rows)
-                       : 0;
-}
-
-/* A slated tells its settings when it is asked, which it is while the palette is open. */
-static bool is_config_told(const struct frame *frame) {
-    const struct snapshot *now = model_now(frame->model);
-    return now == NULL || !now->is_slated ||
-           model_answers(frame->model)->of[INQUIRY_CONFIG].state != ANSWER_NONE;
-}
-
-static void tell_setting(const struct tunable *row, char help[NOTE_BYTES]) {
-    if (row->form == FORM_NUMBER) {
+static void tell_setting(const struct tunable *row, bool is_told, char help[NOTE_BYTES]) {
+    if (row->refusal[0] != '\0') {
+        snprintf(help, NOTE_BYTES, "%s: %s", row->label,
+                 is_told ? row->refusal : "asking the server");
+    } else if (row->form == FORM_NUMBER) {
         snprintf(help, NOTE_BYTES, "%s: now %.40s, %.7g to %.10g", row->label, row->now, row->least,
                  row->most);
     } else {
@@ -154,54 +164,61 @@ static void tell_setting(const struct tunable *row, char help[NOTE_BYTES]) {
     }
 }
 
-static void add_settings(struct choices *choices, const struct frame *frame, const struct ui *ui) {
-    static struct tunable rows[SETTINGS_MOST];
-    unsigned count = list_settings(frame, ui, rows);
-    bool is_told = is_config_told(frame);
-    for (unsigned i = 0; i < count; i++) {
-        char help[NOTE_BYTES];
-        if (rows[i].refusal[0] != '\0') {
-            snprintf(help, sizeof help, "%s: %s", rows[i].label,
-                     is_told ? rows[i].refusal : "asking the server");
-        } else {
-            tell_setting(&rows[i], help);
+/* The values of a setting; of a number what is being typed. */
+static void add_values(struct choices *choices, const struct tunable *row, const char *value,
+                       const char *help) {
+    char before[PALETTE_LINE_BYTES];
+    snprintf(before, sizeof before, "set %s ", row->name);
+    choices->typed = value;
+    if (row->choices[0] == '\0') {
+        add(choices, before, value, "", help);
+    }
+    for (const char *choice = row->choices; *choice != '\0';) {
+        char name[SETTING_VALUE_BYTES];
+        size_t bytes = strcspn(choice, "|");
+        snprintf(name, sizeof name, "%.*s", (int)bytes, choice);
+        choice += bytes + (choice[bytes] == '|');
+        if (strncasecmp(name, value, strlen(value)) == 0) {
+            add(choices, before, name, "", help);
         }
-        add(choices, "set ", rows[i].name, " ", help);
     }
 }
 
-/* The values of a setting; of a number what is being typed, and its range. */
-static void add_values(struct choices *choices, const struct frame *frame, const struct ui *ui,
-                       const char *setting) {
+/* The settings; behind `set` of the one whose name is typed, with a blank, the values. A slated
+ * tells its settings when it is asked, which it is while the palette is open. */
+static void add_settings(struct choices *choices, const struct frame *frame, const struct ui *ui,
+                         bool is_behind_set) {
     static struct tunable rows[SETTINGS_MOST];
-    unsigned count = list_settings(frame, ui, rows), at = 0;
-    char help[NOTE_BYTES], before[PALETTE_LINE_BYTES + 8];
-    while (at < count && strcmp(rows[at].name, setting) != 0) {
-        at++;
-    }
-    if (at == count) {
+    const struct snapshot *now = model_now(frame->model);
+    if (now == NULL) {
         return;
     }
-    tell_setting(&rows[at], help);
-    snprintf(before, sizeof before, "set %s ", setting);
-    for (char *choice = rows[at].choices, *end; *choice != '\0'; choice = end) {
-        char name[SETTING_VALUE_BYTES];
-        size_t n = strcspn(choice, "|");
-        snprintf(name, sizeof name, "%.*s", (int)n, choice);
-        end = choice + n + (choice[n] == '|');
-        add_begun(choices, before, name, help);
-    }
-    if (rows[at].choices[0] == '\0') {
-        add(choices, before, choices->typed, "", help);
+    const struct answers *answers = model_answers(frame->model);
+    unsigned count = settings_list(now, answers, palette_class(ui), rows);
+    bool is_told = !now->is_slated || answers->of[INQUIRY_CONFIG].state != ANSWER_NONE;
+    const char *typed = choices->typed;
+    size_t name_bytes = strcspn(typed, " ");
+    for (unsigned i = 0; i < count; i++) {
+        char help[NOTE_BYTES];
+        tell_setting(&rows[i], is_told, help);
+        bool is_named = is_behind_set && typed[name_bytes] == ' ' &&
+                        strlen(rows[i].name) == name_bytes &&
+                        memcmp(rows[i].name, typed, name_bytes) == 0;
+        if (is_named) {
+            add_values(choices, &rows[i], typed + name_bytes + 1, help);
+            choices->typed = typed;
+        } else {
+            add(choices, "set ", rows[i].name, " ", help);
+        }
     }
 }
 
 static void add_servers(struct choices *choices, const struct frame *frame) {
     for (unsigned i = 0; i < frame->server_count; i++) {
         const char *name = model_server(frame->servers[i].model);
-        enum palette_fit fit =
-            palette_fit(choices->typed, name, NULL); /* the words are about its health */
-        put(choices, fit, "server ", name, "", frame->servers[i].words);
+        if (strcasestr(name, choices->typed) != NULL) { /* its words are about its health */
+            add(choices, "server ", name, "", frame->servers[i].words);
+        }
     }
 }
 
@@ -209,68 +226,62 @@ static void add_classes(struct choices *choices, const struct frame *frame) {
     const struct snapshot *now = model_now(frame->model);
     for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
         char name[12], size[CELL_BYTES], help[NOTE_BYTES];
-        if (snapshot_class(now, id)->present) {
-            snprintf(name, sizeof name, "%u", id);
+        snprintf(name, sizeof name, "%u", id);
+        if (snapshot_class(now, id)->present &&
+            strncmp(name, choices->typed, strlen(choices->typed)) == 0) {
             snprintf(help, sizeof help, "chunks of %s bytes",
                      class_column_text(frame->model, id, COLUMN_SIZE, 1000, size));
-            add_begun(choices, "class ", name, help);
+            add(choices, "class ", name, "", help);
         }
     }
 }
 
 static void add_arguments(struct choices *choices, const struct frame *frame, const struct ui *ui,
-                          enum palette_argument argument, const char *rest) {
-    struct palette_line behind;
+                          enum palette_word word, const char *rest) {
     choices->typed = rest;
-    switch (argument) {
-    case NO_ARGUMENT:
-        break;
-    case A_COLUMN:
+    switch (word) {
+    case WORD_SORT:
         add_columns(choices, ui);
         break;
-    case A_FILTER:
+    case WORD_FILTER:
         add_filter(choices, rest);
         break;
-    case A_THEME:
+    case WORD_WINDOW:
+        add(choices, "window ", "1", "", "the newest sample");
+        add(choices, "window ", "10", "", "a mean over this many seconds");
+        add(choices, "window ", "100", "", "a mean over this many seconds");
+        break;
+    case WORD_THEME:
         add_themes(choices);
         break;
-    case A_WINDOW:
-        add_windows(choices);
+    case WORD_SET:
+        add_settings(choices, frame, ui, true);
         break;
-    case A_SETTING:
-        behind = palette_split(rest);
-        if (behind.rest != NULL) {
-            choices->typed = behind.rest;
-            add_values(choices, frame, ui, behind.word);
-        }
-        if (choices->count == 0) { /* words of a setting's name and label */
-            choices->typed = rest;
-            add_settings(choices, frame, ui);
-        }
+    case WORD_CLASS:
+        add_classes(choices, frame);
         break;
-    case A_SERVER:
+    case WORD_SERVER:
         add_servers(choices, frame);
         break;
-    case A_CLASS:
-        add_classes(choices, frame);
+    case PALETTE_WORDS:
         break;
     }
 }
 
 /* Everything there is, by what is typed of its name or its help. */
 static void add_all(struct choices *choices, const struct frame *frame, const struct ui *ui) {
-    add_views(choices, ui);
-    add_words(choices, ui);
+    add_keys(choices, ui);
+    for (int word = 0; word < PALETTE_WORDS; word++) {
+        add(choices, "", words[word].name, " ", words[word].help);
+    }
     if (choices->typed[0] != '\0') {
-        add_settings(choices, frame, ui);
+        add_settings(choices, frame, ui, false);
         add_columns(choices, ui);
         add_themes(choices);
         add_servers(choices, frame);
         add_classes(choices, frame);
     }
 }
-
-/* ---- the order ---- */
 
 static int compare(const void *left, const void *right) {
     const struct palette_choice *a = left, *b = right;
@@ -279,11 +290,11 @@ static int compare(const void *left, const void *right) {
 
 unsigned palette_choices(const struct frame *frame, const struct ui *ui,
                          struct palette_choice out[PALETTE_CHOICES]) {
-    struct palette_line line = palette_split(ui->palette.typed);
-    const struct palette_word *word = palette_word_find(line.word);
-    struct choices choices = {.list = out, .typed = ui->palette.typed};
-    if (line.rest != NULL && word != NULL) {
-        add_arguments(&choices, frame, ui, word->argument, line.rest);
+    const char *typed = ui->palette.typed + strspn(ui->palette.typed, " "), *rest;
+    enum palette_word word = palette_word_of(typed, &rest);
+    struct choices choices = {.list = out, .typed = typed};
+    if (word != PALETTE_WORDS && rest != NULL) {
+        add_arguments(&choices, frame, ui, word, rest);
     } else {
         add_all(&choices, frame, ui);
     }
