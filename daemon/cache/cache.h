@@ -313,9 +313,8 @@ size_t cache_drafts_held(const struct cache *);
 bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
 /* The maker says here that a draft waits, or waits no more. While a large draft waits, small ones
  * leave it room. */
-void     cache_draft_waits(struct cache *, bool large, bool waits);
-unsigned cache_drafts_waiting(const struct cache *); /* of both kinds */
-unsigned cache_drafts_waiting_large(const struct cache *);
+void     cache_draft_waits(struct cache *, const struct cache_draft *, bool waits);
+unsigned cache_drafts_waiting(const struct cache *, bool large);
 /* Whether the draft should wait because others of its kind wait. */
 bool     cache_draft_queues(const struct cache *, const struct cache_draft *);
 

@@ -26,7 +26,8 @@ static bool must_stay(const struct conn *c) {
 }
 
 static bool may_go(const struct conn *c) {
-    return !must_stay(c) && !c->waiting && c->pending == NULL && session_may_go(c->session);
+    return !must_stay(c) && c->value != VALUE_WAITS && c->pending == NULL &&
+           session_may_go(c->session);
 }
 
 unsigned cargo_busy(struct net *net) {

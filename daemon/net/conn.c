@@ -469,9 +469,6 @@ void conn_answer(struct conn *c) {
         return;
     }
     values_note(&c->worker->values, c, need == SESSION_NEED_MEMORY && c->pending == NULL);
-    if (c->waiting) {
-        event_del(&c->event);
-    }
     if (c->pending != NULL) {
         set_state(c, "conn_mwrite");
         conn_wait_for(c, EV_WRITE);
@@ -488,7 +485,7 @@ void conn_answer(struct conn *c) {
     set_state(c, waits_for_value(c, need) ? "conn_nread" : "conn_read");
     if (c->resume) {
         go_on(c, need);
-    } else if (c->at_hand && !c->waiting) {
+    } else if (c->at_hand && c->value != VALUE_WAITS) {
         worker_ready(c->worker, c);
     }
 }

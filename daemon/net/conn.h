@@ -22,6 +22,9 @@ struct worker;
 /* After its last words a client may send so much, and for so long, before the socket is closed. */
 enum { LINGER_BYTES = 16 << 20, LINGER_S = 5 };
 
+/* Of a value that is still coming. While it waits for memory nothing is received. */
+enum value_state { VALUE_NONE, VALUE_HOLDS, VALUE_WAITS };
+
 struct conn {
     struct conn_record record; /* fd, addresses, state */
     struct worker  *worker;
@@ -46,15 +49,13 @@ struct conn {
     bool ignored;   /* what it sends is thrown away: it watches, or lingers */
     bool gone;      /* hang up at the end of the turn */
     bool sent_much; /* it was sent much in its last turn: look whether the client takes it */
-    bool receiving; /* on the worker's list of values that hold memory */
-    bool waiting;   /* on the list of values that wait for memory; its socket is not looked at */
+    enum value_state value; /* on which of the worker's lists its value is (net/values.h) */
     bool waited;    /* its value waited until this turn */
-    bool waits_large; /* while waiting: its value is a large one */
-    uint64_t value_us;  /* while receiving: when the last bytes of the value came … */
-    uint64_t pace_us;   /* … when the value had last gone on by VALUES_PACE_BYTES … */
+    uint64_t value_us;  /* when the last bytes of a value that holds memory came, or since when a
+                         * value waits … */
+    uint64_t pace_us;   /* … when it had last gone on by a VALUES_PACE_SHARE-th … */
     size_t   pace_left; /* … and how much was left to come then */
-    uint64_t wait_us;   /* since when it waits; also while it goes on after waiting */
-    TAILQ_ENTRY(conn) receiving_link, waiting_link;
+    TAILQ_ENTRY(conn) value_link;
     bool watching;  /* it gets lines from the logger */
     struct session_access access; /* of its listener */
     uint32_t linger_left; /* bytes of its that are still thrown away before it is hung up on */

@@ -124,7 +124,7 @@ static void finish_conn(struct worker *w, struct conn *c) {
             c->gone = true;
             c->reason = EVENT_SHUTDOWN;
         }
-    } else if (c->pending == NULL && !c->waiting) {
+    } else if (c->pending == NULL && c->value != VALUE_WAITS) {
         c->readable = true;
         worker_ready(w, c);
     }
@@ -253,7 +253,7 @@ static void finish_begin(struct worker *w) {
     w->finish_by_us = clock_mono_us() + (uint64_t)NET_GRACE_S * 1000000;
     event_add(&w->idle_timer, &tick);
     for (struct conn *c = w->conns; c != NULL; c = c->next) {
-        c->readable = c->pending == NULL && !c->waiting;
+        c->readable = c->pending == NULL && c->value != VALUE_WAITS;
         worker_ready(w, c);
     }
 }

@@ -108,7 +108,8 @@ void stats_slated(struct command_context *ctx) {
     o->adopted = *cache_adopted(ctx->server->cache);
     server_values(ctx->server, &o->serve);
     o->drafts_most = cache_drafts_most(ctx->server->cache);
-    o->values_waiting = cache_drafts_waiting(ctx->server->cache);
+    o->values_waiting = cache_drafts_waiting(ctx->server->cache, false) +
+                        cache_drafts_waiting(ctx->server->cache, true);
     o->log_lost = server_log_lost(ctx->server);
     o->role = role_name(ctx->role);
     o->policy = cache_policy(ctx->server->cache)->name;

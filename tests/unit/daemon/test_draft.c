@@ -131,23 +131,22 @@ static void test_drafts_have_shares_of_an_eighth(enum cache_store_kind store) {
 static void test_small_drafts_leave_room_to_large_ones_that_wait(void) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 16, true);
-    static struct cache_draft small[DRAFTS_MOST], large;
-    cache_draft_waits(r.c, true, true);
+    static struct cache_draft small[DRAFTS_MOST], large = {.large = true}, other;
+    cache_draft_waits(r.c, &large, true);
     unsigned smalls = begin_all(&r, small, SMALL_BYTES, false);
     ok(smalls > 0 && held(&r) <= MIB / 2, "while a large draft waits, small ones take a quarter: %zu bytes", held(&r));
-    cache_draft_waits(r.c, true, false);
+    cache_draft_waits(r.c, &large, false);
     ok(cache_draft_has_room(r.c, &small[smalls], false), "and more when none does");
     end_all(&r, small, smalls / 2);
     ok(cache_draft_has_room(r.c, &small[smalls], true), "warily seen there is room for one beside a few");
     smalls = begin_all(&r, small, SMALL_BYTES, false);
     ok(held(&r) > MIB && !cache_draft_has_room(r.c, &small[0], true), "but not beside more than half of what all may have");
     ok(!cache_draft_queues(r.c, &large), "a large one does not queue then");
-    cache_draft_waits(r.c, false, true);
+    cache_draft_waits(r.c, &other, true);
     ok(cache_draft_queues(r.c, &small[smalls]), "one queues behind another of its kind");
     ok(!cache_draft_queues(r.c, &small[0]), "but not when it has memory");
-    large.large = true;
     ok(!cache_draft_queues(r.c, &large), "and not behind one of the other kind");
-    cache_draft_waits(r.c, false, false);
+    cache_draft_waits(r.c, &other, false);
     end_all(&r, small, smalls);
     rig_close(&r);
 }
