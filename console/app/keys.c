@@ -75,24 +75,6 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
     }
 }
 
-static void key_in_filter(struct app *app, uint32_t key) {
-    struct class_table_ui *table = &app->ui.classes;
-    switch (key_command(key, SCOPE_FILTER)) {
-    case COMMAND_ACCEPT:
-        class_table_accept(table);
-        break;
-    case COMMAND_CANCEL:
-        table->edits_filter = false;
-        break;
-    case COMMAND_BACK:
-        class_table_erase(table);
-        break;
-    default:
-        class_table_type(table, key);
-        break;
-    }
-}
-
 static void open_help(struct ui *ui) {
     ui->help_is_open = true;
     ui->help_is_searched = false;
@@ -119,16 +101,12 @@ static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
 }
 
 static void key_in_search(struct ui *ui, uint32_t key) {
-    size_t length = strlen(ui->help_searched);
     enum command command = key_command(key, SCOPE_FILTER);
     if (command == COMMAND_ACCEPT || command == COMMAND_CANCEL) {
         ui->help_is_searched = false;
-        ui->help_searched[command == COMMAND_CANCEL ? 0 : length] = '\0';
-    } else if (command == COMMAND_BACK) {
-        ui->help_searched[length > 0 ? length - 1 : 0] = '\0';
-    } else if (key >= ' ' && key <= '~' && length + 1 < sizeof ui->help_searched) {
-        ui->help_searched[length] = (char)key;
-        ui->help_searched[length + 1] = '\0';
+        ui->help_searched[command == COMMAND_CANCEL ? 0 : strlen(ui->help_searched)] = '\0';
+    } else {
+        line_type(ui->help_searched, sizeof ui->help_searched, command, key);
     }
     ui->help_top = 0;
 }
@@ -292,7 +270,7 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     } else if (app->ui.review.is_open) {
         key_in_review(app, key, now_ms);
     } else if (app->ui.classes.edits_filter) {
-        key_in_filter(app, key);
+        class_table_edit(&app->ui.classes, key_command(key, SCOPE_FILTER), key);
     } else if (app->ui.columns.is_open) {
         columns_command(&app->ui, key_command(key, SCOPE_COLUMNS));
     } else if (app->ui.tune.edits) {

@@ -73,6 +73,12 @@ const char *format_age(char out[FORMAT_BYTES], double age_s) {
     return words(out, WORDS_AGE, age_s < 0 ? NAN : age_s);
 }
 
+const char *format_clock(char out[FORMAT_BYTES], time_t wall) {
+    struct tm local;
+    strftime(out, FORMAT_BYTES, "%H:%M:%S", localtime_r(&wall, &local));
+    return out;
+}
+
 const char *format_delta(char out[FORMAT_BYTES], double change) {
     char magnitude[FORMAT_BYTES];
     if (isnan(change)) {

@@ -8,6 +8,7 @@
 #ifndef CONSOLE_BRAIN_FORMAT_H
 #define CONSOLE_BRAIN_FORMAT_H
 #include <stdint.h>
+#include <time.h>
 
 enum { FORMAT_BYTES = 16 };
 
@@ -16,6 +17,7 @@ const char *format_bytes(char out[FORMAT_BYTES],
                          double bytes); /* 96, 1184, 97.2K, 803M, 1G: powers of 1024 */
 const char *format_percent(char out[FORMAT_BYTES], double ratio); /* 0..1 as 91.8 or 100 */
 const char *format_age(char out[FORMAT_BYTES], double age_s);     /* 59s, 10m12, 2h00, 41d02 */
+const char *format_clock(char out[FORMAT_BYTES], time_t wall);    /* 13:58:40, local */
 const char *format_delta(char out[FORMAT_BYTES],
                          double change); /* +2, -3, "·" when nothing changed */
 const char *format_exact(char out[FORMAT_BYTES],

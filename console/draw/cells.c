@@ -234,6 +234,11 @@ void cells_rule(struct cells *cells, int y, int x, int width, const char *title)
     }
 }
 
+void cells_head(struct cells *cells, int y, int x, int width, const char *text) {
+    cells_fill(cells, (struct rect){y, x, 1, width}, ' ', STYLE_HEADER);
+    cells_text_fit(cells, y, x, width, STYLE_HEADER, text);
+}
+
 /* The newest `width` values: their largest, never below a hair above low. */
 static float largest(const float *values, int count, float low) {
     float high = low;

@@ -92,6 +92,9 @@ void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, cons
 /* A rule across the area's first row, with a title in it. */
 void cells_rule(struct cells *cells, int y, int x, int width, const char *title);
 
+/* The heads of a table: a row in their style, with a text. */
+void cells_head(struct cells *cells, int y, int x, int width, const char *text);
+
 /* Columns of bars over the rows of the area, one value a column, the newest at the right edge; of
  * more values than columns the newest are drawn, so a wider area shows more of the past. Scaled
  * from low to the largest value drawn, which is returned (low when there is none). A measured value

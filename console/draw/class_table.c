@@ -42,23 +42,13 @@ const char *class_table_head(unsigned column) {
                                                           : "";
 }
 
-void class_table_type(struct class_table_ui *ui, uint32_t character) {
-    size_t length = strlen(ui->typed);
-    if (character >= ' ' && character <= '~' && length + 1 < sizeof ui->typed) {
-        ui->typed[length] = (char)character;
-        ui->typed[length + 1] = '\0';
-        ui->typed_why[0] = '\0';
-    }
-}
-
-void class_table_erase(struct class_table_ui *ui) {
-    size_t length = strlen(ui->typed);
-    ui->typed[length > 0 ? length - 1 : 0] = '\0';
+void class_table_edit(struct class_table_ui *ui, enum command command, uint32_t key) {
     ui->typed_why[0] = '\0';
-}
-
-void class_table_accept(struct class_table_ui *ui) {
-    if (class_filter_check(ui->typed, ui->typed_why, sizeof ui->typed_why)) {
+    if (command == COMMAND_CANCEL) {
+        ui->edits_filter = false;
+    } else if (command != COMMAND_ACCEPT) {
+        line_type(ui->typed, sizeof ui->typed, command, key);
+    } else if (class_filter_check(ui->typed, ui->typed_why, sizeof ui->typed_why)) {
         memcpy(ui->filter, ui->typed, sizeof ui->filter);
         ui->edits_filter = false;
     }
@@ -223,7 +213,7 @@ void class_table_step_sort(struct class_table_ui *ui, int step) {
 
 static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
                        const struct layout *layout) {
-    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    cells_head(cells, area.y, area.x, area.width, "");
     int x = area.x + MARK_WIDTH;
     for (int i = 0; i < COLUMN_COUNT; i++) {
         enum class_column column = (enum class_column)ui->order[i];
@@ -362,17 +352,6 @@ static unsigned row_of(const unsigned *ids, unsigned count, unsigned id) {
     return 0;
 }
 
-static void scroll_to(struct class_table_ui *ui, unsigned row, unsigned count, unsigned visible) {
-    if (row < ui->top) {
-        ui->top = row;
-    } else if (row >= ui->top + visible) {
-        ui->top = row - visible + 1;
-    }
-    if (ui->top + visible > count) {
-        ui->top = count > visible ? count - visible : 0;
-    }
-}
-
 void class_table_draw(const struct model *model, struct class_table_ui *ui, struct cells *cells,
                       struct rect area, bool with_cursor) {
     unsigned ids[CLASS_LIMIT];
@@ -390,8 +369,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     unsigned top = 0;
     if (with_cursor) {
         ui->cursor = count > 0 ? ids[cursor] : 0;
-        scroll_to(ui, cursor, count, visible);
-        top = ui->top;
+        top = ui->top = list_top(ui->top, cursor, visible, count);
     }
     for (unsigned i = 0; i < visible && top + i < count; i++) {
         struct rect row = {area.y + 1 + (int)i, area.x, 1, area.width};
@@ -426,7 +404,5 @@ void class_table_move_cursor(const struct model *model, struct class_table_ui *u
     if (count == 0) {
         return;
     }
-    int row = (int)row_of(ids, count, ui->cursor) + rows;
-    row = row < 0 ? 0 : row >= (int)count ? (int)count - 1 : row;
-    ui->cursor = ids[row];
+    ui->cursor = ids[list_step(row_of(ids, count, ui->cursor), rows, count - 1)];
 }

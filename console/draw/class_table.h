@@ -5,6 +5,7 @@
 #include "draw/cells.h"
 #include "draw/class_columns.h"
 #include "draw/class_filter.h"
+#include "draw/keys.h"
 
 /* What the operator wants of a column. */
 enum column_choice {
@@ -53,10 +54,7 @@ const char *class_table_head(unsigned column);
 /* Sorts by the next (1) or previous (-1) column of those that were drawn last. */
 void class_table_step_sort(struct class_table_ui *ui, int step);
 
-/* A key while the filter is typed: characters are put in, and the last taken back. */
-void class_table_type(struct class_table_ui *ui, uint32_t character);
-void class_table_erase(struct class_table_ui *ui);
-/* Takes the filter as typed and ends the typing; when it is none, typing goes on and typed_why says
- * what is wrong. */
-void class_table_accept(struct class_table_ui *ui);
+/* A key while the filter is typed. COMMAND_ACCEPT takes it and ends the typing; when it is none,
+ * typing goes on and typed_why says what is wrong. */
+void class_table_edit(struct class_table_ui *ui, enum command command, uint32_t key);
 #endif

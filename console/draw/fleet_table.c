@@ -3,6 +3,7 @@
 #include "brain/brain.h"
 #include "brain/format.h"
 #include "brain/lua_values.h"
+#include "draw/keys.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -311,7 +312,7 @@ static void draw_row(const struct fleet_row *row, bool is_marked, const bool sho
 
 static void draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS], int host_width,
                        struct cells *cells, struct rect area) {
-    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    cells_head(cells, area.y, area.x, area.width, "");
     int x = area.x + 2 + host_width;
     for (int i = 0; i < FLEET_COLUMNS; i++) {
         bool is_sorted = ui->has_order && (int)ui->sort == i;
@@ -349,10 +350,7 @@ void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet
     draw_heads(ui, shown, host_width, cells, area);
     unsigned height = (unsigned)(area.height > 1 ? area.height - 1 : 0);
     unsigned at = fleet_row_at(rows, count, ui);
-    ui->top = at < ui->top ? at : at >= ui->top + height ? at - height + 1 : ui->top;
-    if (ui->top + height > count) {
-        ui->top = count > height ? count - height : 0;
-    }
+    ui->top = list_top(ui->top, at, height, count);
     for (unsigned i = 0; i < height && ui->top + i < count; i++) {
         int y = area.y + 1 + (int)i;
         draw_row(&rows[ui->top + i], ui->marked[rows[ui->top + i].server], shown, host_width,

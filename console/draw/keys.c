@@ -194,6 +194,26 @@ unsigned list_step(unsigned at, int rows, unsigned last) {
     return to < 0 ? 0 : to > (long)last ? last : (unsigned)to;
 }
 
+unsigned list_top(unsigned top, unsigned cursor, unsigned rows, unsigned count) {
+    unsigned last = count > rows ? count - rows : 0;
+    top = cursor < top ? cursor : cursor >= top + rows ? cursor - rows + 1 : top;
+    return top < last ? top : last;
+}
+
+bool line_type(char *line, size_t line_bytes, enum command command, uint32_t key) {
+    size_t length = strlen(line);
+    if (command == COMMAND_BACK) {
+        line[length > 0 ? length - 1 : 0] = '\0';
+        return true;
+    }
+    if (key < ' ' || key > '~' || length + 1 == line_bytes) {
+        return false;
+    }
+    line[length] = (char)key;
+    line[length + 1] = '\0';
+    return true;
+}
+
 uint32_t key_of_command(enum command command) {
     for (unsigned i = 0; i < key_row_count; i++) {
         if (key_rows[i].command == command) {

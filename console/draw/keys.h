@@ -162,6 +162,15 @@ int command_rows(enum command command, int screen_rows);
 /* The row that many rows from `at`, or the end that is nearer: 0 or last. */
 unsigned list_step(unsigned at, int rows, unsigned last);
 
+/* The first row shown of a list, of which `rows` fit: as it was, or the nearest from which the row
+ * of the cursor is shown, and no row of the screen stays empty. A list without a cursor: that is
+ * top. */
+unsigned list_top(unsigned top, unsigned cursor, unsigned rows, unsigned count);
+
+/* A line that is typed, of so many bytes with its end: puts a printable key in at its end, or takes
+ * the last character back (COMMAND_BACK). False when the key does neither. */
+bool line_type(char *line, size_t line_bytes, enum command command, uint32_t key);
+
 /* The first key of a command, 0 when it has none. */
 uint32_t key_of_command(enum command command);
 

@@ -235,20 +235,14 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
                          struct rect area) {
     const struct class_worth *worth;
     unsigned count = brain_worth(frame->model, &worth);
-    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text_fit(cells, area.y, area.x, area.width, STYLE_HEADER,
-                   "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
+    cells_head(cells, area.y, area.x, area.width,
+               "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
     int rows = area.height - 2;
     unsigned cursor = 0;
     for (unsigned i = 0; i < count; i++) {
         cursor = worth[i].class_id == ui->curves.cursor ? i : cursor;
     }
-    if (cursor < ui->curves.top) {
-        ui->curves.top = cursor;
-    }
-    if (rows > 0 && (int)cursor >= (int)ui->curves.top + rows) {
-        ui->curves.top = cursor - (unsigned)rows + 1;
-    }
+    ui->curves.top = list_top(ui->curves.top, cursor, rows > 0 ? (unsigned)rows : 0, count);
     for (int i = 0; i < rows && ui->curves.top + (unsigned)i < count; i++) {
         unsigned at = ui->curves.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, area.x, 1, area.width};

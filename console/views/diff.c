@@ -211,7 +211,7 @@ static void draw_classes(const struct snapshot *a, const struct snapshot *b, str
                          struct cells *cells, struct rect area) {
     struct changed changed[CHANGED_LIMIT];
     unsigned count = changed_classes(a, b, changed);
-    cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
+    cells_head(cells, area.y, 0, area.width, "");
     for (unsigned i = 0; i < COLUMNS; i++) {
         put(cells, area.y, area.width, i, STYLE_HEADER, columns[i].head);
     }
@@ -219,8 +219,7 @@ static void draw_classes(const struct snapshot *a, const struct snapshot *b, str
         cells_text(cells, area.y + 1, 0, STYLE_DIM, "no class changed");
     }
     unsigned rows = (unsigned)(area.height > 1 ? area.height - 1 : 0);
-    unsigned last_top = count > rows ? count - rows : 0;
-    ui->diff_top = ui->diff_top < last_top ? ui->diff_top : last_top;
+    ui->diff_top = list_top(ui->diff_top, ui->diff_top, rows, count);
     for (unsigned i = 0; i < rows && ui->diff_top + i < count; i++) {
         draw_class(&changed[ui->diff_top + i], cells, area.y + 1 + (int)i, area.width);
     }
@@ -235,10 +234,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
             "nothing to compare with yet: press D to mark a moment, and later look here");
         return;
     }
-    char title[200], was[32], is[32], span[FORMAT_BYTES];
-    struct tm local;
-    strftime(was, sizeof was, "%H:%M:%S", localtime_r(&mark->wall, &local));
-    strftime(is, sizeof is, "%H:%M:%S", localtime_r(&frame->moment, &local));
+    char title[200], was[FORMAT_BYTES], is[FORMAT_BYTES], span[FORMAT_BYTES];
+    format_clock(was, mark->wall);
+    format_clock(is, frame->moment);
     format_age(span, fabs(difftime(frame->moment, mark->wall)));
     bool is_reversed = frame->moment < mark->wall;
     if (is_reversed) {

@@ -20,15 +20,12 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
             }
             return;
         }
-        char clock_text[16];
-        struct tm local;
-        localtime_r(&event->wall, &local);
-        strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+        char clock_text[FORMAT_BYTES];
         uint8_t style = event->kind == EVENT_ALARM ? STYLE_BAD
                         : event->kind == EVENT_YOU ? STYLE_STRONG
                                                    : STYLE_PLAIN;
         int y = area.y + i;
-        cells_printf(cells, y, area.x, STYLE_DIM, "%s", clock_text);
+        cells_text(cells, y, area.x, STYLE_DIM, format_clock(clock_text, event->wall));
         cells_printf(cells, y, area.x + 9, style, "%-8s", event_kind_name(event->kind));
         cells_text_fit(cells, y, area.x + 18, area.width - 18, style, event->text);
     }
@@ -61,11 +58,9 @@ static void draw_watch(const struct watch_log *log, struct cells *cells, struct 
         if (line == NULL) {
             return;
         }
-        char clock_text[16];
-        struct tm local;
-        time_t whole = (time_t)line->at_s;
-        strftime(clock_text, sizeof clock_text, "%H:%M:%S", localtime_r(&whole, &local));
-        cells_text(cells, area.y + 1 + i, area.x, STYLE_DIM, clock_text);
+        char clock_text[FORMAT_BYTES];
+        cells_text(cells, area.y + 1 + i, area.x, STYLE_DIM,
+                   format_clock(clock_text, (time_t)line->at_s));
         cells_text_fit(cells, area.y + 1 + i, area.x + 9, area.width - 9, STYLE_PLAIN,
                        told_of(log, line->text));
     }
@@ -78,14 +73,12 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         draw_watch(frame->watch, cells,
                    (struct rect){area.y + area.height, area.x, height, area.width});
     }
-    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text(cells, area.y, area.x, STYLE_HEADER, "TIME     WHO      WHAT");
+    cells_head(cells, area.y, area.x, area.width, "TIME     WHO      WHAT");
     area.y++;
     area.height--;
     unsigned total = model_events_total(frame->model);
     unsigned kept = total < EVENT_LIMIT ? total : EVENT_LIMIT;
-    unsigned last_top = kept > (unsigned)area.height ? kept - (unsigned)area.height : 0;
-    ui->events.top = ui->events.top < last_top ? ui->events.top : last_top;
+    ui->events.top = list_top(ui->events.top, ui->events.top, (unsigned)area.height, kept);
     events_draw_list(frame, cells, area, ui->events.top);
 }
 

@@ -73,14 +73,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     key_width = key_width < KEY_LEAST ? area.width - 25 : key_width;
     unsigned last = hot->count > 0 ? hot->count - 1 : 0;
     ui->hotkeys.cursor = ui->hotkeys.cursor < last ? ui->hotkeys.cursor : last;
-    if (ui->hotkeys.cursor < ui->hotkeys.top) {
-        ui->hotkeys.top = ui->hotkeys.cursor;
-    }
-    if ((int)ui->hotkeys.cursor >= (int)ui->hotkeys.top + rows) {
-        ui->hotkeys.top = ui->hotkeys.cursor - (unsigned)rows + 1;
-    }
-    cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text(cells, area.y, 1, STYLE_HEADER, "NR KEY");
+    ui->hotkeys.top =
+        list_top(ui->hotkeys.top, ui->hotkeys.cursor, rows > 0 ? (unsigned)rows : 0, hot->count);
+    cells_head(cells, area.y, 0, area.width, " NR KEY");
     cells_text_right(cells, area.y, 4 + key_width + 8, STYLE_HEADER, "≤REQ/s");
     cells_text_right(cells, area.y, 4 + key_width + 20, STYLE_HEADER, "SHARE %");
     if (bar > 0) {

@@ -11,12 +11,9 @@
 enum { FLOW_PAIRS = 12 };
 
 void move_draw_line(const struct page_move *move, struct cells *cells, int y, int width) {
-    char text[400], clock_text[16] = "-", pages[FORMAT_BYTES], lost[FORMAT_BYTES];
+    char text[400], clock_text[FORMAT_BYTES] = "-", pages[FORMAT_BYTES], lost[FORMAT_BYTES];
     if (move->time_s > 0 && move->time_s < 1e12) {
-        time_t wall = (time_t)move->time_s;
-        struct tm local;
-        localtime_r(&wall, &local);
-        strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+        format_clock(clock_text, (time_t)move->time_s);
     }
     snprintf(text, sizeof text, "%s  %u→%u  %s page%s %s, lost %s  %s: %s", clock_text, move->from,
              move->to, format_count(pages, move->pages), move->pages == 1 ? "" : "s",

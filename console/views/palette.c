@@ -214,7 +214,6 @@ static void complete(const struct frame *frame, struct ui *ui) {
 struct intent palette_command(const struct frame *frame, struct ui *ui, enum command command,
                               uint32_t key) {
     struct palette_ui *palette = &ui->palette;
-    size_t length = strlen(palette->typed);
     palette->why[0] = '\0';
     switch (command) {
     case COMMAND_ACCEPT:
@@ -229,15 +228,9 @@ struct intent palette_command(const struct frame *frame, struct ui *ui, enum com
     case COMMAND_DOWN:
         palette->choice = list_step(palette->choice, command_rows(command, 1), PALETTE_CHOICES);
         break;
-    case COMMAND_BACK:
-        palette->is_open = length > 0;
-        palette->typed[length > 0 ? length - 1 : 0] = '\0';
-        palette->choice = 0;
-        break;
     default:
-        if (key >= ' ' && key <= '~' && length + 1 < sizeof palette->typed) {
-            palette->typed[length] = (char)key;
-            palette->typed[length + 1] = '\0';
+        palette->is_open = command != COMMAND_BACK || palette->typed[0] != '\0';
+        if (line_type(palette->typed, sizeof palette->typed, command, key)) {
             palette->choice = 0;
         }
         break;

@@ -70,10 +70,7 @@ static void trial_words(const struct frame *frame, char *out, size_t out_bytes) 
 
 static void draw_title(const struct frame *frame, bool shows_fleet, struct cells *cells) {
     cells_fill(cells, (struct rect){0, 0, 1, cells->width}, ' ', STYLE_TITLE);
-    char right[80], words[80], clock_text[16];
-    struct tm local;
-    localtime_r(&frame->wall, &local);
-    strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+    char right[80], words[80], clock_text[FORMAT_BYTES];
     int words_style = link_words(frame, shows_fleet, words, sizeof words);
     if (frame->is_replay && frame->loaded_share < 1) {
         snprintf(right, sizeof right, "  loading %.0f%% ", 100 * frame->loaded_share);
@@ -83,7 +80,8 @@ static void draw_title(const struct frame *frame, bool shows_fleet, struct cells
         char trial[24];
         trial_words(frame, trial, sizeof trial);
         snprintf(right, sizeof right, "%s%s  %s  %s ", trial, frame->is_recorded ? "  rec" : "",
-                 frame->locked != NULL ? frame->locked : "rw", clock_text);
+                 frame->locked != NULL ? frame->locked : "rw",
+                 format_clock(clock_text, frame->wall));
     }
     int right_width = cells_width_of(right), words_width = cells_width_of(words);
     cells_text_right(cells, 0, cells->width, STYLE_TITLE, right);

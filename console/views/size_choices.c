@@ -47,9 +47,8 @@ void size_choices_draw(const struct frame *frame, const struct ui *ui,
                        struct cells *cells, struct rect area) {
     bool is_slated = model_now(frame->model)->is_slated;
     int y = area.y, rows = area.height - 2;
-    cells_fill(cells, (struct rect){y, 0, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text_fit(
-        cells, y++, 0, area.width, STYLE_HEADER,
+    cells_head(
+        cells, y++, 0, area.width,
         is_slated ? "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
                   : "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f");
     struct size_choice now = {.order = "now",

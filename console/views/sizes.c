@@ -176,8 +176,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     char title[120], text[FORMAT_BYTES];
     snprintf(title, sizeof title, "%s items by size, header included: %s",
              format_count(text, sizes.items), origin_words[origin]);
-    cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text_fit(cells, area.y, 0, area.width, STYLE_HEADER, title);
+    cells_head(cells, area.y, 0, area.width, title);
     int table = area.height < 10 ? 0 : area.height < 16 ? 3 : SIZE_CHOICES_ROWS;
     table = origin == ORIGIN_CLASSES && table > 0 ? 2 : table;
     int graph = area.height - 1 - 3 - table - (table > 0);

@@ -272,8 +272,7 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     struct tunable rows[SETTINGS_MOST];
     unsigned count = rows_of(frame, ui, rows);
-    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text(cells, area.y, area.x + LABEL_X, STYLE_HEADER, "SETTING");
+    cells_head(cells, area.y, area.x, area.width, " SETTING");
     cells_text(cells, area.y, area.x + NOW_X, STYLE_HEADER, "NOW");
     cells_text(cells, area.y, area.x + (area.width < NARROW_WIDTH ? NOW_X + 9 : NEW_X),
                STYLE_HEADER, "NEW");
@@ -289,8 +288,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct tune_ui *tune = &ui->tune;
     int panel = area.height >= 14 ? PANEL_ROWS + (area.height > (int)count + 12 ? 4 : 0) : 0;
     unsigned shown = area.height > 1 + panel ? (unsigned)(area.height - 1 - panel) : 1;
-    tune->top = tune->cursor < tune->top ? tune->cursor : tune->top;
-    tune->top = tune->cursor >= tune->top + shown ? tune->cursor - shown + 1 : tune->top;
+    tune->top = list_top(tune->top, tune->cursor, shown, count);
     for (unsigned i = tune->top; i < count && i < tune->top + shown; i++) {
         int y = area.y + 1 + (int)(i - tune->top);
         draw_row(ui, cells, area, y, rows, i);
@@ -400,17 +398,13 @@ static void take_typed(const struct frame *frame, struct ui *ui) {
 
 void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uint32_t key) {
     struct tune_ui *tune = &ui->tune;
-    size_t length = strlen(tune->typed);
     tune->typed_why[0] = '\0';
     if (given == COMMAND_ACCEPT) {
         take_typed(frame, ui);
     } else if (given == COMMAND_CANCEL) {
         tune->edits = false;
-    } else if (given == COMMAND_BACK) {
-        tune->typed[length > 0 ? length - 1 : 0] = '\0';
-    } else if (key >= ' ' && key <= '~' && length + 1 < sizeof tune->typed) {
-        tune->typed[length] = (char)key;
-        tune->typed[length + 1] = '\0';
+    } else {
+        line_type(tune->typed, sizeof tune->typed, given, key);
     }
 }
 

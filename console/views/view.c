@@ -55,6 +55,40 @@ bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells 
     return false;
 }
 
+/* ---- overlays ---- */
+
+enum { OVERLAY_WIDTH = 76 };
+
+static int overlay_width(const struct cells *cells) {
+    return cells->width < OVERLAY_WIDTH ? cells->width : OVERLAY_WIDTH;
+}
+
+struct rect overlay_inside(const struct cells *cells) {
+    return (struct rect){0, 0, OVERLAY_ROWS_MOST, overlay_width(cells) - 4};
+}
+
+struct rect overlay_box(struct cells *cells, int rows, unsigned *top, const char *title) {
+    int most = cells->height - 6, shown = rows < most ? rows : most, width = overlay_width(cells);
+    struct rect box = {cells->height - 4 - shown, (cells->width - width) / 2, shown + 2, width};
+    *top = list_top(*top, *top, shown > 0 ? (unsigned)shown : 0, (unsigned)rows);
+    cells_box(cells, box, title);
+    return (struct rect){box.y + 1, box.x + 2, shown, width - 4};
+}
+
+int overlay_text(struct cells *cells, struct rect inside, int line, int indent, uint8_t mark_style,
+                 const char *mark, uint8_t style, const char *text) {
+    struct rect area = {inside.y, inside.x + indent, OVERLAY_ROWS_MOST, inside.width - indent};
+    int rows = cells_paragraph(NULL, area, 0, style, text);
+    int skip = line < 0 ? -line : 0;
+    area.y += line + skip;
+    area.height = inside.y + inside.height - area.y;
+    if (cells != NULL && rows > skip && area.height > 0) {
+        cells_text(cells, area.y, inside.x, mark_style, skip == 0 ? mark : " ");
+        cells_paragraph(cells, area, skip, style, text);
+    }
+    return rows;
+}
+
 struct intent say(const char *format, ...) {
     struct intent intent = {.kind = INTENT_SAY};
     va_list ap;

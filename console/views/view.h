@@ -207,7 +207,17 @@ void view_terms(const struct view *view, const struct ui *ui, struct terms *out)
 /* Shows one class, above the view that it is opened from. */
 void class_open(struct ui *ui, unsigned class_id);
 
-/* Overlays, drawn above the view. */
+/* Overlays, drawn above the view: a box with a title at the foot of the screen, for so many rows of
+ * text, of which the first *top are scrolled off. Returns its inside. */
+struct rect overlay_box(struct cells *cells, int rows, unsigned *top, const char *title);
+enum { OVERLAY_ROWS_MOST = 200 };
+/* The inside of a box that shows all; for the counting. */
+struct rect overlay_inside(const struct cells *cells);
+/* A text that begins `line` rows below the top of the inside, and `indent` columns in, with a mark
+ * before its first row. A negative line: the text is scrolled off so far. Returns the rows of the
+ * text; with cells NULL only counts them. */
+int overlay_text(struct cells *cells, struct rect inside, int line, int indent, uint8_t mark_style,
+                 const char *mark, uint8_t style, const char *text);
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells);
 void explain_draw(struct ui *ui, struct cells *cells);
 void explain_open(struct ui *ui, const struct view *view); /* of what the view shows */

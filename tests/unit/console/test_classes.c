@@ -3,7 +3,7 @@
 
 static void type(const char *text) {
     for (; *text != '\0'; text++) {
-        class_table_type(&ui.classes, (unsigned char)*text);
+        class_table_edit(&ui.classes, COMMAND_NONE, (unsigned char)*text);
     }
 }
 
@@ -13,19 +13,19 @@ static void test_a_filter_that_does_not_parse_keeps_its_line_open_with_the_reaso
     reset_ui(1);
     view_list[1]->command(&frame, &ui, COMMAND_FILTER);
     type("ev>>>1");
-    class_table_accept(&ui.classes);
+    class_table_edit(&ui.classes, COMMAND_ACCEPT, 0);
     draw(&frame, 80, 24, false);
     ok(ui.classes.edits_filter && shows("filter: ev>>>1_"), "what was typed is still there");
     ok(shows("'ev>>>1' is not understood"), "with the reason");
     is_str(ui.classes.filter, "", "and the old filter holds");
-    class_table_erase(&ui.classes);
+    class_table_edit(&ui.classes, COMMAND_BACK, 0);
     draw(&frame, 80, 24, false);
     ok(!shows("not understood"), "the reason goes with the next key");
     for (int i = 0; i < 10; i++) {
-        class_table_erase(&ui.classes);
+        class_table_edit(&ui.classes, COMMAND_BACK, 0);
     }
     type("12");
-    class_table_accept(&ui.classes);
+    class_table_edit(&ui.classes, COMMAND_ACCEPT, 0);
     draw(&frame, 80, 24, false);
     ok(!ui.classes.edits_filter && shows("1 classes") && shows("filter: 12"),
        "a filter that parses is used");
