@@ -13,26 +13,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One call of a method. What it takes and gives is told by push and take, which may raise errors of
- * Lua. */
+/* One call of a method. It gets what push pushes, else the text, else whether the connection is up.
+ * Its first result is whether it did it, or words; the second a message of what it did not do. push
+ * and take may raise errors of Lua. */
 struct call {
     struct acting *acting;
     struct model *model;
     const char *method;
-    int (*push)(lua_State *L, const struct call *call); /* returns how many; NULL: none */
-    /* of two results at -2 and -1; NULL: nothing */
-    void (*take)(lua_State *L, struct call *call);
+    int (*push)(lua_State *L, const struct call *call); /* returns how many; NULL: as above */
+    void (*take)(lua_State *L, struct call *call); /* of what was done, at -2; NULL: nothing */
     time_t wall;
+    bool is_up, is_so, also_so; /* also_so: the second result */
 
     enum acting_kind kind;
     const struct plan *plan;
     const struct trial_terms *terms;
+    struct proposal *proposal;
     const char *text;
     size_t text_bytes;
-    struct proposal *proposal;
-    char *out; /* a message, or a line to send */
+    char *words, *message; /* words: a line to send, too; NULL: they are not wanted */
     size_t out_bytes;
-    bool is_up, is_stats, is_so;
 };
 
 void acting_init(struct acting *acting) {
@@ -153,11 +153,6 @@ static void push_object(lua_State *L, const struct call *call) {
 
 /* ---- what it tells after every call ---- */
 
-static void clear_field(lua_State *L, const char *field) {
-    lua_pushnil(L);
-    lua_setfield(L, -2, field);
-}
-
 static void take_notes(lua_State *L, const struct call *call) {
     lua_getfield(L, -1, "notes");
     lua_Integer count = luaL_len(L, -1);
@@ -183,7 +178,8 @@ static void take_state(lua_State *L, struct call *call) {
     acting->is_followed = lua_values_flag(L, "outcome");
     if (lua_values_flag(L, "news")) {
         lua_values_text(L, "news", acting->news, sizeof acting->news);
-        clear_field(L, "news");
+        lua_pushnil(L);
+        lua_setfield(L, -2, "news");
     }
     lua_getfield(L, -1, "due_s");
     lua_pushvalue(L, -2);
@@ -194,8 +190,21 @@ static void take_state(lua_State *L, struct call *call) {
     lua_pop(L, 1);
 }
 
-static void take_message(lua_State *L, struct call *call);
-static void take_proposal(lua_State *L, struct call *call);
+/* Results at -2 and -1. */
+static void take_results(lua_State *L, struct call *call) {
+    const char *words = lua_tostring(L, -2), *message = lua_tostring(L, -1);
+    call->is_so = lua_toboolean(L, -2);
+    call->also_so = lua_toboolean(L, -1);
+    if (call->words != NULL) {
+        words_printf(call->words, call->out_bytes, "%s", words != NULL ? words : "");
+    } else if (call->message != NULL) {
+        words_printf(call->message, call->out_bytes, "%s",
+                     !call->is_so && message != NULL ? message : "");
+    }
+    if (call->take != NULL && call->is_so) {
+        call->take(L, call);
+    }
+}
 
 /* (call) -> nothing */
 static int run(lua_State *L) {
@@ -203,11 +212,16 @@ static int run(lua_State *L) {
     push_object(L, call);
     lua_getfield(L, -1, call->method);
     lua_pushvalue(L, -2);
-    int count = call->push != NULL ? call->push(L, call) : 0;
-    lua_call(L, count + 1, 2);
-    if (call->take != NULL) {
-        call->take(L, call);
+    int count = 1;
+    if (call->push != NULL) {
+        count = call->push(L, call);
+    } else if (call->text != NULL) {
+        lua_pushlstring(L, call->text, call->text_bytes);
+    } else {
+        lua_pushboolean(L, call->is_up);
     }
+    lua_call(L, count + 1, 2);
+    take_results(L, call);
     lua_pop(L, 2);
     take_state(L, call);
     return 0;
@@ -227,24 +241,14 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
         close_object(acting); /* the next change begins with a new one */
         words_printf(acting->news, sizeof acting->news, "given up: %s", why);
         model_note(call->model, EVENT_ALARM, call->wall, "%s", acting->news);
-        if (call->take == take_message || call->take == take_proposal) {
-            words_printf(call->out, call->out_bytes, "%s", acting->news);
+        if (call->message != NULL) {
+            words_printf(call->message, call->out_bytes, "%s", acting->news);
         }
     }
     return is_done;
 }
 
 /* ---- methods ---- */
-
-static void take_message(lua_State *L, struct call *call) {
-    call->is_so = lua_toboolean(L, -2);
-    const char *message = lua_tostring(L, -1);
-    words_printf(call->out, call->out_bytes, "%s", !call->is_so && message != NULL ? message : "");
-}
-
-static void take_so(lua_State *L, struct call *call) {
-    call->is_so = lua_toboolean(L, -2);
-}
 
 static void set_integer(lua_State *L, const char *field, unsigned value) {
     lua_pushinteger(L, value);
@@ -276,12 +280,11 @@ bool acting_begin(struct acting *acting, enum acting_kind kind, const struct pla
     struct call call = {.acting = acting,
                         .model = model,
                         .push = push_begin,
-                        .take = take_message,
                         .wall = wall,
                         .kind = kind,
                         .plan = plan,
                         .terms = terms,
-                        .out = why,
+                        .message = why,
                         .out_bytes = why_bytes};
     call.is_up = model_link(model) == LINK_UP && model_now(model) != NULL;
     for (unsigned i = 0; call.is_up && kind == ACTING_CHANGE && i < plan->count; i++) {
@@ -298,33 +301,16 @@ bool acting_begin(struct acting *acting, enum acting_kind kind, const struct pla
     return has_begun;
 }
 
-static int push_text(lua_State *L, const struct call *call) {
-    lua_pushlstring(L, call->text, call->text_bytes);
-    return 1;
-}
-
 void acting_take_reply(struct acting *acting, struct model *model, const char *text,
                        size_t text_bytes, uint64_t now_ms, time_t wall) {
     struct call call = {.acting = acting,
                         .model = model,
-                        .push = push_text,
                         .wall = wall,
                         .text = text,
                         .text_bytes = text_bytes};
     if (acting->is_running) {
         tell(&call, "reply", now_ms);
     }
-}
-
-static int push_up(lua_State *L, const struct call *call) {
-    lua_pushboolean(L, call->is_up);
-    return 1;
-}
-
-static void take_line(lua_State *L, struct call *call) {
-    const char *line = lua_tostring(L, -2);
-    snprintf(call->out, call->out_bytes, "%s", line != NULL ? line : "");
-    call->is_stats = lua_toboolean(L, -1);
 }
 
 /* Is the connection up, and the one that the change under way began on? */
@@ -345,10 +331,8 @@ bool acting_step(struct acting *acting, struct client *client, int tag, struct m
     bool was_running = acting->is_running;
     struct call call = {.acting = acting,
                         .model = model,
-                        .push = push_up,
-                        .take = take_line,
                         .wall = wall,
-                        .out = line,
+                        .words = line,
                         .out_bytes = sizeof line};
     if (!acting->is_running && !acting->has_trial && !acting->is_followed) {
         return false;
@@ -356,7 +340,7 @@ bool acting_step(struct acting *acting, struct client *client, int tag, struct m
     call.is_up = is_same_connection(acting, client, model);
     tell(&call, "step", now_ms);
     if (line[0] != '\0') {
-        if (client_send(client, line, call.is_stats ? REPLY_STATS : REPLY_LINE, tag, now_ms)) {
+        if (client_send(client, line, call.also_so ? REPLY_STATS : REPLY_LINE, tag, now_ms)) {
             client_flush(client, now_ms);
         } else {
             call.is_up = false;
@@ -371,10 +355,6 @@ uint64_t acting_due_ms(const struct acting *acting) {
 }
 
 static void take_proposal(lua_State *L, struct call *call) {
-    take_message(L, call);
-    if (!call->is_so) {
-        return;
-    }
     lua_pushvalue(L, -2);
     lua_values_text(L, "title", call->proposal->title, sizeof call->proposal->title);
     lua_getfield(L, -1, "changes");
@@ -382,7 +362,7 @@ static void take_proposal(lua_State *L, struct call *call) {
     call->proposal->plan.count = 0;
     if (count > PLAN_LIMIT) {
         call->is_so = false;
-        snprintf(call->out, call->out_bytes,
+        snprintf(call->message, call->out_bytes,
                  "%d steps, and slatetop sends %d at most: slatectl undo takes back more",
                  (int)count, PLAN_LIMIT);
         lua_pop(L, 2);
@@ -402,29 +382,24 @@ bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *
                         .model = model,
                         .take = take_proposal,
                         .proposal = out,
-                        .out = why,
+                        .message = why,
                         .out_bytes = why_bytes};
     return tell(&call, kind == ACTING_REDO ? "propose_redo" : "propose_undo", 0) && call.is_so;
 }
 
 bool acting_keep(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
-    struct call call = {.acting = acting, .model = model, .take = take_so, .wall = wall};
+    struct call call = {.acting = acting, .model = model, .wall = wall};
     return acting->has_trial && tell(&call, "keep", now_ms) && call.is_so;
 }
 
 bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
-    struct call call = {.acting = acting, .model = model, .take = take_so, .wall = wall};
+    struct call call = {.acting = acting, .model = model, .wall = wall};
     return (acting->is_running || acting->has_trial) && tell(&call, "leave", now_ms) && call.is_so;
-}
-
-static void take_words(lua_State *L, struct call *call) {
-    const char *words = lua_tostring(L, -2);
-    words_printf(call->out, call->out_bytes, "%s", words != NULL ? words : "");
 }
 
 void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {
     struct call call = {
-        .acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
+        .acting = acting, .model = model, .words = out, .out_bytes = out_bytes};
     out[0] = '\0';
     if (acting->is_running || acting->has_trial) {
         tell(&call, "leftovers", 0);
@@ -434,7 +409,7 @@ void acting_leftovers(struct acting *acting, struct model *model, char *out, siz
 void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out,
                   size_t out_bytes) {
     struct call call = {
-        .acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
+        .acting = acting, .model = model, .words = out, .out_bytes = out_bytes};
     out[0] = '\0';
     if (acting->is_running || acting->has_trial || acting->is_followed) {
         tell(&call, "words", now_ms);
