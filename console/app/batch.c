@@ -28,14 +28,6 @@ static void on_interrupt(int number) {
     was_interrupted = 1;
 }
 
-static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
-    if (metric_rows[metric].unit == UNIT_RATIO) {
-        return format_percent(out, value);
-    }
-    return metric_rows[metric].unit == UNIT_BYTES_PER_SECOND ? format_bytes(out, value)
-                                                             : format_count(out, value);
-}
-
 static void print_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
     struct health_line lines[HEALTH_LIMIT];
     int count = health_assess(model, now_ms, interval_ms, lines);
@@ -49,7 +41,7 @@ static void print_overview(const struct model *model) {
     for (int i = 0; i < METRIC_COUNT; i++) {
         char text[FORMAT_BYTES];
         printf("%-18s %7s%s", metric_rows[i].name,
-               metric_text((enum metric)i, model_metric(model, (enum metric)i), text),
+               format_metric(text, (enum metric)i, model_metric(model, (enum metric)i)),
                i % 3 == 2 || i == METRIC_COUNT - 1 ? "\n" : "   ");
     }
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], items[FORMAT_BYTES], pool[FORMAT_BYTES];

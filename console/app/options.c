@@ -91,15 +91,10 @@ static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 
     longs[ROWS] = (struct option){0};
 }
 
-static bool parse_delay(const char *text, uint64_t *interval_ms) {
+static bool parse_seconds(const char *text, double least, double most, double *seconds) {
     char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(seconds) || seconds * 1000 < INTERVAL_LEAST_MS ||
-        seconds * 1000 > INTERVAL_MOST_MS) {
-        return false;
-    }
-    *interval_ms = (uint64_t)llround(seconds * 1000);
-    return true;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= least && *seconds <= most;
 }
 
 static bool parse_count(const char *text, unsigned *count) {
@@ -188,12 +183,6 @@ static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, s
     return false;
 }
 
-static bool parse_seconds(const char *text, double *seconds) {
-    char *end;
-    *seconds = strtod(text, &end);
-    return end != text && *end == '\0' && *seconds >= 0 && *seconds < 1e9;
-}
-
 static bool take_path(char out[TLS_PATH_BYTES], const char *path, char *why, size_t why_bytes) {
     if (path[0] == '\0' || strlen(path) >= TLS_PATH_BYTES) {
         snprintf(why, why_bytes, "'%.40s' is no path of a certificate or key", path);
@@ -205,6 +194,7 @@ static bool take_path(char out[TLS_PATH_BYTES], const char *path, char *why, siz
 
 static bool take_option(struct options *options, int letter, const char *argument, char *why,
                         size_t why_bytes) {
+    double seconds;
     switch (letter) {
     case 's':
         return add_server(options, argument, why, why_bytes);
@@ -235,18 +225,20 @@ static bool take_option(struct options *options, int letter, const char *argumen
         return true;
     case 't':
         options->has_at = true;
-        if (!parse_seconds(argument, &options->at_s)) {
+        if (!parse_seconds(argument, 0, 1e9, &options->at_s)) {
             snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'",
                      argument);
             return false;
         }
         return true;
     case 'd':
-        if (!parse_delay(argument, &options->interval_ms)) {
+        if (!parse_seconds(argument, INTERVAL_LEAST_MS / 1000.0, INTERVAL_MOST_MS / 1000.0,
+                           &seconds)) {
             snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'",
                      argument);
             return false;
         }
+        options->interval_ms = (uint64_t)llround(seconds * 1000);
         return true;
     case 'n':
         if (!parse_count(argument, &options->snapshots)) {

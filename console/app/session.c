@@ -1,5 +1,6 @@
 #include "app/session.h"
 
+#include "app/clock.h"
 #include "brain/brain.h"
 #include "brain/format.h"
 #include "facts/words.h"
@@ -207,15 +208,9 @@ static void write_line(struct session *session, int64_t wall_ms) {
     }
 }
 
-static uint64_t clock_now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void load_some(struct session *session) {
-    uint64_t until_ms = clock_now_ms() + LOAD_MS;
-    while (session->recording != NULL && clock_now_ms() < until_ms) {
+    uint64_t until_ms = clock_ms() + LOAD_MS;
+    while (session->recording != NULL && clock_ms() < until_ms) {
         char why[NOTE_BYTES];
         int64_t wall_ms;
         time_t wall = 0;

@@ -73,6 +73,13 @@ const char *format_age(char out[FORMAT_BYTES], double age_s) {
     return words(out, WORDS_AGE, age_s < 0 ? NAN : age_s);
 }
 
+const char *format_metric(char out[FORMAT_BYTES], enum metric metric, double value) {
+    enum unit unit = metric_rows[metric].unit;
+    return unit == UNIT_RATIO              ? format_percent(out, value)
+           : unit == UNIT_BYTES_PER_SECOND ? format_bytes(out, value)
+                                           : format_count(out, value);
+}
+
 const char *format_clock(char out[FORMAT_BYTES], time_t wall) {
     struct tm local;
     strftime(out, FORMAT_BYTES, "%H:%M:%S", localtime_r(&wall, &local));

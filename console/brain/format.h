@@ -7,6 +7,8 @@
  * thread. Cost: some 0.5 us, for each asks Lua; a screen of 50 rows has some 700 of them. */
 #ifndef CONSOLE_BRAIN_FORMAT_H
 #define CONSOLE_BRAIN_FORMAT_H
+#include "facts/model.h"
+
 #include <stdint.h>
 #include <time.h>
 
@@ -17,6 +19,7 @@ const char *format_bytes(char out[FORMAT_BYTES],
                          double bytes); /* 96, 1184, 97.2K, 803M, 1G: powers of 1024 */
 const char *format_percent(char out[FORMAT_BYTES], double ratio); /* 0..1 as 91.8 or 100 */
 const char *format_age(char out[FORMAT_BYTES], double age_s);     /* 59s, 10m12, 2h00, 41d02 */
+const char *format_metric(char out[FORMAT_BYTES], enum metric metric, double value);
 const char *format_clock(char out[FORMAT_BYTES], time_t wall);    /* 13:58:40, local */
 const char *format_delta(char out[FORMAT_BYTES],
                          double change); /* +2, -3, "·" when nothing changed */

@@ -125,14 +125,6 @@ static double per_second(double change, double dt_s) {
     return change < 0 ? RATE_RESET : change / dt_s;
 }
 
-double model_rate(const struct model *model, enum general_stat stat) {
-    if (!model->has_before || model->before.at_ms >= model->now.at_ms) {
-        return NAN;
-    }
-    return per_second(increase(model->before.general[stat], model->now.general[stat]),
-                      (double)(model->now.at_ms - model->before.at_ms) / 1000);
-}
-
 static void compute_rates(struct model *model, const struct snapshot *before,
                           const struct snapshot *now, double dt_s) {
     for (int i = 0; i < METRIC_COUNT; i++) {

@@ -136,10 +136,6 @@ const struct snapshot *model_before(const struct model *model);
 double model_metric(const struct model *model, enum metric metric);
 double model_class_metric(const struct model *model, unsigned class_id, enum class_metric metric);
 
-/* Increase a second of a stat that counts, since the snapshot before: for figures that have no
- * history. NAN when unknown, RATE_RESET when it went back. */
-double model_rate(const struct model *model, enum general_stat stat);
-
 /* Mean over the samples of the last window_ms; NAN when there are none. Cost: O(samples in the
  * window). */
 double model_mean(const struct model *model, enum metric metric, uint64_t window_ms);

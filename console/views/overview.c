@@ -41,20 +41,6 @@ enum {
     HEALTH_ROWS_MOST = 2 * HEALTH_LIMIT
 };
 
-static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
-    switch (metric_rows[metric].unit) {
-    case UNIT_RATIO:
-        return format_percent(out, value);
-    case UNIT_BYTES_PER_SECOND:
-        return format_bytes(out, value);
-    case UNIT_PER_SECOND:
-    case UNIT_MS:
-    case UNIT_COUNT:
-        break;
-    }
-    return format_count(out, value);
-}
-
 /* Where a graph begins: at zero, but for the hit ratio a little below its lowest value, or every
  * change would drown. */
 static float floor_of(enum metric metric, const float *values, int count) {
@@ -107,12 +93,6 @@ static int urgent_lines(const struct health_line *lines, int count, bool is_tall
     return is_tall || urgent == 0 || lines[0].severity > SEVERITY_WARN ? count : urgent;
 }
 
-static void draw_health(const struct health_line *lines, int count, struct cells *cells,
-                        struct rect area) {
-    cells_rule(cells, area.y, area.x, area.width, "health");
-    draw_lines(lines, count, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
-}
-
 /* How many columns of the graphs have a value: rates need two refreshes,
  * and the past may be short. */
 static int drawn_samples(const struct model *model, int columns) {
@@ -125,29 +105,37 @@ static int drawn_samples(const struct model *model, int columns) {
     return drawn;
 }
 
+/* What a graph shows. */
+struct graph {
+    float low, high;
+    bool is_cut;   /* a spike goes higher than the top */
+    bool is_known; /* it has a value */
+};
+
+static struct graph draw_history(const struct frame *frame, struct cells *cells, struct rect area,
+                                 enum metric metric) {
+    float values[1000];
+    struct graph graph = {.is_known = false};
+    int count = model_history(frame->model, metric, values, area.width < 1000 ? area.width : 1000);
+    graph.is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
+    graph.low = floor_of(metric, values, count);
+    graph.high = cells_graph(cells, area, STYLE_GRAPH, values, count, graph.low);
+    for (int i = 0; i < count; i++) {
+        graph.is_known |= !isnan(values[i]);
+    }
+    return graph;
+}
+
 /* A graph of one row with what its top stands for before it; "+" behind that when a spike goes
  * higher. */
 static void draw_spark(const struct frame *frame, struct cells *cells, struct rect area,
                        enum metric metric, bool has_scale) {
-    float values[1000];
     char text[FORMAT_BYTES];
-    int count = model_history(frame->model, metric, values, area.width < 1000 ? area.width : 1000);
-    bool is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
-    float high =
-        cells_graph(cells, area, STYLE_GRAPH, values, count, floor_of(metric, values, count));
-    bool is_known = false;
-    for (int i = 0; i < count; i++) {
-        is_known |= !isnan(values[i]);
-    }
-    if (has_scale && is_known) {
+    struct graph graph = draw_history(frame, cells, area, metric);
+    if (has_scale && graph.is_known) {
         cells_printf(cells, area.y, area.x - SCALE_WIDTH + 1, STYLE_DIM, "%5s%s",
-                     metric_text(metric, (double)high, text), is_cut ? "+" : "");
+                     format_metric(text, metric, (double)graph.high), graph.is_cut ? "+" : "");
     }
-}
-
-/* The line that a row of the rates shows, as many as there are. */
-static enum metric line_at(int i, int lines) {
-    return lines <= MIDDLE_LINES ? few_lines[i] : rate_lines[i];
 }
 
 static void draw_rates(const struct frame *frame, struct cells *cells, struct rect area) {
@@ -169,7 +157,7 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
      * look like a fault. */
     bool is_measuring = model_before(frame->model) == NULL && model_link(frame->model) == LINK_UP;
     for (int i = 0; i < RATE_LINES && i < area.height - 1; i++) {
-        enum metric metric = line_at(i, area.height - 1);
+        enum metric metric = area.height - 1 <= MIDDLE_LINES ? few_lines[i] : rate_lines[i];
         char text[FORMAT_BYTES];
         int y = area.y + 1 + i;
         if (is_measuring && isnan(model_metric(frame->model, metric))) {
@@ -181,12 +169,12 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
                       model_metric(frame->model, metric) > 0;
         cells_text(cells, y, area.x, is_bad ? STYLE_BAD : STYLE_PLAIN, metric_rows[metric].name);
         cells_text_right(cells, y, area.x + 24, STYLE_STRONG,
-                         metric_text(metric, model_metric(frame->model, metric), text));
+                         format_metric(text, metric, model_metric(frame->model, metric)));
         if (has_means) {
             cells_text_right(cells, y, area.x + 33, STYLE_PLAIN,
-                             metric_text(metric, model_mean(frame->model, metric, 10000), text));
+                             format_metric(text, metric, model_mean(frame->model, metric, 10000)));
             cells_text_right(cells, y, area.x + 41, STYLE_PLAIN,
-                             metric_text(metric, model_mean(frame->model, metric, 100000), text));
+                             format_metric(text, metric, model_mean(frame->model, metric, 100000)));
         }
         draw_spark(frame, cells, (struct rect){y, spark_x, 1, spark_width}, metric, has_means);
     }
@@ -262,17 +250,14 @@ static void draw_graph(const struct frame *frame, struct cells *cells, struct re
     char text[FORMAT_BYTES], top[FORMAT_BYTES];
     cells_rule(cells, area.y, area.x, area.width - 1, metric_rows[metric].name);
     cells_printf(cells, area.y, area.x + 4 + cells_width_of(metric_rows[metric].name), STYLE_STRONG,
-                 " %s ", metric_text(metric, model_metric(frame->model, metric), text));
+                 " %s ", format_metric(text, metric, model_metric(frame->model, metric)));
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
-    float values[1000];
-    int count = model_history(frame->model, metric, values, plot.width < 1000 ? plot.width : 1000);
-    bool is_cut = metric != METRIC_HIT_RATIO && cells_cut_spikes(values, count);
-    float low = floor_of(metric, values, count);
-    float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, low);
-    cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, metric_text(metric, (double)high, top));
-    cells_text(cells, plot.y, plot.x - 1, STYLE_DIM, is_cut ? "+" : ""); /* a spike goes higher */
+    struct graph graph = draw_history(frame, cells, plot, metric);
+    cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM,
+                     format_metric(top, metric, (double)graph.high));
+    cells_text(cells, plot.y, plot.x - 1, STYLE_DIM, graph.is_cut ? "+" : "");
     cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM,
-                     metric_text(metric, (double)low, top));
+                     format_metric(top, metric, (double)graph.low));
 }
 
 static int take_rows(struct rect *left, int rows) {
@@ -303,8 +288,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     int memory = area.height >= 16 ? MEMORY_ROWS : 0;
     int rate_lines_most = is_tall ? RATE_LINES : area.height >= 23 ? MIDDLE_LINES : FEW_LINES;
     int rates = at_most(left.height - health - memory, 1 + rate_lines_most);
-    draw_health(lines, health_count, cells,
-                (struct rect){take_rows(&left, health), 0, health, area.width});
+    int health_y = take_rows(&left, health);
+    cells_rule(cells, health_y, 0, area.width, "health");
+    draw_lines(lines, health_count, cells, (struct rect){health_y + 1, 0, health - 1, area.width});
     draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
     if (memory > 0) {
         draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
