@@ -317,7 +317,7 @@ $B/bench/abuse: tests/bench/abuse/abuse.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS, SECONDS, CONNECTIONS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/tls $B/bin
-bench-resident: ## what each part of a million small items takes of memory, against memcached (ITEMS)
+bench-resident: ## resident size of full small caches, and of each part of a million small items, against memcached (ITEMS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/resident $B/bin
 bench-udp: ## server CPU time of a get by UDP, against memcached and a server that looks nothing up (RUNS, SECONDS)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/udp_side && tests/bench/udp $B/bin
