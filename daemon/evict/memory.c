@@ -14,7 +14,7 @@ enum {
     GHOSTS_A_WORD = 3,
     CELLS_A_WORD = 16,
     CELL_MAX = 15,
-    SKETCH_WORD_PCT = 20, /* hundredths of a word for each node: 3.2 cells */
+    SKETCH_WORD_PCT = 30, /* hundredths of a word for each node: 4.8 cells */
     REST_CALLS = 4096,
     ADDS_A_NODE = 10, /* additions for each node after which the sketch is halved */
 };
@@ -85,12 +85,13 @@ static void memory_grow(struct evict_queue *q, uint32_t words) {
     q->memory = m;
 }
 
-/* The queue's memory, with `pct` hundredths of a word for each node, or with fewer if memory is
- * out; NULL: there is none. */
+/* The queue's memory, made with `pct` hundredths of a word for each node. It has two thirds of that
+ * before it grows, and less if memory is out; NULL: there is none. */
 static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
     uint32_t nodes = evict_count(q);
-    if (q->memory == NULL || q->memory->words < words_for(nodes, pct)) {
-        memory_grow(q, words_for(nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2, pct));
+    struct evict_memory *m = q->memory;
+    if (m == NULL || m->words + m->words / 2 < words_for(nodes, pct)) {
+        memory_grow(q, words_for(nodes < ROOM_MIN ? ROOM_MIN : nodes, pct));
     }
     return q->memory;
 }

@@ -1,6 +1,7 @@
 /* Every policy as a queue: each node goes once, in an order that is the policy's. */
 #include "tap.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include "evict/evict.h"
@@ -502,6 +503,22 @@ static void test_what_is_remembered_outlives_growth(void) {
     evict_fini(&q);
 }
 
+static void test_ghosts_take_few_bytes_a_node(void) {
+    struct evict_queue q;
+    size_t most_bytes = 0;
+    fresh(&q, &evict_s3fifo);
+    for (unsigned n = 1; n <= 900; n++) {
+        insert(&q, n, 1);
+        if (n >= 200) {
+            evict_note_evicted(&q, &nodes[n]);
+            size_t bytes = malloc_usable_size(q.memory) * 100 / evict_count(&q);
+            most_bytes = bytes > most_bytes ? bytes : most_bytes;
+        }
+    }
+    ok(most_bytes <= EVICT_GHOST_BYTES_PER_NODE * 100, "s3fifo: while a queue grows its ghosts take at most %zu hundredths of a byte a node", most_bytes);
+    evict_fini(&q);
+}
+
 static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
     enum { CALLS = 10000, NODES_TOLD = 100 << 20 }; /* whose ghosts take more than the allocator has at hand */
     struct rlimit was, none = {0, RLIM_INFINITY};
@@ -646,6 +663,7 @@ int main(void) {
     test_hits_right_after_the_store_may_not_count();
     test_ghosts_have_their_share();
     test_what_is_remembered_outlives_growth();
+    test_ghosts_take_few_bytes_a_node();
     test_refused_memory_is_not_asked_for_at_each_eviction();
     test_a_record_goes_by_its_own_numbers();
     test_records_of_one_structure_share_what_they_know();
