@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "cache/adopt/adopt.h"
 #include "cache/facts.h"
@@ -93,14 +94,20 @@ static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigne
            reserve(c, kind, partitions, usual_bytes);
 }
 
+/* Zeroed memory of whole pages, which take no room until they are used. Most classes never are, and
+ * a cache and its threads have counters for all. NULL: memory is out. To be freed by munmap. */
+static void *map_zeroed(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at != MAP_FAILED ? at : NULL;
+}
+
 struct cache *cache_create(const struct cache_config *cfg) {
-    struct cache *c = aligned_alloc(64, sizeof *c);
+    struct cache *c = map_zeroed(sizeof *c);
     if (c == NULL) {
         struct memory_file *taken = cfg->memory_file;
         memory_file_close(&taken);
         return NULL;
     }
-    memset(c, 0, sizeof *c);
     c->config = *cfg;
     c->store = store_ops_of(cfg->store);
     lock_init(&c->threads_lock);
@@ -190,18 +197,17 @@ void cache_destroy(struct cache **taken) {
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
     ghost_destroy(&c->ghost_kept);
-    free(c);
+    munmap(c, sizeof *c);
     *taken = NULL;
 }
 
 /* --- threads --- */
 
 struct cache_thread *cache_thread_create(struct cache *c) {
-    struct cache_thread *ct = aligned_alloc(64, sizeof *ct);
+    struct cache_thread *ct = map_zeroed(sizeof *ct);
     if (ct == NULL) {
         return NULL;
     }
-    memset(ct, 0, sizeof *ct);
     ct->cache = c;
     ct->now_s = clock_now_s();
     ct->sample_below = atomic_load_explicit(&c->sample_below, memory_order_relaxed);
@@ -221,7 +227,7 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     }
     lock_release(&c->threads_lock);
     if (!room) {
-        free(ct);
+        munmap(ct, sizeof *ct);
         return NULL;
     }
     return ct;
@@ -245,6 +251,6 @@ void cache_thread_destroy(struct cache_thread **taken) {
     sample_thread_end_locked(ct);
     facts_retire_locked(ct);
     lock_release(&c->threads_lock);
-    free(ct);
+    munmap(ct, sizeof *ct);
     *taken = NULL;
 }

@@ -67,6 +67,22 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     return true;
 }
 
+void cache_reap_classes(struct cache *c) {
+    if (slab_reap(c->slab) == 0) {
+        return;
+    }
+    for (unsigned i = 0; i < c->partition_count; i++) {
+        struct partition *p = &c->partitions[i];
+        lock_take(&p->lock);
+        for (unsigned id = 1; id < SLAB_CLASSES_MAX; id++) {
+            if (p->shelves[id] != NULL && slab_class_state(c->slab, id) == SLAB_CLASS_UNUSED) {
+                evict_fini(&p->shelves[id]->queue);
+            }
+        }
+        lock_release(&p->lock);
+    }
+}
+
 /* --- sizes of what is there, seen without a lock --- */
 
 /* The bytes that a chunk's content needs; 0: nothing lives in the chunk, or it changes this

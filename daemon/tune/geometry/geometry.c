@@ -122,10 +122,9 @@ static void finish(struct geometry_change *g) {
 
 /* Converts the next range. All turns from before the last change of the table must have ended. */
 static void next_step(struct geometry_change *g) {
-    struct slab *slab = cache_slab(g->cache);
     struct size_list before, now;
     current_sizes(g, &before);
-    slab_reap(slab);
+    cache_reap_classes(g->cache);
     if (geometry_now_us(g) - g->measured_us > MEASURE_US) {
         measure_waste(g);
     }

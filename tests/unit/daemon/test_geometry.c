@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "cache/partition.h"
 #include "geometry_fixture.h"
 
 enum { WRITERS = 3, KEYS_EACH = 3000, OPERATIONS_A_TURN = 4 };
@@ -55,6 +56,16 @@ static void test_the_waste_is_what_it_is_at_the_end(void) {
     rig_close(&r);
 }
 
+/* Queues of ids that no class has, and that remember what they evicted. */
+static unsigned memories_left(const struct rig *r) {
+    unsigned left = 0;
+    for (unsigned i = 0; i < r->c->partition_count * SLAB_CLASSES_MAX; i++) {
+        const struct shelf *s = r->c->partitions[i / SLAB_CLASSES_MAX].shelves[i % SLAB_CLASSES_MAX];
+        left += s != NULL && s->queue.memory != NULL && slab_class_state(cache_slab(r->c), i % SLAB_CLASSES_MAX) == SLAB_CLASS_UNUSED;
+    }
+    return left;
+}
+
 static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy) {
     struct rig r;
     unsigned wrong = 0;
@@ -73,6 +84,7 @@ static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy
     is(after, before - f.items_dropped, "%s: what is gone was counted", policy->name);
     ok(f.items_dropped < before / 5, "%s: and is little", policy->name);
     is(wrong, 0, "%s: every value is right", policy->name);
+    is(memories_left(&r), 0, "%s: classes that are gone remember no key", policy->name);
     nothing_is_left(&r, policy->name);
     rig_close(&r);
 }
@@ -433,7 +445,7 @@ int main(void) {
     test_a_change_keeps_what_fits();
     test_the_waste_is_what_it_is_at_the_end();
     test_a_full_cache_loses_the_oldest(&evict_slru);
-    test_a_full_cache_loses_the_oldest(&evict_lru);
+    test_a_full_cache_loses_the_oldest(&evict_s3fifo);
     test_nothing_is_dropped_without_evictions();
     test_orders_are_checked();
     test_a_dry_order_changes_nothing();
