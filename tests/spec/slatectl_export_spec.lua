@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl export and repl.
+-- slatectl export.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local server = require "support.server"
@@ -274,18 +274,6 @@ for _, kind in ipairs(server.all()) do
             with_exporter(function(port)
                 assert.truthy(ask(port, "GET /metrics HTTP/1.1\r\n\r\n"):find("\nslate_up 0\n", 1, true))
             end, "./nobody")
-        end)
-
-        it("runs Lua with a client connected", function()
-            local code, out, err = ctl.run("repl -e 'c:get(\"key1\").value' -e 'slate.base.units.bytes(65536)'")
-            assert.equal(0, code, err)
-            assert.equal("xxxxxxxxxx\n64K\n", out)
-            code, out = ctl.shell("printf 'n = 0\\nfor i = 1, 3 do\\nn = n + i\\nend\\nn\\n' | slatectl repl")
-            assert.equal(0, code)
-            assert.equal("6\n", out)
-            code, _, err = ctl.shell("echo 'error(\"oh\")' | slatectl repl")
-            assert.equal(1, code)
-            assert.truthy(err:find("oh", 1, true), err)
         end)
     end)
 end

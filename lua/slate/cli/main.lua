@@ -78,7 +78,6 @@ M.COMMANDS = {
     { name = "bench", summary = "load a server with slate-load", no_rows = true },
     { name = "export", summary = "the statistics for Prometheus, once or on request", many = true,
         no_rows = true },
-    { name = "repl", summary = "Lua with the library at hand and a client connected", no_rows = true },
     { name = "completion", summary = "a script that completes commands and options in a shell", no_rows = true },
     { name = "version", summary = "print the version of slatectl, or of the server" },
     { name = "help", summary = "show how to use slatectl or one of its commands" },
