@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl set, lru, plan, apply, undo, trial and the record of changes.
+-- slatectl set, plan, apply, undo, trial and the record of changes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
@@ -87,17 +87,16 @@ for _, kind in ipairs(server.all()) do
             assert.same(before, settings())
         end)
 
-        it("takes the words of memcached for the LRU, and finds the way back", function()
+        it("changes the four settings of lru tune, and lru mode, and finds the way back", function()
             local before = settings()
-            ctl.succeed("lru tune 10 50 0.1 1.5")
+            ctl.succeed("set hot_lru_pct=10 warm_lru_pct=50 hot_max_factor=0.1 warm_max_factor=1.5")
             assert.equal("50", settings().warm_lru_pct)
             ctl.succeed("undo") -- one command changed all four
-            ctl.succeed("lru mode flat")
+            ctl.succeed(kind.name == "slated" and "set policy=lru" or "set lru_segmented=no")
             assert.equal("no", settings().lru_segmented)
             ctl.succeed("undo")
             assert.same(before, settings())
-            assert.equal(64, (ctl.run("lru mode sideways")))
-            assert.equal(64, (ctl.run("lru tune 10 20")))
+            assert.equal(64, (ctl.run("set hot_lru_pct=10 warm_lru_pct")))
         end)
 
         it("sends nothing that the server or a version of it would not take", function()
@@ -117,7 +116,7 @@ for _, kind in ipairs(server.all()) do
 
         it("ends with 64 when a value is wrong, whoever finds that, and with 77 when it may not be", function()
             for _, arguments in ipairs({ "set slab_automove_window=2", "set hot_lru_pct=99", "set slab_automove=7",
-                "set slab_automove_ratio=x", "lru tune 90 90 1 1" }) do
+                "set slab_automove_ratio=x", "set hot_lru_pct=90 warm_lru_pct=90" }) do
                 local code, _, err = ctl.run(arguments)
                 local unknown = code == 3 and (err:find("has no setting", 1, true) -- of that version
                     or err:find(": needs memcached 1%.6%.%d+ or later\n$"))
@@ -216,7 +215,8 @@ for _, kind in ipairs(server.all()) do
             assert.equal(64, (ctl.run("trial lru_crawler_sleep=500 --for 0")))
             local code, _, err = ctl.shell("rm audit.log; "
                 .. "slatectl trial lru_crawler_sleep=500 --for 60s --interval 50ms & pid=$!; "
-                .. "until grep -q crawler_sleep audit.log 2>/dev/null; do sleep 0.05; done; kill -INT $pid; wait $pid")
+                .. "until grep -q crawler_sleep audit.log 2>/dev/null || ! kill -0 $pid; do sleep 0.05; done; "
+                .. "kill -INT $pid; wait $pid")
             assert.equal(130, code, err)
             assert.equal("100", settings().lru_crawler_sleep)
         end)

@@ -87,7 +87,7 @@ local COMMANDS <const> = {
     "forecast", "forecast --json",
     "whatif", "whatif --json", "snapshot", "diff --interval 1s", "move 4 12 2", "move 4 12 --dry-run",
     "move 4 12 1 --verdict", "automove", "automove ratio", "automove --json", "moves", "moves --wide", "moves --json",
-    "set slab_automove=1", "set maxbytes=70000000", "lru", "lru temp_ttl 60", "extstore", "extstore --json",
+    "set slab_automove=1", "set maxbytes=70000000", "set temporary_ttl=60", "extstore", "extstore --json",
     "extstore item_age=60", "plan -o OUT", "trial slab_automove=1 --for 3s", "audit", "undo --dry-run", "geometry",
     "geometry --json", "geometry auto --dry-run", "geometry factor 1.2", "geometry auto --wait --limit 2s",
     "policy run ratio --interval 1s --count 2", "policy run utility --interval 1s --count 2 --dry-run",

@@ -56,7 +56,6 @@ M.COMMANDS = {
     { name = "automove", summary = "show or set how the server moves pages by itself" },
     { name = "moves", summary = "the last page moves, their reasons and their cost", each = true },
     { name = "set", summary = "change settings of a running server, verified and on record", no_rows = true },
-    { name = "lru", summary = "change the segmented LRU's settings", no_rows = true },
     { name = "extstore", summary = "memcached's storage on flash: items, activity, settings" },
     { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
     { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
