@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl export prometheus|openmetrics|statsd: the statistics as metrics, once, to whoever scrapes, or sent.
+--- slatectl export prometheus|openmetrics: the statistics as metrics, once, or to each program that scrapes.
 local families = require "slate.cli.families"
 local prometheus = require "slate.cli.prometheus"
 local units = require "slate.base.units"
@@ -8,20 +8,10 @@ local M = {}
 
 local LOOPBACK <const>, PORT <const> = "127.0.0.1", 9150 -- as memcached_exporter has it
 local METRICS <const>, SCRAPE <const> = "/metrics", "/scrape"
-local STATSD_PORT <const>, STATSD_S <const> = 8125, 10
 local MOST_OBSERVED <const> = 256 -- servers whose classes are judged from scrape to scrape
 
 function M.declare(command)
-    command:argument("format", "prometheus, openmetrics, or statsd."):argname("FORMAT")
-        :choices({ "prometheus", "openmetrics", "statsd" })
-    command:option("--to", ("With statsd: send them to this address by UDP: HOST or HOST:PORT. Default: %s:%d"):format(
-        LOOPBACK, STATSD_PORT)):argname("ADDRESS"):convert(function(text)
-        return require("slate.wire.addresses").parse_listen(text, STATSD_PORT)
-    end)
-    command:option("--interval", "With statsd: time between two rounds. Default: 10s"):argname("TIME")
-        :convert(units.parse_duration)
-    command:option("--for", "With statsd: end after this long."):argname("TIME"):convert(units.parse_duration)
-        :target("for_s")
+    command:argument("format", "prometheus or openmetrics."):argname("FORMAT"):choices({ "prometheus", "openmetrics" })
     command:option("--listen", ("Serve /metrics, and /scrape?target=SERVER, on this address: HOST, HOST:PORT or :PORT, "
         .. "which is one of loopback; 0 is any free port. Default: %s:%d"):format(LOOPBACK, PORT)):args("?")
         :argname("ADDRESS"):convert(function(text) return require("slate.wire.addresses").parse_listen(text, PORT) end)
@@ -217,43 +207,9 @@ local function serve(context, parsed)
     return 0
 end
 
--- Sends a round of metrics each interval, until it is interrupted. What could not be sent is said once.
-local function send_rounds(context, parsed)
-    local statsd, clock = require "slate.cli.statsd", require "slate.base.clock"
-    local at = parsed.to or { host = LOOPBACK, port = STATSD_PORT }
-    local socket = require("socket.core").udp()
-    local ok, problem = socket:setpeername(at.host, at.port)
-    if not ok then
-        return nil, ("cannot send to %s:%d: %s"):format(at.host, at.port, problem), "connect"
-    end
-    local interval_s = math.max(parsed.interval or STATSD_S, 0.01)
-    local observers, began_s, seen, said, rounds = new_observers(), clock.steady_s(), nil, nil, 0
-    repeat
-        local into = families.new()
-        context:renew_servers()
-        scrape_all(context, parsed, into, observers, function(message) context:say(message) end)
-        local lines
-        lines, seen = statsd.lines(into, seen)
-        for _, datagram in ipairs(statsd.datagrams(lines)) do
-            ok, problem = socket:send(datagram)
-            if not ok and problem ~= said then
-                context:say(("%s:%d takes no metrics: %s"):format(at.host, at.port, problem))
-                said = problem
-            end
-        end
-        rounds = rounds + 1
-        local next_s = began_s + rounds * interval_s
-        local is_over = parsed.for_s and next_s > began_s + parsed.for_s
-        clock.sleep(is_over and 0 or math.max(0, next_s - clock.steady_s()))
-    until is_over
-    return 0
-end
-
 function M.run(context, parsed)
     if context.json then
         return nil, "export writes the format that it is named after: it takes no --json, --jsonl or --csv", "usage"
-    elseif parsed.format == "statsd" then
-        return send_rounds(context, parsed)
     elseif parsed.listen then
         return serve(context, parsed)
     end
