@@ -28,8 +28,6 @@ M.COMMANDS = {
         many = true },
     { name = "fleet-pilot", summary = "run a policy of page moves beside every server of a fleet",
         many = true },
-    { name = "fleet-endpoint", summary = "tell clients which servers make up the cache, as hosted caches do",
-        many = true, no_rows = true },
     { name = "conns", summary = "the open connections, the longest idle first", each = true },
     { name = "hotkeys", summary = "the keys asked for most", each = true },
     { name = "watch", summary = "the server's stream of events, and how many were lost" },
