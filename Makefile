@@ -333,11 +333,6 @@ bench-restart: ## how long a restart with a memory file takes, against memcached
 	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated $B/bench/restart/fill
 	@tests/bench/peer || true
 	@tests/bench/restart/run $B/bin $B/bench/restart/fill
-bench-clients: ## the Lua library's cluster beside libmemcached, by its benchmark names (KEYS, RUNS, SERVERS)
-	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/libmemcached-peer
-	@tests/bench/libmemcached/run $B/bin $B/bench/libmemcached-peer
-$B/bench/libmemcached-peer: tests/bench/libmemcached/peer.c
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lmemcached
 bench-index: ## what each kind of index costs, in nanoseconds and instructions an operation (ITEMS, KINDS)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/index && tests/bench/index/run $B/bench/index
 bench-console: ## what slatetop costs: first paint, key to screen, bytes, processor time, memory
@@ -359,5 +354,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-ratio bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-ratio bench-console bench-memory bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What is sent for each operation on items, and how its answer is read. Pure: no socket, no client.
 --
--- slate.wire.client, its pipelines and its no-reply mode, and slate.fleet.cluster all work with these. A request is a
+-- slate.wire.client, its pipelines and its no-reply mode work with these. A request is a
 -- table `{ line =, data =, read =, timeout_s =, quiet = }`: the command line, the data block behind it if any, a
 -- function that reads the answer from a client, the time-out if it is not the client's, and whether the command knows
 -- `noreply`. A builder returns nil, message, "usage" for what no server would take, and nothing is sent.
