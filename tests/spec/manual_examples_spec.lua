@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The examples of the manual pages run: what stands behind .Dl or in literal displays, of whatever section. Those of
--- slate-fleets(7) that start a fleet are in lua_fleet_spec, since they need nutcracker.
+-- The examples of the manual pages run: what stands behind .Dl or in literal displays, of whatever section.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local certificates = require "support.certificates"
 local command = require "support.command"
@@ -147,7 +146,7 @@ describe("the manual's examples run:", function()
         local list = examples_of(page, from)
         assert.is_true(#list >= least, page)
         for _, example in ipairs(list) do
-            if not NOT_RUN[example.line] and not (page:find("fleets") and example.line) then
+            if not NOT_RUN[example.line] then
                 local code, out, err = run(example, address)
                 assert.truthy(code == 0 or code == example.may_exit, (example.line or example.lua) .. ": " .. err
                     .. out)
@@ -168,14 +167,10 @@ describe("the manual's examples run:", function()
         run_all("man/slate-rules.7", "DESCRIPTION", 4, one.address)
     end)
 
-    it("those of slate-fleets(7) that need no nutcracker", function()
-        run_all("man/slate-fleets.7", "DESCRIPTION", 1, one.address)
-    end)
-
     it("and every page that has any is here", function()
         for page in io.popen("ls man/*.[1-8]"):lines() do
             local known = ("slate-load.1 slated.8 slatetop.1 slatectl.1 slate-policies.7 slate-fleets.7 "
-                .. "slate-rules.7 slate-calcified.7") -- the last in guide_spec, which keeps its order
+                .. "slate-rules.7 slate-calcified.7") -- guide_spec and lua_fleet_spec have the last and the fleets
                 :find(page:match("[^/]+$"), 1, true)
             assert.truthy(known or #examples_of(page, "NAME") == 0, page)
         end

@@ -67,7 +67,7 @@ describe("the commands that texts name", function()
     it("are seen when they are not there", function()
         assert.equal("slatectl changes", problems("the record tells: slatectl changes"))
         assert.equal("slatectl move has no --nonsense", problems("slatectl move 1 2 --nonsense"))
-        assert.equal("", problems("slatectl fleet up; slatectl move any 5 --dry-run, then slatectl undo"))
+        assert.equal("", problems("slatectl fleet undo; slatectl move any 5 --dry-run, then slatectl undo"))
     end)
 
     for _, folder in ipairs(TEXTS) do

@@ -17,8 +17,6 @@ M.COMMANDS = {
     { name = "settings", summary = "the server's settings", each = true },
     { name = "stats", summary = "a group of statistics as the server reports it", each = true },
     { name = "fleet", summary = "one row for each of many servers, the worst first", many = true },
-    { name = "fleet-up", summary = "start servers behind nutcracker on this machine, for trying out", no_rows = true },
-    { name = "fleet-down", summary = "end what fleet up has started", no_rows = true },
     { name = "fleet-where", summary = "the server of a fleet that holds a key" },
     { name = "fleet-apply", summary = "carry a plan out on many servers, one after the other, under guards",
         many = true },
@@ -95,7 +93,7 @@ local function module_of(name)
     return require("slate.commands." .. name:gsub("-", "_"))
 end
 
---- Makes one argument of a command's name in two words: `fleet up` is fleet-up.
+--- Makes one argument of a command's name in two words: `fleet warm` is fleet-warm.
 function M.join_names(arguments)
     local joined, i = {}, 1
     while i <= #arguments do

@@ -23,12 +23,11 @@ end
 
 function M.declare(command)
     command:argument("keys", "The keys."):args("+"):argname("KEY")
-    command:option("--servers", "A file with a line host:port:weight for each server, as nutcracker writes them. "
-        .. "Default: the members that fleet up started"):argname("FILE")
+    command:option("--servers", "A file with a line host:port:weight for each server, as nutcracker writes them.")
+        :argname("FILE"):count(1)
     M.declare_rule(command)
     command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N")
         :convert(require("slate.base.units").whole(1))
-    command:option("--folder", "The fleet's folder. Default: that of fleet up"):argname("PATH")
 end
 
 local function read_servers(path)
@@ -44,18 +43,9 @@ local function read_servers(path)
     return servers
 end
 
---- The ring of the options --servers (or --folder), --kind, --hash and --sorted; or nil, message, code.
+--- The ring of the options --servers, --kind, --hash and --sorted; or nil, message, code.
 function M.ring_of(parsed)
-    local servers, message, code
-    if parsed.servers then
-        servers, message, code = read_servers(parsed.servers)
-    else
-        local folder
-        folder, message, code = require("slate.commands.fleet_up").folder_of(parsed)
-        if folder then
-            servers, message, code = require("slate.fleet.local_fleet").servers(folder)
-        end
-    end
+    local servers, message, code = read_servers(parsed.servers)
     if not servers then
         return nil, message, code
     end

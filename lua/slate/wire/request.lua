@@ -431,7 +431,7 @@ function M.meta(verb, key, flags, data, options)
     return request(table.concat(words, " "), read_meta, options, { data = data })
 end
 
---- The operations, by name, that clients, pipelines and clusters offer.
+--- The operations, by name, that clients and pipelines offer.
 M.OPERATIONS = {
     get = M.get, get_many = M.get_many, set = M.set, delete = M.delete, touch = M.touch, incr = M.incr, decr = M.decr,
     flush_all = M.flush_all, meta = M.meta,
