@@ -74,7 +74,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
                 judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
                 judge/observer judge/outliers judge/outlook judge/predict judge/prospect judge/recent judge/relief judge/rules judge/size_plan judge/starving judge/verdict \
-                judge/view judge/why judge/worth wire/dns wire/lists wire/names wire/request
+                judge/view judge/why judge/worth wire/lists wire/names wire/request
 # Of the modules that these require, those that console/brain/lua_given.c provides, and those of functions that slatetop never calls.
 BRAIN_GIVEN    := base/clock
 BRAIN_UNCALLED := base/input base/shell wire/keydump wire/resolver

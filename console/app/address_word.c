@@ -17,7 +17,6 @@ static void take(lua_State *L, struct address *address) {
     char kind[8];
     lua_values_text(L, "is_list", kind, sizeof kind);
     address->list = kind[0] == 'd'   ? LIST_OF_NAME
-                    : kind[0] == 's' ? LIST_OF_RECORDS
                     : kind[0] == 'f' ? LIST_OF_FILE
                                      : NO_LIST;
     lua_values_text(L, "path", address->host, sizeof address->host);

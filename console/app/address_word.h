@@ -1,5 +1,5 @@
 /* An address as people write it: "host", "host:port", "[v6]:port", "/path/of/a/socket" or
- * "unix:/path"; or where many servers are told: "dns:name:port", "srv:name" or "file:path".
+ * "unix:/path"; or where many servers are told: "dns:name:port" or "file:path".
  * "tls://" stands before those that speak TLS. lua/slate/wire/lists.lua reads it for slatectl, too.
  * One thread. */
 #ifndef CONSOLE_APP_ADDRESS_WORD_H

@@ -3,7 +3,6 @@
 #include "brain/lua_outside.h"
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
-#include "link/exchange.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,52 +11,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MODULE "slate.wire.lists"
 
-/* ---- the ways of slate.wire.dns; in the child they may wait ---- */
-
-/* (how many) -> so many random bytes, or nil */
-static int random_bytes(lua_State *L) {
-    luaL_Buffer buffer;
-    size_t bytes = (size_t)luaL_checkinteger(L, 1);
-    char *to = luaL_buffinitsize(L, &buffer, bytes);
-    ssize_t got = getrandom(to, bytes, 0);
-    luaL_pushresultsize(&buffer, got > 0 ? (size_t)got : 0);
-    if (got < 0) {
-        lua_pushnil(L);
-    }
-    return 1;
-}
-
-typedef ssize_t exchange(const char *host, unsigned port, const void *message, size_t bytes,
-                         void *answer, size_t room);
-
-/* (host, port, message) -> the answer, or nil */
-static int exchange_by(lua_State *L, exchange *way) {
-    luaL_Buffer buffer;
-    size_t bytes;
-    const char *host = luaL_checkstring(L, 1), *message = luaL_checklstring(L, 3, &bytes);
-    unsigned port = (unsigned)luaL_checkinteger(L, 2);
-    char *to = luaL_buffinitsize(L, &buffer, EXCHANGE_MOST);
-    ssize_t got = way(host, port, message, bytes, to, EXCHANGE_MOST);
-    luaL_pushresultsize(&buffer, got > 0 ? (size_t)got : 0);
-    if (got < 0) {
-        lua_pushnil(L);
-    }
-    return 1;
-}
-
-static int by_udp(lua_State *L) {
-    return exchange_by(L, exchange_udp);
-}
-
-static int by_tcp(lua_State *L) {
-    return exchange_by(L, exchange_tcp);
-}
+/* ---- the ways of slate.wire.lists; in the child they may wait ---- */
 
 /* (host) -> a list of addresses; or nil and a message */
 static int system_addresses(lua_State *L) {
@@ -81,13 +40,8 @@ static int system_addresses(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg ways[] = {{"environment", lua_outside_environment},
-                                {"read_file", lua_outside_read_file},
-                                {"random", random_bytes},
-                                {"udp", by_udp},
-                                {"tcp", by_tcp},
-                                {"system_addresses", system_addresses},
-                                {NULL, NULL}};
+static const luaL_Reg ways[] = {
+    {"read_file", lua_outside_read_file}, {"addresses", system_addresses}, {NULL, NULL}};
 
 /* ---- the child ---- */
 

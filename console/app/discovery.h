@@ -1,4 +1,4 @@
-/* The servers that a list stands for: "dns:name:port", "srv:name" or "file:path". They are looked
+/* The servers that a list stands for: "dns:name:port" or "file:path". They are looked
  * up by lua/slate/wire/lists.lua, by which slatectl goes, too, in a child process: a name server or
  * a file system may take as long as it likes, and a child can be given up at any time. No call
  * blocks. One thread. */

@@ -23,7 +23,7 @@ static const struct {
     bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port, srv:name "
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port "
      "or file:path for several servers; or a name in ~/.config/slate/servers (127.0.0.1:11211); "
      "may be given often",
      true},

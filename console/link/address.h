@@ -15,7 +15,6 @@ enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 128 };
 enum address_list {
     NO_LIST,
     LIST_OF_NAME,    /* "dns:name:port": every address of the name is a server */
-    LIST_OF_RECORDS, /* "srv:name": every SRV record of the name */
     LIST_OF_FILE     /* "file:path": every line of the file */
 };
 

@@ -1,168 +1,60 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Where servers are looked up: SRV records and addresses of a name server on loopback, and files of servers.
+-- Where servers are looked up: all addresses of a name, and files of servers.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"
-local dns = require "slate.wire.dns"
+local lists = require "slate.wire.lists"
 local server = require "support.server"
 
-describe("an answer of a name server", function()
-    local QUESTION <const> = "\1a\4test\0\0\33\0\1"
-
-    local function message(flags, records, count)
-        return (">I2I2I2I2I2I2"):pack(7, flags, 1, count or 1, 0, 0) .. QUESTION .. records
-    end
-
-    local function record(data, type_of)
-        return "\xC0\x0C" .. (">I2I2I4s2"):pack(type_of or 33, 1, 60, data)
-    end
-
-    it("is read, with names that point back, and other types passed over", function()
-        local list, cut = dns.read(message(0x8180, record("\xC0\x0C", 5)
-            .. record((">I2I2I2"):pack(1, 2, 11211) .. "\1b\xC0\x0E"), 2), 7, QUESTION, "SRV")
-        assert.same({ { priority = 1, weight = 2, port = 11211, host = "b.test" } }, list)
-        assert.is_false(cut)
-        list, cut = dns.read(message(0x8380, "", 0), 7, QUESTION, "SRV")
-        assert.same({}, list)
-        assert.is_true(cut)
-    end)
-
-    it("is refused when it is another's, or damaged anywhere", function()
-        local good = message(0x8180, record((">I2I2I2"):pack(1, 2, 11211) .. "\1b\xC0\x0E"))
-        assert.truthy(dns.read(good, 7, QUESTION, "SRV"))
-        assert.is_nil((dns.read(good, 8, QUESTION, "SRV")))
-        assert.is_nil((dns.read(good, 7, "\1b\4test\0\0\33\0\1", "SRV")))
-        for length = 0, #good - 1 do
-            assert.is_nil((dns.read(good:sub(1, length), 7, QUESTION, "SRV")), length)
-        end
-        assert.is_nil((dns.read(message(0x0180, ""), 7, QUESTION, "SRV")))
-        local head = (">I2I2I2"):pack(1, 1, 1)
-        for _, data in ipairs({ "", "\0\1", head .. "\xC0\xFF", head .. "\x41a",
-            head .. "\xC0" .. string.char(12 + #QUESTION + 12 + 6) }) do
-            local list, problem = dns.read(message(0x8180, record(data)), 7, QUESTION, "SRV")
-            assert.is_nil(list)
-            assert.equal("the answer is damaged", problem)
-        end
-    end)
-
-    it("never breaks the reader, whatever its bytes are", function()
-        local seed = tonumber(os.getenv("SEED")) or os.time()
-        print("# SEED=" .. seed)
-        math.randomseed(seed)
-        local good = message(0x8180, record((">I2I2I2"):pack(1, 2, 11211) .. "\1b\xC0\x0E"))
-        for _ = 1, 5000 do
-            local bytes = { good:byte(1, -1) }
-            for _ = 1, math.random(1, 4) do
-                bytes[math.random(#bytes)] = math.random(0, 255)
-            end
-            dns.read(string.char(table.unpack(bytes)), 7, QUESTION, "SRV")
-        end
-    end)
-end)
-
 describe("servers by name", function()
-    local one, ctl, pid, at
+    local NO_NAME <const> = ("a"):rep(64) .. ".test" -- longer than a part of a name may be: no name server is asked
 
-    setup(function()
-        ctl = command.new()
-        one = server.start({ transport = "tcp", args = { "-m", "16" } })
-        pid = tonumber(server.capture(("exec lua5.4 %s/tests/spec/support/nameserver.lua %s/port %s </dev/null "
-            .. ">/dev/null 2>%s/said & echo $!"):format(server.quoted(ctl.root), ctl.folder, one.address:match("%d+$"),
-            ctl.folder)))
-        for _ = 1, 6000 do
-            at = server.read_file(ctl.folder .. "/port")
-            if at or not server.is_running(pid) then
-                break
-            end
-            require("slate.base.clock").sleep(0.01)
+    local function expand(word, found, problem)
+        local servers, message, code = lists.servers(lists.parse(word), { addresses = function(host)
+            assert.equal("c.test", host)
+            return found, problem
+        end })
+        local names = {}
+        for i, one in ipairs(servers or {}) do
+            names[i] = one.name
         end
-        at = "127.0.0.1:" .. assert(at, server.read_file(ctl.folder .. "/said"))
-    end)
-    teardown(function()
-        os.execute("kill " .. pid)
-        one:stop()
-        ctl.remove()
-    end)
-
-    local function shell(line)
-        return ctl.shell(("export SLATE_RESOLVER=%s\n%s"):format(at, line))
+        return servers and table.concat(names, " "), message, code
     end
 
-    local function servers_of(line)
-        local code, out, err = shell("slatectl " .. line .. " fleet --interval 0 --json")
-        local names = {}
-        for i, row in ipairs(code <= 1 and dkjson.decode(out).servers or {}) do
-            names[i] = row.server
+    it("are all addresses of a dns: name, each once, of both families", function()
+        assert.equal("127.0.0.1:1 127.0.0.3:1 [::1]:1",
+            (expand("dns:c.test:1", { "::1", "127.0.0.3", "127.0.0.1", "127.0.0.3" })))
+        assert.same({ nil, "cannot look up c.test: it has no address", "connect" }, { expand("dns:c.test:1", {}) })
+        assert.same({ nil, "cannot look up c.test: try again", "connect" }, { expand("dns:c.test", nil, "try again") })
+    end)
+
+    it("are looked up by the system, of slatectl and slatetop alike", function()
+        local one, ctl = server.start({ transport = "tcp", args = { "-m", "16" } }), command.new()
+        finally(function()
+            one:stop()
+            ctl.remove()
+        end)
+        local word, slatetop = one.address:gsub("127.0.0.1", "dns:localhost"), ctl.root .. "/build/bin/slatetop"
+        local _, out = ctl.run("-s " .. word .. " fleet --interval 0 --json") -- not each address has a server
+        local found = {}
+        for _, row in ipairs(dkjson.decode(out).servers) do
+            found[row.server] = row.version ~= nil
         end
-        table.sort(names)
-        return code <= 1 and table.concat(names, " ") or err
-    end
-
-    it("are those of its SRV records, and what is asked there answers", function()
-        local port = one.address:match("%d+$")
-        assert.equal(("127.0.0.1:%s 127.0.0.1:%s 127.0.0.2:%s"):format(port, port, port),
-            servers_of("-s srv:_cache._tcp.test"))
-        local code, out = shell("slatectl -s srv:_one._tcp.test settings maxbytes --json")
-        assert.equal(0, code)
-        assert.equal(one.address, dkjson.decode(out).server)
-    end)
-
-    it("come in the order of priority and weight, and by TCP where a datagram is too small", function()
-        local script = "local r = require 'slate.wire.resolver' for _, s in ipairs(assert(r.services(arg[1]))) do "
-            .. "print(s.host, s.priority) end"
-        server.write_file(ctl.folder .. "/services.lua", script)
-        local run = ("LUA_PATH='%s/lua/?.lua;;' lua5.4 services.lua "):format(ctl.root)
-        local code, out, err = shell(run .. "_cache._tcp.test")
-        assert.equal(0, code, err)
-        assert.equal("a.test\t10\nb.test\t10\nc.test\t20\n", out)
-        code, out, err = shell(run .. "_many._tcp.test")
-        assert.equal(0, code, err)
-        assert.equal(40, select(2, out:gsub("host%-with%-a%-long%-name%-%d+%.example%.test", "")))
-    end)
-
-    it("are all addresses of a dns: name, of both families", function()
-        assert.equal("127.0.0.1:1 127.0.0.3:1 [0:0:0:0:0:0:0:1]:1", servers_of("-s dns:c.test:1"))
-    end)
-
-    it("are those that slatetop watches, too", function()
-        local port, slatetop = one.address:match("%d+$"), server.quoted(ctl.root .. "/build/bin/slatetop")
-        local code, out, err = shell(slatetop .. " -b -n 1 -j -s srv:_one._tcp.test")
-        assert.equal(0, code, err)
-        assert.equal("127.0.0.1:" .. port, dkjson.decode(out).server)
-        code, out, err = shell(slatetop .. " -b -n 1 -j -s srv:_cache._tcp.test")
-        local names = {}
-        for line in out:gmatch("[^\n]+") do
-            names[#names + 1] = dkjson.decode(line).server
-        end
-        table.sort(names)
-        assert.equal(("127.0.0.1:%s"):format(port), names[1], err)
-        assert.truthy(code == 0 or code == 69, code) -- the server does not listen at the other address
-        for name, wanted in pairs({ ["srv:none.test"] = "cannot look up none.test: there is no such name",
-            ["srv:_ends._tcp.test"] = "cannot look up _ends._tcp.test: the answer is damaged",
-            ["file:./nowhere"] = "cannot read ./nowhere: No such file or directory" }) do
-            local status, _, words = shell(slatetop .. " -b -n 1 -s " .. name)
-            assert.equal(69, status, words)
-            assert.equal("slatetop: " .. wanted .. "\n", words)
-        end
-    end)
-
-    it("are refused in one line when they cannot be looked up", function()
-        for name, wanted in pairs({ ["srv:none.test"] = "cannot look up none.test: there is no such name",
-            ["srv:a.test"] = "cannot look up a.test: it has no SRV records",
-            ["srv:refused.test"] = "cannot look up refused.test: the name server refused (status 5)",
-            ["srv:_loop._tcp.test"] = "cannot look up _loop._tcp.test: the answer is damaged",
-            ["srv:_ends._tcp.test"] = "cannot look up _ends._tcp.test: the answer is damaged",
-            ["srv:_odd._tcp.test"] = "cannot look up a b.test: there is no such name",
-            ["dns:none.test:1"] = "cannot look up none.test: there is no such name" }) do
-            local code, _, err = shell("slatectl top -s " .. name)
+        assert.is_true(found[one.address], out)
+        _, out = ctl.shell(slatetop .. " -b -n 1 -j -s " .. word)
+        assert.truthy(out:find('"server":"' .. one.address .. '"', 1, true), out)
+        for _, program in ipairs({ "slatectl top", slatetop .. " -b -n 1" }) do
+            local code, _, err = ctl.shell(("%s -s dns:%s:1"):format(program, NO_NAME))
             assert.equal(69, code, err)
-            assert.equal("slatectl: " .. wanted .. "\n", err)
+            assert.truthy(err:find(("^slate%%l+: cannot look up %s: [^\n]+\n$"):format(NO_NAME)), err)
         end
-        assert.equal(64, (shell("slatectl top -s 'srv:a b'")))
-        local code, _, err = ctl.shell("SLATE_RESOLVER=127.0.0.1:1 slatectl -s srv:a.test top")
+        local code, _, err = ctl.shell(slatetop .. " -b -n 1 -s file:./nowhere")
         assert.equal(69, code)
-        assert.equal("slatectl: cannot look up a.test: no name server answers\n", err)
+        assert.equal("slatetop: cannot read ./nowhere: No such file or directory\n", err)
+        code, _, err = ctl.run("-s srv:_cache._tcp.test top")
+        assert.equal(64, code)
+        assert.truthy(err:find("'srv:_cache._tcp.test' is not a server", 1, true), err)
     end)
 end)
 

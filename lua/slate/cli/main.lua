@@ -117,7 +117,7 @@ function M.parser(chosen, alone)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
     parser:option("-s --server", "The server: host:port, [v6address]:port, tls://host:port, /path/to.sock, or a name "
         .. "of ~/.config/slate/servers. Several for commands that look and judge: with commas between them, in "
-        .. "further -s, as dns:name:port (all addresses of a name), srv:name (its SRV records) or file:path (a server "
+        .. "further -s, as dns:name:port (all addresses of a name) or file:path (a server "
         .. "a line). Default: SLATE_SERVER, else " .. DEFAULT_SERVER)
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end):count("*")
     parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")

@@ -22,7 +22,7 @@ local function without_names(text)
     return table.concat(words, ",")
 end
 
---- Reads "a:11211,/run/b.sock,dns:caches.example.org:11211,srv:_cache._tcp.example.org,file:fleet.txt,mine". Returns
+--- Reads "a:11211,/run/b.sock,dns:caches.example.org:11211,file:fleet.txt,mine". Returns
 -- a list of what units.parse_server returns, where a word that stands for several is not looked up yet and has
 -- `is_list`; or nil and a message.
 function M.parse(text)

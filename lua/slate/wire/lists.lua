@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Words that stand for many servers: dns:NAME:PORT, srv:NAME and file:PATH. The caller tells
--- how names are looked up and files are read: see the ways of slate.wire.dns.
+--- Words that stand for many servers: dns:NAME:PORT and file:PATH. How names are looked up and files are read, the
+-- caller tells by its `ways`:
+--
+--     addresses(host)               the texts of the addresses that the system finds; or nil and a message
+--     read_file(path, most_bytes)   the text of a file, so many bytes of it at most; or nil and a message
 local units = require "slate.base.units"
 
 local M = {}
@@ -11,49 +14,20 @@ local function with_port(host, port)
     return units.parse_server((host:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(host, port))
 end
 
--- A server for each address of the name.
+-- A server for each address of the name, in the order of their texts.
 local function servers_of_name(one, ways)
-    local addresses, message = require("slate.wire.dns").addresses(one.host, ways)
-    local servers = addresses and {}
-    for i, address in ipairs(addresses or {}) do
-        servers[i] = with_port(address, one.port)
+    local addresses, problem = ways.addresses(one.host)
+    if not addresses or #addresses == 0 then
+        return nil, ("cannot look up %s: %s"):format(one.host, problem or "it has no address"), "connect"
     end
-    return servers, message, "connect"
-end
-
--- The address of a record's host at another name server than the system's; of IPv4 before others.
-local function looked_up(host, ways)
-    local addresses, problem = require("slate.wire.dns").addresses(host, ways)
-    if not addresses then
-        return nil, problem
-    end
-    for _, address in ipairs(addresses) do
-        if not address:find(":", 1, true) then
-            return address
+    table.sort(addresses)
+    local servers = {}
+    for i, address in ipairs(addresses) do
+        if address ~= addresses[i - 1] then
+            servers[#servers + 1] = with_port(address, one.port)
         end
     end
-    return addresses[1]
-end
-
--- A server for each record. They keep their names, which certificates are for, unless another name server than the
--- system's is asked, which alone may know them.
-local function servers_of_records(one, ways)
-    local list, message = require("slate.wire.dns").services(one.host, ways)
-    local servers = list and {}
-    for i, record in ipairs(list or {}) do
-        local host = record.host
-        if ways.environment("SLATE_RESOLVER") then
-            host, message = looked_up(host, ways)
-            if not host then
-                return nil, message, "connect"
-            end
-        end
-        servers[i], message = with_port(host, record.port)
-        if not servers[i] then
-            return nil, ("%s names a wrong server: %s"):format(one.host, message), "connect"
-        end
-    end
-    return servers, message, "connect"
+    return servers
 end
 
 -- A line of a fleet's file, without its comment: a server, perhaps with nutcracker's dash before and weight and name
@@ -91,7 +65,7 @@ local function servers_of_file(one, ways)
     return servers
 end
 
-local KINDS <const> = { dns = servers_of_name, srv = servers_of_records, file = servers_of_file }
+local KINDS <const> = { dns = servers_of_name, file = servers_of_file }
 
 --- A word that stands for a list of servers, as `servers` takes it: { is_list = its kind, name, host and port or
 -- path }; nil when it is none of these; nil and a message when it is a wrong one.
@@ -101,9 +75,6 @@ function M.parse(word)
         return nil
     elseif kind == "file" then
         return { is_list = kind, path = rest, name = word }
-    elseif kind == "srv" then
-        return rest:find("^[%w._-]+$") and { is_list = kind, host = rest, name = word } or nil,
-            ("'%s' is not srv:NAME"):format(word)
     end
     local server, message = units.parse_server(rest)
     if not server then
@@ -126,11 +97,7 @@ end
 
 --- The servers that it stands for now, as units.parse_server has them; or nil, message, code.
 function M.servers(one, ways)
-    local servers, message, code = KINDS[one.is_list](one, ways)
-    if not servers then
-        return nil, message, code
-    end
-    return servers
+    return KINDS[one.is_list](one, ways)
 end
 
 return M

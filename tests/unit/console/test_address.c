@@ -35,7 +35,6 @@ static void test_the_forms_of_an_address(void) {
            strcmp(address.host, "cache7") == 0 && strcmp(address.tls_name, "cache7") == 0,
        "tls:// before a host speaks TLS with it");
     ok(parse("tls://dns:cache:1") && address.list == LIST_OF_NAME && address.is_tls, "and with each of a list");
-    ok(parse("srv:_cache._tcp.test") && address.list == LIST_OF_RECORDS, "srv: is a list, of SRV records");
     ok(parse("file:./fleet.txt") && address.list == LIST_OF_FILE && strcmp(address.host, "./fleet.txt") == 0,
        "file: is one, too");
     ok(parse("tls://file:/etc/fleet") && address.is_tls && strcmp(address_list_word(&address), "file:/etc/fleet") == 0,
