@@ -243,7 +243,7 @@ describe("hostile input", function()
         for i = 1, 4 do
             text = text .. RECORDED:format(i, i * 100, i * 1000, i)
         end
-        for _, name in ipairs({ "age", "ratio", "hits-per-page", "free-pages" }) do
+        for _, name in ipairs({ "burst", "ratio", "utility", "free-pages" }) do
             survives("recording for " .. name, text, function(damaged)
                 local handle = assert(io.tmpfile())
                 handle:write(damaged)

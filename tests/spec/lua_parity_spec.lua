@@ -85,7 +85,7 @@ describe("a policy inside slated under load", function()
 
     it("is shown what slatectl sees from outside", function()
         local before = lines_shown()
-        assert.equal("OK", client:command("slabs automove lua:pin"))
+        assert.equal("OK", client:command("slabs automove lua:ratio"))
         assert.truthy(eventually(function() return lines_shown() > before end))
         assert.equal(0, (ctl.run("snapshot -o seen.jsonl")))
         assert.equal("OK", client:command("slabs automove off"))

@@ -67,7 +67,7 @@ describe("a rehearsal", function()
     end)
 
     it("has more hits where pages go to who needs them, and as many moves as it takes", function()
-        local one, none = play("burst"), play("pin")
+        local one, none = play("burst"), play("free-pages")
         assert.equal(0.25, none.hit_ratio)
         assert.equal(0, none.pages)
         assert.is_true(one.hit_ratio > 0.6, one.hit_ratio)
@@ -99,13 +99,13 @@ describe("slatectl policy simulate", function()
     teardown(function() ctl.remove() end)
 
     it("compares policies with their settings, what was recorded, and no moves", function()
-        local code, out, err = ctl.run("policy simulate burst pages_max=2 lama --recording r.jsonl --json")
+        local code, out, err = ctl.run("policy simulate burst pages_max=2 utility --recording r.jsonl --json")
         assert.equal(0, code, err)
         local rows, names = assert(dkjson.decode(out)).rows, {}
         for i, row in ipairs(rows) do
             names[i] = row.name
         end
-        assert.same({ "as recorded", "without moves", "burst pages_max=2", "lama" }, names)
+        assert.same({ "as recorded", "without moves", "burst pages_max=2", "utility" }, names)
         assert.is_true(rows[3].hit_ratio > rows[2].hit_ratio)
         code, out, err = ctl.run("policy simulate --recording r.jsonl")
         assert.equal(0, code, err)
@@ -126,7 +126,7 @@ describe("slatectl policy simulate", function()
         end
         file:close()
         ctl.run("policy new ./mine")
-        local code, out, err = ctl.run("policy simulate burst window_s=1 random ./mine.lua --trace t --memory 8m "
+        local code, out, err = ctl.run("policy simulate burst window_s=1 ratio ./mine.lua --trace t --memory 8m "
             .. "--rate 1000 --with='-n 64' --json")
         assert.equal(0, code, err)
         local document, rows = assert(dkjson.decode(out)), {}
@@ -139,7 +139,7 @@ describe("slatectl policy simulate", function()
             assert.equal(8 << 20, row.held_bytes) -- the trace fills it
             assert.is_true(row.lost <= row.evicted)
         end
-        assert.same({ "automove off", rows[2], "burst window_s=1", "random", "mine" }, { table.unpack(rows) })
+        assert.same({ "automove off", rows[2], "burst window_s=1", "ratio", "mine" }, { table.unpack(rows) })
         local still, moved = rows["automove off"], rows["burst window_s=1"]
         assert.equal(0, still.pages)
         assert.is_true(moved.pages >= 3 and moved.hits > still.hits, out)

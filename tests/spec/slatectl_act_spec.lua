@@ -7,6 +7,8 @@ local fill = require "support.fill"
 local guard = require "slate.judge.guard"
 local server = require "support.server"
 
+local FLOOR <const> = server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
+
 for _, kind in ipairs(server.all()) do
     describe("slatectl acts on " .. kind.name, function()
         local one, client, ctl
@@ -152,11 +154,11 @@ for _, kind in ipairs(server.all()) do
 
         it("puts the moves of a policy on record, page by page", function()
             local five = fill.pages_of(client, 5)
-            ctl.succeed(("policy run pin floors=5:%d --apply --once --interval 50ms"):format(five + 1))
+            ctl.succeed(("policy run %s floors=5:%d --apply --once --interval 50ms"):format(FLOOR, five + 1))
             assert.equal(five + 1, fill.pages_of(client, 5))
             local entry = assert(dkjson.decode((ctl.succeed("audit --json")))).changes[1]
             assert.equal("move", entry.what)
-            assert.equal("pin", entry.policy)
+            assert.equal("floor", entry.policy)
             assert.equal(5, entry.dst)
             ctl.succeed("undo")
             assert.equal(five, fill.pages_of(client, 5))

@@ -6,6 +6,8 @@ local dkjson = require "dkjson"
 local fill = require "support.fill"
 local server = require "support.server"
 
+local FLOOR <const> = "policy run " .. server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
+
 describe("slatectl policy test", function()
     local ctl = command.new()
     teardown(ctl.remove)
@@ -56,7 +58,7 @@ for _, kind in ipairs(server.all()) do
         end
 
         it("moves nothing unless it is told to, and leaves automove alone", function()
-            local code, out, err = ctl.run("policy run pin floors=5:4 --once --interval 20ms")
+            local code, out, err = ctl.run(FLOOR .. " floors=5:4 --once --interval 20ms")
             assert.equal(0, code, err)
             assert.truthy(out:find("2 pages from class 12 to class 5: class 5 has 2 pages of the 4", 1, true), out)
             assert.truthy(err:find("would have moved 2 pages; with --apply it moves them", 1, true), err)
@@ -65,7 +67,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("moves pages, verifies that they moved, and gives automove back", function()
-            local code, out, err = ctl.run("policy run pin floors=5:4 --once --apply --interval 20ms --json")
+            local code, out, err = ctl.run(FLOOR .. " floors=5:4 --once --apply --interval 20ms --json")
             assert.equal(0, code, err)
             local decision = assert(dkjson.decode(out))
             assert.equal("slate/policy-decision/1", decision.schema)
@@ -79,15 +81,15 @@ for _, kind in ipairs(server.all()) do
 
         it("ends at the limit of pages, and leaves out what is beyond that of a minute", function()
             local code, _, err = ctl.run(
-                "policy run pin floors=5:9 pages_max=2 --max-moves 3 --apply --interval 20ms --window 0s")
-            assert.equal(64, code) -- pin has no window
-            assert.truthy(err:find("no setting 'window_s' (there are: caps, floors, keep, pages_max)", 1, true), err)
+                FLOOR .. " floors=5:9 pages_max=2 --max-moves 3 --apply --interval 20ms --window 0s")
+            assert.equal(64, code) -- it has no window
+            assert.truthy(err:find("no setting 'window_s' (there are: floors, pages_max)", 1, true), err)
             local out
-            code, out, err = ctl.run("policy run pin floors=5:9 --per-minute 1 --apply --interval 500ms --for 3s")
+            code, out, err = ctl.run(FLOOR .. " floors=5:9 --per-minute 1 --apply --interval 500ms --for 3s")
             assert.equal(0, code, err)
             assert.equal(5, fill.pages_of(client, 5))
             assert.truthy(out:find("left out: the limit of pages a minute was reached", 1, true), out)
-            code, _, err = ctl.run("policy run pin floors=5:9 pages_max=2 --max-moves 3 --apply --interval 500ms")
+            code, _, err = ctl.run(FLOOR .. " floors=5:9 pages_max=2 --max-moves 3 --apply --interval 500ms")
             assert.equal(0, code, err)
             assert.equal(8, fill.pages_of(client, 5))
         end)
@@ -123,11 +125,11 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("lets no second mover in, and names the first", function()
-            local code, _, err = ctl.shell(STARTED .. "slatectl policy run pin --apply; code=$?; "
-                .. "slatectl policy run pin --once --interval 20ms >/dev/null; kill -INT $pid; wait $pid; exit $code")
+            local code, _, err = ctl.shell(STARTED .. "slatectl policy run burst --apply; code=$?; "
+                .. "slatectl policy run burst --once --interval 20ms >/dev/null; kill -INT $pid; wait $pid; exit $code")
             assert.equal(75, code, err)
             assert.truthy(err:find("another slatectl, process %d+, moves pages on "), err)
-            assert.truthy(err:find("pin made 1 decision", 1, true), err) -- a dry run takes nothing from anybody
+            assert.truthy(err:find("burst made 1 decision", 1, true), err) -- a dry run takes nothing from anybody
             assert.equal("1", automove())
         end)
 

@@ -121,7 +121,7 @@ describe("slated", function()
     end)
 
     describe("with --automove-record", function()
-        local POLICY <const> = "-o slab_automove=lua:age " -- asked every second
+        local POLICY <const> = "-o slab_automove=lua:ratio " -- asked every second
 
         local function wait_for_log(words)
             patience.wait_for(words, function()

@@ -12,7 +12,7 @@ describe("slabs automove lua:NAME", function()
 
     setup(function()
         folder = server.folder()
-        os.execute(("cp lua/slate/policies/pin.lua %s/"):format(folder))
+        os.execute(("cp tests/fixtures/policies/floor.lua %s/"):format(folder))
         for name, text in pairs({
             back = [[return { decide = function(_, after)
                 local five, last = after.by_id[5], after.last_moves[1]
@@ -63,8 +63,8 @@ describe("slabs automove lua:NAME", function()
     end
 
     it("runs the policy on the tuner, which moves what it asks for and says why", function()
-        assert.equal("OK", client:command("slabs automove lua:pin floors=5:4"))
-        assert.equal("lua:pin floors=5:4", value("settings", "slab_automove"))
+        assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
+        assert.equal("lua:floor floors=5:4", value("settings", "slab_automove"))
         assert.is_true(eventually(function() return fill.pages_of(client, 5) == 4 end))
         assert.is_true(eventually(function()
             return value("moves", "why") == "every class has the pages it was promised"
@@ -78,7 +78,7 @@ describe("slabs automove lua:NAME", function()
             return (value("moves", "why") or ""):find("^moved 1, seen %d+ before$") ~= nil
         end), value("moves", "why"))
         assert.equal("none", value("moves", "failed"))
-        assert.equal("OK", client:command("slabs automove lua:pin floors=5:4"))
+        assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
     end)
 
     it("gets curves of its classes beside a slated, when it wants them", function()
@@ -97,16 +97,16 @@ describe("slabs automove lua:NAME", function()
     end)
 
     it("refuses a name that is none, and a policy that is not there", function()
-        local line = client:command("slabs automove lua:../pin")
+        local line = client:command("slabs automove lua:../floor")
         assert.truthy(line:find("^CLIENT_ERROR automove: a policy's name is up to 48 letters"), line)
         line = client:command("slabs automove lua:nosuch")
         assert.truthy(line:find("CLIENT_ERROR automove: there is no policy nosuch in " .. folder, 1, true), line)
-        assert.equal("lua:pin floors=5:4", value("settings", "slab_automove"))
+        assert.equal("lua:floor floors=5:4", value("settings", "slab_automove"))
     end)
 
     it("refuses at once a policy that does not load, and settings that it does not take", function()
         for given, said in pairs({
-            ["lua:pin floors=5:4 keep=0"] = "setting keep wants a number from 1",
+            ["lua:floor floors=5:4 pages_max=0"] = "setting pages_max wants a number from 1",
             ["lua:broken"] = "broken.lua:1: ",
             ["lua:empty"] = "not a table with a function decide",
             ["lua:endless"] = "took more than 10000000 instructions",
@@ -114,7 +114,7 @@ describe("slabs automove lua:NAME", function()
         }) do
             local line = client:command("slabs automove " .. given)
             assert.truthy(line:find("^CLIENT_ERROR automove:? ") and line:find(said, 1, true), given .. ": " .. line)
-            assert.equal("lua:pin floors=5:4", value("settings", "slab_automove"))
+            assert.equal("lua:floor floors=5:4", value("settings", "slab_automove"))
         end
         local line = client:command("config set slab_automove lua:broken")
         assert.truthy(line:find("CLIENT_ERROR slab_automove: broken.lua:1: ", 1, true), line)
@@ -143,9 +143,9 @@ describe("slabs automove lua:NAME", function()
     end)
 
     it("falls back to off when the mode before breaks as well", function()
-        assert.equal("OK", client:command("slabs automove lua:pin floors=5:4"))
-        await_decision("lua:pin floors=5:4")
-        os.remove(folder .. "/pin.lua")
+        assert.equal("OK", client:command("slabs automove lua:floor floors=5:4"))
+        await_decision("lua:floor floors=5:4")
+        os.remove(folder .. "/floor.lua")
         assert.equal("OK", client:command("slabs automove lua:later"))
         local logged = "warn: automove lua:later failed, off takes its place: "
         assert.is_true(eventually(function() return one:log():find(logged, 1, true) ~= nil end), one:log())

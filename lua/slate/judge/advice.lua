@@ -229,10 +229,10 @@ local function better_mode(now, mode, in_need, spread, need)
     elseif in_need > 0 then
         return need .. ", and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
             .. "2 for a short while (it swings the whole cache to what was written last):",
-            { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
+            { "slatectl policy run utility --apply", "slatectl trial automove=2 --for 30s" }
     elseif spread and spread > SPREAD_MOST then
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest:"):format(spread),
-            { now.slated and "slatectl automove utility" or "slatectl policy run facebook --apply" }
+            { now.slated and "slatectl automove utility" or "slatectl policy run utility --apply" }
     end
     return nil
 end

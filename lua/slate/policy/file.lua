@@ -2,7 +2,7 @@
 --- Policies: files in Lua that decide which pages should move. slate-policies(7) tells how to write one.
 --
 --     local policy = require "slate.policy.file"
---     local one = assert(policy.open("hits-per-page"))
+--     local one = assert(policy.open("utility"))
 --     local running = assert(one:start({ "window_s=30" }))
 --     local moves, why = running:decide(before, after) -- of slate.facts.snapshot
 --
