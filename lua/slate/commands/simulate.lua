@@ -43,8 +43,6 @@ function M.declare(command)
         .. "keys.")
         :argname("SIZES")
     M.declare_trace(command)
-    command:option("--policy-file", "An eviction policy in Lua to play beside the others; may be given again.")
-        :argname("FILE"):count("*")
     command:option("-o --output", "Draw the miss ratio against the size into FILE.png, .svg, .html, .sixel or .txt.")
         :argname("FILE")
     command:option("--width", "The width of the chart, in pixels or characters."):argname("N"):convert(pixels)
@@ -147,32 +145,8 @@ local function draw(rows, parsed, terminal)
     })
 end
 
--- Loads the files of --policy-file, before anything is played. Returns a list, or nil, message, code.
-local function open_files(parsed)
-    local list = {}
-    for i, path in ipairs(parsed.policy_file) do
-        local one = must(require("slate.policy.evicting").open(path))
-        list[i] = one
-    end
-    if #list > 0 and parsed.trace == "-" then
-        return nil, "--policy-file reads the trace once more, which standard input cannot be", "usage"
-    end
-    return list
-end
-
--- Plays the trace to the policies of files, with the sizes that slated has played.
-local function add_files(files, program, grid, rows)
-    local sizes = simulate.sizes(rows)
-    for _, one in ipairs(files) do
-        local own = must(require("slate.policy.evicting").play(one, program, grid, sizes))
-        table.move(own, 1, #own, #rows + 1, rows)
-    end
-    return simulate.sort(rows)
-end
-
 function M.run(context, parsed)
     local terminal = must(check(parsed))
-    local files = must(open_files(parsed))
     local program = context.bin_dir .. "/slated"
     local known = must(simulate.describe(program))
     local default = known.policy
@@ -182,7 +156,6 @@ function M.run(context, parsed)
     if remark then
         context:say(remark)
     end
-    rows = add_files(files, program, grid, rows)
     simulate.compare(rows, baselines)
     if context.json then
         context:out_json("slate/simulations/1", { trace = parsed.trace, default_policy = default,

@@ -121,11 +121,6 @@ function M.run(program, grid, processes)
     for _, list in ipairs(results) do
         table.move(list, 1, #list, #rows + 1, rows)
     end
-    return M.sort(rows), remark
-end
-
---- Sorts rows by size and then by misses, and returns them.
-function M.sort(rows)
     table.sort(rows, function(a, b)
         local size_a, size_b = M.size_of(a), M.size_of(b)
         if size_a ~= size_b then
@@ -135,20 +130,7 @@ function M.sort(rows)
         end
         return a.policy < b.policy
     end)
-    return rows
-end
-
---- The sizes of rows, each once, ascending.
-function M.sizes(rows)
-    local sizes, seen = {}, {}
-    for _, row in ipairs(rows) do
-        local size = M.size_of(row)
-        if not seen[size] then
-            seen[size], sizes[#sizes + 1] = true, size
-        end
-    end
-    table.sort(sizes)
-    return sizes
+    return rows, remark
 end
 
 --- Plays the trace of a grid { program =, trace =, sizes = memory limits, words = } in several ways, a list of
