@@ -72,58 +72,23 @@ local function next_batch(self, first)
     return table.concat(parts), last
 end
 
--- Sends the next batch. What was sent is known to `receive`, which must follow.
-function Pipeline:send()
+-- Sends the next batch and reads its answers.
+local function run_batch(self, timeout_s)
     local text, last = next_batch(self, self.next)
-    self.last, self.failure = last, nil
+    local sent, message, code = true, nil, nil
     if text ~= "" then
-        local sent, message, code = self.client:send(text, self.timeout_s)
-        self.failure = not sent and { message, code } or nil
+        sent, message, code = self.client:send(text, timeout_s)
     end
-end
-
--- Reads the answers to the batch that was sent.
-function Pipeline:receive()
-    for i = self.next, self.last do
+    for i = self.next, last do
         local request = self.requests[i]
-        if request and self.failure then
-            self.errors[i] = self.failure
+        if request and sent then
+            self.results[i], message, code = request.read(self.client)
+            self.errors[i] = self.results[i] == nil and { message, code } or nil
         elseif request then
-            local result, message, code = request.read(self.client)
-            self.results[i] = result
-            self.errors[i] = result == nil and { message, code } or nil
+            self.errors[i] = { message, code }
         end
     end
-    self.next = self.last + 1
-end
-
---- Sends all requests of several pipelines, each of another client, and reads all answers: while one server answers,
--- the others work. The pipelines are empty afterwards, as by `run`.
--- @tparam {Pipeline,...} pipelines
--- @tparam[opt] table options as for `run`
--- @treturn {table,...} for each pipeline { results, errors } as `run` returns them
-function M.run_all(pipelines, options)
-    for _, one in ipairs(pipelines) do
-        one.timeout_s = options and options.timeout_s
-    end
-    local going
-    repeat
-        going = {}
-        for _, one in ipairs(pipelines) do
-            if one.next <= one.count then
-                one:send()
-                going[#going + 1] = one
-            end
-        end
-        for _, one in ipairs(going) do
-            one:receive()
-        end
-    until #going == 0
-    local outcomes = {}
-    for i, one in ipairs(pipelines) do
-        outcomes[i] = { reset(one) }
-    end
-    return outcomes
+    self.next = last + 1
 end
 
 --- Sends all requests and reads all answers, in batches; the pipeline is empty afterwards. Each batch has the time-out
@@ -132,7 +97,10 @@ end
 -- @treturn table from the number of a request, counted from 1, to its answer; nil where there is none
 -- @treturn table from the number of each that failed to { message, code }
 function Pipeline:run(options)
-    return table.unpack(M.run_all({ self }, options)[1])
+    while self.next <= self.count do
+        run_batch(self, options and options.timeout_s)
+    end
+    return reset(self)
 end
 
 local Quiet = {}
