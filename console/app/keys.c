@@ -253,12 +253,6 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
     }
 }
 
-static void key_in_palette(struct app *app, uint32_t key, uint64_t now_ms) {
-    struct frame frame = make_frame(app, now_ms);
-    struct intent intent = palette_command(&frame, &app->ui, key_command(key, SCOPE_PALETTE), key);
-    obey(app, &intent, now_ms);
-}
-
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     app->message[0] = '\0';
     app->is_dirty = true;
@@ -266,7 +260,10 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     if (app->ui.help_is_open) { /* also over a review, which it is opened from */
         key_in_help(app, key);
     } else if (app->ui.palette.is_open) {
-        key_in_palette(app, key, now_ms);
+        struct frame frame = make_frame(app, now_ms);
+        struct intent intent =
+            palette_command(&frame, &app->ui, key_command(key, SCOPE_PALETTE), key);
+        obey(app, &intent, now_ms);
     } else if (app->ui.review.is_open) {
         key_in_review(app, key, now_ms);
     } else if (app->ui.classes.edits_filter) {

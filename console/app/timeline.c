@@ -115,18 +115,14 @@ static bool feed(struct timeline *timeline, struct tape *tape, uint64_t index) {
     return true;
 }
 
-static unsigned depth_for(int width) {
-    int least = width < TIMELINE_LEAST ? TIMELINE_LEAST : width;
-    return (unsigned)(least > TIMELINE_MOST ? TIMELINE_MOST : least);
-}
-
 const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
                                    const struct model *live, int width) {
     if (!timeline->is_past) {
         return live;
     }
     settle(timeline, tape);
-    unsigned depth = depth_for(width);
+    int samples = width < TIMELINE_LEAST ? TIMELINE_LEAST : width;
+    unsigned depth = (unsigned)(samples < TIMELINE_MOST ? samples : TIMELINE_MOST);
     bool is_deep = timeline->moment != NULL && timeline->depth >= depth;
     bool is_there = is_deep && timeline->moment_index == timeline->index;
     bool is_next = is_deep && timeline->moment_index + 1 == timeline->index;

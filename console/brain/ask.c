@@ -261,11 +261,7 @@ unsigned brain_worth(const struct model *model, const struct class_worth **worth
         kept->count = 0;
         kept->snapshot_ms = now->at_ms;
         kept->replies_ms = came_ms;
-        lua_pushcfunction(brain->lua, find_worths);
-        lua_pushlightuserdata(brain->lua, (void *)model);
-        lua_pushlightuserdata(brain->lua, kept);
-        lua_pcall(brain->lua, 2, 0, 0);
-        lua_settop(brain->lua, 0);
+        brain_find(brain, find_worths, model, kept);
     }
     *worth = kept->of;
     return kept->count;
@@ -273,14 +269,13 @@ unsigned brain_worth(const struct model *model, const struct class_worth **worth
 
 /* ---- columns of an operator's own ---- */
 
-/* (brain) -> nothing; as light userdata */
+/* (brain, values) -> nothing */
 static int find_values(lua_State *L) {
-    struct brain *brain = lua_touserdata(L, 1);
-    struct own_values *values = brain->own;
+    struct own_values *values = lua_touserdata(L, 2);
     own_rules_push(L);
     lua_getfield(L, -1, "cells");
     lua_insert(L, -2);
-    brain_push_observer(L, brain);
+    brain_push_observer(L, lua_touserdata(L, 1));
     lua_call(L, 2, 2);
     int numbers = lua_gettop(L);
     lua_pushvalue(L, -2);
@@ -319,10 +314,7 @@ static const struct own_values *own_values_of(const struct model *model) {
             brain->own->number[i / CLASS_LIMIT][i % CLASS_LIMIT] = NAN;
         }
         brain->own->snapshot_ms = now->at_ms;
-        lua_pushcfunction(brain->lua, find_values);
-        lua_pushlightuserdata(brain->lua, brain);
-        lua_pcall(brain->lua, 1, 0, 0);
-        lua_settop(brain->lua, 0);
+        brain_find(brain, find_values, brain, brain->own);
     }
     return brain->own;
 }

@@ -103,10 +103,6 @@ static void read_rates(struct brain *brain) {
     lua_pop(L, 1);
 }
 
-static void read_automove(struct brain *brain) {
-    lua_values_text(brain->lua, "automove", brain->automove, sizeof brain->automove);
-}
-
 /* ---- calls in which Lua may raise errors ---- */
 
 /* The observer is made when it is asked for first: its modules take longer to load than the first
@@ -133,7 +129,7 @@ static int look(lua_State *L) {
     forget(brain);
     read_rows(brain);
     read_held(brain);
-    read_automove(brain);
+    lua_values_text(L, "automove", brain->automove, sizeof brain->automove);
     read_rates(brain);
     brain->tells_classes = lua_values_flag(L, "tells_classes");
     brain->knows_starving = lua_values_flag(L, "knows_starving");
@@ -141,14 +137,14 @@ static int look(lua_State *L) {
     return 0;
 }
 
-/* (brain, giver, class id) -> nothing */
+/* (brain, giver, whose class_id is the class that is to get pages) -> nothing */
 static int find_giver(lua_State *L) {
-    const struct brain *brain = lua_touserdata(L, 1);
     struct giver *giver = lua_touserdata(L, 2);
-    brain_push_observer(L, brain);
+    brain_push_observer(L, lua_touserdata(L, 1));
     lua_getfield(L, -1, "giver_for");
     lua_insert(L, -2);
-    lua_pushvalue(L, 3);
+    lua_pushinteger(L, giver->class_id);
+    giver->class_id = -1;
     lua_call(L, 2, 4);
     if (lua_isinteger(L, -4)) {
         *giver = (struct giver){(int)lua_tointeger(L, -4), lua_tonumber(L, -3), lua_tonumber(L, -2),
@@ -157,25 +153,28 @@ static int find_giver(lua_State *L) {
     return 0;
 }
 
-/* (brain, from, to, pages) -> nothing */
+struct page_flow {
+    unsigned from, to, pages;
+};
+
+/* (brain, flow) -> nothing */
 static int find_pages(lua_State *L) {
-    const struct brain *brain = lua_touserdata(L, 1);
+    struct page_flow *flow = lua_touserdata(L, 2);
     lua_values_push_function(L, "slate.judge.prospect", "pages");
-    brain_push_observer(L, brain);
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, 3);
+    brain_push_observer(L, lua_touserdata(L, 1));
+    lua_pushinteger(L, flow->from);
+    lua_pushinteger(L, flow->to);
     lua_call(L, 3, 1);
-    *(unsigned *)lua_touserdata(L, 4) = (unsigned)luaL_checkinteger(L, -1);
+    flow->pages = (unsigned)luaL_checkinteger(L, -1);
     return 0;
 }
 
 /* (brain, waste) -> nothing */
 static int find_waste(lua_State *L) {
-    const struct brain *brain = lua_touserdata(L, 1);
     struct waste *waste = lua_touserdata(L, 2);
     lua_values_push_function(L, "slate.facts.waste", "total");
     lua_values_push_function(L, "slate.facts.waste", "classes");
-    brain_push_observer(L, brain);
+    brain_push_observer(L, lua_touserdata(L, 1));
     lua_getfield(L, -1, "now");
     lua_replace(L, -2);
     lua_pushvalue(L, -1);
@@ -276,47 +275,33 @@ double brain_youngest_s(const struct brain *brain) {
     return brain->youngest_s;
 }
 
-struct giver brain_giver(const struct brain *brain, unsigned class_id) {
-    struct giver giver = {-1, 0, NAN, 0};
+void brain_find(const struct brain *brain, lua_CFunction find, const void *of, void *out) {
+    lua_State *L = brain->lua;
     if (brain->failure[0] == '\0') {
-        lua_pushcfunction(brain->lua, find_giver);
-        lua_pushlightuserdata(brain->lua, (void *)brain);
-        lua_pushlightuserdata(brain->lua, &giver);
-        lua_pushinteger(brain->lua, class_id);
-        if (lua_pcall(brain->lua, 3, 0, 0) != LUA_OK) {
-            lua_pop(brain->lua, 1); /* the next look meets it again, and says so */
+        lua_pushcfunction(L, find);
+        lua_pushlightuserdata(L, (void *)of);
+        lua_pushlightuserdata(L, out);
+        if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+            lua_pop(L, 1); /* the next look meets it again, and says so */
         }
     }
+}
+
+struct giver brain_giver(const struct brain *brain, unsigned class_id) {
+    struct giver giver = {brain->failure[0] == '\0' ? (int)class_id : -1, 0, NAN, 0};
+    brain_find(brain, find_giver, brain, &giver);
     return giver;
 }
 
 unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to) {
-    lua_State *L = brain->lua;
-    unsigned pages = 1;
-    if (brain->failure[0] == '\0') {
-        lua_pushcfunction(L, find_pages);
-        lua_pushlightuserdata(L, (void *)brain);
-        lua_pushinteger(L, from);
-        lua_pushinteger(L, to);
-        lua_pushlightuserdata(L, &pages);
-        if (lua_pcall(L, 4, 0, 0) != LUA_OK) {
-            lua_pop(L, 1); /* as in brain_giver */
-        }
-    }
-    return pages;
+    struct page_flow flow = {from, to, 1};
+    brain_find(brain, find_pages, brain, &flow);
+    return flow.pages;
 }
 
 struct waste brain_waste(const struct brain *brain) {
-    lua_State *L = brain->lua;
     struct waste waste = {NAN, NAN};
-    if (brain->failure[0] == '\0') {
-        lua_pushcfunction(L, find_waste);
-        lua_pushlightuserdata(L, (void *)brain);
-        lua_pushlightuserdata(L, &waste);
-        if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
-            lua_pop(L, 1); /* before the first look there is nothing to weigh */
-        }
-    }
+    brain_find(brain, find_waste, brain, &waste);
     return waste;
 }
 

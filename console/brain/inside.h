@@ -35,6 +35,10 @@ struct brain {
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 
+/* Calls find(of, out), both as light userdata, in protected mode. A brain that has failed, or a
+ * call that fails, leaves out as it was, or as far as it came. */
+void brain_find(const struct brain *brain, lua_CFunction find, const void *of, void *out);
+
 /* Pushes the operator's own rules, nil where there are none. */
 void own_rules_push(lua_State *L);
 #endif

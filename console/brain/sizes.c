@@ -123,11 +123,7 @@ const struct size_plan *brain_sizes(const struct model *model) {
         *kept = (struct size_plans){.snapshot_ms = now->at_ms,
                                     .replies_ms = came_ms,
                                     .plan.waste_ratio = NAN};
-        lua_pushcfunction(brain->lua, find_sizes);
-        lua_pushlightuserdata(brain->lua, (void *)model);
-        lua_pushlightuserdata(brain->lua, &kept->plan);
-        lua_pcall(brain->lua, 2, 0, 0);
-        lua_settop(brain->lua, 0);
+        brain_find(brain, find_sizes, model, &kept->plan);
     }
     return &kept->plan;
 }

@@ -6,33 +6,41 @@
 #include <stdlib.h>
 
 const struct class_column_row class_columns[COLUMN_COUNT] = {
-    [COLUMN_ID] = {"CL", "class", 3, 0, "slab class id"},
-    [COLUMN_SIZE] = {"SIZE", "size", 6, 4,
+    [COLUMN_ID] = {"CL", "class", 3, 0, CELL_EXACT, false, "slab class id"},
+    [COLUMN_SIZE] = {"SIZE", "size", 6, 4, CELL_EXACT, false,
                      "chunk size in bytes: the largest item of the class with its header"},
-    [COLUMN_PAGES] = {"PAGES", "pages", 5, 1, "pages (usually 1 MiB) that the class owns"},
-    [COLUMN_CHANGE] = {"Δ1m", "change", 4, 5, "change of PAGES within the last minute"},
-    [COLUMN_USED] = {"USED", "used", 5, 7, "chunks in use"},
-    [COLUMN_FREE] = {"FREE", "free", 5, 6, "free chunks"},
-    [COLUMN_ITEMS] = {"ITEMS", "items", 5, 9,
+    [COLUMN_PAGES] = {"PAGES", "pages", 5, 1, CELL_COUNT, true,
+                      "pages (usually 1 MiB) that the class owns"},
+    [COLUMN_CHANGE] = {"Δ1m", "change", 4, 5, CELL_DELTA, true,
+                       "change of PAGES within the last minute"},
+    [COLUMN_USED] = {"USED", "used", 5, 7, CELL_COUNT, false, "chunks in use"},
+    [COLUMN_FREE] = {"FREE", "free", 5, 6, CELL_COUNT, false, "free chunks"},
+    [COLUMN_ITEMS] = {"ITEMS", "items", 5, 9, CELL_COUNT, true,
                       "items in the class; a large item may take chunks of several"},
-    [COLUMN_AGE] = {"AGE", "age", 6, 3,
+    [COLUMN_AGE] = {"AGE", "age", 6, 3, CELL_AGE, false,
                     "age of the oldest item that eviction could take: small means starved"},
-    [COLUMN_HITS] = {"HIT/s", "hits", 6, 2, "keys found in this class a second"},
-    [COLUMN_SETS] = {"SET/s", "sets", 6, 8, "store commands for this class a second"},
-    [COLUMN_EVICTIONS] = {"EV/s", "ev", 6, 1, "live items thrown out of this class a second"},
-    [COLUMN_USED_PCT] = {"USED%", "usedpct", 5, 11, "share of the chunks in use"},
-    [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12,
+    [COLUMN_HITS] = {"HIT/s", "hits", 6, 2, CELL_COUNT, true, "keys found in this class a second"},
+    [COLUMN_SETS] = {"SET/s", "sets", 6, 8, CELL_COUNT, true,
+                     "store commands for this class a second"},
+    [COLUMN_EVICTIONS] = {"EV/s", "ev", 6, 1, CELL_COUNT, true,
+                          "live items thrown out of this class a second"},
+    [COLUMN_USED_PCT] = {"USED%", "usedpct", 5, 11, CELL_SHARE, false,
+                         "share of the chunks in use"},
+    [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12, CELL_SHARE, false,
                            "share of the evicted items that were never read"},
-    [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10,
+    [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10, CELL_COUNT, false,
                           "AGE over the median AGE of all classes"},
-    [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13,
+    [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13, CELL_SHARE, false,
                           "share of the used chunks' bytes that items do not fill"},
-    [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, "sets refused for want of memory a second"},
-    [COLUMN_HOT_PCT] = {"HOT%", "hot", 5, 15, "share of the items in the hot segment of the LRU"},
-    [COLUMN_WARM_PCT] = {"WARM%", "warm", 5, 16, "share of the items in the warm segment"},
-    [COLUMN_COLD_PCT] = {"COLD%", "cold", 5, 17,
+    [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, CELL_COUNT, true,
+                          "sets refused for want of memory a second"},
+    [COLUMN_HOT_PCT] = {"HOT%", "hot", 5, 15, CELL_SHARE, false,
+                        "share of the items in the hot segment of the LRU"},
+    [COLUMN_WARM_PCT] = {"WARM%", "warm", 5, 16, CELL_SHARE, false,
+                         "share of the items in the warm segment"},
+    [COLUMN_COLD_PCT] = {"COLD%", "cold", 5, 17, CELL_SHARE, false,
                          "share of the items in the cold segment, where eviction takes from"},
-    [COLUMN_EVICTED] = {"EVICTED", "evicted", 7, 18,
+    [COLUMN_EVICTED] = {"EVICTED", "evicted", 7, 18, CELL_COUNT, true,
                         "live items thrown out since the counters began"},
 };
 
@@ -126,77 +134,27 @@ double class_column_value(const struct model *model, unsigned id, enum class_col
     return NAN;
 }
 
-static bool is_share(enum class_column column) {
-    return column == COLUMN_USED_PCT || column == COLUMN_UNREAD_PCT || column == COLUMN_WASTE_PCT ||
-           column == COLUMN_HOT_PCT || column == COLUMN_WARM_PCT || column == COLUMN_COLD_PCT;
-}
-
 double class_column_shown_value(const struct model *model, unsigned id, enum class_column column,
                                uint64_t window_ms) {
     double value = class_column_value(model, id, column, window_ms);
-    return is_share(column) && value > 0 ? value * 100 : value;
+    return class_columns[column].form == CELL_SHARE && value > 0 ? value * 100 : value;
 }
 
 const char *class_column_text(const struct model *model, unsigned id, enum class_column column,
                              uint64_t window_ms, char out[CELL_BYTES]) {
     double value = class_column_value(model, id, column, window_ms);
-    switch (column) {
-    case COLUMN_ID:
-    case COLUMN_SIZE:
+    switch (class_columns[column].form) {
+    case CELL_EXACT:
         return value < 1e6 ? format_exact(out, isnan(value) ? STAT_ABSENT : (uint64_t)value)
                            : format_bytes(out, value);
-    case COLUMN_CHANGE:
+    case CELL_DELTA:
         return format_delta(out, value);
-    case COLUMN_AGE:
+    case CELL_AGE:
         return format_age(out, value);
-    case COLUMN_USED_PCT:
-    case COLUMN_UNREAD_PCT:
-    case COLUMN_WASTE_PCT:
-    case COLUMN_HOT_PCT:
-    case COLUMN_WARM_PCT:
-    case COLUMN_COLD_PCT:
+    case CELL_SHARE:
         return format_percent(out, value);
-    case COLUMN_PAGES:
-    case COLUMN_USED:
-    case COLUMN_FREE:
-    case COLUMN_ITEMS:
-    case COLUMN_HITS:
-    case COLUMN_SETS:
-    case COLUMN_EVICTIONS:
-    case COLUMN_AGE_RATIO:
-    case COLUMN_NO_MEMORY:
-    case COLUMN_EVICTED:
-    case COLUMN_COUNT:
+    case CELL_COUNT:
         break;
     }
     return format_count(out, value);
-}
-
-bool class_column_has_total(enum class_column column) {
-    switch (column) {
-    case COLUMN_PAGES:
-    case COLUMN_CHANGE:
-    case COLUMN_ITEMS:
-    case COLUMN_HITS:
-    case COLUMN_SETS:
-    case COLUMN_EVICTIONS:
-    case COLUMN_NO_MEMORY:
-    case COLUMN_EVICTED:
-        return true;
-    case COLUMN_ID:
-    case COLUMN_SIZE:
-    case COLUMN_USED:
-    case COLUMN_FREE:
-    case COLUMN_AGE:
-    case COLUMN_USED_PCT:
-    case COLUMN_UNREAD_PCT:
-    case COLUMN_AGE_RATIO:
-    case COLUMN_WASTE_PCT:
-    case COLUMN_HOT_PCT:
-    case COLUMN_WARM_PCT:
-    case COLUMN_COLD_PCT:
-    case COLUMN_COUNT:
-        return false;
-    }
-    return false;
 }

@@ -30,11 +30,16 @@ enum class_column {
 
 enum { PAGE_CHANGE_WINDOW_MS = 60000, CELL_BYTES = 16 };
 
+/* How a value is written. */
+enum cell_form { CELL_COUNT, CELL_EXACT, CELL_DELTA, CELL_AGE, CELL_SHARE };
+
 struct class_column_row {
     const char *head; /* as in the table */
     const char *name; /* as in filters, JSON and the man page */
     int width;
     int rank; /* columns leave a narrow table from the highest rank down */
+    enum cell_form form;
+    bool has_total; /* the sum over classes means something */
     const char *meaning;
 };
 
@@ -49,7 +54,4 @@ double class_column_shown_value(const struct model *model, unsigned class_id,
 /* As text, at most the column's width. */
 const char *class_column_text(const struct model *model, unsigned class_id,
                               enum class_column column, uint64_t window_ms, char out[CELL_BYTES]);
-
-/* Whether the sum over classes means anything. */
-bool class_column_has_total(enum class_column column);
 #endif

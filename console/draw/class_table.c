@@ -260,10 +260,6 @@ static enum style state_style(enum class_state state) {
     return state == CLASS_STARVING ? STYLE_BAD : state == CLASS_SPARE ? STYLE_GOOD : STYLE_PLAIN;
 }
 
-static const char *state_mark(enum class_state state) {
-    return state == CLASS_STARVING ? "!" : state == CLASS_SPARE ? "+" : " ";
-}
-
 static void draw_trend(const struct model *model, struct cells *cells, int y, int x, int width,
                        unsigned id, enum class_metric metric) {
     float values[1000];
@@ -279,7 +275,8 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
                      unsigned id) {
     enum class_state state = brain_class(brain_of(model), id)->state;
     cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
-    cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state), state_mark(state));
+    cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state),
+               state == CLASS_STARVING ? "!" : state == CLASS_SPARE ? "+" : " ");
     int x = row.x + MARK_WIDTH;
     for (int i = 0; i < COLUMN_COUNT; i++) {
         enum class_column column = (enum class_column)ui->order[i];
@@ -325,7 +322,7 @@ static void draw_totals(const struct model *model, const struct class_table_ui *
         }
         int end = x + class_columns[column].width;
         x = end + 1;
-        if (!class_column_has_total(column)) {
+        if (!class_columns[column].has_total) {
             continue;
         }
         double sum = NAN;

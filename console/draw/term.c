@@ -190,10 +190,6 @@ void term_set_mouse(bool is_on) {
 
 /* ---- opening and closing ---- */
 
-static bool open_signal_pipe(void) {
-    return pipe2(term.signal_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
-}
-
 /* A terminal that only goes on to the next line, as TERM=dumb, would show the screen as rubbish. */
 static bool can_place_cursor(void) {
     const char *place = tigetstr("cup");
@@ -205,7 +201,7 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         snprintf(why, why_bytes, "no terminal: use -b for plain text");
         return false;
     }
-    if (!open_signal_pipe()) {
+    if (pipe2(term.signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         snprintf(why, why_bytes, "cannot open a pipe");
         return false;
     }
@@ -300,10 +296,6 @@ static void to_curses(const struct cell *cell, cchar_t *out) {
 
 /* ncurses writes a few bytes at a time, and a terminal that draws between them flickers. So its
  * output is caught in memory, and goes out as one write. */
-static bool catch_output(void) {
-    return term.frame_fd >= 0 && dup2(term.frame_fd, STDOUT_FILENO) >= 0;
-}
-
 static void release_output(void) {
     off_t bytes = lseek(term.frame_fd, 0, SEEK_END);
     dup2(term.tty_fd, STDOUT_FILENO);
@@ -341,7 +333,7 @@ void term_show(const struct cells *cells) {
         }
         mvadd_wchnstr(y, 0, row, cells->width);
     }
-    bool is_caught = catch_output();
+    bool is_caught = term.frame_fd >= 0 && dup2(term.frame_fd, STDOUT_FILENO) >= 0;
     refresh();
     if (is_caught) {
         release_output();

@@ -57,13 +57,6 @@ static bool parse_page(const char *text, struct page_info *page) {
     return true;
 }
 
-/* Pages that a part does not list have no class any more. */
-static void forget_range(struct page_list *list, unsigned first, unsigned end) {
-    for (unsigned i = first; i < end && i < list->count; i++) {
-        list->pages[i] = (struct page_info){0};
-    }
-}
-
 static double next_of(const char *text, size_t text_bytes) {
     struct stat_line line;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
@@ -79,7 +72,10 @@ void page_list_parse(struct page_list *list, const char *text, size_t text_bytes
     unsigned first = list->next;
     double next = next_of(text, text_bytes);
     bool goes_on = next > first && next < PAGES_KEPT;
-    forget_range(list, first, goes_on ? (unsigned)next : list->count);
+    /* pages that a part does not list have no class any more */
+    for (unsigned i = first; i < list->count && (!goes_on || i < next); i++) {
+        list->pages[i] = (struct page_info){0};
+    }
     list->notes_use = list->notes_use && first > 0;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         double number;

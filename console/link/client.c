@@ -51,11 +51,6 @@ struct client {
     size_t in_capacity, in_start, in_scan, in_bytes;
 };
 
-static void forget_traffic(struct client *client) {
-    client->first = client->pending = 0;
-    client->out_bytes = client->in_start = client->in_scan = client->in_bytes = 0;
-}
-
 static void hang_up(struct client *client) {
     tls_destroy(&client->tls);
     if (client->fd >= 0) {
@@ -75,7 +70,8 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
     }
     hang_up(client);
     lookup_cancel(&client->lookup);
-    forget_traffic(client);
+    client->first = client->pending = 0;
+    client->out_bytes = client->in_start = client->in_scan = client->in_bytes = 0;
     client->state = CLIENT_DOWN;
     client->deadline_ms = now_ms + client->backoff_ms;
     client->backoff_ms =

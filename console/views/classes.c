@@ -143,10 +143,6 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     draw_hint(frame, ui, cells, y, area.width);
 }
 
-static void next_window(struct class_table_ui *table) {
-    table->window_ms = table->window_ms == 1000 ? 10000 : table->window_ms == 10000 ? 100000 : 1000;
-}
-
 static struct intent mark_source(struct class_table_ui *table) {
     if (table->cursor == 0) {
         return say("there is no class to mark");
@@ -180,7 +176,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         table->is_ascending = !table->is_ascending;
         return none;
     case COMMAND_WINDOW:
-        next_window(table);
+        table->window_ms = table->window_ms < 100000 ? table->window_ms * 10 : 1000;
         return none;
     case COMMAND_IDLE_ROWS:
         table->hides_idle = !table->hides_idle;

@@ -2,13 +2,9 @@
  * table, which follows at once. */
 #include "views/view.h"
 
-static const char *choice_word(enum column_choice choice) {
+void columns_draw(const struct ui *ui, struct cells *cells) {
     static const char *const words[] = {
         [COLUMN_AUTO] = "room", [COLUMN_ALWAYS] = "ALWAYS", [COLUMN_NEVER] = "never"};
-    return words[choice];
-}
-
-void columns_draw(const struct ui *ui, struct cells *cells) {
     const struct class_table_ui *table = &ui->classes;
     int width = cells->width < 84 ? cells->width - 2 : 82;
     int height = cells->height - 3 < COLUMN_COUNT + 2 ? cells->height - 3 : COLUMN_COUNT + 2;
@@ -23,7 +19,7 @@ void columns_draw(const struct ui *ui, struct cells *cells) {
         bool is_current = top + i == (int)ui->columns.cursor;
         cells_text(cells, y, x, STYLE_STRONG, is_current ? "▶" : " ");
         cells_text(cells, y, x + 2, choice == COLUMN_ALWAYS ? STYLE_STRONG : STYLE_DIALOG,
-                   choice_word(choice));
+                   words[choice]);
         cells_text(cells, y, x + 9, STYLE_STRONG, class_columns[column].head);
         cells_text_fit(cells, y, x + 17, box.width - 20, STYLE_DIALOG,
                        class_columns[column].meaning);

@@ -13,11 +13,6 @@
 enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
 enum { POLICY_WIDTH_LEAST = 52, POLICY_WIDTH_MOST = 63 }; /* with the most nothing is cut */
 
-static const struct curve *shown_curve(const struct details *details, const struct ui *ui) {
-    const struct curve *own = &details->class_curves[ui->curves.cursor % CLASS_LIMIT];
-    return ui->curves.cursor > 0 && own->count >= 2 ? own : &details->curve;
-}
-
 static void draw_axis(const struct curve *curve, struct cells *cells, int y, int x, int width) {
     double first = curve->points[0].bytes, last = curve->points[curve->count - 1].bytes;
     char text[FORMAT_BYTES + 8];
@@ -61,9 +56,10 @@ static void draw_graph(const struct curve *curve, struct cells *cells, struct re
 
 static void draw_curve(const struct details *details, const struct ui *ui, struct cells *cells,
                        struct rect area) {
-    const struct curve *curve = shown_curve(details, ui);
+    const struct curve *own = &details->class_curves[ui->curves.cursor % CLASS_LIMIT];
+    bool is_whole = ui->curves.cursor == 0 || own->count < 2;
+    const struct curve *curve = is_whole ? &details->curve : own;
     char title[120], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES];
-    bool is_whole = curve == &details->curve;
     if (curve->count < 2) {
         cells_rule(cells, area.y, area.x, area.width, "miss % by memory");
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,
@@ -295,12 +291,11 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     const struct class_worth *worth;
     unsigned count = brain_worth(frame->model, &worth);
-    int at = 0; /* the whole cache; class i of the list is at i + 1 */
+    unsigned at = 0; /* the whole cache; class i of the list is at i + 1 */
     for (unsigned i = 0; i < count; i++) {
-        at = worth[i].class_id == ui->curves.cursor ? (int)i + 1 : at;
+        at = worth[i].class_id == ui->curves.cursor ? i + 1 : at;
     }
-    at += rows;
-    at = at < 0 ? 0 : at > (int)count ? (int)count : at;
+    at = list_step(at, rows, count);
     ui->curves.cursor = at == 0 ? 0 : worth[at - 1].class_id;
 }
 

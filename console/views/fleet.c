@@ -116,12 +116,11 @@ unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const stru
 }
 
 static void move_cursor(const struct frame *frame, struct ui *ui, int step) {
-    int count = (int)frame->server_count;
-    sort_rows(frame->servers, frame->server_count, ui);
-    int at = (int)fleet_row_at(sorted, frame->server_count, &ui->fleet) + step;
-    at = at >= count ? count - 1 : at;
+    unsigned count = frame->server_count;
+    sort_rows(frame->servers, count, ui);
     if (count > 0) {
-        ui->fleet.cursor = sorted[at < 0 ? 0 : at].server + 1;
+        unsigned at = list_step(fleet_row_at(sorted, count, &ui->fleet), step, count - 1);
+        ui->fleet.cursor = sorted[at].server + 1;
     }
 }
 

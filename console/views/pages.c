@@ -228,8 +228,7 @@ static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     page_map_list(model_now(frame->model), &map);
     if (map.count > 0) {
         place_cursor(frame, ui, &map);
-        int row = (int)page_map_row_of(&map, ui->pages.cursor) + rows;
-        row = row < 0 ? 0 : row >= (int)map.count ? (int)map.count - 1 : row;
+        unsigned row = list_step(page_map_row_of(&map, ui->pages.cursor), rows, map.count - 1);
         ui->pages.cursor = map.rows[row].class_id;
     }
 }

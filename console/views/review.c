@@ -6,6 +6,7 @@
 #include "facts/words.h"
 #include "views/marked.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,44 +47,23 @@ void review_open(struct review *review, const struct plan *plan, const char *und
     review->field = plan->count == 1 && plan->steps[0].kind == ACTION_MOVE_PAGES ? 2 : 0;
 }
 
-static unsigned *number_of(struct review *review, enum field field) {
-    struct action *action = &review->plan.steps[0];
-    switch (field) {
-    case FIELD_FROM:
-        return &action->from;
-    case FIELD_TO:
-        return &action->to;
-    case FIELD_PAGES:
-        return &action->pages;
-    case FIELD_MINUTES:
-        return &review->terms.minutes;
-    case FIELD_EVICTIONS:
-        return &review->terms.evictions_pct;
-    case FIELD_HITS:
-        return &review->terms.hit_points;
-    case FIELD_VALUE:
-        break;
-    }
-    return NULL;
-}
+static const struct {
+    const char *label;
+    unsigned most;
+    size_t at; /* its number in the review; 0: it is a text */
+} field_rows[] = {
+    [FIELD_FROM] = {"from", 999, offsetof(struct review, plan.steps[0].from)},
+    [FIELD_TO] = {"to", 999, offsetof(struct review, plan.steps[0].to)},
+    [FIELD_PAGES] = {"pages", MOVE_PAGES_LIMIT, offsetof(struct review, plan.steps[0].pages)},
+    [FIELD_VALUE] = {"value", 0, 0},
+    [FIELD_MINUTES] = {"trial", TRIAL_MINUTES_MOST, offsetof(struct review, terms.minutes)},
+    [FIELD_EVICTIONS] = {"evict +%", 9999, offsetof(struct review, terms.evictions_pct)},
+    [FIELD_HITS] = {"hits -pt", 100, offsetof(struct review, terms.hit_points)},
+};
 
-static unsigned most_of(enum field field) {
-    switch (field) {
-    case FIELD_FROM:
-    case FIELD_TO:
-        return 999;
-    case FIELD_PAGES:
-        return MOVE_PAGES_LIMIT;
-    case FIELD_MINUTES:
-        return TRIAL_MINUTES_MOST;
-    case FIELD_EVICTIONS:
-        return 9999;
-    case FIELD_HITS:
-        return 100;
-    case FIELD_VALUE:
-        break;
-    }
-    return 0;
+static unsigned *number_of(struct review *review, enum field field) {
+    size_t at = field_rows[field].at;
+    return at > 0 ? (unsigned *)(void *)((char *)review + at) : NULL;
 }
 
 /* The next class with pages in the direction of step; the pool counts as a destination. */
@@ -124,7 +104,8 @@ static void step_field(struct review *review, const struct model *model, enum fi
         step_value(&review->plan.steps[0], model, step);
     } else if (field == FIELD_FROM || field == FIELD_TO) {
         *number = step_class(model_now(model), *number, step, field == FIELD_TO);
-    } else if (step > 0 ? *number < most_of(field) : *number > (field == FIELD_PAGES ? 1U : 0U)) {
+    } else if (step > 0 ? *number < field_rows[field].most
+                        : *number > (field == FIELD_PAGES ? 1U : 0U)) {
         *number = (unsigned)((int)*number + step);
     }
 }
@@ -167,7 +148,7 @@ void review_type(struct review *review, char typed) {
     } else if (typed != '.') {
         unsigned digit = (unsigned)(typed - '0');
         unsigned wanted = (review->is_typing ? *number * 10 : 0) + digit;
-        *number = wanted <= most_of(field) ? wanted : digit;
+        *number = wanted <= field_rows[field].most ? wanted : digit;
     }
     review->is_typing = true;
 }
@@ -229,8 +210,6 @@ static void need_room(struct sheet *sheet, const char *text) {
 
 static void draw_one_field(struct sheet *sheet, const struct frame *frame, const struct ui *ui,
                            enum field field, bool is_current) {
-    static const char *const labels[] = {"from",  "to",       "pages",   "value",
-                                         "trial", "evict +%", "hits -pt"};
     struct review copy = ui->review; /* number_of gives out what may be changed */
     const unsigned *number = number_of(&copy, field);
     char note[NOTE_BYTES] = "", value[SETTING_VALUE_BYTES];
@@ -241,7 +220,7 @@ static void draw_one_field(struct sheet *sheet, const struct frame *frame, const
     if (sheet->cells != NULL) { /* of many servers it takes a while */
         review_note(frame, ui, field, number != NULL ? *number : 0, note, sizeof note);
     }
-    draw_field(sheet, is_current, labels[field], value, note);
+    draw_field(sheet, is_current, field_rows[field].label, value, note);
 }
 
 /* Those of the change above what is sent, those of the trial below it. */

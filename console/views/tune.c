@@ -313,13 +313,6 @@ static void step(struct ui *ui, const struct tunable *rows, int by) {
     setting_step(row, from, by, wanted);
 }
 
-static struct intent review_all(const struct ui *ui, const struct tunable *rows, unsigned count) {
-    struct intent intent = {.kind = INTENT_REVIEW, .plan = make_plan(ui, rows, count)};
-    return intent.plan.count > 0
-               ? intent
-               : say("no new value is chosen: - and + choose one, Enter types one");
-}
-
 static struct intent change(const struct frame *frame, struct ui *ui, const struct tunable *rows,
                             enum command given) {
     const struct tunable *row = &rows[ui->tune.cursor];
@@ -341,7 +334,7 @@ static struct intent change(const struct frame *frame, struct ui *ui, const stru
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct tunable rows[SETTINGS_MOST];
     unsigned count = rows_of(frame, ui, rows);
-    struct intent none = {0};
+    struct intent none = {0}, review = {.kind = INTENT_REVIEW};
     if (count == 0) {
         return none;
     }
@@ -355,7 +348,10 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         ui->tune.wanted[ui->tune.cursor][0] = '\0';
         return none;
     case COMMAND_REVIEW:
-        return review_all(ui, rows, count);
+        review.plan = make_plan(ui, rows, count);
+        return review.plan.count > 0
+                   ? review
+                   : say("no new value is chosen: - and + choose one, Enter types one");
     default: /* the rest of the commands belong to other views and to the app */
         return none;
     }
