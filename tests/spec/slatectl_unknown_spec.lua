@@ -16,6 +16,8 @@ local NEEDS <const> = {
     connections = { "'refused'=0" },
     limited = { "'conns'=%d" },
     classes = { "no class has a page", "no class holds an item", "has no page yet" },
+    pages = { "no class has a page", "has no page yet", '"pages":0', "items +0 %(", "free chunks +0:",
+        "item_size_max, 0", '"free_bytes":0', '"page_bytes":0' },
     chains = { "chained", '"chain"' },
     modes = { "mode nil" },
 }

@@ -32,7 +32,7 @@ local function by_id(rows)
 end
 
 -- Where one value goes. rows: of slate.judge.view.classes, by id; has_chains: all chunk sizes are known, and longer
--- values are chained; is_told: the server lists its classes.
+-- values are chained; is_told: the server lists all classes with pages.
 local function place(value_bytes, item_bytes, classes, rows, item_most, has_chains, is_told)
     local one = { value_bytes = value_bytes, item_bytes = item_bytes, fits = "chunk", flags = {} }
     local class = chunks.class_of(classes, item_bytes)
@@ -44,8 +44,9 @@ local function place(value_bytes, item_bytes, classes, rows, item_most, has_chai
         local row = rows[class.id] or {}
         one.class, one.chunk_bytes, one.waste_bytes = class.id, class.chunk_bytes, class.chunk_bytes - item_bytes
         one.waste_ratio = one.waste_bytes / class.chunk_bytes
-        if row.id or is_told then -- a class without pages is not listed
-            one.pages, one.items, one.age_s = row.pages or 0, row.items or 0, row.age_s
+        one.pages, one.items, one.age_s = row.pages, row.items, row.age_s
+        if not row.id and is_told then -- a class without pages is not listed
+            one.pages, one.items = 0, 0
         end
         one.evicted_per_s, one.flags, one.note = row.evicted_per_s, row.flags or {}, row.flags and view.note(row)
     end
@@ -87,11 +88,11 @@ function M.run(context, parsed)
     client:close()
     local rows = by_id(view.classes(now, before, rates, judge))
     local item_most, key_bytes = (now.settings or {}).item_size_max, parsed.key or DEFAULT_KEY_BYTES
-    item_most = math.type(item_most) and item_most or nil
+    item_most = math.type(item_most) and item_most > 0 and item_most or nil
     local list = {}
     for i, value_bytes in ipairs(parsed.values) do
         list[i] = place(value_bytes, chunks.item_bytes(now, value_bytes, key_bytes, parsed.flags), classes, rows,
-            item_most, known_by ~= "listed" and chunks.has_chains(now), (snapshot.tells_classes(now)))
+            item_most, known_by ~= "listed" and chunks.has_chains(now), snapshot.tells_pages(now))
     end
     local doubt = chunks.doubt(known_by)
     if doubt then

@@ -6,6 +6,7 @@ local units = require "slate.base.units"
 local M = {}
 
 local MAP_COLUMNS <const> = 60
+local PAGES_MOST <const> = 1 << 22 -- 4 TiB
 -- Shares of a page's chunks in use, and the column that counts pages up to there.
 local BANDS <const> = {
     { most = 0, title = "EMPTY" }, { most = 0.25, title = "<=25%" }, { most = 0.5, title = "<=50%" },
@@ -53,13 +54,16 @@ local function exact(client)
     return pages
 end
 
--- The pages of classes whose pages nobody lists: each as full as its class is.
+-- The pages of classes whose pages nobody lists: each as full as its class is. nil, message, code where it is not told
+-- how full a class is, or that it has more pages than a server can.
 local function estimated(now)
     local pages = {}
     for _, class in ipairs(now.classes) do
-        local share = class.used_chunks and class.total_chunks and class.total_chunks > 0
-            and class.used_chunks / class.total_chunks
-        for _ = 1, share and class.total_pages or 0 do
+        local share = class.used_chunks and (class.total_chunks or 0) > 0 and class.used_chunks / class.total_chunks
+        if not class.total_pages or class.total_pages > PAGES_MOST or class.total_pages > 0 and not share then
+            return nil, ("this server does not report the pages and chunks of class %d"):format(class.id), "unsupported"
+        end
+        for _ = 1, class.total_pages do
             pages[#pages + 1] = { class = class.id, used_ratio = share }
         end
     end
@@ -166,7 +170,7 @@ function M.run(context, parsed)
     client:close()
     must(require("slate.facts.snapshot").tells_classes(now))
     local is_exact = pages and true
-    pages = only(pages or estimated(now), parsed.ids)
+    pages = only(pages or must(estimated(now)), parsed.ids)
     if #pages == 0 and #parsed.ids > 0 then
         return nil, "no such class holds pages on this server", "no"
     end

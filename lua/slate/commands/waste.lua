@@ -20,7 +20,7 @@ local function share(part, whole)
     return part and whole and whole > 0 and (" (%s)"):format(units.percent(part / whole, 1)) or ""
 end
 
-local function out_text(context, rows, total, count)
+local function out_text(context, rows, total, count, untold)
     local cells = {}
     for i, row in ipairs(rows) do
         cells[i] = { row.id, units.bytes(row.chunk_bytes), row.pages, units.bytes(row.requested_bytes),
@@ -29,7 +29,7 @@ local function out_text(context, rows, total, count)
     end
     context:out(context:table(COLUMNS, cells), ("%d of %s, the most wasteful first\n\n"):format(#rows,
         units.plural(count, "class", "classes")))
-    local held = total.page_bytes - total.free_bytes
+    local held = total.page_bytes and total.page_bytes - total.free_bytes
     local lines = {
         { "items", units.bytes(total.requested_bytes) .. share(total.requested_bytes, held) .. (total.header_bytes
             and (", of that about %s headers"):format(units.bytes(total.header_bytes)) or "") },
@@ -43,6 +43,10 @@ local function out_text(context, rows, total, count)
             units.bytes(total.index_bytes), units.bytes(total.buffer_bytes), units.bytes(total.limit_bytes)) },
     }
     context:out(context:pairs(lines))
+    if untold > 0 then
+        context:out(("\nthe sums are not known: of %s this server does not report pages and chunks\n"):format(
+            units.plural(untold, "class", "classes")))
+    end
     if total.waste_ratio then
         context:out(("\nwasted: %s of the memory in use\n"):format(units.percent(total.waste_ratio, 1)))
     end
@@ -53,7 +57,10 @@ function M.run(context, parsed)
     must(require("slate.facts.snapshot").tells_classes(now))
     local waste = require "slate.facts.waste"
     local rows = waste.classes(now)
-    local total = waste.total(now, rows)
+    local total, untold = waste.total(now, rows), waste.untold(now, rows)
+    if #rows == 0 and untold > 0 then
+        return nil, "this server does not report the pages and chunks of its classes", "unsupported"
+    end
     order.largest_first(rows, wasted, "id")
     local shown = order.first(rows, parsed.top)
     if context.json then
@@ -62,7 +69,7 @@ function M.run(context, parsed)
     elseif #rows == 0 then
         context:out("no class has a page\n")
     else
-        out_text(context, shown, total, #rows)
+        out_text(context, shown, total, #rows, untold)
     end
     return 0
 end

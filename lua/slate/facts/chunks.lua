@@ -84,7 +84,7 @@ function M.classes(client, now)
     end
     list = {}
     for _, class in ipairs(now.classes) do
-        if class.chunk_size then
+        if (class.chunk_size or 0) > 0 then
             list[#list + 1] = { id = class.id, chunk_bytes = class.chunk_size }
         end
     end

@@ -187,7 +187,7 @@ function M.apply(before, line, places, is_in_place)
         place = code and skipped >= 0 and skipped < #places and place + skipped + 1 or #places + 1
         local part, key = table.unpack(places[place] or {})
         local value = part and changed(parts[part][key], code)
-        if not value or part > 3 and not class_figure(value) then
+        if not value or part > 3 and not class_figure(key, value) then
             return nil, "its changes do not fit the snapshot before it"
         end
         parts[part][key] = value

@@ -95,8 +95,8 @@ local function wrong_name(figures, is_right)
     return wrong
 end
 
-local function is_class_figure(_, value)
-    return stats.class_figure(value) ~= nil
+local function is_class_figure(name, value)
+    return stats.class_figure(name, value) ~= nil
 end
 
 local function check_classes(classes)
@@ -108,7 +108,7 @@ local function check_classes(classes)
         end
         local wrong = wrong_name(class, is_class_figure)
         if wrong then
-            return nil, ("%s of class %d is no whole number below 2^53"):format(wrong, class.id)
+            return nil, ("%s of class %d is not what a server tells"):format(wrong, class.id)
         end
         last_id = class.id
     end
@@ -221,6 +221,16 @@ function M.tells_classes(snapshot)
         return true
     end
     return nil, "this server does not report its classes", "unsupported"
+end
+
+--- Whether a server tells which classes have pages.
+function M.tells_pages(snapshot)
+    for _, class in ipairs(snapshot.classes) do
+        if not class.total_pages then
+            return false
+        end
+    end
+    return (M.tells_classes(snapshot))
 end
 
 --- The stores that a server refused for want of memory: counted for the whole since 1.6.13, and by class before; nil

@@ -187,10 +187,13 @@ end
 -- No counter of a class comes so far, and the product of two that belong together does not either.
 local CLASS_BEYOND <const> = 1 << 53
 
---- The value as a figure of a class, all of which are whole numbers; nil when it is none.
-function M.class_figure(value)
+local NEVER_ZERO <const> = { chunk_size = true, chunks_per_page = true }
+
+--- The value as a figure of a class of this name, all of which are whole numbers; nil when it is none.
+function M.class_figure(name, value)
     local whole = math.type(value) and math.tointeger(value)
-    return whole and whole > -CLASS_BEYOND and whole < CLASS_BEYOND and whole or nil
+    local is_one = whole and whole > -CLASS_BEYOND and whole < CLASS_BEYOND
+    return is_one and not (NEVER_ZERO[name] and whole <= 0) and whole or nil
 end
 
 local function add_class_value(classes, id, name, text)
@@ -203,7 +206,7 @@ local function add_class_value(classes, id, name, text)
         class = { id = id }
         classes[id] = class
     end
-    local figure = M.class_figure(number_of(name, text))
+    local figure = M.class_figure(name, number_of(name, text))
     class[name] = figure and figure >= 0 and figure or nil
 end
 

@@ -3,6 +3,7 @@
 local M = {}
 
 local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
+local CHUNKS_OF_PAGE_MOST_BYTES <const>, PAGES_MOST <const> = 1 << 31, 1 << 31 -- no server has more
 
 -- Long values are chained: their bytes are all counted in the class of their first piece, or of none that has items,
 -- and their other pieces fill chunks elsewhere. In which classes the pieces lie is not told. They go to large chunks
@@ -25,33 +26,49 @@ local function leave_chains_open(rows)
     end
 end
 
+-- Whether a server tells the pages and chunks of a class, in numbers that pages and chunks can have.
+local function is_told(class)
+    local size, of_page, pages = class.chunk_size or 0, class.chunks_per_page or 0, class.total_pages
+    return size > 0 and of_page > 0 and size * 1.0 * of_page <= CHUNKS_OF_PAGE_MOST_BYTES and pages
+        and pages <= PAGES_MOST and class.used_chunks ~= nil
+end
+
 -- One class with pages. What its chunks hold is told by its pages: where a server counts more chunks in use than there
 -- are, for it is asked in several moments, all are.
 local function row_of(class)
     local size, pages = class.chunk_size, class.total_pages
     local tail_bytes = pages * math.max(0, PAGE_BYTES - class.chunks_per_page * size)
     local chunk_bytes = pages * PAGE_BYTES - tail_bytes
-    local used_bytes = math.max(0, math.min(class.used_chunks * size, chunk_bytes))
+    local used_bytes = math.min(math.min(class.used_chunks, pages * class.chunks_per_page) * size, chunk_bytes)
     return { id = class.id, chunk_bytes = size, pages = pages, page_bytes = pages * PAGE_BYTES,
         used_bytes = used_bytes, requested_bytes = class.mem_requested, free_bytes = chunk_bytes - used_bytes,
         tail_bytes = tail_bytes }
 end
 
---- One row for each class with pages, by id: { id, chunk_bytes, pages, page_bytes (all its pages), used_bytes (its
--- used chunks), requested_bytes (what items asked for, headers included), slack_bytes (ends of used chunks), free_bytes
--- (free chunks), tail_bytes (ends of pages, too short for a chunk), waste_ratio (slack and tails by all bytes but those
--- of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes, whatever the server counts.
+--- One row for each class whose pages and chunks are told, by id: { id, chunk_bytes, pages, page_bytes (all its pages),
+-- used_bytes (its used chunks), requested_bytes (what items asked for, headers included), slack_bytes (ends of used
+-- chunks), free_bytes (free chunks), tail_bytes (ends of pages, too short for a chunk), waste_ratio (slack and tails by
+-- all bytes but those of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes, whatever the server counts.
 -- slack_bytes and waste_ratio are absent where pieces of long values may lie: they cannot be told there.
 function M.classes(now)
     local rows = {}
     for _, class in ipairs(now.classes) do
-        if class.chunk_size and (class.total_pages or 0) > 0 and class.used_chunks and class.chunks_per_page then
+        if class.total_pages ~= 0 and is_told(class) then
             rows[#rows + 1] = row_of(class)
         end
     end
     leave_chains_open(rows)
     table.sort(rows, function(a, b) return a.id < b.id end)
     return rows
+end
+
+--- How many classes may have pages that are in no row of M.classes: the server does not tell them, or nonsense.
+function M.untold(now, rows)
+    local count = -#rows
+    for _, class in ipairs(now.classes) do
+        count = count + (class.total_pages ~= 0 and 1 or 0)
+    end
+    return count
 end
 
 local function add(sum, value)
@@ -62,10 +79,16 @@ end
 -- but what items asked for, which is known here with long values, too), free_bytes, tail_bytes, pool_bytes (pages that
 -- no class has), header_bytes (within requested_bytes), index_bytes, buffer_bytes (of connections; both beside the
 -- limit), waste_ratio }. page_bytes = requested_bytes + slack_bytes + free_bytes + tail_bytes, none below 0: an upload
--- may be counted before its chunks, and what is asked for beyond these is left out.
+-- may be counted before its chunks, and what is asked for beyond these is left out. Sums of classes are absent where
+-- not all of them are told.
 function M.total(now, rows)
     local general = now.general
-    local total = { limit_bytes = general.limit_maxbytes, page_bytes = 0, free_bytes = 0, tail_bytes = 0 }
+    local total = { limit_bytes = general.limit_maxbytes, index_bytes = general.hash_bytes,
+        buffer_bytes = general.read_buf_bytes, pool_bytes = now.pages_free and now.pages_free * PAGE_BYTES }
+    if M.untold(now, rows) > 0 then
+        return total
+    end
+    total.page_bytes, total.free_bytes, total.tail_bytes = 0, 0, 0
     for _, row in ipairs(rows) do
         for _, name in ipairs({ "page_bytes", "used_bytes", "free_bytes", "tail_bytes", "requested_bytes" }) do
             total[name] = add(total[name], row[name])
@@ -75,8 +98,6 @@ function M.total(now, rows)
         total.requested_bytes = math.min(total.requested_bytes, total.used_bytes)
         total.slack_bytes = total.used_bytes - total.requested_bytes
     end
-    total.pool_bytes = now.pages_free and now.pages_free * PAGE_BYTES
-    total.index_bytes, total.buffer_bytes = general.hash_bytes, general.read_buf_bytes
     total.header_bytes = general.curr_items
         and math.min(general.curr_items * (now.slated and 32 or 48), total.requested_bytes or math.huge)
     local held = total.page_bytes - total.free_bytes

@@ -223,7 +223,7 @@ function CHECKS.waste(about, add)
     local waste = require "slate.facts.waste"
     local total = waste.total(about.now, waste.classes(about.now))
     local fills = (about.general.evictions or 0) > 0
-        or total.limit_bytes and total.page_bytes > FILLS_FROM_RATIO * total.limit_bytes
+        or total.limit_bytes and (total.page_bytes or 0) > FILLS_FROM_RATIO * total.limit_bytes
     if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and fills then
         add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
             units.percent(total.waste_ratio)), change_under_way(about)

@@ -51,7 +51,7 @@ local OLD_SETTINGS <const> = [[maxbytes 67108864; maxconns 1024; tcpport 11211; 
 --- A list of { name, answers (by command: lists of lines, or texts; `other` of all else), is_none (it is no cache
 -- server), is_mute (it has no statistics), knows }. knows: a set of what the server tells: "evictions" as a whole;
 -- "evicted", by class; "refused" stores; "connections" that were refused; "limited", the open ones and their limit; its
--- "classes"; "chains", by all chunk sizes and slab_chunk_max.
+-- "classes"; their "pages", with the chunks of each; "chains", by all chunk sizes and slab_chunk_max.
 M.ALL = {}
 
 local function add(name, knows, answers)
@@ -62,7 +62,7 @@ local function add(name, knows, answers)
     end
 end
 
-add("memcached 1.2.2", "evictions classes", {
+add("memcached 1.2.2", "evictions classes pages", {
     version = "VERSION 1.2.2",
     stats = told([[pid 7; uptime 90000+1; time 1795303400+1; version 1.2.2; pointer_size 32; rusage_user 1.5;
         rusage_system 2.5; curr_items 21016; total_items 900000+100; bytes 8000000; curr_connections 5;
@@ -80,7 +80,7 @@ add("dragonfly", "", {
         rejected_connections -1; bytes_read 39200+50; bytes_written 80000+70; limit_maxbytes -1]]),
     other = "END",
 })
-add("memcached 1.5.22", "evictions evicted refused classes limited chains", {
+add("memcached 1.5.22", "evictions evicted refused classes pages limited chains", {
     version = "VERSION 1.5.22",
     stats = general("1.5.22", [[max_connections 1024; rejected_connections 865+3; listen_disabled_num 0;
         evictions 0; slabs_moved 0; slab_global_page_pool 3; reclaimed 0; evicted_unfetched 0]]),
@@ -90,7 +90,7 @@ add("memcached 1.5.22", "evictions evicted refused classes limited chains", {
     ["stats settings"] = told(OLD_SETTINGS .. "; maxconns_fast yes; slab_chunk_max 524288"),
     other = "ERROR",
 })
-add("memcached 1.5.12", "evictions evicted refused connections classes limited chains", {
+add("memcached 1.5.12", "evictions evicted refused connections classes pages limited chains", {
     version = "VERSION 1.5.12",
     stats = general("1.5.12", [[max_connections 1024; rejected_connections 0; listen_disabled_num 0;
         evictions 7000+40; slabs_moved 0; slab_global_page_pool 0]]),
@@ -112,7 +112,7 @@ add("InnoDB", "evictions limited", {
     ["stats settings"] = told("maxbytes 67108864; maxconns 1000; logger standard error; verbosity 0"),
     other = "END",
 })
-add("memcached 1.6.45 with slab_sizes", "evictions evicted refused connections classes limited", {
+add("memcached 1.6.45 with slab_sizes", "evictions evicted refused connections classes pages limited", {
     version = "VERSION 1.6.45",
     stats = general("1.6.45", [[max_connections 1024; rejected_connections 0; listen_disabled_num 0; evictions 0;
         store_no_memory 0; store_too_large 0; slabs_moved 0; slab_global_page_pool 60]]),
@@ -143,7 +143,7 @@ add("mcrouter", "", {
         cmd_set 0.5; rusage_system 3.5; rusage_user 1.5; ps_rss 900000; fibers_allocated 12]]),
     other = "CLIENT_ERROR bad stats command",
 })
-add("moxi", "classes limited", {
+add("moxi", "classes pages limited", {
     version = "VERSION 1.8.1",
     stats = told([[pid 7; uptime 90000+1; time 1795303400+1; version 1.8.1; pointer_size 64; rusage_user 1.5;
         rusage_system 2.5; curr_connections 12; total_connections 44+1; connection_structures 12; cmd_get 0; cmd_set 0;
@@ -184,6 +184,27 @@ add("a server of words for numbers", "", {
     ["stats slabs"] = told_of_classes("", "3: chunk_size 1k; total_pages few; used_chunks NaN; free_chunks +1"),
     ["stats items"] = told_of_classes("items:", "3: number x; age y; evicted z; outofmemory -"),
     ["stats settings"] = told("maxbytes 64m; maxconns auto; growth_factor x; slab_chunk_max half; slab_automove ?"),
+    other = "ERROR",
+})
+
+add("memcached 1.6.45 without pages of classes", "evictions evicted refused connections limited chains", {
+    version = "VERSION 1.6.45",
+    stats = general("1.6.45", [[max_connections 1024; rejected_connections 0; listen_disabled_num 0; evictions 0;
+        store_no_memory 0; slabs_moved 0]]),
+    ["stats slabs"] = "CLIENT_ERROR bad stats command",
+    ["stats items"] = told_of_classes("items:", "1: number 900; age 50; evicted 0; outofmemory 0\n"
+        .. "2: number 100; age 40; evicted 0; outofmemory 0"),
+    ["stats settings"] = told(OLD_SETTINGS .. "; slab_chunk_max 524288"),
+    other = "ERROR",
+})
+add("a server of zeros for sizes", "evictions classes", {
+    version = "VERSION 1.6.45",
+    stats = told("pid 7; uptime 90000+1; version 1.6.45; limit_maxbytes 0; bytes 0; evictions 100+10"),
+    ["stats slabs"] = told_of_classes("", "3: chunk_size 0; chunks_per_page 0; total_pages 4; total_chunks 0; "
+        .. "used_chunks 99; mem_requested 5000\n4: chunk_size 120; chunks_per_page 8738; total_pages 2",
+        "active_slabs 2; total_malloced 0"),
+    ["stats items"] = told_of_classes("items:", "3: number 99"),
+    ["stats settings"] = told("maxbytes 0; item_size_max 0; growth_factor 0; chunk_size 0; slab_chunk_max 0"),
     other = "ERROR",
 })
 

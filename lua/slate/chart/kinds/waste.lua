@@ -14,7 +14,7 @@ function M.figure(list)
         return row.page_bytes
     end)
     if #rows == 0 then
-        return nil, "no class with a page is on record, so there is nothing to draw"
+        return nil, "no class is on record whose pages and chunks are told"
     end
     local names, right = {}, {}
     local series = {
