@@ -186,6 +186,17 @@ static int find_waste(lua_State *L) {
     return 0;
 }
 
+/* (snapshot, refused) -> nothing */
+static int count_refused(lua_State *L) {
+    lua_values_push_function(L, "slate.facts.snapshot", "refused_stores");
+    lua_facts_push(L, lua_touserdata(L, 1), false);
+    lua_call(L, 1, 1);
+    if (lua_isnumber(L, -1)) {
+        *(uint64_t *)lua_touserdata(L, 2) = (uint64_t)lua_tonumber(L, -1);
+    }
+    return 0;
+}
+
 /* ---- for C ---- */
 
 struct brain *brain_create(void) {
@@ -303,6 +314,20 @@ struct waste brain_waste(const struct brain *brain) {
     struct waste waste = {NAN, NAN};
     brain_find(brain, find_waste, brain, &waste);
     return waste;
+}
+
+uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *snapshot) {
+    lua_State *L = brain->lua;
+    uint64_t refused = STAT_ABSENT;
+    if (brain->failure[0] == '\0') {
+        lua_pushcfunction(L, count_refused);
+        lua_pushlightuserdata(L, (void *)snapshot);
+        lua_pushlightuserdata(L, &refused);
+        if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+            lua_pop(L, 1); /* as in brain_giver */
+        }
+    }
+    return refused;
 }
 
 const struct held *brain_held(const struct brain *brain) {

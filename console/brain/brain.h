@@ -103,6 +103,10 @@ struct waste {
 };
 struct waste brain_waste(const struct brain *brain);
 
+/* The stores that a server refused for want of memory, as lua/slate/facts/snapshot.lua counts them;
+ * STAT_ABSENT where they are not told. Cost: O(classes). */
+uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *snapshot);
+
 const struct held *brain_held(const struct brain *brain);
 
 /* "1 (ratio): a page a second at most, ...": who moves pages; "" when the server does not say. */

@@ -2,6 +2,7 @@
  * server, its settings, and the classes that differ, the largest change of pages first. */
 #include "views/view.h"
 
+#include "brain/brain.h"
 #include "brain/format.h"
 
 #include <math.h>
@@ -62,8 +63,8 @@ static int draw_gauge(const char *name, uint64_t before, uint64_t now, struct ce
     return y + 1;
 }
 
-static void draw_general(const struct snapshot *a, const struct snapshot *b, struct cells *cells,
-                         struct rect area) {
+static void draw_general(const struct brain *brain, const struct snapshot *a,
+                         const struct snapshot *b, struct cells *cells, struct rect area) {
     int y = area.y, x = area.x;
     y = draw_counter("keys asked for", a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get],
                      cells, y, x);
@@ -74,8 +75,8 @@ static void draw_general(const struct snapshot *a, const struct snapshot *b, str
                      x);
     y = draw_counter("evicted", a->general[GENERAL_evictions], b->general[GENERAL_evictions], cells,
                      y, x);
-    y = draw_counter("out of memory", a->general[GENERAL_store_no_memory],
-                     b->general[GENERAL_store_no_memory], cells, y, x);
+    y = draw_counter("out of memory", brain_refused_stores(brain, a),
+                     brain_refused_stores(brain, b), cells, y, x);
     draw_counter("pages moved", a->general[GENERAL_slabs_moved], b->general[GENERAL_slabs_moved],
                  cells, y, x);
     y = area.y;
@@ -249,7 +250,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     const struct snapshot *b = is_reversed ? &mark->snapshot : now;
     int general = area.height >= 14 ? 6 : 0;
     if (general > 0) {
-        draw_general(a, b, cells, (struct rect){area.y + 1, 0, general, area.width});
+        draw_general(brain_of(frame->model), a, b, cells,
+                     (struct rect){area.y + 1, 0, general, area.width});
     }
     draw_classes(a, b, ui, cells,
                  (struct rect){area.y + 1 + general, 0, area.height - 1 - general, area.width});

@@ -169,6 +169,12 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         detail_ready(frame, INQUIRY_SIZEHIST, cells, area);
         return;
     }
+    if (origin == ORIGIN_CLASSES && sizes.items == 0 &&
+        (!brain_tells_classes(brain_of(frame->model)) || now->general[GENERAL_curr_items] != 0)) {
+        cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
+                       "sizes are not known: this server does not report the items of its classes");
+        return;
+    }
     const struct size_plan *plan = brain_sizes(frame->model);
     if (plan == NULL) {
         return; /* the health lines say why nothing is judged */

@@ -2,6 +2,7 @@
 #include "views/view.h"
 
 #include "brain/ask.h"
+#include "facts/words.h"
 
 void why_command(struct ui *ui, enum command command) {
     ui->why.top = list_step(ui->why.top, command_rows(command, OVERLAY_ROWS_MOST),
@@ -33,8 +34,12 @@ void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     struct question question = {.module = "slate.judge.why", .function = "automove",
                                 .is_past = frame->is_past || frame->is_replay};
     unsigned count = brain_ask(frame->model, &question, lines);
-    int rows = draw_lines(NULL, overlay_inside(cells), 0, lines, count);
-    struct rect inside =
-        overlay_box(cells, rows, &ui->why.top, "why automove moves pages, or does not");
+    struct rect inside = overlay_inside(cells);
+    int rows = draw_lines(NULL, inside, 0, lines, count);
+    char title[80];
+    size_t room = (size_t)(inside.width > 4 ? inside.width : 4); /* the box has that for a title */
+    words_printf(title, room < sizeof title ? room : sizeof title,
+                 "%.30s: why automove moves pages, or does not", model_server(frame->model));
+    inside = overlay_box(cells, rows, &ui->why.top, title);
     draw_lines(cells, inside, -(int)ui->why.top, lines, count);
 }

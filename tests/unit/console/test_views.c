@@ -493,6 +493,46 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
     model_destroy(&model);
 }
 
+static unsigned view_at(const struct view *wanted) {
+    unsigned view = 0;
+    while (view_list[view] != wanted) {
+        view++;
+    }
+    return view;
+}
+
+static void test_what_a_server_does_not_report_is_not_shown_as_zero(void) {
+    static struct snapshot snapshot;
+    static struct mark mark;
+    struct model *model = brain_model("cache7:11211");
+    model_set_link(model, LINK_UP, "", 1000);
+    fixture_load("memcached-1.4.25-first.txt", 10000, &snapshot);
+    for (unsigned i = 0; i < 2; i++) {
+        snapshot.at_ms = 10000 + 2000 * i;
+        snapshot.classes[12].value[CLASS_outofmemory] = 7 + 30 * i;
+        model_add(model, &snapshot, 1000 + 2 * i);
+        mark = i == 0 ? (struct mark){true, 1000, "cache7", snapshot} : mark;
+    }
+    struct frame frame = frame_of(model);
+    frame.mark = &mark;
+    reset_ui(view_at(&diff_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("out of memory               30"), "before 1.6.13 a diff counts refused stores by class");
+    ui.why.is_open = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("cache7:11211: why automove moves pages"), "the box of reasons names the server");
+    memset(snapshot.classes, 0xff, sizeof snapshot.classes);
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        snapshot.classes[id].present = false;
+    }
+    snapshot.at_ms = 14000;
+    model_add(model, &snapshot, 1004);
+    reset_ui(view_at(&sizes_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("sizes are not known") && !shows("0 items"), "no classes are told: the sizes are not known");
+    model_destroy(&model);
+}
+
 /* Random commands in random order on random data: nothing breaks, and no view ever does more than
  * propose. */
 static void test_random_commands_break_nothing(void) {
@@ -546,6 +586,7 @@ int main(void) {
     test_ascii_keeps_the_meaning();
     test_every_size_and_server_is_drawn();
     test_the_past_is_named_and_a_dead_server_is_a_row();
+    test_what_a_server_does_not_report_is_not_shown_as_zero();
     test_random_commands_break_nothing();
     return tap_done();
 }
