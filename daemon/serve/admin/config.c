@@ -13,16 +13,14 @@ static const char *when(const struct settings *now, const struct setting *row) {
     return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
 }
 
-/* A pattern may match nothing. A name that is no setting is answered as an unknown command, as
- * clients of hosted services expect: "config get cluster" of a server that has no cluster. */
+/* A pattern may match nothing. A name that is no setting, and more than one, is answered as an
+ * unknown command, as clients of hosted services expect: "config get cluster" of a server that has
+ * no cluster. */
 static void get(struct command_context *ctx, const struct words *w) {
     struct settings now;
     char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];
-    if (w->count > 3) {
-        text_out_str(ctx->out, "CLIENT_ERROR usage: config get [pattern]\r\n");
-        return;
-    }
-    bool fits = w->count < 3 || word_text(&w->word[2], pattern, sizeof pattern);
+    bool fits = w->count < 3 ||
+                (w->count == 3 && word_text(&w->word[2], pattern, sizeof pattern));
     bool is_known = fits && strpbrk(pattern, "*?[\\") != NULL;
     server_settings(ctx->server, &now);
     for (const struct setting *row = setting_table; fits && row < setting_table + SETTING_ROWS;
