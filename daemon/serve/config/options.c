@@ -342,6 +342,15 @@ static const char *find_file(int argc, char **argv, int *word) {
     return path;
 }
 
+/* Several options in one word, quoted together, are refused as the value or name that they are not.
+ * Says what to do. */
+static void fail_word(char *why, const char *word) {
+    size_t used = strlen(why);
+    if (strstr(word, " -") != NULL) {
+        snprintf(why + used, OPTIONS_WHY_BYTES - used, "; write each option as a word of its own");
+    }
+}
+
 /* Reads the options of argv. *word becomes the index of the word that holds the last one read. */
 static enum options_action read_words(struct settings *s, int argc, char **argv, int *word,
                                       char *why) {
@@ -350,19 +359,22 @@ static enum options_action read_words(struct settings *s, int argc, char **argv,
     *word = 1;
     for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;
          *word = optind) {
+        const char *given = argv[optind == *word ? optind : optind - 1]; /* first: amid letters */
         if (got == 'o') {
             if (!read_extended_list(s, optarg, why)) {
+                fail_word(why, given);
                 return OPTIONS_BAD;
             }
             continue;
         }
         if (got == '?' || got == ':') {
-            bool is_long = strncmp(argv[optind - 1], "--", 2) == 0;
+            bool is_long = strncmp(given, "--", 2) == 0;
             char letter[3] = {'-', (char)optopt, '\0'};
             const char *missing = "needs a value",
                        *unknown = optopt ? "takes no value" : "is not an option";
-            fail(why, is_long ? argv[optind - 1] : letter,
+            fail(why, is_long ? given : letter,
                  got == ':' ? missing : is_long ? unknown : "is not an option");
+            fail_word(why, given);
             return OPTIONS_BAD;
         }
         const struct setting *row =
@@ -376,6 +388,7 @@ static enum options_action read_words(struct settings *s, int argc, char **argv,
             return action;
         }
         if (!read_one(s, row, optarg, why)) {
+            fail_word(why, given);
             return OPTIONS_BAD;
         }
     }

@@ -212,6 +212,12 @@ static void test_bad_values_are_refused(void) {
     refuses("-o like_memcached --store=heap", "like_memcached needs --store=slab, not heap");
     refuses("--policy mru", "--policy wants one of slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|s3skip|s3wide|tinylfu|none|auto|s3auto, not \"mru\"");
     refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
+    refuses("-m\1""64\1-c\1""1024", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, auto or "
+            "1% to 100%, not \"64 -c 1024\"; write each option as a word of its own");
+    refuses("-c 5\1-t\1""4", "-c wants a whole number from 1 to 1000000, not \"5 -t 4\"; write each option as a word of its own");
+    refuses("--threads\1""4\1-m\1""64", "--threads 4 -m 64 is not an option; write each option as a word of its own");
+    refuses("-o modern\1-m\1""64", "-o modern -m 64 is not an option; write each option as a word of its own");
+    refuses("--check-config -kq", "-q is not an option");
     refuses("-Q", "-Q is not an option");
     refuses("--quux", "--quux is not an option");
     refuses("--daemon=yes", "--daemon=yes takes no value");
