@@ -200,8 +200,7 @@ static void describe(const void *state, char *to, size_t room) {
     const struct lua_mode *m = state;
     const struct lua_policy *p = m->policy;
     if (p == NULL) {
-        bool loads = m->call != NULL && m->call->source.text != NULL;
-        snprintf(to, room, "policy %s %s", m->name, loads ? "is being loaded" : "is deciding");
+        snprintf(to, room, "policy %s is being loaded", m->name);
         return;
     }
     snprintf(to, room, "policy %s decides every %g s and uses %zu of %zu KiB", p->name,
