@@ -93,6 +93,11 @@ void check_tell_vain(const struct settings *s) {
     if (s->group_limits) {
         tell_group(s);
     }
+    if (s->group_is_too_small) {
+        log_warn("the control group has less than %d MiB, the least process_memory: slated does "
+                 "not keep its limit",
+                 (int)(SETTINGS_PROCESS_MEMORY_MIN >> 20));
+    }
     if (s->stray != NULL) {
         log_warn("\"%s\" belongs to no option; %s ignored, as in memcached", s->stray,
                  s->stray_count > 1 ? "it and the words like it are" : "it is");

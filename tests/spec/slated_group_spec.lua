@@ -121,6 +121,18 @@ describe("a control group of version 2", function()
         end
     end)
 
+    it("is told in one line where it is too small for any limit of the process", function()
+        if skips() then
+            return
+        end
+        for words, is_told in pairs({ ["-m 64"] = true, ["-m 64 -o process_memory=0"] = false }) do
+            say("memory.high", tostring(16 * MIB))
+            local checked = check_config(words)
+            assert.equal(is_told, checked:find("the control group has less than 24 MiB, the least process_memory: "
+                .. "slated does not keep its limit", 1, true) ~= nil, checked)
+        end
+    end)
+
     it("is what -m has shares of, and auto is 75%", function()
         if skips() then
             return

@@ -89,6 +89,7 @@ struct settings {
     bool list_given; /* the list of addresses holds what was given, not its default */
     bool maxbytes_given;
     bool group_limits; /* process_memory is the control group's limit, which nobody asked for */
+    bool group_is_too_small; /* for any process_memory: its limit is not kept */
     /* by row: the option was given; it was given, but has no effect (setting_has_effect); it was
      * given with an empty value, which is as if it were not given */
     bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS], given_empty[SETTING_ROWS];

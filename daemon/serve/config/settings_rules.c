@@ -63,7 +63,9 @@ uint64_t settings_memory_need(const struct settings *s) {
  * process_memory is given. */
 static void settle_group(struct settings *s) {
     uint64_t group = resident_group_limit(), need = settings_memory_need(s);
-    if (!is_given(s, "process_memory") && group >= SETTINGS_PROCESS_MEMORY_MIN && need > group) {
+    bool exceeds = !is_given(s, "process_memory") && group > 0 && need > group;
+    s->group_is_too_small = exceeds && group < SETTINGS_PROCESS_MEMORY_MIN;
+    if (exceeds && !s->group_is_too_small) {
         s->process_memory = group;
         s->maxbytes_given = s->group_limits = true;
     }
