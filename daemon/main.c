@@ -149,6 +149,8 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
     config.policy_dir = policy_dir(s);
     config.on_failure = server_automove_failed;
     config.on_failure_arg = &server;
+    config.on_came = server_prediction_came;
+    config.on_came_arg = &server;
     return tuner_create(cache, &config);
 }
 

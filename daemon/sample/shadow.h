@@ -32,7 +32,7 @@ enum {
     SHADOW_NODES_MAX = 16384,
 };
 #define SHADOW_KEEPS 0.7
-/* The same for sizes, whose forecasts are not urgent: some five turnovers. */
+/* The same for sizes, whose predictions are not urgent: some five turnovers. */
 #define SHADOW_SIZES_KEEP 0.95
 extern const double shadow_factor[SHADOW_SIZES];
 

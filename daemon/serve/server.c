@@ -352,6 +352,11 @@ void server_automove_failed(void *arg, const char *mode, const char *now, const 
     note_changes(server, said, &was, &is);
 }
 
+void server_prediction_came(void *arg, const char *words) {
+    struct server *server = arg;
+    audit_add(&server->audit, "tuner", "prediction", "", words);
+}
+
 /* Also in a handler of signals, which may interrupt net_destroy: so one word tells all. */
 static void wake_main(const struct server *server) {
     void *arg = atomic_load_explicit(&server->on_stop_arg, memory_order_acquire);

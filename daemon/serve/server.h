@@ -180,6 +180,8 @@ static inline bool server_wants_login(const struct server *server) {
 
 /* For tune_config.on_failure, with the server: the setting becomes `now`, too. */
 void server_automove_failed(void *server, const char *mode, const char *now, const char *why);
+/* For tune_config.on_came, with the server: an entry of the audit. */
+void server_prediction_came(void *server, const char *words);
 
 /* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any
  * thread. */

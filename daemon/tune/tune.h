@@ -22,6 +22,10 @@ struct tune_config {
      * place: `now`, which is the mode before, or off. May be NULL. */
     void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void       *on_failure_arg;
+    /* likewise, in words, when what was predicted of a change can be compared with what came
+     * (tune/whatif/prediction.h) */
+    void      (*on_came)(void *, const char *words);
+    void       *on_came_arg;
     double   ratio;          /* slab_automove_ratio */
     unsigned window_s;       /* slab_automove_window */
     bool     reassign;       /* slab_reassign: false: no page ever moves */

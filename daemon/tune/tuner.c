@@ -284,6 +284,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES, cfg->worker_count + 1);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
+        whatif_on_came(t->whatif, cfg->on_came, cfg->on_came_arg);
     }
     t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
     int failed_as = cfg->record != NULL && t->shown == NULL ? errno : 0;

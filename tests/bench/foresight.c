@@ -9,7 +9,7 @@
  * always stored with the same time to live. Without it nothing expires. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
  * window of the samples ends, once the cache has evicted, what it predicts is held against what the real caches had, their
  * windows weighted as the samples' are. Prints, as JSON, the mean over windows of
- * both ratios, of the absolute error and of the band at each size, and how many of the windows in which a forecast was told had the real
+ * both ratios, of the absolute error and of the band at each size, and how many of the windows in which a prediction was told had the real
  * ratio within the band. */
 #include <math.h>
 #include <string.h>
@@ -61,8 +61,8 @@ static void take_window(struct faded *f, const struct side *of) {
     f->hits_before = of->hits;
 }
 
-/* The band of a forecast, where one was told. */
-static void weigh_band(struct error *e, const struct forecast_told *t, unsigned size, double real) {
+/* The band of a prediction, where one was told. */
+static void weigh_band(struct error *e, const struct prediction *t, unsigned size, double real) {
     unsigned point = shadow_factor[size] < 1 ? size : size + 1; /* that of now is between them */
     if (t->enough) {
         e->told += 1;
@@ -73,9 +73,9 @@ static void weigh_band(struct error *e, const struct forecast_told *t, unsigned 
 
 static void compare(struct bench *b, struct sample *s) {
     struct whatif_facts facts;
-    struct forecast_log log;
+    struct prediction_log log;
     whatif_facts(tuner_whatif(s->side.tuner), &facts);
-    whatif_forecasts(tuner_whatif(s->side.tuner), &log);
+    whatif_predictions(tuner_whatif(s->side.tuner), &log);
     if (facts.windows == s->windows) {
         return;
     }

@@ -34,7 +34,7 @@ describe("the example", function()
         assert(server.slated(), "there is no slated: run make first")
         one = server.start({ args = { "-m", "8", "-o", "sample_rate=1" } })
         ctl = command.new({ server = one.address })
-        -- Reads go on until the page is whole: a forecast takes a turnover of the cache and a thousand sampled reads.
+        -- Reads go on until the page is whole: a prediction takes a turnover of the cache and a thousand sampled reads.
         os.execute(("build/bin/slate-load --server %s --duration 120 --rate 8000 --keys 20000 --sizes 1000 "
             .. "--dist zipf:0.9 --reads 80 --fill-on-miss >%s/load 2>&1 & echo $! >%s/load-pid"):format(
             server.quoted(one.address), ctl.folder, ctl.folder))

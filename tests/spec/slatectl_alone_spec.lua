@@ -247,7 +247,7 @@ describe("slatectl and a hostile server", function()
     it("sends no escape sequence of the server's to the terminal", function()
         for arguments, wanted in pairs({ stats = 0, ["top --interval 10ms"] = 0, ["version --caps"] = 0,
             ["export prometheus"] = 0, ["check --interval 10ms"] = 3, ["doctor --interval 10ms"] = 0, moves = 69,
-            whatif = 69, forecast = 69, ["watch --for 10ms"] = 69, ["policy run burst --once --interval 10ms"] = 0 }) do
+            whatif = 69, curve = 69, ["watch --for 10ms"] = 69, ["policy run burst --once --interval 10ms"] = 0 }) do
             local code, out, err = against("escape", arguments)
             assert.equal(wanted, code, arguments .. ": " .. err)
             assert.is_nil((out .. err):find("[\27\7]"), arguments)

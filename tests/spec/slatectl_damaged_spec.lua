@@ -84,7 +84,6 @@ local COMMANDS <const> = {
     "advise memory --price-per-gb 3 --price-per-miss 0.000001", "advise --json",
     "autoscale --least 8m --most 64m --price-per-gb 3 --price-per-miss 0.000001 --interval 1s --count 2", "check",
     "check --max-evictions 5", "doctor", "doctor --json", "waste", "waste --json", "curve", "curve 12", "curve --json",
-    "forecast", "forecast --json",
     "whatif", "whatif --json", "snapshot", "diff --interval 1s", "move 4 12 2", "move 4 12 --dry-run",
     "move 4 12 1 --verdict", "automove", "automove ratio", "automove --json", "moves", "moves --wide", "moves --json",
     "set slab_automove=1", "set maxbytes=70000000", "set temporary_ttl=60", "extstore", "extstore --json",

@@ -31,7 +31,7 @@ local COMMANDS <const> = {
     "fit 100 1500 900000", "fit 1500 --json", "settings", "stats", "fleet", "fleet --json", "conns",
     "hotkeys", "advise pages", "advise sizes",
     "advise memory", "advise flash", "advise automove", "advise policy", "advise automove --json", "check",
-    "check --json", "doctor", "doctor --json", "curve", "forecast", "whatif", "moves", "automove", "geometry",
+    "check --json", "doctor", "doctor --json", "curve", "whatif", "moves", "automove", "geometry",
     "record -o REC --interval 1s --count 3", "doctor --recording REC", "chart pages -o OUT.txt REC",
     "chart hits -o OUT.txt REC", "chart waste -o OUT.txt REC", "chart age -o OUT.txt REC", "diff REC",
     "report -o OUT.html REC", "export prometheus", "audit", "plan -o OUT --set slab_automove=1",

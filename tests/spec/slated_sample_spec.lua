@@ -6,7 +6,7 @@ local json = require "slate.base.json"
 local server = require "support.server"
 local wire = require "support.wire"
 
--- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve or a forecast takes, also while its rate is low.
+-- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands takes, also while its rate is low.
 local LIMIT_MB <const>, MORE_MB <const> = 32, 40
 local VALUE <const> = ("v"):rep(8000)
 local KEYS <const>, ROUNDS <const> = 6000, 6 -- one and a half times what the memory holds
@@ -63,7 +63,7 @@ describe("slated's sampled keys", function()
         local until_s = clock.steady_s() + PATIENCE_S
         while not condition() do
             if clock.steady_s() > until_s then
-                error(("waited in vain: %s\n%s"):format(table.concat(wire.lines(connection, "stats forecast"), "\n"),
+                error(("waited in vain: %s\n%s"):format(table.concat(wire.lines(connection, "stats curve"), "\n"),
                     table.concat(wire.lines(connection, "stats whatif"), "\n")))
             end
             clock.sleep(0.03) -- so that a fast machine asks no more than 200,000 times a second
@@ -142,7 +142,7 @@ describe("slated's sampled keys", function()
             return text:find("HITS, S3FIFO", 1, true) and text:find("HITS, LRU MODEL", 1, true)
         end)
         for _, said in ipairs({ "HITS, S3FIFO", "x0.5", "HITS, LRU MODEL",
-            "x1 is what s3fifo reached over about five turnovers" }) do
+            "miniature caches of s3fifo" }) do
             assert.truthy(out:find(said, 1, true), out)
         end
         local file = assert(io.open("build/test-curve.txt"))
@@ -159,95 +159,77 @@ describe("slated's sampled keys", function()
         assert.truthy((slatectl("hotkeys 1")):find("hot_key%21", 1, true))
         assert.truthy((slatectl("hotkeys 1")):find("^AT LEAST +AT MOST +SHARE +KEY\n +%d"))
         local points = slatectl_until("curve --csv", function(text)
-            return text:find(",own,%d+,0%.%d+\n") and holds_17(",lru,")(text)
+            return text:find(",own,%d+,0%.%d+,0%.%d+,%d[.%d]*\n") and holds_17(",lru,")(text)
         end)
-        assert.are.equal("server,time_s,class,policy,memory_bytes,hit_ratio", points:match("^[^\n]+"))
+        assert.are.equal("server,time_s,class,policy,memory_bytes,hit_ratio,least,most", points:match("^[^\n]+"))
         slatectl_until("curve --jsonl", holds_17('"policy":"lru"'))
         slatectl_until("curve --json", function(text) return #json.decode(text).points == 17 end)
         assert.are.equal(13, #json.decode((slatectl("whatif --json"))).policies)
         assert.are.equal(3, #json.decode((slatectl("hotkeys 3 --json"))).keys)
     end)
 
-    it("tell a forecast with its band once they have enough for it, and keep what came true", function()
-        start("-o", "sample_rate=1", "--policy", "s3fifo") -- a change of the policy would overtake the forecast
+    it("tell predictions with their bands once they have enough, and keep with the audit what came true", function()
+        start("-o", "sample_rate=1", "--policy", "s3fifo") -- a change of the policy would overtake the prediction
         local before
         wait_for(function() -- the tuner has begun
-            before = stats("forecast")
+            before = stats("curve")
             return before.lacks ~= "nothing is sampled"
         end)
-        assert.are.equal("no", before.enough)
         assert.truthy(before.lacks:find("^0 of 4 quarters of a turnover") or before.lacks == "nothing was counted yet",
             before.lacks)
-        assert.is_nil(before["x2:hit_ratio"])
-        assert.is_nil(stats("curve").hit_ratio_x2)
-        local out = slatectl("forecast")
-        assert.truthy(out:find("\nforecasts  none yet: one is kept when the memory or the policy changes\n", 1, true),
-            out)
-        assert.truthy(out:find("\nnot enough yet: %d of 4 quarters of a turnover were seen\n")
-            or out:find("\nno forecast yet: nothing was counted yet\n", 1, true), out)
-        local told, curve
+        assert.is_nil(before.hit_ratio_x2)
+        local out = slatectl("curve")
+        assert.truthy(out:find("\npredictions  none compared yet: ", 1, true), out)
+        assert.truthy(out:find("\nno hits of the cache's own policy yet: ", 1, true), out)
+        local curve
         wait_for(function()
             load(1, PAUSE_S)
-            told, curve = stats("forecast"), stats("curve")
-            if told.enough ~= "yes" or not curve["band_x0.5"] then
-                return false
-            end
-            out = slatectl("forecast") -- when the rate falls, what was counted weighs less: it may be too little again
-            return out:find("TIMES  MEMORY", 1, true)
+            curve = stats("curve")
+            out = curve["band_x0.5"] and slatectl("curve") -- when the rate falls, it may be too little again
+            return out and out:find("TIMES  MEMORY", 1, true)
         end)
-        assert.are.equal("nothing", told.lacks)
-        for _, size in ipairs({ "x0.5", "x1", "x2", "x4" }) do
-            local ratio = tonumber(told[size .. ":hit_ratio"])
-            assert.is_true(tonumber(told[size .. ":low"]) <= ratio and ratio <= tonumber(told[size .. ":high"]), size)
-            assert.is_true(size == "x1" or tonumber(curve["band_" .. size]) > 0, size)
+        assert.are.equal("nothing", curve.lacks)
+        for _, size in ipairs({ "x0.5", "x2", "x4" }) do
+            assert.is_true(tonumber(curve["band_" .. size]) > 0, size)
         end
-        assert.are.equal("0", told.made)
+        assert.are.equal("0", curve.predictions)
         for _, pattern in ipairs({ "\nx0%.5 +%d[%d.]*M +%d+%.%d%d%% +%d+%.%d%d to %d+%.%d%d%% ",
             "\nx1 +3[12]M +%d+%.%d%d%% +counted", "\nx4 +12[48]M ",
-            "\nsample +%d+ keys, %d+%.%d%d%d%% of all, and %d+ reads;" }) do
+            "\nsampled +%d+ reads; %d+ keys, %d+%.%d%d%d%% of all\n" }) do
             assert.truthy(out:find(pattern), pattern .. "\n" .. out)
         end
 
-        -- A change is kept with a forecast only if there is one when the tuner meets the change, and the next change
-        -- overtakes that forecast. The sample may lack reads in just that moment: then the limit goes back, and so on.
-        local wanted_mb, after, last = LIMIT_MB, nil, nil
+        -- Something is predicted of a change only if there is enough when the tuner meets the change; it is compared
+        -- 16 windows later, unless the next change overtakes it. The sample may lack reads in just that moment: then
+        -- the limit goes back, and so on.
+        local wanted_mb, made, changed_window = LIMIT_MB, nil, -math.huge
         wait_for(function()
             load(1, PAUSE_S) -- the tuner meets a change when the next window ends
-            after, last = stats("forecast"), 0
-            while after[last + 1 .. ":state"] do
-                last = last + 1
-            end
-            local state = after[last .. ":state"]
-            if state ~= "waits" and state ~= "came" and after.enough == "yes" then
-                wanted_mb = LIMIT_MB + MORE_MB - wanted_mb
+            local window = tonumber(stats("whatif").windows)
+            made = stats("curve")
+            if made.predictions == "0" and made.lacks == "nothing" and window > changed_window + 20 then
+                wanted_mb, changed_window = LIMIT_MB + MORE_MB - wanted_mb, window
                 assert.are.equal("OK", wire.ask(connection, "cache_memlimit " .. wanted_mb))
             end
-            return state == "came"
+            return made.predictions ~= "0"
         end)
-        assert.are.equal("1", after.came)
-        assert.are.same({ tostring(LIMIT_MB + MORE_MB - wanted_mb << 20), tostring(wanted_mb << 20) },
-            { after[last .. ":was"], after[last .. ":is"] })
-        for _, field in ipairs({ "before", "expected", "band", "reached" }) do
-            local ratio = tonumber(after[last .. ":" .. field])
-            assert.is_true(ratio >= 0 and ratio <= 1, field)
+        local entry = stats("audit")
+        local words
+        for name, text in pairs(entry) do
+            words = name:find(":what$") and text == "prediction" and entry[name:gsub("what$", "is")] or words
         end
-        local beyond = math.abs(after[last .. ":reached"] - after[last .. ":expected"]) - after[last .. ":band"]
+        local from, to, expected, band, came, how = words:match("^maxbytes (%d+) to (%d+): ([%d.]+) expected with a "
+            .. "band of ([%d.]+), [%d.]+ before, ([%d.]+) came: (%l+)$")
+        assert.are.same({ tostring(LIMIT_MB + MORE_MB - wanted_mb << 20), tostring(wanted_mb << 20) }, { from, to })
+        local beyond = math.abs(came - expected) - band
         if math.abs(beyond) > 0.0002 then -- they are rounded
-            assert.are.equal(beyond < 0 and "1" or "0", after.within)
+            assert.are.equal(beyond < 0 and "within" or "beyond", how)
         end
-        out = slatectl("forecast")
-        assert.truthy(out:find("\nforecasts  [01] of 1 came true within the band,"), out)
-        assert.truthy(out:find((" %dM to %dM "):format(LIMIT_MB + MORE_MB - wanted_mb, wanted_mb)
-            .. "+%d+%.%d%d%% +%d+%.%d%d%% +%d+%.%d%d +%d+%.%d%d%% +%l+\n"), out)
-        local document = json.decode((slatectl("forecast --json")))
-        assert.are.same({ "slate/forecast/1", tonumber(after.made), 1, "came" },
-            { document.schema, document.made, document.came, document.changes[last].state })
-        assert.are.equal("server,time_s,times,memory_bytes,hit_ratio,low,high",
-            (slatectl("forecast --csv")):match("^[^\n]+"))
+        assert.are.equal(how == "within" and "1" or "0", made.predictions_within)
+        assert.truthy((slatectl("curve")):find("\npredictions  [01] of 1 came true within the band,"))
         assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
-        assert.are.equal("nothing is sampled", stats("forecast").lacks)
-        assert.truthy((slatectl("forecast")):find("\nno forecast: nothing is sampled: sample_rate is 0", 1, true))
-        assert.are.equal("CLIENT_ERROR usage: stats forecast", wire.ask(connection, "stats forecast 1"))
+        assert.are.equal("nothing is sampled", stats("curve").lacks)
+        assert.are.equal("ERROR", wire.ask(connection, "stats forecast"))
     end)
 
     it("count how long ago evicted items were used", function()

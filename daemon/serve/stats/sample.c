@@ -59,7 +59,7 @@ enum { HOT_SHOWN = 20 };
       "hit ratio under the LRU with this memory; point:BYTES lines give it for other sizes")
 
 /* Rows of the whole cache under its own policy, from miniature caches of these sizes, once the
- * sample has enough for them (stats forecast). */
+ * sample has enough for them. */
 #define SIZES_STATS(X) \
     X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], \
       "hit ratio to expect with half the memory") \
@@ -70,10 +70,20 @@ enum { HOT_SHOWN = 20 };
     X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], \
       "hit ratio to expect with four times the memory") \
     X(band_x0.5, gauge, ratio, RATIO4, log.told.band[0], \
-      "half of the band around hit_ratio_x0.5: four of five forecasts are meant to come true " \
-      "within it") \
+      "half of the band around hit_ratio_x0.5: four of five predictions are meant to come " \
+      "true within it") \
     X(band_x2, gauge, ratio, RATIO4, log.told.band[2], "half of the band around hit_ratio_x2") \
     X(band_x4, gauge, ratio, RATIO4, log.told.band[3], "half of the band around hit_ratio_x4")
+
+/* Rows of the whole cache alone. */
+#define WHOLE_STATS(X) \
+    X(lacks, text, reason, TEXT, log.told.enough ? "nothing" : log.told.lacks, \
+      "missing part of the sample, without which there is no hit_ratio_x and no band_x") \
+    X(predictions, counter, changes, U64, log.came, \
+      "predictions of a change of the memory limit or the policy that were compared with the hit " \
+      "ratio that came; stats audit has each") \
+    X(predictions_within, counter, changes, U64, log.within, \
+      "predictions that came true within the band; four of five are meant to")
 /* clang-format on */
 #define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
 #define STATS_PUT_RATIO4(name, value) \
@@ -94,7 +104,8 @@ const struct counter_info stats_whatif_info[] = {
     WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO)
     RECORD_FIELD(POLICY_INFO){NULL, NULL, NULL, NULL}};
 const struct counter_info stats_curve_info[] = {
-    CURVE_STATS(STATS_INFO) SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+    CURVE_STATS(STATS_INFO) WHOLE_STATS(STATS_INFO)
+        SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) {
     POLICY_FIELDS(POLICY_PUT)
@@ -150,7 +161,7 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
     uint32_t class_id = SLAB_CLASS_NONE;
     struct whatif_curve c;
     struct whatif_facts f;
-    struct forecast_log log;
+    struct prediction_log log;
     if (w->count > 3) {
         text_out_str(out, "CLIENT_ERROR usage: stats curve [class]\r\n");
         return;
@@ -161,8 +172,11 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
     }
     bool known = whatif_curve(whatif, class_id, &c);
     whatif_facts(whatif, &f);
-    whatif_forecasts(whatif, &log);
+    whatif_predictions(whatif, &log);
     CURVE_STATS(STATS_PUT)
+    if (class_id == SLAB_CLASS_NONE) {
+        WHOLE_STATS(STATS_PUT)
+    }
     if (known && class_id == SLAB_CLASS_NONE && log.told.enough) {
         SIZES_STATS(STATS_PUT)
     }

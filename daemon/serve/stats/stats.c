@@ -94,7 +94,7 @@ static const struct {
     {"geometry", stats_geometry_info}, {"whatif", stats_whatif_info},
     {"curve", stats_curve_info},       {"evictions", stats_evictions_info},
     {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
-    {"memory", stats_memory_info},     {"forecast", stats_forecast_info},
+    {"memory", stats_memory_info},
 };
 
 /* Where in the tables the next piece of the answer begins. */
@@ -164,7 +164,6 @@ STATS_OWN_PART(policies, "END\r\n")
 STATS_OWN_PART(automove, "END\r\n")
 STATS_OWN_PART(config, "END\r\n")
 STATS_OWN_PART(geometry, "END\r\n")
-STATS_OWN_PART(forecast, "END\r\n")
 STATS_OWN_PART(moves, "")
 STATS_OWN_PART(audit, "")
 STATS_OWN_PART(whatif, "")
@@ -190,7 +189,6 @@ static const struct {
     {"hotkeys", false, stats_hotkeys},    {"sizehist", false, part_sizehist},
     {"evictions", false, part_evictions}, {"pages", false, stats_pages},
     {"config", false, part_config},       {"memory", false, part_memory},
-    {"forecast", false, part_forecast},
 };
 
 void stats_command(struct command_context *ctx, const struct words *w) {

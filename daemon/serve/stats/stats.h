@@ -27,7 +27,6 @@ void stats_policies(struct command_context *);
 void stats_automove(struct command_context *); /* automove.c */
 void stats_config(struct command_context *);  /* config.c */
 void stats_geometry(struct command_context *); /* geometry.c */
-void stats_forecast(struct command_context *); /* forecast.c */
 
 /* Parts that go out in pieces and write END themselves (serve/pieces.h); and parts that take words,
  * which write END or an error. */
@@ -51,7 +50,7 @@ struct counter_info {
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[],
     stats_slated_info[], stats_memory_info[], stats_moves_info[], stats_automove_info[],
     stats_geometry_info[], stats_whatif_info[], stats_curve_info[], stats_evictions_info[],
-    stats_sizehist_info[], stats_pages_info[], stats_forecast_info[];
+    stats_sizehist_info[], stats_pages_info[];
 
 /* Rows X(name, kind, unit, type, value, "help") of the tables: kind is counter, gauge or text; type
  * is U64, TEXT, SECONDS (of a struct timeval) or RATIO (a double with two digits). */

@@ -27,10 +27,12 @@ struct whatif {
     struct reads   lately, longer;
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
-    struct forecast_log forecasts;
+    struct prediction_log predictions;
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
 
     /* What follows belongs to the thread that calls whatif_tend. */
+    void (*on_came)(void *, const char *);
+    void  *on_came_arg;
     struct cache_samples samples;
     unsigned steps;              /* steps by which the rate is lower than the rate that was set */
     double   adopted;            /* the rate from which these steps count */

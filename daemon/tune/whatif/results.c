@@ -104,13 +104,13 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     return known;
 }
 
-void whatif_forecasts(struct whatif *w, struct forecast_log *to) {
+void whatif_predictions(struct whatif *w, struct prediction_log *to) {
     lock_take(&w->lock);
-    *to = w->forecasts;
+    *to = w->predictions;
     bool on = w->rate > 0 && w->shadow != NULL;
     lock_release(&w->lock);
     if (!on) {
-        to->told = (struct forecast_told){.enough = false};
+        to->told = (struct prediction){.enough = false};
         snprintf(to->told.lacks, sizeof to->told.lacks, "nothing is sampled");
     } else if (!to->told.enough && to->told.lacks[0] == '\0') {
         snprintf(to->told.lacks, sizeof to->told.lacks, "nothing was counted yet");

@@ -17,7 +17,7 @@ enum {
     KEY_EVERY_MAX = 1 << 16,
     STEPS_AN_OCTAVE = 4,     /* steps of the rate: by these the rate fits its room to a fifth */
     STEPS_MAX = 24 * STEPS_AN_OCTAVE,
-    KEYS_FEW = 2 * FORECAST_KEYS_MIN, /* in the sample: so that a few that go cost no forecast */
+    KEYS_FEW = 2 * PREDICTION_KEYS_MIN, /* in the sample: a few may go */
 };
 /* The cache's memory has changed when it differs by this ratio; smaller differences come from what
  * the other parts of the process leave to it. */
@@ -48,6 +48,11 @@ void whatif_destroy(struct whatif **taken) {
     free(w->hot);
     lock_fini(&w->lock);
     free(w);
+}
+
+void whatif_on_came(struct whatif *w, void (*run)(void *, const char *), void *arg) {
+    w->on_came = run;
+    w->on_came_arg = arg;
 }
 
 void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
@@ -96,7 +101,7 @@ static void unmake(struct whatif *w) {
     w->asked.requests = 0;
     w->changed_window = 0;
     w->lately = w->longer = (struct reads){0};
-    w->forecasts.told = (struct forecast_told){.enough = false};
+    w->predictions.told = (struct prediction){.enough = false};
     lock_release(&w->lock);
     shadow_destroy(&shadow);
     free(hot);
@@ -111,13 +116,12 @@ static void note_change(struct whatif *w, const struct evict_policy *running, ui
     if (running == w->running && !resized) {
         return;
     }
-    const struct forecast change = {.unix_s = (int64_t)(clock_unix_ms() / 1000),
-                                    .bytes_was = w->sized_bytes,
-                                    .bytes_is = resized ? bytes : w->sized_bytes,
-                                    .policy_was = w->running,
-                                    .policy_is = running};
+    const struct prediction_change change = {.bytes_was = w->sized_bytes,
+                                             .bytes_is = resized ? bytes : w->sized_bytes,
+                                             .policy_was = w->running,
+                                             .policy_is = running};
     if (w->running != NULL) {
-        forecast_log_changed(&w->forecasts, &change);
+        prediction_log_changed(&w->predictions, &change);
     }
     if (resized) {
         shadow_forget_sizes(w->shadow);
@@ -290,21 +294,21 @@ static void add_reads(struct reads *r, double keep, uint64_t hits, uint64_t miss
     r->misses = r->misses * keep + (double)misses;
 }
 
-static void tell_forecasts(struct whatif *w, uint64_t hits, uint64_t misses) {
-    struct forecast_told told;
-    forecast_tell(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer), &told);
-    forecast_log_told(&w->forecasts, &told);
-    forecast_log_window(&w->forecasts, hits, misses);
-}
-
 static void end_window(struct whatif *w) {
+    char     words[PREDICTION_WORDS_BYTES];
     uint64_t hits, misses;
     cache_reads(w->cache, &hits, &misses);
     lock_take(&w->lock);
     shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
     add_reads(&w->lately, SHADOW_KEEPS, hits - w->hits_before, misses - w->misses_before);
     add_reads(&w->longer, SHADOW_SIZES_KEEP, hits - w->hits_before, misses - w->misses_before);
-    tell_forecasts(w, hits - w->hits_before, misses - w->misses_before);
+    prediction_make(w->shadow, reads_hit_ratio(&w->lately), reads_hit_ratio(&w->longer),
+                    &w->predictions.told);
+    bool came = prediction_log_window(&w->predictions, hits - w->hits_before,
+                                      misses - w->misses_before);
+    if (came) {
+        prediction_change_words(&w->predictions.change, words);
+    }
     uint64_t since = shadow_windows(w->shadow) - w->changed_window;
     bool follow = w->follow != AUTO_NONE;
     const struct evict_policy *best = auto_choose(w->shadow, w->follow, since, w->why),
@@ -315,6 +319,9 @@ static void end_window(struct whatif *w) {
         w->changes++;
     }
     lock_release(&w->lock);
+    if (came && w->on_came != NULL) {
+        w->on_came(w->on_came_arg, words);
+    }
     w->hits_before = hits;
     w->misses_before = misses;
     if (best != NULL && follow) {

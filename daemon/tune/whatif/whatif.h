@@ -6,7 +6,7 @@
  * of the keys, halves when there are more than WHATIF_RECORDS_A_S records in a second, and doubles
  * when there is room for twice as many. So the work is bounded, to some 0.5 % of one processor. A
  * cache of few items that are asked for often would then have too few keys in its sample, and never
- * a forecast: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The
+ * a prediction: it may have WHATIF_RECORDS_FEW_KEYS in a second, up to 1.5 % of a processor. The
  * memory is bounded, too, with what malloc adds to it: 1/200 of the cache's memory limit at the
  * start, but at least WHATIF_BYTES_MIN or, if that is less, a sixteenth of the limit; the rings of
  * many threads come in addition. It is allocated when the rate first becomes more than 0.
@@ -17,7 +17,7 @@
 #include "sample/hot.h"
 #include "sample/shadow.h"
 #include "tune/whatif/auto.h"
-#include "tune/whatif/forecast.h"
+#include "tune/whatif/prediction.h"
 
 enum {
     WHATIF_RECORDS_A_S = 2000, /* 2400 instructions each; bench-sampling holds the sum to 1 % */
@@ -32,6 +32,11 @@ struct whatif;
  * NULL: out of memory. */
 struct whatif *whatif_create(struct cache *, size_t limit_bytes, unsigned threads);
 void           whatif_destroy(struct whatif **);
+
+/* Has the thread of whatif_tend call `run`, with no lock held, when the hit ratio came that was
+ * predicted of a change of the memory or the policy. `words` tell both (prediction_change_words).
+ * To be called before the first whatif_tend. */
+void whatif_on_came(struct whatif *, void (*run)(void *arg, const char *words), void *arg);
 
 /* Sets the highest rate, 0 to 1 (0: off), and among which policies to follow the miniatures. */
 void whatif_set(struct whatif *, double rate, enum auto_scope follow);
@@ -61,7 +66,7 @@ struct whatif_facts {
     uint64_t records, dropped;
     uint64_t memory_bytes, memory_most_bytes, limit_bytes;
     const struct evict_policy *running;
-    /* the cache's own hit ratio over more windows, and the forecasts at shadow_factor */
+    /* the cache's own hit ratio over more windows, and what is predicted at shadow_factor */
     double   hit_ratio_longer, at_size[SHADOW_SIZES];
     char     why[AUTO_WHY_BYTES];     /* the last thought of `auto` */
     char     changed[AUTO_WHY_BYTES]; /* why `auto` changed the policy last; empty: it never did */
@@ -86,8 +91,8 @@ struct whatif_curve {
 /* False: sampling is off, or there were too few reads. */
 bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 
-/* The forecasts for other sizes, and how past ones came true. */
-void whatif_forecasts(struct whatif *, struct forecast_log *);
+/* The predictions for other sizes, and how past ones came true. */
+void whatif_predictions(struct whatif *, struct prediction_log *);
 
 /* Requests with a key since sampling began, of which each minute with traffic halves what it finds;
  * and how many of them had their keys noted. */

@@ -139,7 +139,7 @@ local function add_process(families, process, descriptions)
 end
 
 -- What would be: the hit ratio of other amounts of memory and of other policies, by sampled keys.
-local function add_forecast(families, curve, policies)
+local function add_outlook(families, curve, policies)
     for _, point in ipairs(curve and curve.sizes or {}) do
         families:add("slate_forecast_hit_ratio", "gauge", "hit ratio to expect with a multiple of the memory",
             { { "memory", ("%g"):format(point[1]) } }, point[2])
@@ -188,7 +188,7 @@ function M.add(families, now, options)
         end
     end
     add_starving(families, options.rows, shown)
-    add_forecast(families, options.curve, options.policies)
+    add_outlook(families, options.curve, options.policies)
     for _, one in ipairs(options.hotkeys or {}) do
         families:add("slate_hotkey_requests", "gauge", "requests for the key, at least", { { "key", one.key } },
             (require("slate.facts.foresight").hotkey_bounds(one)))

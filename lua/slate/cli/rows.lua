@@ -26,7 +26,8 @@ local function curve_rows(curve)
         list[#list + 1] = { policy = "lru", memory_bytes = point[1], hit_ratio = point[2] }
     end
     for _, size in ipairs(curve.sizes) do
-        list[#list + 1] = { policy = "own", memory_bytes = math.floor(size[1] * curve.bytes), hit_ratio = size[2] }
+        list[#list + 1] = { policy = "own", memory_bytes = math.floor(size[1] * curve.bytes), hit_ratio = size[2],
+            least = size[3], most = size[4] }
     end
     return list
 end
@@ -76,9 +77,8 @@ local TABLES <const> = {
     ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
     ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },
-    ["slate/curve/1"] = { rows = curve_rows, columns = columns("policy memory_bytes hit_ratio"),
+    ["slate/curve/1"] = { rows = curve_rows, columns = columns("policy memory_bytes hit_ratio least most"),
         head = columns("server time_s class") },
-    ["slate/forecast/1"] = { list = "sizes", columns = columns("times memory_bytes hit_ratio low high") },
     ["slate/whatif/1"] = { list = "policies", columns = columns("policy hit_ratio difference doubt reads") },
     ["slate/changes/1"] = { list = "changes", columns = columns("id time_s who server what name was is src dst pages "
         .. "undoes"), head = {} },

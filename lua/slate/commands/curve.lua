@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl curve [CLASS]: which hit ratio to expect with other amounts of memory.
+--- slatectl curve [CLASS]: which hit ratio to expect with other amounts of memory, and how sure that is.
 local must = require("slate.base.failure").must
+local outlook = require "slate.judge.outlook"
+local stats = require "slate.facts.stats"
 local units = require "slate.base.units"
 
 local M = {}
@@ -9,10 +11,15 @@ local POINTS_STEP <const> = 2 -- of slated's 17 points, so that both tables fit 
 
 -- Three hit ratios of one server that need not agree: below the tables it is said why.
 local NOTE <const> = [[
-The server counts its hits lately itself. The row x1 is what %s reached over about five turnovers of the cache; the
-other rows of that table come from miniature caches. The LRU model is reckoned from how long ago sampled keys were
-read, as if the policy were LRU. Compare rows within a table, not across the two.
+The server counts its hits lately itself, and those of x1 over about five turnovers of the cache. The other rows of that
+table come from miniature caches of %s; four of five are meant to come true within the band. The LRU model is
+reckoned from how long ago sampled keys were read. Compare rows within a table, not across the two.
 ]]
+
+-- What an operator of a memcached can do.
+local INSTEAD <const> = "; slatectl chart curve --live estimates one from what any server counts. For more, write its "
+    .. "requests into a file, slatectl capture -o day.trace.gz, and play them to caches of other sizes: slatectl "
+    .. "simulate day.trace.gz --memory 512m,1g,2g"
 
 function M.declare(command)
     command:argument("class", "A slab class. Default: the whole cache"):args("?"):argname("CLASS")
@@ -24,25 +31,64 @@ local function share(ratio)
     return units.percent(ratio, 2)
 end
 
-local function out_text(context, curve)
-    local facts = { { "memory", units.bytes(curve.bytes or 0) }, { "sampled", units.plural(curve.reads or 0, "read") } }
-    if curve.measured_hit_ratio then
-        facts[3] = { "hits lately", share(curve.measured_hit_ratio) .. ", counted" }
+-- How predictions came true after the memory or the policy had changed.
+local function earlier(curve)
+    if curve.predictions == 0 then
+        return "none compared yet: that takes a change of the memory or the policy, and four turnovers"
     end
-    context:out(context:pairs(facts))
+    return ("%s of %s came true within the band, where four of five are meant to"):format(
+        units.count(curve.predictions_within or 0), units.count(curve.predictions))
+end
+
+local function facts_of(curve)
+    local limit = curve.bytes_limit
+    local facts = {
+        { "memory", units.bytes(curve.bytes)
+            .. (limit and limit ~= curve.bytes and " of " .. units.bytes(limit) or "") },
+        { "sampled", units.plural(curve.reads, "read") .. (curve.keys and curve.rate
+            and ("; %s, %s of all"):format(units.plural(curve.keys, "key"), units.percent(curve.rate, 3)) or "") },
+    }
+    if curve.measured_hit_ratio then
+        facts[#facts + 1] = { "hits lately", share(curve.measured_hit_ratio) .. ", counted" }
+    end
+    if curve.predictions then
+        facts[#facts + 1] = { "predictions", earlier(curve) }
+    end
+    return facts
+end
+
+-- What the policy that runs would hit; today's hits are counted, and have no band.
+local function size_rows(curve)
+    local rows, now = {}, nil
+    for _, size in ipairs(curve.sizes) do
+        now = size[1] == 1 and size[2] or now
+    end
+    for i, size in ipairs(curve.sizes) do
+        rows[i] = { ("x%g"):format(size[1]), units.bytes(math.floor(size[1] * curve.bytes)), share(size[2]),
+            size[1] == 1 and "counted" or size[3] and ("%.2f to %.2f%%"):format(100 * size[3], 100 * size[4]) or "-",
+            size[1] == 1 and "" or now and ("%+.2f"):format(100 * (size[2] - now)) or "-" }
+    end
+    return rows
+end
+
+local function out_text(context, curve)
+    context:out(context:pairs(facts_of(curve)))
+    if curve.unfilled then
+        context:out(curve.unfilled, "\n")
+    end
+    if curve.lacks then
+        context:out(("no hits of the cache's own policy yet: %s\n"):format(curve.lacks))
+    end
     if #curve.points == 0 then
         context:out(require("slate.facts.foresight").too_few("for a curve"), "\n")
         return
     end
-    local rows = {}
-    for i, size in ipairs(curve.sizes) do
-        rows[i] = { ("x%g"):format(size[1]), units.bytes(math.floor(size[1] * curve.bytes)), share(size[2]) }
-    end
-    if #rows > 0 then
+    if #curve.sizes > 0 then
         context:out("\n", context:table({ { title = "TIMES", left = true }, { title = "MEMORY" },
-            { title = "HITS, " .. curve.policy:upper() } }, rows))
+            { title = "HITS, " .. curve.policy:upper() }, { title = "80% BAND", left = true }, { title = "POINTS" } },
+            size_rows(curve)))
     end
-    rows = {}
+    local rows = {}
     for i = 1, #curve.points, POINTS_STEP do
         local point = curve.points[i]
         rows[#rows + 1] = { units.bytes(point[1]), share(point[2]) }
@@ -74,7 +120,7 @@ local function draw(context, curve, class, path)
         title = ("Miss ratio by memory, %s%s"):format(context.server.name,
             class and (", class %d"):format(class) or ""),
         note = ("measured on %s that were sampled; the fewer, the rougher"):format(
-            units.plural(curve.reads or 0, "read")),
+            units.plural(curve.reads, "read")),
         y_label = "miss ratio", x_label = class and "memory of the class" or "memory", tic = units.bytes,
         sizes = doublings(curve.bytes), marks = { { x = curve.bytes, label = "now" } },
         curves = { { label = "LRU model", points = misses } },
@@ -96,14 +142,20 @@ function M.run(context, parsed)
     local client = must(context:connect())
     local curve, message, code = require("slate.facts.foresight").curve(client, parsed.class)
     if not curve then
-        return nil, code == "unsupported" and message .. "; slatectl chart curve --live estimates one from what any "
-            .. "server counts" or message, code
+        return nil, code == "unsupported" and message .. INSTEAD or message, code
+    end
+    if not parsed.class then
+        local general = stats.figures(must(client:stats("")))
+        curve.bytes_limit, curve.unfilled = general.limit_maxbytes, outlook.unfilled(general, curve.bytes)
     end
     client:close()
     if context.json then
         local array = require("slate.base.json").array
         curve.points, curve.sizes = array(curve.points), array(curve.sizes)
         curve.server, curve.class = context.server.name, parsed.class
+        if not parsed.class then
+            curve.full, curve.unfilled = not curve.unfilled, nil
+        end
         curve.time_s = require("slate.base.clock").time_s()
         context:out_json("slate/curve/1", curve)
     else

@@ -10,7 +10,7 @@ end
 
 -- Groups of statistics that memcached has not. A slated is asked which of them it has.
 local SLATED_GROUPS <const> = {
-    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "forecast", "hotkeys", "latency", "automove",
+    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "latency", "automove",
     "describe",
 }
 

@@ -33,8 +33,11 @@ local function add_point(points, at, text)
     end
 end
 
---- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio }, … } },
--- both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
+--- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio, least,
+-- most }, … } }, both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
+-- Four of five predictions are meant to come true between the least and the most, which today's size lacks. Of the
+-- whole cache also lacks (a text: what the sample has not enough of), predictions (how many were compared with the hit
+-- ratio after a change) and predictions_within (how many of them came true).
 function M.parse_curve(lines)
     local curve = { points = {}, sizes = {} }
     for _, line in ipairs(lines) do
@@ -45,8 +48,16 @@ function M.parse_curve(lines)
         elseif factor then
             local times = tonumber(factor)
             add_point(curve.sizes, times and times > 0 and times < math.huge and times or nil, text)
+        elseif name == "lacks" then
+            curve.lacks = text ~= "nothing" and text or nil
         elseif name then
             curve[name] = number_of(name, text)
+        end
+    end
+    for _, size in ipairs(curve.sizes) do
+        local band = curve[("band_x%g"):format(size[1])]
+        if band then
+            size[3], size[4] = math.max(0, size[2] - band), math.min(1, size[2] + band)
         end
     end
     return curve
@@ -261,16 +272,19 @@ function M.hotkey_bounds(one)
 end
 
 --- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they
--- are, and curve.measured_hit_ratio what the server lately had.
+-- are, curve.measured_hit_ratio what the server lately had, and keys and rate those of the sample.
 function M.curve(client, class)
     local curve, message, code = read(client, class and "curve " .. class or "curve", M.parse_curve)
-    if curve and #curve.sizes > 0 then
+    if curve and not (curve.bytes and curve.reads) then
+        return nil, "the server's curve cannot be read", "protocol"
+    elseif curve and #curve.sizes > 0 then
         local totals
         totals, message, code = M.whatif(client)
         if not totals then
             return nil, message, code
         end
         curve.policy, curve.measured_hit_ratio = totals.policy, totals.real_hit_ratio
+        curve.keys, curve.rate = totals.keys, totals.rate
     end
     return curve, message, code
 end

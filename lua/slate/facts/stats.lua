@@ -16,7 +16,7 @@ local NOTHING <const> = { ["NULL"] = true, ["(null)"] = true }
 --- What `stats` may be asked for besides the general ones; and what only slated knows.
 M.GROUPS = { "items", "slabs", "settings", "sizes", "conns" }
 M.SLATED_GROUPS = {
-    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "forecast", "hotkeys", "latency", "automove",
+    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "latency", "automove",
     "audit", "sizehist", "evictions", "memory", "describe",
 }
 

@@ -29,7 +29,7 @@ local STOCK <const> = {
 }
 local OWN <const> = {
   "stats slated", "stats policies", "stats moves", "stats automove", "stats audit", "stats describe",
-  "stats geometry", "stats curve", "stats forecast", "stats whatif", "stats hotkeys", "stats sizehist",
+  "stats geometry", "stats curve", "stats whatif", "stats hotkeys", "stats sizehist",
   "stats evictions", "stats pages", "stats config", "stats memory", "config get *",
   "evict policy s3fifo", "config set sample_rate 0.01", "slabs geometry factor 1.2 dry",
 }

@@ -19,7 +19,7 @@ static const struct question dumps[] = {
     {"lru_crawler mgdump hash", "mg ", "EN"},
 };
 static const char *const kinds[] = {"", " items", " slabs", " sizes", " conns", " settings", " slated", " moves", " pages", " geometry",
-                                    " audit", " sample", " sizehist", " forecast", " describe"};
+                                    " audit", " sample", " sizehist", " describe"};
 static const char *const counters[] = {"cmd_get", "cmd_set", "cmd_touch", "cmd_flush", "get_hits", "get_misses", "get_expired", "get_flushed",
                                        "delete_hits", "delete_misses", "incr_hits", "cas_hits", "touch_hits", "bytes_read",
                                        "bytes_written", "total_connections", "total_items", "evictions", "reclaimed", "expired_unfetched",

@@ -58,14 +58,14 @@ static struct lasting play(uint64_t requests_a_s, uint64_t seed) {
 
 static void test_few_keys_that_are_asked_for_often(uint64_t seed) {
     struct lasting l = play(200000, seed);
-    ok(l.facts.keys >= FORECAST_KEYS_MIN, "of %d items at 200,000 requests a second enough are sampled for a forecast: %" PRIu64, ITEMS, l.facts.keys);
+    ok(l.facts.keys >= PREDICTION_KEYS_MIN, "of %d items at 200,000 requests a second enough are sampled for a prediction: %" PRIu64, ITEMS, l.facts.keys);
     ok(l.records_most <= WHATIF_RECORDS_FEW_KEYS, "and no second takes more than %d records: %" PRIu64, WHATIF_RECORDS_FEW_KEYS, l.records_most);
     is(l.changes, 0, "and the rate has come to rest");
 }
 
 static void test_many_keys_in_the_sample(uint64_t seed) {
     struct lasting l = play(20000, seed);
-    ok(l.facts.keys >= 2 * FORECAST_KEYS_MIN && l.records_most <= WHATIF_RECORDS_A_S,
+    ok(l.facts.keys >= 2 * PREDICTION_KEYS_MIN && l.records_most <= WHATIF_RECORDS_A_S,
        "at 20,000 requests a second no second takes more than %d records: %" PRIu64 ", of %" PRIu64 " keys", WHATIF_RECORDS_A_S, l.records_most, l.facts.keys);
     is(l.changes, 0, "and the rate has come to rest");
 }

@@ -1,16 +1,17 @@
-#include "tune/whatif/forecast.h"
+#include "tune/whatif/prediction.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-const double forecast_factor[FORECAST_POINTS] = {0.5, 1, 2, 4};
+const double prediction_factor[PREDICTION_POINTS] = {0.5, 1, 2, 4};
 enum { POINT_NOW = 1 };
 
 /* Four fifths of a normal distribution lie within so many deviations. */
 #define BAND_DEVIATIONS 1.2816
 
-/* --- what is forecast --- */
+/* --- what is predicted --- */
 
 /* Half the width of the band, from three standard errors: that of the sample, that of the
  * miniatures themselves, and that of the size which a miniature stands for. */
@@ -36,20 +37,20 @@ static double size_error(const struct shadow *s, unsigned size, double octave_wo
     return fmin(fabs(log2(shadow_share_factor(s, size))), 1) * fabs(octave_worth);
 }
 
-static void say_lack(struct forecast_told *t, double reads, uint32_t keys, uint64_t windows) {
-    if (windows < FORECAST_WINDOWS_MIN) {
+static void say_lack(struct prediction *t, double reads, uint32_t keys, uint64_t windows) {
+    if (windows < PREDICTION_WINDOWS_MIN) {
         snprintf(t->lacks, sizeof t->lacks, "%llu of %d quarters of a turnover were seen",
-                 (unsigned long long)windows, FORECAST_WINDOWS_MIN);
-    } else if (reads < FORECAST_READS_MIN) {
+                 (unsigned long long)windows, PREDICTION_WINDOWS_MIN);
+    } else if (reads < PREDICTION_READS_MIN) {
         snprintf(t->lacks, sizeof t->lacks, "%.0f of %d sampled reads were seen", reads,
-                 FORECAST_READS_MIN);
-    } else if (keys < FORECAST_KEYS_MIN) {
+                 PREDICTION_READS_MIN);
+    } else if (keys < PREDICTION_KEYS_MIN) {
         snprintf(t->lacks, sizeof t->lacks, "%u of %d keys are in the sample", (unsigned)keys,
-                 FORECAST_KEYS_MIN);
+                 PREDICTION_KEYS_MIN);
     }
 }
 
-static void tell_policies(const struct shadow *s, double lately, struct forecast_told *t) {
+static void tell_policies(const struct shadow *s, double lately, struct prediction *t) {
     double off = model_error(s, lately);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_tally k = shadow_policy(s, i);
@@ -58,9 +59,9 @@ static void tell_policies(const struct shadow *s, double lately, struct forecast
     }
 }
 
-void forecast_tell(const struct shadow *s, double lately, double longer,
-                   struct forecast_told *t) {
-    *t = (struct forecast_told){.reads = shadow_size(s, 0).reads};
+void prediction_make(const struct shadow *s, double lately, double longer,
+                   struct prediction *t) {
+    *t = (struct prediction){.reads = shadow_size(s, 0).reads};
     say_lack(t, t->reads, shadow_fill(s).nodes, shadow_windows(s));
     t->enough = t->lacks[0] == '\0';
     double off = model_error(s, longer);
@@ -79,12 +80,12 @@ void forecast_tell(const struct shadow *s, double lately, double longer,
 
 /* --- what came true --- */
 
-/* The hit ratio between two sizes with forecasts, by the logarithm of the size. False: the size
+/* The hit ratio between two sizes with predictions, by the logarithm of the size. False: the size
  * lies beyond them. */
-static bool find_size(const struct forecast_told *t, double factor, double *hit_ratio,
+static bool find_size(const struct prediction *t, double factor, double *hit_ratio,
                       double *band) {
-    for (unsigned i = 1; i < FORECAST_POINTS; i++) {
-        double low = forecast_factor[i - 1], high = forecast_factor[i];
+    for (unsigned i = 1; i < PREDICTION_POINTS; i++) {
+        double low = prediction_factor[i - 1], high = prediction_factor[i];
         if (factor >= low && factor <= high) {
             double share = log2(factor / low) / log2(high / low);
             *hit_ratio = t->hit_ratio[i - 1] + (t->hit_ratio[i] - t->hit_ratio[i - 1]) * share;
@@ -95,7 +96,7 @@ static bool find_size(const struct forecast_told *t, double factor, double *hit_
     return false;
 }
 
-static bool find_policy(const struct forecast_told *t, const struct evict_policy *policy,
+static bool find_policy(const struct prediction *t, const struct evict_policy *policy,
                         double *hit_ratio, double *band) {
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         if (evict_policies[i] == policy) {
@@ -107,58 +108,53 @@ static bool find_policy(const struct forecast_told *t, const struct evict_policy
     return false;
 }
 
-void forecast_log_told(struct forecast_log *l, const struct forecast_told *t) { l->told = *t; }
-
-static struct forecast *last_waiting(struct forecast_log *l) {
-    struct forecast *last = l->count > 0 ? &l->kept[l->count - 1] : NULL;
-    return last != NULL && last->state == FORECAST_WAITS ? last : NULL;
-}
-
-static void keep(struct forecast_log *l, const struct forecast *f) {
-    if (l->count == FORECAST_KEPT) {
-        memmove(l->kept, l->kept + 1, sizeof l->kept - sizeof *l->kept);
-        l->count--;
-    }
-    l->kept[l->count++] = *f;
-    l->made++;
+void prediction_log_changed(struct prediction_log *l, const struct prediction_change *change) {
+    struct prediction_change c = *change;
+    bool sizes = c.bytes_was != c.bytes_is, policies = c.policy_was != c.policy_is;
+    c.before = l->told.hit_ratio[POINT_NOW];
+    /* there is no prediction of both changes at once */
+    l->waits = l->told.enough && sizes != policies &&
+               (sizes ? find_size(&l->told, (double)c.bytes_is / (double)c.bytes_was, &c.expected,
+                                  &c.band)
+                      : find_policy(&l->told, c.policy_is, &c.expected, &c.band));
+    l->change = c;
     l->windows = 0;
     l->hits = l->misses = 0;
+    /* the predictions were about the cache before the change */
+    l->told = (struct prediction){.lacks = "the cache changed a moment ago"};
 }
 
-void forecast_log_changed(struct forecast_log *l, const struct forecast *change) {
-    struct forecast f = *change, *before = last_waiting(l);
-    bool sizes = f.bytes_was != f.bytes_is, policies = f.policy_was != f.policy_is;
-    if (before != NULL) {
-        before->state = FORECAST_OVERTAKEN;
+bool prediction_log_window(struct prediction_log *l, uint64_t hits, uint64_t misses) {
+    struct prediction_change *c = &l->change;
+    if (!l->waits) {
+        return false;
     }
-    /* there is no forecast for both changes at once */
-    bool told = l->told.enough && sizes != policies &&
-                (sizes ? find_size(&l->told, (double)f.bytes_is / (double)f.bytes_was, &f.expected,
-                                   &f.band)
-                       : find_policy(&l->told, f.policy_is, &f.expected, &f.band));
-    if (told) {
-        f.state = FORECAST_WAITS;
-        f.before = l->told.hit_ratio[POINT_NOW];
-        keep(l, &f);
-    }
-    /* the forecasts were about the cache before the change */
-    l->told = (struct forecast_told){.enough = false};
-    snprintf(l->told.lacks, sizeof l->told.lacks, "the cache changed a moment ago");
-}
-
-void forecast_log_window(struct forecast_log *l, uint64_t hits, uint64_t misses) {
-    struct forecast *f = last_waiting(l);
-    if (f == NULL) {
-        return;
-    }
-    if (l->windows++ >= FORECAST_SETTLE) {
+    if (l->windows++ >= PREDICTION_SETTLE) {
         l->hits += (double)hits;
         l->misses += (double)misses;
     }
-    if (l->windows == FORECAST_SETTLE + FORECAST_MEASURE && l->hits + l->misses > 0) {
-        f->came = l->hits / (l->hits + l->misses);
-        f->state = FORECAST_CAME;
-        l->came++;
-        l->within += fabs(f->came - f->expected) <= f->band;
+    if (l->windows < PREDICTION_SETTLE + PREDICTION_MEASURE || l->hits + l->misses == 0) {
+        return false;
+    }
+    c->came = l->hits / (l->hits + l->misses);
+    l->waits = false;
+    l->came++;
+    l->within += fabs(c->came - c->expected) <= c->band;
+    return true;
+}
+
+void prediction_change_words(const struct prediction_change *c, char to[PREDICTION_WORDS_BYTES]) {
+    char what[64];
+    if (c->bytes_was != c->bytes_is) {
+        snprintf(what, sizeof what, "maxbytes %" PRIu64 " to %" PRIu64, c->bytes_was, c->bytes_is);
+    } else {
+        snprintf(what, sizeof what, "policy %s to %s", c->policy_was->name, c->policy_is->name);
+    }
+    int n = snprintf(to, PREDICTION_WORDS_BYTES,
+                     "%s: %.4f expected with a band of %.4f, %.4f before, %.4f came: %s", what,
+                     c->expected, c->band, c->before, c->came,
+                     fabs(c->came - c->expected) <= c->band ? "within" : "beyond");
+    if (n < 0) {
+        to[0] = '\0';
     }
 }

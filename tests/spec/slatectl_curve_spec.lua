@@ -1,0 +1,155 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl curve on servers that are tables of answers: sizes with their bands, and how predictions came true.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local canned = require "support.canned"
+local dkjson = require "dkjson"
+local foresight = require "slate.facts.foresight"
+
+local TOLD <const> = [[
+STAT bytes 67108864
+STAT reads 12034
+STAT lru_hit_ratio 0.7000
+STAT lacks nothing
+STAT predictions 2
+STAT predictions_within 1
+STAT hit_ratio_x0.5 0.6310
+STAT hit_ratio_x1 0.7129
+STAT hit_ratio_x2 0.7900
+STAT hit_ratio_x4 0.9900
+STAT band_x0.5 0.0208
+STAT band_x2 0.0200
+STAT band_x4 0.0400
+STAT point:8388608 0.4000
+STAT point:67108864 0.7000
+STAT point:536870912 0.9000
+]]
+
+local function lines_of(text)
+    local lines = {}
+    for line in text:gmatch("[^\n]+") do
+        lines[#lines + 1] = line
+    end
+    return lines
+end
+
+describe("a curve of slated", function()
+    it("has the least and the most of each size but today's, within what a ratio can be", function()
+        local curve = foresight.parse_curve(lines_of(TOLD))
+        local rounded = {}
+        for i, size in ipairs(curve.sizes) do
+            rounded[i] = { size[1], size[2], size[3] and tonumber(("%.4f"):format(size[3])), size[4]
+                and tonumber(("%.4f"):format(size[4])) }
+        end
+        assert.same({ { 0.5, 0.631, 0.6102, 0.6518 }, { 1, 0.7129 }, { 2, 0.79, 0.77, 0.81 }, { 4, 0.99, 0.95, 1 } },
+            rounded)
+        assert.same({ 2, 1 }, { curve.predictions, curve.predictions_within })
+        assert.is_nil(curve.lacks)
+    end)
+
+    it("has no band where none is told whole", function()
+        local told = TOLD:gsub("band_x2 0.0200", "band_x2 nan"):gsub("STAT band_x4.-\n", "")
+        local curve = foresight.parse_curve(lines_of(told))
+        assert.equal(4, #curve.sizes)
+        assert.is_nil(curve.sizes[3][3] or curve.sizes[4][3])
+    end)
+end)
+
+describe("slatectl curve", function()
+    local WHATIF <const> = "STAT sampling 1\r\nSTAT policy s3fifo\r\nSTAT rate 0.004800\r\nSTAT keys 2270\r\n"
+        .. "STAT real_hit_ratio 0.7201\r\nEND"
+
+    -- general: lines of `stats`; by themselves, of a cache that evicts.
+    local function run(told, arguments, general)
+        local one = canned.new({}, {
+            version = "VERSION 1.6.45",
+            stats = (general or "STAT limit_maxbytes 67108864\r\nSTAT evictions 12") .. "\r\nEND",
+            ["stats slated"] = "STAT slated_version 0.1.0\r\nEND", ["stats whatif"] = WHATIF,
+            ["stats curve"] = told:gsub("\n", "\r\n") .. "END", ["stats curve 5"] = told:gsub("\n", "\r\n") .. "END",
+        })
+        one:install()
+        local words = { "curve" }
+        for word in (arguments or ""):gmatch("%S+") do
+            words[#words + 1] = word
+        end
+        return one:slatectl(words, {})
+    end
+
+    it("shows each size with its band and what it brings, the sample, and how predictions came true", function()
+        local code, out, err = run(TOLD)
+        assert.equal(0, code, err)
+        for _, pattern in ipairs({
+            "memory +64M\n", "sampled +12034 reads; 2270 keys, 0%.480%% of all\n", "hits lately +72%.01%%, counted\n",
+            "predictions +1 of 2 came true within the band, where four of five are meant to\n",
+            "\nTIMES +MEMORY +HITS, S3FIFO +80%% BAND +POINTS\n",
+            "\nx0%.5 +32M +63%.10%% +61%.02 to 65%.18%% +%-8%.19\n", "\nx1 +64M +71%.29%% +counted *\n",
+            "\nx2 +128M +79%.00%% +77%.00 to 81%.00%% +%+7%.71\n",
+            "\nx4 +256M +99%.00%% +95%.00 to 100%.00%% +%+27%.71\n",
+        }) do
+            assert.truthy(out:find(pattern), pattern .. "\n" .. out)
+        end
+        assert.is_nil(out:find("not full", 1, true) or out:find("yet", 1, true))
+        out = select(2, run((TOLD:gsub("predictions 2", "predictions 0"):gsub("within 1", "within 0"))))
+        assert.truthy(out:find("\npredictions +none compared yet: that takes a change of the memory or "), out)
+        out = select(2, run((TOLD:gsub("STAT [%w.]*band.-\n", ""):gsub("STAT predictions.-\n", ""))))
+        assert.truthy(out:find("\nx2 +128M +79%.00%% +%- +%+7%.71\n") and not out:find("predictions", 1, true), out)
+    end)
+
+    it("says why more memory brings nothing: the cache is not full yet", function()
+        local why = "\nthe cache is not full yet, it has 64M of 128M: more memory would bring nothing\n"
+        local unfilled = "STAT limit_maxbytes 134217728\r\nSTAT evictions 0"
+        local _, out = run(TOLD, "", unfilled)
+        assert.truthy(out:find("memory +64M of 128M\n") and out:find(why, 1, true), out)
+        _, out = run(TOLD, "--json", unfilled)
+        assert.same({ 134217728, false }, { dkjson.decode(out).bytes_limit, dkjson.decode(out).full })
+        for _, general in ipairs({ "STAT limit_maxbytes 67108864\r\nSTAT evictions 0",
+            "STAT limit_maxbytes 134217728\r\nSTAT evictions 1", "STAT evictions 0" }) do
+            _, out = run(TOLD, "", general)
+            assert.is_nil(out:find("not full", 1, true), general)
+        end
+        _, out = run(TOLD, "5", unfilled)
+        assert.is_nil(out:find("not full", 1, true), "a class is not the cache")
+    end)
+
+    it("says what is lacking in the place of figures", function()
+        local code, out = run((TOLD:gsub("STAT hit_ratio_x.-\n", ""):gsub("lacks nothing",
+            "lacks 40 of 64 keys are in the sample")))
+        assert.equal(0, code)
+        local lacks = "\nno hits of the cache's own policy yet: 40 of 64 keys are in the sample\n"
+        assert.truthy(out:find(lacks, 1, true), out)
+        assert.is_nil(out:find("80% BAND", 1, true))
+        assert.truthy(out:find("\npredictions +1 of 2 ") and out:find("HITS, LRU MODEL", 1, true), out)
+    end)
+
+    it("writes JSON, lines of it and CSV", function()
+        local _, out = run(TOLD, "--json")
+        local told = assert(dkjson.decode(out))
+        assert.same({ "slate/curve/1", "s3fifo", 67108864, 2270, 12034, 2, 1, 4, 3 }, { told.schema, told.policy,
+            told.bytes, told.keys, told.reads, told.predictions, told.predictions_within, #told.sizes, #told.points })
+        assert.same({ 2, 0.79, 0.77, 0.81 }, told.sizes[3])
+        _, out = run(TOLD, "--csv")
+        assert.truthy(out:find("^server,time_s,class,policy,memory_bytes,hit_ratio,least,most\n"), out)
+        assert.truthy(out:find(",own,134217728,0.79,0.77,0.81\n", 1, true), out)
+        _, out = run(TOLD, "--jsonl")
+        assert.equal(3, select(2, out:gsub('"least"', "")))
+    end)
+
+    it("says that an answer cannot be read", function()
+        for _, told in ipairs({ "STAT reads 5\n", "STAT bytes x\nSTAT reads 5\n", "STAT bytes 5\n" }) do
+            local code, out, err = run(told)
+            assert.same({ 69, "" }, { code, out })
+            assert.truthy(err:find("the server's curve cannot be read", 1, true), err)
+        end
+    end)
+
+    it("says of a memcached what is lacking, and what would tell it", function()
+        local one = canned.new({}, { version = "VERSION 1.6.45" })
+        one:install()
+        local code, out, err = one:slatectl({ "curve" }, {})
+        assert.equal(3, code)
+        assert.equal("", out)
+        for _, words in ipairs({ "curve needs slated: this server samples no keys", "slatectl chart curve --live",
+            "slatectl capture -o day.trace.gz", "slatectl simulate day.trace.gz --memory 512m,1g,2g" }) do
+            assert.truthy(err:find(words, 1, true), err)
+        end
+    end)
+end)
