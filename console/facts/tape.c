@@ -29,6 +29,9 @@ struct tape {
 
 /* A sample is its time of day and its snapshot, without the classes that are not there. */
 enum { SNAPSHOT_AT = sizeof(int64_t) };
+_Static_assert(offsetof(struct snapshot, classes) % SNAPSHOT_AT == 0 &&
+                   sizeof(struct class_stats) % SNAPSHOT_AT == 0,
+               "snapshots are read where they stand, so each must be aligned");
 
 struct tape *tape_create(unsigned samples_limit, size_t bytes_limit) {
     struct tape *tape = calloc(1, sizeof *tape);
