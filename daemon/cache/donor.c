@@ -18,14 +18,6 @@ enum {
     IN_USE_VALUE = 1 << 28,
 };
 
-void cache_set_page_stamps(struct cache *c, bool on) {
-    atomic_store_explicit(&c->stamp_pages, on, memory_order_relaxed);
-}
-
-bool cache_page_stamps(const struct cache *c) {
-    return atomic_load_explicit(&c->stamp_pages, memory_order_relaxed);
-}
-
 static bool item_in_use(struct item *it) {
     switch (item_state(it)) {
     case CHUNK_FREE: return false;
@@ -38,13 +30,19 @@ static bool item_in_use(struct item *it) {
     return false;
 }
 
-/* A piece of a chained value is in use while the value's head is. */
-static bool chunk_in_use(const struct cache *c, struct item *it) {
+/* The item of a chunk: of a piece of a chained value that is the value's head. NULL: the piece has
+ * none any more. */
+static struct item *item_of_chunk(const struct cache *c, struct item *it) {
     if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
-        return item_in_use(it);
+        return it;
     }
     uint32_t head = item_load32(&((const struct tail *)(const void *)it)->head);
-    return chunk_is_at(c, head) && item_in_use(item_at(c, head));
+    return chunk_is_at(c, head) ? item_at(c, head) : NULL;
+}
+
+static bool chunk_in_use(const struct cache *c, struct item *chunk) {
+    struct item *it = item_of_chunk(c, chunk);
+    return it != NULL && item_in_use(it);
 }
 
 bool cache_chunk_in_use(const struct cache *c, uint32_t page, uint32_t chunk) {
@@ -139,6 +137,18 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
     return looked ? value * page_chunks(c, page) / looked : 0;
 }
 
+uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
+    struct item *sample[SAMPLE_CHUNKS];
+    uint32_t used_s = 0;
+    for (unsigned n = sample_chunks(c, page, sample); n > 0; n--) {
+        const struct item *it = item_of_chunk(c, sample[n - 1]);
+        if (it != NULL && item_state(it) == CHUNK_LINKED && node_used_s(&it->node) > used_s) {
+            used_s = node_used_s(&it->node);
+        }
+    }
+    return used_s;
+}
+
 static bool of_class(const struct cache *c, uint32_t page, unsigned class_id) {
     const struct page *p = slab_page(c->slab, page);
     return atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
@@ -153,17 +163,27 @@ static void prefetch_sample(const struct cache *c, uint32_t page) {
     }
 }
 
-static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ranking *r) {
+/* Of pages whose items were used at the same second the older page goes. */
+static uint64_t idle_cost(const struct cache *c, uint32_t page) {
+    return (uint64_t)cache_page_used_s(c, page) << 32 |
+           atomic_load_explicit(&slab_page(c->slab, page)->birth, memory_order_relaxed);
+}
+
+static void rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                          struct ranking *r) {
     struct cache *c = ct->cache;
+    bool by_value = pick == PICK_LEAST_VALUE;
     uint32_t listed[LISTED_PAGES], looked[LOOK_PAGES];
     unsigned n = slab_partial_pages(c->slab, class_id, listed, LISTED_PAGES);
     for (unsigned i = 0; i < n; i++) {
-        rank(r, listed[i], cache_page_value(ct, listed[i]));
+        rank(r, listed[i],
+             by_value ? cache_page_value(ct, listed[i]) : idle_cost(c, listed[i]));
     }
     n = slab_next_pages(c->slab, class_id, looked, LOOK_PAGES);
     for (unsigned i = 0; i < n; i++) {
         prefetch_sample(c, looked[i + 1 < n ? i + 1 : i]);
-        rank(r, looked[i], cache_page_value(ct, looked[i]));
+        rank(r, looked[i],
+             by_value ? cache_page_value(ct, looked[i]) : idle_cost(c, looked[i]));
     }
 }
 
@@ -175,19 +195,9 @@ static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick 
         if (!of_class(c, page, class_id)) {
             continue;
         }
-        switch (pick) {
-        case PICK_LEAST_VALUE: break;
-        case PICK_RANDOM: rank(r, page, thread_random(ct)); break;
-        case PICK_LEAST_ACCESSED: {
-            uint64_t used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed);
-            /* of pages read at the same second the older one goes */
-            rank(r, page, used_s << 32 | atomic_load_explicit(&p->birth, memory_order_relaxed));
-            break;
-        }
-        case PICK_LEAST_CREATED:
-            rank(r, page, atomic_load_explicit(&p->birth, memory_order_relaxed));
-            break;
-        }
+        rank(r, page,
+             pick == PICK_RANDOM ? thread_random(ct)
+                                 : atomic_load_explicit(&p->birth, memory_order_relaxed));
     }
 }
 
@@ -195,8 +205,8 @@ unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page
                            uint32_t *pages, unsigned max) {
     struct candidate best[CACHE_SPARE_MAX];
     struct ranking r = {best, 0, max < CACHE_SPARE_MAX ? max : CACHE_SPARE_MAX};
-    if (pick == PICK_LEAST_VALUE) {
-        rank_by_value(ct, class_id, &r);
+    if (pick == PICK_LEAST_VALUE || pick == PICK_LEAST_ACCESSED) {
+        rank_by_items(ct, class_id, pick, &r);
     } else {
         rank_all(ct, class_id, pick, &r);
     }

@@ -207,7 +207,6 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     p->bytes += bytes;
     evict_insert(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
     count_moves(ct, &shelf->queue, class_id);
-    page_accessed(ct, it);
     COUNT(ct, total_items);
     return true;
 }
@@ -255,7 +254,6 @@ static void mark_locked(struct cache_thread *ct, struct partition *p, struct ite
                         void (*note)(struct item *, unsigned most, uint32_t now_s)) {
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
-    page_accessed(ct, it);
     note(it, shelf->queue.policy->hit_max, item_now_s(ct));
     if (shelf->queue.policy->hit != NULL) {
         shelf->queue.policy->hit(&shelf->queue, &it->node, item_now_s(ct));

@@ -35,14 +35,14 @@ enum page_pick {
     /* the one whose items are worth least: live ones, and more the more they were read lately */
     PICK_LEAST_VALUE,
     PICK_RANDOM,
-    /* the one that was longest not read or written; see cache_set_page_stamps */
+    /* the one whose items were longest not used, by a sample of them */
     PICK_LEAST_ACCESSED,
     PICK_LEAST_CREATED,  /* the one that the class has had for longest */
 };
 enum { CACHE_SPARE_MAX = 16 };
 /* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front;
- * those that are on the move are left out. By value it looks at 80 pages and samples some 1,300
- * chunks at most; else O(pages of the arena) at a nanosecond each. */
+ * those that are on the move are left out. By value or use it looks at 80 pages and samples some
+ * 1,300 chunks at most; else O(pages of the arena) at a nanosecond each. */
 unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick,
                            uint32_t *pages, unsigned max);
 /* What a page's live items are worth by a sample of them: the more there are, the more often and
@@ -55,10 +55,9 @@ uint64_t cache_page_value(const struct cache_thread *, uint32_t page);
 bool cache_page_in_use(const struct cache *, uint32_t page);
 /* the same of one chunk */
 bool cache_chunk_in_use(const struct cache *, uint32_t page, uint32_t chunk);
-/* Whether hits and stores note in a page when it was last accessed: at most a store a page and
- * second. */
-void cache_set_page_stamps(struct cache *, bool on);
-bool cache_page_stamps(const struct cache *);
+/* When an item of the page was last stored or read, by a sample of 16 chunks and to the precision
+ * of their marks, in seconds of clock_now_s. 0: nothing lives in them. */
+uint32_t cache_page_used_s(const struct cache *, uint32_t page);
 
 /* Whether everything in a page belongs into its class by the current geometry, as far as a look
  * without a lock can tell. */

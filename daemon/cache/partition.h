@@ -154,7 +154,6 @@ struct cache {
     _Atomic bool     hunger_on_evict;
     void           (*stolen)(void *, const struct cache_steal *);
     void            *stolen_arg;
-    _Atomic bool     stamp_pages;
     void           (*wake)(void *);
     void            *wake_arg;
     /* since its last use, of the item evicted last */
@@ -181,7 +180,6 @@ struct cache_thread {
     uint32_t         now_s;
     /* the items' clock at the turn's begin, or at the last look for a live item under a lock */
     struct item_clock item_clock;
-    bool             stamp_pages; /* as the cache had it at the turn's begin */
     uint32_t         sample_below; /* likewise */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
     bool             moves_pages;  /* cache_thread_moves_pages */
@@ -265,17 +263,6 @@ static inline struct evict_queue *queue_now(const struct cache_thread *ct, struc
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
     uint32_t now_s = item_now_s(ct);
     return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;
-}
-
-/* Notes that something in the item's page was read or written. */
-static inline void page_accessed(const struct cache_thread *ct, const struct item *it) {
-    if (!ct->stamp_pages) {
-        return;
-    }
-    struct page *p = slab_page(ct->cache->slab, arena_page_of(ct->cache->arena, it));
-    if (atomic_load_explicit(&p->used_s, memory_order_relaxed) != ct->now_s) {
-        atomic_store_explicit(&p->used_s, ct->now_s, memory_order_relaxed);
-    }
 }
 
 static inline uint64_t thread_random(struct cache_thread *ct) { /* xorshift64* */

@@ -141,7 +141,6 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
         /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of
          * that item, or lies in a free chunk: pages change their layout only when no thread is
          * within a turn that began before (cache_quiesce). */
-        page_accessed(ct, r->item);
         item_note_hit(r->item, r->hit_max, item_now_s(ct));
     }
     return true;

@@ -81,7 +81,6 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     bytes_store(to, st->s->value, st->s->value_bytes);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));
     item_link_with(it, plan->flags);
-    page_accessed(ct, it);
     index_change_end(change);
     renewed_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
 }

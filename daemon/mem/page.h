@@ -34,8 +34,6 @@ struct page {
      * page */
     _Atomic uint32_t birth;
     _Atomic uint32_t created_s;  /* cache time at which the class got the page */
-    /* when an item in it was last read or written, if the cache notes that */
-    _Atomic uint32_t used_s;
 } __attribute__((aligned(64)));
 
 /* The smallest unit, as a shift, in which 32 bits reach the end of so many bytes; at least 8

@@ -156,7 +156,6 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page, boo
                               atomic_fetch_add_explicit(&s->births, 1, memory_order_relaxed),
                               memory_order_relaxed);
         atomic_store_explicit(&p->created_s, now_s, memory_order_relaxed);
-        atomic_store_explicit(&p->used_s, now_s, memory_order_relaxed);
         atomic_store_explicit(&p->chunk_bytes, chunk_bytes, memory_order_relaxed);
         atomic_store_explicit(&p->class_id, (uint8_t)class_id, memory_order_relaxed);
         crash_point("page_half_owned");
@@ -370,7 +369,6 @@ bool slab_page_facts(struct slab *s, uint32_t page, struct slab_page_facts *f) {
         .chunks = p->chunk_count,
         .free_chunks = p->free_count,
         .created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed),
-        .used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed),
     };
     lock_release(&c->lock);
     return still && f->chunks > 0;

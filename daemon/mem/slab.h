@@ -75,7 +75,7 @@ struct slab_page_facts {
     bool     draining;
     /* free chunks of the page's own list; those in a partition's stock do not count */
     uint32_t chunks, free_chunks;
-    uint32_t created_s, used_s;   /* as in struct page */
+    uint32_t created_s;           /* as in struct page */
 };
 /* False: no class of this store has the page. Takes the lock of the page's class. */
 bool slab_page_facts(struct slab *, uint32_t page, struct slab_page_facts *);

@@ -39,7 +39,6 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
                 const struct automove_config *cfg, char *why) {
     bool started = active_switch(&t->active, mode, argument, cfg, why);
     cache_set_hunger_on_evict(t->cache, t->active.mode->hunger_on_evict);
-    cache_set_page_stamps(t->cache, t->active.mode->stamps_pages);
     t->before.class_count = 0;
     t->window_us = 0;
     lock_take(&t->lock);

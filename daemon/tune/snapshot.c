@@ -119,16 +119,9 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
 static void see_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
     uint32_t birth = atomic_load_explicit(&p->birth, memory_order_relaxed);
     uint32_t created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed);
-    uint32_t used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed);
-    uint32_t idle_s = now_s > used_s ? now_s - used_s : 0;
     if (birth < c->oldest_page_birth) {
         c->oldest_page_birth = birth;
         c->page_age_s = now_s > created_s ? now_s - created_s : 0;
-    }
-    if (c->idle_page_birth == UINT32_MAX || idle_s > c->page_idle_s ||
-        (idle_s == c->page_idle_s && birth < c->idle_page_birth)) {
-        c->idle_page_birth = birth;
-        c->page_idle_s = idle_s;
     }
 }
 
@@ -136,8 +129,8 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
     const struct slab *slab = cache_slab(cache);
     uint32_t now_s = clock_now_s();
     for (unsigned i = 1; i <= s->class_count; i++) {
-        s->classes[i].oldest_page_birth = s->classes[i].idle_page_birth = UINT32_MAX;
-        s->classes[i].page_age_s = s->classes[i].page_idle_s = 0;
+        s->classes[i].oldest_page_birth = UINT32_MAX;
+        s->classes[i].page_age_s = 0;
     }
     for (uint32_t page = 0; page < arena_page_end(slab->arena); page++) {
         const struct page *p = slab_page(slab, page);

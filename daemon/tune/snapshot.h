@@ -24,7 +24,6 @@ struct snapshot_class {
     /* Of its pages, by snapshot_pages: */
     /* the page that the class has had for longest; a lower birth is older */
     uint32_t page_age_s, oldest_page_birth;
-    uint32_t page_idle_s, idle_page_birth;  /* the page that was not read or written for longest */
 };
 
 /* The share of a class's reads that would hit at other sizes, by sampled keys, ascending. */

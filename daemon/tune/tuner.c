@@ -327,7 +327,6 @@ void tuner_destroy(struct tuner **taken) {
     pace_stop(&t->pace);
     tuner_refuse_trial(t, "the server stops");
     cache_set_hunger_on_evict(t->cache, false);
-    cache_set_page_stamps(t->cache, false);
     cache_on_hunger(t->cache, NULL, NULL);
     cache_on_steal(t->cache, NULL, NULL);
     active_end(&t->active);

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "cache/cache.h"
+#include "cache/pages.h"
 #include "serve/pieces.h"
 #include "serve/stats/stats.h"
 
@@ -22,17 +22,17 @@ struct pages {
 const struct counter_info stats_pages_info[] = {
     PAGES_STATS(STATS_INFO){"page:NUMBER", "text", "page",
                             "class, owned or draining, chunks in use, all chunks, seconds in its "
-                            "class, seconds unused or -"},
+                            "class, seconds since an item of it was used, or - if it holds none"},
     {NULL, NULL, NULL, NULL}};
 
 static void put_page(struct text_out *out, uint32_t number, const struct slab_page_facts *f,
-                     uint32_t now_s, bool stamps) {
+                     uint32_t now_s, uint32_t used_s) {
     uint32_t age_s = now_s > f->created_s ? now_s - f->created_s : 0;
     text_out_printf(out, "STAT page:%u %u %s %u %u %u ", number, f->class_id,
                     f->draining ? "draining" : "owned", f->chunks - f->free_chunks, f->chunks,
                     age_s);
-    if (stamps) {
-        text_out_printf(out, "%u\r\n", now_s > f->used_s ? now_s - f->used_s : 0);
+    if (used_s > 0) {
+        text_out_printf(out, "%u\r\n", now_s > used_s ? now_s - used_s : 0);
     } else {
         text_out_str(out, "-\r\n");
     }
@@ -52,12 +52,11 @@ static bool write_pages(struct command_context *ctx, uint32_t *next, void *state
     struct slab *slab = cache_slab(ctx->server->cache);
     struct text_out *out = ctx->out;
     uint32_t *left = state, now_s = clock_now_s();
-    bool stamps = cache_page_stamps(ctx->server->cache);
     while (*next < arena_page_end(slab->arena) && *left > 0) {
         struct slab_page_facts f;
         uint32_t page = (*next)++;
         if (slab_page_facts(slab, page, &f)) {
-            put_page(out, page, &f, now_s, stamps);
+            put_page(out, page, &f, now_s, cache_page_used_s(ctx->server->cache, page));
             --*left;
         }
         if (command_piece_full(ctx)) {

@@ -46,7 +46,6 @@ struct automove_mode {
     bool     hunger_on_evict; /* every eviction is a need; else only having nothing left is */
     bool     with_free_pages; /* each_window is also asked while the pool has pages */
     bool     wants_pages;     /* it wants the ages of pages in its snapshots (snapshot_pages) */
-    bool     stamps_pages;    /* and among them when a page was last read or written */
     uint32_t window_us;       /* how often each_window is asked; 0: every second */
     size_t   state_bytes;     /* zeroed before init */
 

@@ -41,9 +41,7 @@ static unsigned choose_least_accessed(struct automove_need *a, const struct snap
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
         if (takes_part(s, i, receiver) &&
-            (best == SLAB_CLASS_NONE || s->classes[i].page_idle_s > s->classes[best].page_idle_s ||
-             (s->classes[i].page_idle_s == s->classes[best].page_idle_s &&
-              s->classes[i].idle_page_birth < s->classes[best].idle_page_birth))) {
+            (best == SLAB_CLASS_NONE || s->classes[i].age_s > s->classes[best].age_s)) {
             best = i;
         }
     }
@@ -72,9 +70,9 @@ static struct page_move *add_move(struct decision *d, const struct snapshot *s, 
     switch (pick) {
     case PICK_LEAST_ACCESSED:
         return decision_move(d, from, to, 1,
-                             "class %u needs memory at age %u s, class %u has the page least "
+                             "class %u needs memory at age %u s, class %u has the items least "
                              "recently accessed, %u s ago",
-                             to, receiver_s, from, donor->page_idle_s);
+                             to, receiver_s, from, donor->age_s);
     case PICK_LEAST_CREATED:
         return decision_move(d, from, to, 1,
                              "class %u needs memory at age %u s, class %u has the page least "
@@ -138,8 +136,7 @@ bool automove_lrc_decide(void *state, const struct snapshot *s, struct decision 
 static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
     struct automove_need *a = state;
     (void)cfg, (void)argument, (void)why;
-    /* which pages are drawn need not be a secret */
-    a->random = 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)state;
+    a->random = 0x9e3779b97f4a7c15u; /* which pages are drawn need not be a secret */
     return true;
 }
 
@@ -156,10 +153,8 @@ const struct automove_mode automove_random = {
 const struct automove_mode automove_lra = {
     .name = "lra",
     .number = -1,
-    .help = "a class in need gets the page that was longest not accessed",
+    .help = "a class in need gets the page whose items were longest not accessed",
     .hunger_on_evict = true,
-    .wants_pages = true,
-    .stamps_pages = true,
     .state_bytes = sizeof(struct automove_need),
     .init = init,
     .at_need = automove_lra_decide,

@@ -361,8 +361,7 @@ static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
         s.classes[i].pages = pages[i];
         s.classes[i].oldest_page_birth = i == 4 ? 1 : 100 + i;
         s.classes[i].page_age_s = i == 4 ? 500 : 10;
-        s.classes[i].idle_page_birth = 100 + i;
-        s.classes[i].page_idle_s = i == 5 ? 300 : i;
+        s.classes[i].age_s = i == 5 ? 300 : i;
     }
     s.classes[2].hungry = true;
     s.classes[2].evicted = 1000;
@@ -420,7 +419,7 @@ static void test_lra_and_lrc_choose_by_age(void) {
     ok(need_moves(automove_lrc_decide, &a, &s, &m) && m.from == 4 && m.to == 2 && m.pages == 1 && m.pick == PICK_LEAST_CREATED,
        "lrc: the page that its class has had for longest");
     ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 5 && m.pick == PICK_LEAST_ACCESSED,
-       "lra: the page that was longest not accessed");
+       "lra: a page of the class whose items were longest not accessed");
     s.classes[5].pages = 1;
     ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 6, "lra: but no class's last one");
     s.classes[6].hungry = true;
