@@ -69,17 +69,25 @@ static uint64_t whole_mib(uint64_t bytes) { return (bytes + SETTINGS_MIB - 1) / 
 void check_print_need(const struct settings *s) {
     uint64_t need = settings_memory_need(s),
              conns = (uint64_t)s->maxconns * settings_conn_bytes(s);
+    if (s->process_memory > 0 && need > s->process_memory) {
+        printf("slated: the process takes at most %" PRIu64 " MiB: -m %" PRIu64 " as far as the "
+               "rest leaves that; for all of -m it needs %" PRIu64 " MiB\n",
+               s->process_memory >> 20, s->maxbytes >> 20, whole_mib(need));
+        return;
+    }
     printf("slated: the process needs at most %" PRIu64 " MiB: -m %" PRIu64 ", an eighth of that "
            "for the index, %" PRIu64 " for %d connections, the rest for threads, buffers and "
            "slack\n",
            whole_mib(need), s->maxbytes >> 20, whole_mib(conns), s->maxconns);
 }
 
+/* A share of the group's memory was meant to yield, so that nobody need be warned. */
 static void tell_group(const struct settings *s) {
     struct settings least = *s;
     least.maxbytes = MEMORY_LEAST_ITEMS;
     bool exceeds = settings_memory_need(&least) > s->process_memory;
-    log_warn("-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
+    log_line(s->maxbytes_share && !exceeds ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
+             "-m %" PRIu64 " and the rest may take %" PRIu64 " MiB, more than the %" PRIu64
              " MiB of the control group: items get what the rest leaves, at least %d MiB%s "
              "(process_memory=0: no limit)",
              s->maxbytes >> 20, whole_mib(settings_memory_need(s)), s->process_memory >> 20,

@@ -118,6 +118,17 @@ describe("slated --check-config", function()
         end
     end)
 
+    it("tells the limit of the process where that is less", function()
+        for words, told in pairs({
+            ["-m 1024 -o process_memory=200"] = "takes at most 200 MiB: -m 1024 as far as the rest leaves that",
+            ["-o process_memory=100"] = "takes at most 100 MiB: -m 100 as far",
+            ["-m 64 -o process_memory=300"] = "needs at most 1", -- less than its limit
+        }) do
+            local _, _, err, out = run("--check-config -p -1 " .. words)
+            assert.truthy(out:find("the process " .. told, 1, true), out .. err)
+        end
+    end)
+
     it("takes less than 8 MiB for items beside a limit of the process that has room for them", function()
         local code, out, err = run("--check-config -p -1 -m 4 -o process_memory=100")
         assert.same({ 0, GOOD, "" }, { code, out, err })

@@ -356,6 +356,7 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
         s->temp_lru = s->temporary_ttl >= 0;
     } else if (at == &s->maxbytes) {
         s->maxbytes_given = true;
+        s->maxbytes_share = text && (strchr(text, '%') || strcmp(text, "auto") == 0);
     } else if (at == &s->prefix_delimiter) {
         s->detail_enabled = true;
     } else if (at == s->policy) {

@@ -88,6 +88,7 @@ struct settings {
     SETTINGS(SETTING_MEMBER)
     bool list_given; /* the list of addresses holds what was given, not its default */
     bool maxbytes_given;
+    bool maxbytes_share; /* as a share of what the control group or the machine has */
     bool group_limits; /* process_memory is the control group's limit, which nobody asked for */
     bool group_is_too_small; /* for any process_memory: its limit is not kept */
     /* by row: the option was given; it was given, but has no effect (setting_has_effect); it was
