@@ -10,8 +10,8 @@
  * allocator keeps what a connection gave back. The slack covers what others take between two looks.
  *
  * While the process is below its limit (less the slack), no item is evicted for it: the reserve
- * only keeps items from growing. Nearer to the limit items get less, as by `cache_memlimit`. Where
- * others take much more than they may, samples give way first; samples come back last.
+ * only keeps items from growing. Nearer to the limit items get less, as by `cache_memlimit`, once
+ * the allocator has been asked for what it keeps.
  *
  * Threading: main's thread looks, at most every MEMORY_LOOK_US; facts may be read by any. */
 #ifndef SLATE_SERVE_MEMORY_H
@@ -37,31 +37,17 @@ struct memory_parts {
     uint64_t asked;    /* for items, by -m or cache_memlimit */
     uint64_t resident; /* of the process, or of its control group if that has more */
     uint64_t items;    /* the pages they have */
-    uint64_t counted;  /* what the other parts say that they have */
-    uint64_t reserved; /* what others may still take */
+    uint64_t known;    /* what the other parts say that they have and may still take */
 };
 /* Pure: the limit of items. It is not below the pages of items while `resident` and the slack
  * are within the limit of the process. */
 uint64_t memory_items_limit(const struct memory_parts *);
-/* Pure: whether the other parts press items hard: others have more than they may, by a sixteenth of
- * what items might have. With `still`, for the question whether that is over: half as much. */
-bool     memory_presses(const struct memory_parts *, bool still);
-
-/* What operators want, from the settings; all zero where there is no limit. */
-struct memory_wishes {
-    uint64_t limit;      /* of the process */
-    uint64_t asked;      /* for items */
-    uint64_t held_most;  /* what connections may hold in buffers and replies */
-    uint64_t conns_most; /* connections that may be open */
-    uint64_t conn_bytes; /* what each takes */
-    bool     reserve_yields; /* a reserve too large for the limit is no reason not to start */
-};
 
 struct memory_facts {
     uint64_t limit_bytes, resident_bytes, resident_most_bytes, group_limit_bytes, group_bytes;
     uint64_t asked_bytes, items_limit_bytes, items_bytes, index_bytes, sample_bytes, buffer_bytes,
         connection_bytes, start_bytes, other_bytes, reserved_bytes;
-    uint64_t lowered, raised, trims, gave_way;
+    uint64_t lowered, raised, trims;
     double   pressure_pct;
 };
 
@@ -76,25 +62,23 @@ struct memory {
     struct memory_sources from;
     struct resident  resident;
     uint64_t         start_bytes;  /* resident before there was an item, without samples */
-    uint64_t         asked_us;     /* when samples were asked to give way; 0: they were not */
-    uint64_t         calm_us;      /* since when nothing presses; 0: something presses */
     uint64_t         raise_us;     /* when there was first more room for items; 0: there is none */
     uint64_t         trim_us;      /* when the allocator may be asked again to give memory back */
     /* the limit that the cache was last told; 0: what was asked for */
     _Atomic uint64_t items_limit;
-    _Atomic uint64_t resident_most, lowered, raised, trims, gave_way;
+    _Atomic uint64_t resident_most, lowered, raised, trims;
 };
 
 /* Once, when all is built and before anyone is served: the items' limit holds from then on. False:
- * the process's limit leaves items less than MEMORY_LEAST_ITEMS and the reserve does not yield;
- * *left_bytes tells how much. */
-bool memory_begin(struct memory *, const struct memory_sources *, const struct memory_wishes *,
-                  uint64_t *left_bytes);
+ * the limit of the process, which somebody asked for, leaves items less than MEMORY_LEAST_ITEMS;
+ * `why` holds a whole sentence. */
+bool memory_begin(struct memory *, const struct memory_sources *, const struct settings *,
+                  char why[SETTING_WHY_BYTES]);
 void memory_end(struct memory *); /* also of one that never began */
 /* Main's thread: looks, and gives items a new limit where that has changed. */
-void memory_look(struct memory *, const struct memory_wishes *, uint64_t now_us);
+void memory_look(struct memory *, const struct settings *, uint64_t now_us);
 /* The limit that the cache gets when so much is asked for items. Any thread. */
-uint64_t memory_allows(const struct memory *, const struct memory_wishes *);
+uint64_t memory_allows(const struct memory *, const struct settings *);
 /* any thread */
-void memory_facts(const struct memory *, const struct memory_wishes *, struct memory_facts *);
+void memory_facts(const struct memory *, const struct settings *, struct memory_facts *);
 #endif

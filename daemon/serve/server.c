@@ -174,40 +174,18 @@ void server_recall(struct server *server, const struct memory_file *file,
 
 /* --- memory of the process --- */
 
-static struct memory_wishes wishes_of(const struct settings *s) {
-    return (struct memory_wishes){
-        .limit = s->process_memory,
-        .asked = s->maxbytes,
-        .held_most = s->read_buf_mem_limit,
-        .conns_most = (uint64_t)s->maxconns,
-        .conn_bytes = settings_conn_bytes(s),
-        .reserve_yields = s->group_limits,
-    };
-}
-
 bool server_memory_begin(struct server *server, char *why) {
     struct settings now;
     server_settings(server, &now);
-    const struct memory_wishes wishes = wishes_of(&now);
-    uint64_t left_bytes;
-    bool begun = memory_begin(&server->memory,
-                              &(struct memory_sources){
-                                  .cache = server->cache,
-                                  .tuner = server->tuner,
-                                  .buffer_bytes = &server->conns.buffer_bytes,
-                                  .reply_bytes = &server->conns.reply_bytes,
-                                  .connections = &server->conns.structures,
-                              },
-                              &wishes, &left_bytes);
-    if (!begun) {
-        snprintf(why, SETTING_WHY_BYTES,
-                 "process_memory of %" PRIu64 " MiB leaves %" PRIu64
-                 " MiB for items, less than %d: connections may take %" PRIu64
-                 " MiB of it (read_buf_mem_limit, -c)",
-                 wishes.limit >> 20, left_bytes >> 20, MEMORY_LEAST_ITEMS >> 20,
-                 (wishes.held_most + wishes.conns_most * wishes.conn_bytes) >> 20);
-    }
-    return begun;
+    return memory_begin(&server->memory,
+                        &(struct memory_sources){
+                            .cache = server->cache,
+                            .tuner = server->tuner,
+                            .buffer_bytes = &server->conns.buffer_bytes,
+                            .reply_bytes = &server->conns.reply_bytes,
+                            .connections = &server->conns.structures,
+                        },
+                        &now, why);
 }
 
 /* Logs once that the memory file was removed, or another was put in its place. */
@@ -227,15 +205,13 @@ void server_memory_look(struct server *server) {
     struct settings now;
     look_at_file(server);
     server_settings(server, &now);
-    const struct memory_wishes wishes = wishes_of(&now);
-    memory_look(&server->memory, &wishes, clock_mono_us());
+    memory_look(&server->memory, &now, clock_mono_us());
 }
 
 void server_memory_facts(struct server *server, struct memory_facts *facts) {
     struct settings now;
     server_settings(server, &now);
-    const struct memory_wishes wishes = wishes_of(&now);
-    memory_facts(&server->memory, &wishes, facts);
+    memory_facts(&server->memory, &now, facts);
 }
 
 /* Changes settings. `step` gets the settings before and after; NULL: the caller does not want
@@ -247,9 +223,8 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
     if (to->maxconns != from->maxconns && !descriptors_allow(to, why)) {
         return false;
     }
-    const struct memory_wishes wishes = wishes_of(to);
     if (to->maxbytes != from->maxbytes &&
-        !cache_set_limit(server->cache, memory_allows(&server->memory, &wishes))) {
+        !cache_set_limit(server->cache, memory_allows(&server->memory, to))) {
         snprintf(why, SETTING_WHY_BYTES, "that much memory was not reserved at the start, or more "
                                          "is in use and may not be given back");
         return false;

@@ -73,11 +73,6 @@ void tuner_set_sampling(struct tuner *t, double rate, enum auto_scope follow) {
     tuner_wake(t);
 }
 
-void tuner_samples_give_way(struct tuner *t, bool gives_way) {
-    whatif_give_way(t->whatif, gives_way);
-    tuner_wake(t);
-}
-
 void tuner_set_crawler(struct tuner *t, bool enabled, uint32_t sleep_us, uint32_t tocrawl) {
     atomic_store_explicit(&t->crawler_sleep_us, sleep_us, memory_order_relaxed);
     atomic_store_explicit(&t->crawler_tocrawl, tocrawl, memory_order_relaxed);

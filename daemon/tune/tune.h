@@ -102,8 +102,6 @@ void tuner_geometry(struct tuner *, struct geometry_facts *);
 /* What the sampled keys tell, and whether the policy follows it (tune/whatif/whatif.h). */
 struct whatif;
 void           tuner_set_sampling(struct tuner *, double rate, enum auto_scope follow);
-/* as whatif_give_way, which the thread calls soon */
-void           tuner_samples_give_way(struct tuner *, bool);
 struct whatif *tuner_whatif(struct tuner *);
 
 enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };

@@ -155,35 +155,6 @@ describe("the limit of the process", function()
         assert.is_true(most <= LIMIT_MIB * MIB, ("resident %.1f MiB"):format(most / MIB))
     end)
 
-    it("has samples give way before items where others press, and come back when these have gone", function()
-        if not IS_PLAIN then
-            pending("sanitizers keep memory that was freed")
-            return
-        end
-        start({ "-o", "process_memory=" .. LIMIT_MIB, "-o", "watcher_logbuf_size=1024" })
-        -- The rings, some 20 KB, are there before the curves and miniatures.
-        patience.wait_for("samples to be taken", function() return memory().samples >= MIB // 2 end)
-        local before, deaf = memory(), {}
-        assert.equal(0, before.samples_gave_way)
-        for i = 1, 16 do -- each may have a MiB of lines waiting, of which nothing is said in advance
-            deaf[i] = one:connect()
-            assert.equal("OK", deaf[i]:command("watch mutations"))
-        end
-        patience.wait_for("samples to give way", function()
-            fill(client, "key-", 3000, 100)
-            return memory().samples_gave_way == 1
-        end)
-        patience.wait_for("their memory to be back", function() return memory().samples < before.samples // 2 end)
-        for i = 1, 16 do
-            deaf[i]:close()
-        end
-        patience.wait_for("samples to be taken again", function()
-            fill(client, "key-", 300, 100)
-            return memory().samples >= before.samples // 2
-        end)
-        assert.equal(1, memory().samples_gave_way)
-    end)
-
     it("gives memory back to the system when the items' limit falls", function()
         if not IS_PLAIN then
             pending("sanitizers keep memory that was freed")

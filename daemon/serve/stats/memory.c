@@ -34,8 +34,6 @@
       "times that the memory for items was raised again") \
     X(allocator_trims, counter, operations, U64, m->trims, \
       "times that the allocator gave memory back because the limit was near") \
-    X(samples_gave_way, counter, operations, U64, m->gave_way, \
-      "times that samples gave up their memory because the limit was near") \
     X(group_limit, gauge, bytes, U64, m->group_limit_bytes, \
       "memory that the control group allows; 0: no limit, or no group") \
     X(group, gauge, bytes, U64, m->group_bytes, \

@@ -18,8 +18,7 @@ struct whatif {
     struct lock    lock; /* guards the fields below */
     double         rate;
     enum auto_scope follow;
-    bool           gives_way;
-    struct shadow *shadow; /* NULL: sampling was never on, or gave its memory to others */
+    struct shadow *shadow; /* NULL: sampling was never on */
     struct hot    *hot;
     struct asked   asked;
     uint32_t       below;

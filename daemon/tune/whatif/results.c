@@ -19,10 +19,7 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     f->on = w->rate > 0 && w->shadow != NULL;
     f->follows = w->follow;
     f->running = w->running;
-    if (w->gives_way) {
-        snprintf(f->why, sizeof f->why,
-                 "nothing is sampled: its memory went to others (process_memory)");
-    } else if (w->rate > 0) {
+    if (w->rate > 0) {
         memcpy(f->why, w->why, sizeof f->why);
     } else {
         snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s",

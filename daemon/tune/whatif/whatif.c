@@ -62,12 +62,6 @@ void whatif_set(struct whatif *w, double rate, enum auto_scope follow) {
     lock_release(&w->lock);
 }
 
-void whatif_give_way(struct whatif *w, bool gives_way) {
-    lock_take(&w->lock);
-    w->gives_way = gives_way;
-    lock_release(&w->lock);
-}
-
 /* --- memory --- */
 
 static bool make(struct whatif *w) {
@@ -89,22 +83,6 @@ static bool make(struct whatif *w) {
     w->shadow = shadow;
     lock_release(&w->lock);
     return true;
-}
-
-/* Frees the memory, except that of the rings, which threads may be writing. */
-static void unmake(struct whatif *w) {
-    lock_take(&w->lock);
-    struct shadow *shadow = w->shadow;
-    struct hot *hot = w->hot;
-    w->shadow = NULL;
-    w->hot = NULL;
-    w->asked.requests = 0;
-    w->changed_window = 0;
-    w->lately = w->longer = (struct reads){0};
-    w->predictions.told = (struct prediction){.enough = false};
-    lock_release(&w->lock);
-    shadow_destroy(&shadow);
-    free(hot);
 }
 
 /* --- the rate --- */
@@ -179,8 +157,7 @@ static void fade_asked(struct whatif *w, uint64_t now_us) {
 /* Takes over the rate that was set. Returns whether sampling is on. */
 static bool adopt(struct whatif *w) {
     lock_take(&w->lock);
-    bool gives_way = w->gives_way;
-    double rate = gives_way ? 0 : w->rate;
+    double rate = w->rate;
     lock_release(&w->lock);
     if (rate > 0 && !(w->adopted > 0)) {
         begin_asked(w);
@@ -200,9 +177,6 @@ static bool adopt(struct whatif *w) {
             cache_set_sample(w->cache, 0, 0);
             end_asked(w);
         }
-    }
-    if (gives_way && w->shadow != NULL) {
-        unmake(w);
     }
     return rate > 0;
 }

@@ -40,9 +40,6 @@ void whatif_on_came(struct whatif *, void (*run)(void *arg, const char *words), 
 
 /* Sets the highest rate, 0 to 1 (0: off), and among which policies to follow the miniatures. */
 void whatif_set(struct whatif *, double rate, enum auto_scope follow);
-/* Says whether samples, curves and miniatures give up their memory for others until further notice;
- * what they knew is lost. The next whatif_tend does it. */
-void whatif_give_way(struct whatif *, bool);
 /* Processes the records that have come. Returns in how many microseconds to call it again;
  * UINT64_MAX: sampling is off. */
 uint64_t whatif_tend(struct whatif *);
