@@ -79,7 +79,7 @@ static void cut_lines(struct answer *a) {
 
 /* Answers one command. None of those above waits for another thread. */
 static void ask(struct server *server, const char *command, struct answer *a) {
-    struct serve_counters  nobodys;
+    struct serve_counters  nobodys = {0};
     struct words           words;
     struct command_context ctx = {.server = server,
                                   .who = "-",
