@@ -22,9 +22,7 @@
 
 #include <unistd.h>
 
-#include "cache/stock.h"
 #include "cache/turn.h"
-#include "watch/event.h"
 
 /* The experiment behind the constants: the four phases of tests/bench/calcify at full speed, the
  * server pinned to one core. Figures are pages of 64 that the phase's class has at the end of its
@@ -36,8 +34,8 @@ enum {
     /* bounds the time of one set, whatever it stores */
     HELP_US = 200,
     STEP_BYTES = 4096, /* bytes between two looks at the clock, or one larger chunk */
-    /* after this many passes a page in which something is still in use goes back */
-    HELP_PASSES = 2,
+    /* a page in which something stays in use goes back after so long, for sets find another */
+    HELP_PATIENCE_US = 5000,
     /* After so long a set rests once outside its turn. Turns of threads that run end sooner. Turns
      * of threads that wait for this thread's core took 6 to 12 ms to end; with a set that never
      * rests the phases ended with 33 and 47 pages. */
@@ -53,18 +51,29 @@ static void let_go(struct helped_page *h) {
     atomic_store_explicit(&h->held, false, memory_order_release);
 }
 
-static enum helped_state state_of(const struct helped_page *h) {
-    return (enum helped_state)atomic_load_explicit(&h->state, memory_order_relaxed);
-}
-
-static void set_state(struct helped_page *h, enum helped_state state) {
-    atomic_store_explicit(&h->state, state, memory_order_relaxed);
+static enum page_move_state state_of(const struct helped_page *h) {
+    return (enum page_move_state)atomic_load_explicit(&h->state, memory_order_relaxed);
 }
 
 static void add(_Atomic uint64_t *n, uint64_t more) {
     if (more > 0) {
         atomic_fetch_add_explicit(n, more, memory_order_relaxed);
     }
+}
+
+/* Tells other threads what became of a page that this thread holds. */
+static void note_state(struct help *help, struct helped_page *h) {
+    bool waited = state_of(h) == PAGE_MOVE_EMPTIED, waits = h->page.state == PAGE_MOVE_EMPTIED;
+    atomic_store_explicit(&h->state, (uint8_t)h->page.state, memory_order_relaxed);
+    if (waits != waited) {
+        atomic_fetch_add_explicit(&help->waiting, waits ? 1 : -1u, memory_order_relaxed);
+    }
+}
+
+static bool step(struct help *help, struct helped_page *h, struct page_driver *d) {
+    bool moved = page_move_step(&h->page, d);
+    note_state(help, h);
+    return moved;
 }
 
 /* --- a page to begin with --- */
@@ -87,7 +96,7 @@ static bool take_one(struct help *help) {
 
 /* Takes the next of the pages that were picked, or picks some. False: there is none, or another
  * thread is picking. */
-static bool pick(struct cache_thread *ct, unsigned from, struct page_take *take) {
+static bool pick(struct cache_thread *ct, unsigned from, unsigned to, struct moving_page *m) {
     struct help *help = &ct->cache->help;
     bool taken = false;
     if (atomic_exchange_explicit(&help->picking, true, memory_order_acquire)) {
@@ -101,7 +110,7 @@ static bool pick(struct cache_thread *ct, unsigned from, struct page_take *take)
     }
     while (!taken && help->pick_at < help->pick_count) {
         uint32_t page = help->picked[help->pick_at++];
-        taken = !cache_page_in_use(ct->cache, page) && cache_page_take(take, ct, page, from);
+        taken = !cache_page_in_use(ct->cache, page) && page_move_begin(m, ct, page, from, to);
     }
     atomic_store_explicit(&help->picking, false, memory_order_release);
     return taken;
@@ -116,97 +125,29 @@ static bool begin(struct cache_thread *ct, struct helped_page *h, unsigned class
         !take_one(help)) {
         return false;
     }
-    if (!pick(ct, from, &h->take)) {
+    if (!pick(ct, from, class_id, &h->page)) {
         atomic_fetch_add_explicit(&help->left, 1, memory_order_relaxed);
         return false;
     }
-    h->to = class_id;
-    h->passes = 0;
-    set_state(h, HELPED_EMPTYING);
+    note_state(help, h);
+    add(&help->pages, state_of(h) == PAGE_MOVE_EMPTIED); /* nothing lived there */
     return true;
 }
 
 /* --- emptying it, and handing it over --- */
 
-struct emptied_chunks {
-    struct page_take *take;
-    uint64_t          rescued, chunks_rescued, expired;
-};
-
-static unsigned empty_chunk(void *arg, uint32_t chunk) {
-    struct emptied_chunks *e = arg;
-    struct cache_thread *ct = e->take->ct;
-    cache_evacuate_prefetch(ct, e->take->page, chunk);
-    enum cache_moved moved = cache_evacuate(ct, e->take->page, chunk, true);
-    unsigned tails = moved == CACHE_MOVED_CHUNK ? cache_tails_moved(ct) : 0;
-    e->rescued += moved == CACHE_MOVED_RESCUED;
-    e->chunks_rescued += tails;
-    e->expired += moved == CACHE_MOVED_EXPIRED;
-    return tails > 0 ? tails : 1;
-}
-
-/* Notes the turns that have to end before the page changes hands. The calling thread's own turn is
- * left out: it holds no reference. */
-static void note_turns(struct cache_thread *ct, struct helped_page *h) {
-    turns_look(ct->cache->turns, h->seen);
-    h->seen[ct->turn - ct->cache->turns] = 0;
-    h->emptied_us = clock_mono_us();
-    set_state(h, HELPED_EMPTIED);
-    atomic_fetch_add_explicit(&ct->cache->help.waiting, 1, memory_order_relaxed);
-}
-
-static bool turns_ended(const struct cache *c, const struct helped_page *h) {
-    unsigned used = atomic_load_explicit(&c->turns_used, memory_order_acquire);
-    for (unsigned i = 0; i < used; i++) {
-        if (turn_lasts(&c->turns[i], h->seen[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The thread that began the page may have ended. */
-static void put_back(struct cache_thread *ct, struct helped_page *h) {
-    h->take.ct = ct;
-    cache_page_put_back(&h->take);
-    set_state(h, HELPED_NONE);
-}
-
 /* Goes over a part of the page; returns how many bytes it went over. */
 static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
     struct help *help = &ct->cache->help;
-    struct emptied_chunks e = {.take = &h->take};
-    const struct cache_class_counters *of =
-        &ct->classes[slab_page_class(ct->cache->slab, h->take.page)];
-    uint64_t evicted = counter_get(&of->evicted);
-    h->take.ct = ct;
-    ct->moves_pages = true;
-    bool more = cache_page_pass(&h->take, STEP_BYTES, empty_chunk, &e);
-    ct->moves_pages = false;
-    add(&help->bytes_passed, h->take.bytes_passed);
-    add(&help->rescued, e.rescued);
-    add(&help->chunks_rescued, e.chunks_rescued);
-    add(&help->evicted, counter_get(&of->evicted) - evicted);
-    add(&help->expired, e.expired);
-    if (!more && cache_page_emptied(&h->take)) {
-        add(&help->pages, 1);
-        note_turns(ct, h);
-    } else if (!more && ++h->passes == HELP_PASSES) {
-        put_back(ct, h);
-    }
-    return h->take.bytes_passed;
-}
-
-static void hand_over(struct cache_thread *ct, struct helped_page *h) {
-    struct cache *c = ct->cache;
-    h->take.ct = ct; /* the thread that emptied the page may have ended */
-    unsigned from = slab_page_class(c->slab, h->take.page);
-    cache_page_hand_over(&h->take, h->to);
-    set_state(h, HELPED_NONE);
-    atomic_fetch_sub_explicit(&c->help.waiting, 1, memory_order_relaxed);
-    if (event_watched(EVENT_SYSEVENTS)) {
-        event_slab_move(from, h->to, EVENT_MOVE_DONE);
-    }
+    struct page_driver d = {.ct = ct, .step_bytes = STEP_BYTES, .patience_us = HELP_PATIENCE_US};
+    step(help, h, &d);
+    add(&help->bytes_passed, h->page.passed_bytes);
+    add(&help->rescued, d.did.rescued);
+    add(&help->chunks_rescued, d.did.chunks_rescued);
+    add(&help->evicted, d.did.evicted);
+    add(&help->expired, d.did.expired);
+    add(&help->pages, state_of(h) == PAGE_MOVE_EMPTIED);
+    return h->page.passed_bytes;
 }
 
 /* One set's work: what it still has to go over, and what came of it. */
@@ -221,23 +162,23 @@ struct helping {
 };
 
 /* Does what is due for a page that the set holds: begins it, empties a part, or hands it over. */
-static void go_on(struct helping *s, struct helped_page *h) {
-    if (state_of(h) == HELPED_NONE && s->bytes > 0 && !s->none) {
+static void help_with(struct helping *s, struct helped_page *h) {
+    struct help *help = &s->ct->cache->help;
+    if (state_of(h) == PAGE_MOVE_NONE && s->bytes > 0 && !s->none) {
         s->none = !begin(s->ct, h, s->class_id);
     }
-    if (h->to != s->class_id) {
+    if (h->page.to != s->class_id) {
         return;
     }
-    while (state_of(h) == HELPED_EMPTYING && s->bytes > 0) {
+    while (state_of(h) == PAGE_MOVE_EMPTYING && s->bytes > 0) {
         uint32_t passed = empty_some(s->ct, h);
-        bool go_on = passed < s->bytes && clock_mono_us() < s->until_us;
-        s->bytes = go_on ? s->bytes - passed : 0;
+        bool more = passed < s->bytes && clock_mono_us() < s->until_us;
+        s->bytes = more ? s->bytes - passed : 0;
     }
-    if (state_of(h) == HELPED_EMPTIED && turns_ended(s->ct->cache, h)) {
-        hand_over(s->ct, h);
-        s->got = true;
-    } else if (state_of(h) == HELPED_EMPTIED) {
-        s->late = s->late || clock_mono_us() - h->emptied_us > TURNS_WAIT_US;
+    if (state_of(h) == PAGE_MOVE_EMPTIED) {
+        struct page_driver d = {.ct = s->ct};
+        s->got = step(help, h, &d);
+        s->late = s->late || clock_mono_us() - h->page.emptied_us > TURNS_WAIT_US;
     }
 }
 
@@ -246,7 +187,7 @@ static void help_with_each(struct helping *s) {
     for (unsigned i = 0; i < CACHE_HELP_PAGES && !s->got; i++) {
         struct helped_page *h = &help->each[i];
         if (hold(h)) {
-            go_on(s, h);
+            help_with(s, h);
             let_go(h);
         }
     }
@@ -270,22 +211,29 @@ void help_with_pages(struct cache_thread *ct, unsigned class_id) {
 
 /* --- the mover's side --- */
 
+/* Puts back the pages in this state. Waits for a set that works on one. */
+static void put_back_all(struct cache_thread *ct, enum page_move_state state) {
+    struct help *help = &ct->cache->help;
+    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
+        struct helped_page *h = &help->each[i];
+        while (!hold(h)) {
+            usleep(HELD_LOOK_US);
+        }
+        if (state_of(h) == state) {
+            page_move_put_back(&h->page, ct);
+            note_state(help, h);
+        }
+        let_go(h);
+    }
+}
+
 /* A set that began a page before `pair` changed still holds that page, so we wait for it. A set
  * that takes hold of a page afterwards sees the change. */
 void cache_help_end(struct cache_thread *ct) {
     struct help *help = &ct->cache->help;
     atomic_store_explicit(&help->pair, 0, memory_order_relaxed);
     atomic_store_explicit(&help->left, 0, memory_order_relaxed);
-    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
-        struct helped_page *h = &help->each[i];
-        while (!hold(h)) {
-            usleep(HELD_LOOK_US);
-        }
-        if (state_of(h) == HELPED_EMPTYING) {
-            put_back(ct, h);
-        }
-        let_go(h);
-    }
+    put_back_all(ct, PAGE_MOVE_EMPTYING);
 }
 
 void cache_help_begin(struct cache_thread *ct, unsigned from, unsigned to, uint32_t pages) {
@@ -308,7 +256,7 @@ struct cache_help_state cache_help_state(const struct cache *c) {
         .bytes = atomic_load_explicit(&help->bytes_passed, memory_order_relaxed),
     };
     for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
-        now.under_way += state_of(&help->each[i]) != HELPED_NONE;
+        now.under_way += state_of(&help->each[i]) != PAGE_MOVE_NONE;
     }
     return now;
 }
@@ -330,7 +278,7 @@ struct cache_helped cache_help_count(struct cache *c) {
 
 /* --- emptied pages, which wait for turns --- */
 
-bool cache_help_leave(struct cache_thread *ct, const struct page_take *take, unsigned to) {
+bool cache_help_leave(struct cache_thread *ct, const struct moving_page *emptied) {
     struct help *help = &ct->cache->help;
     bool left = false;
     for (unsigned i = 0; i < CACHE_HELP_PAGES && !left; i++) {
@@ -338,11 +286,10 @@ bool cache_help_leave(struct cache_thread *ct, const struct page_take *take, uns
         if (!hold(h)) {
             continue;
         }
-        left = state_of(h) == HELPED_NONE;
+        left = state_of(h) == PAGE_MOVE_NONE;
         if (left) {
-            h->take = *take;
-            h->to = to;
-            note_turns(ct, h);
+            h->page = *emptied;
+            note_state(help, h);
         }
         let_go(h);
     }
@@ -350,40 +297,26 @@ bool cache_help_leave(struct cache_thread *ct, const struct page_take *take, uns
 }
 
 unsigned cache_help_hand_over(struct cache_thread *ct) {
-    struct cache *c = ct->cache;
+    struct help *help = &ct->cache->help;
+    struct page_driver d = {.ct = ct};
     for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
-        struct helped_page *h = &c->help.each[i];
-        if (state_of(h) != HELPED_EMPTIED || !hold(h)) {
+        struct helped_page *h = &help->each[i];
+        if (state_of(h) != PAGE_MOVE_EMPTIED || !hold(h)) {
             continue;
         }
-        if (state_of(h) == HELPED_EMPTIED && turns_ended(c, h)) {
-            hand_over(ct, h);
+        if (state_of(h) == PAGE_MOVE_EMPTIED) {
+            step(help, h, &d);
         }
         let_go(h);
     }
-    return atomic_load_explicit(&c->help.waiting, memory_order_relaxed);
-}
-
-static void put_back_waiting(struct cache_thread *ct) {
-    struct cache *c = ct->cache;
-    for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
-        struct helped_page *h = &c->help.each[i];
-        while (!hold(h)) {
-            usleep(HELD_LOOK_US);
-        }
-        if (state_of(h) == HELPED_EMPTIED) {
-            put_back(ct, h);
-            atomic_fetch_sub_explicit(&c->help.waiting, 1, memory_order_relaxed);
-        }
-        let_go(h);
-    }
+    return atomic_load_explicit(&help->waiting, memory_order_relaxed);
 }
 
 void cache_help_settle(struct cache_thread *ct, uint64_t deadline_us) {
-    uint64_t start_us = clock_mono_us();
+    uint64_t until_us = clock_mono_us() + deadline_us;
     while (cache_help_hand_over(ct) > 0) {
-        if (clock_mono_us() - start_us >= deadline_us) {
-            put_back_waiting(ct);
+        if (clock_mono_us() >= until_us) {
+            put_back_all(ct, PAGE_MOVE_EMPTIED);
             return;
         }
         usleep(HELD_LOOK_US);

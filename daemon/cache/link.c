@@ -97,6 +97,7 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     COUNT_CLASS(ct, class_id, evicted);
     if (ct->moves_pages) {
         COUNT_CLASS(ct, class_id, evicted_by_moves);
+        ct->moves_evicted++;
     } else if (for_readers) {
         COUNT_CLASS(ct, class_id, evicted_by_readers);
     }

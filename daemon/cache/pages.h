@@ -1,13 +1,14 @@
 /* Pages that change hands: who needs one, which one is to go, how it is emptied and handed over.
  *
- * Threading: as of cache.h. What empties a page is called within a turn of the thread;
- * cache_quiesce and what follows it, outside or within. */
+ * Threading: as of cache.h. What empties a page is called within a turn of the thread. */
 #ifndef SLATE_CACHE_PAGES_H
 #define SLATE_CACHE_PAGES_H
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cache/cache.h"
+#include "cache/epoch.h"
+#include "mem/slab.h"
 
 /* --- who needs a page --- */
 /* A class that needs memory says so here; the tuner looks and clears: those that evicted or had
@@ -85,7 +86,7 @@ void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_
 /* From now on this thread evicts in order to empty pages, not because stores need memory: each
  * eviction also counts as evicted_by_moves. */
 void cache_thread_moves_pages(struct cache_thread *);
-/* Live items that this thread has evicted, ever. */
+/* Live items that this thread has evicted in order to empty pages, ever. */
 uint64_t cache_thread_evicted(const struct cache_thread *);
 
 /* As cache_evacuate, but into the class that the item's size belongs to. What it evicts leaves no
@@ -102,34 +103,79 @@ enum cache_refit {
 enum cache_moved cache_refit(struct cache_thread *, uint32_t page, uint32_t chunk, enum cache_refit,
                              unsigned *wanted);
 
-/* --- the way of a page from one class to another, the only one there is ---
+/* --- the way of a page from one class to another, the only one there is, whoever drives it ---
  *
- *     cache_page_take -> cache_page_pass, in steps, as often as wanted -> cache_page_emptied
- *         -> cache_quiesce -> cache_page_hand_over
+ *     NONE -- page_move_begin --> EMPTYING -- its last chunk is free --> EMPTIED
+ *          -- every turn from before has ended --> handed over, NONE
  *
- * and cache_page_put_back at any time in place of what would follow. What becomes of a chunk is the
- * caller's choice: the mover and a set that waits evacuate it, a change of sizes refits it. A chunk
- * that looks free may yet be filled by a thread that took it before, so each pass looks at all. */
-struct page_take {
-    struct cache_thread *ct;
+ * From the beginning on, what becomes free in the page belongs to nobody. Passes go over its
+ * chunks: a live item is copied to another chunk of its class, or makes room, as the driver wants.
+ * A chunk that looks free may yet be filled by a thread that took it before, so each pass looks at
+ * all. Once the page is empty nobody finds anything in it, but a thread may still read there in the
+ * turn that it was in; so the page waits for those turns. At any time it may be put back instead.
+ *
+ *     driver                   a step    what it may drop       patience  the page goes to
+ *     the mover (tune/pages)   1 KiB     the class's oldest,    100 ms    a class or the pool
+ *                                        nothing with -M
+ *     a set that helps it      4 KiB     the class's oldest     5 ms      the set's class
+ *     a set in need (steal)    the page  the class's oldest     none      the set's class
+ *     a change of sizes        1 KiB     the oldest of two      100 ms    the driver, which
+ *                                        classes, or nothing              places it
+ *     values that never came   none      nothing: free pages    none      the pool
+ *
+ * Threading: a moving_page belongs to one thread at a time, and may go from thread to thread
+ * between two steps. No lock held. */
+enum page_move_state { PAGE_MOVE_NONE, PAGE_MOVE_EMPTYING, PAGE_MOVE_EMPTIED };
+
+/* in place of a class: the driver gets the page, and places it (slab_page_place) */
+enum { PAGE_TO_DRIVER = SLAB_CLASSES_MAX };
+
+/* Once a page is empty, a worker's turn may last this long. */
+enum { PAGE_PATIENCE_US = 100 * 1000 };
+
+struct moving_page {
+    enum page_move_state state;
+    unsigned to;           /* a class, SLAB_CLASS_NONE for the pool, or PAGE_TO_DRIVER */
     uint32_t page, chunk_bytes;
-    uint32_t at;         /* the next chunk of the pass under way */
-    uint32_t bytes_passed; /* by the last call */
+    uint32_t at;           /* the next chunk of the pass under way; 0: a pass begins */
+    uint32_t passed_bytes; /* by the last step */
+    uint64_t give_up_us;   /* when the page goes back; 0: the first pass has not ended */
+    uint64_t emptied_us;
+    uint64_t seen[THREADS_MAX]; /* the turns that have to end */
 };
-/* From now on what becomes free in the page belongs to nobody; also what partitions have at hand of
- * it. Within a turn or outside. False: it is not the class's any more, or is on the move already.
- * Cost: a lock of each partition. */
-bool cache_page_take(struct page_take *, struct cache_thread *, uint32_t page, unsigned class_id);
-/* Goes on with a pass, chunk by chunk, for about so many bytes: `chunk` tries to free one, and
- * returns how many chunks it went over, or 0 to end the pass. Within a turn. False: the pass has
- * ended, and the next call begins another. */
-bool cache_page_pass(struct page_take *, uint32_t bytes, unsigned (*chunk)(void *, uint32_t),
-                     void *arg);
-bool cache_page_emptied(const struct page_take *);
-/* To a class, or to the pool when that is SLAB_CLASS_NONE; the page is empty, and cache_quiesce has
- * succeeded since. What it gives back to the system takes its time: some 50 us. */
-void cache_page_hand_over(const struct page_take *, unsigned to_class);
-void cache_page_put_back(const struct page_take *);
+
+/* Who drives, and how: the only things that differ. */
+struct page_driver {
+    struct cache_thread *ct;
+    uint32_t step_bytes;
+    /* So long after its first pass a page in which something stays in use, or finds no room, is
+     * gone over again. Then it goes back. */
+    uint64_t patience_us;
+    /* the first chunk that is in use puts the page back */
+    bool     at_once;
+    /* Frees a chunk, if it can be. NULL: evacuates it, and what finds no room is dropped. */
+    enum cache_moved (*chunk)(void *arg, uint32_t page, uint32_t chunk);
+    void    *arg;
+    /* what became of the items in chunks that the driver has gone over; steps add to it */
+    struct { uint64_t rescued, chunks_rescued, evicted, expired; } did;
+};
+
+/* Takes what partitions have at hand of the page, too. A page that is free as a whole is EMPTIED at
+ * once. False: it is not the class's any more, or is on the move already. Within a turn, in which
+ * the thread holds no reference, or outside. Cost: a lock of each partition. */
+bool page_move_begin(struct moving_page *, struct cache_thread *, uint32_t page, unsigned from,
+                     unsigned to);
+/* The next step. EMPTYING: goes over step_bytes of the page, or one larger chunk, within a turn in
+ * which the thread holds no reference; 0.2 to 1 us a chunk. EMPTIED: hands the page over if all
+ * turns have ended, some 50 us where memory goes back to the system; within a turn or outside.
+ * Returns true if the page changed hands. It may be EMPTYING or EMPTIED still; NONE and false: it
+ * went back. */
+bool page_move_step(struct moving_page *, struct page_driver *);
+/* Waits until an emptied page has changed hands, and leaves its own turn for that. False: it was
+ * not empty, or a turn lasts until `until_us`; the page went back. */
+bool page_move_finish(struct moving_page *, struct cache_thread *, uint64_t until_us);
+/* Its chunks are the class's again; nothing for a page that is not on the move. */
+void page_move_put_back(struct moving_page *, struct cache_thread *);
 
 /* --- sets that help: stores into the class that receives, which find nothing free there, empty
  * pages of the one that gives, and hand them over --- */
@@ -157,11 +203,10 @@ struct cache_helped cache_help_count(struct cache *);
  * works on one. */
 void     cache_help_end(struct cache_thread *);
 
-/* An emptied page changes hands once all turns have ended that were under way when it was found
- * empty. Nobody need wait for that: a page that is left here is handed over by a set of its class
- * that finds nothing free, or by cache_help_hand_over, whichever comes first. */
-/* False: too many wait already. */
-bool     cache_help_leave(struct cache_thread *, const struct page_take *, unsigned to_class);
+/* Nobody need wait for the turns before an emptied page changes hands. One that is left here is
+ * handed over by a set of its class that finds nothing free, or by cache_help_hand_over, whichever
+ * comes first. False: too many wait already. */
+bool     cache_help_leave(struct cache_thread *, const struct moving_page *);
 /* Hands over those that can be. Returns how many still wait. */
 unsigned cache_help_hand_over(struct cache_thread *);
 /* Waits until none does; after `deadline_us` puts back those that still do. Outside a turn. */

@@ -42,20 +42,11 @@ struct ring; /* watch/ring.h */
 
 /* --- pages that sets empty (help.c) --- */
 
-enum helped_state {
-    HELPED_NONE,
-    HELPED_EMPTYING,
-    HELPED_EMPTIED, /* it changes hands once turns have ended */
-};
-
 /* A page that sets empty. All but `held` belongs to the thread that has set `held`. */
 struct helped_page {
-    _Atomic bool     held;
-    _Atomic uint8_t  state; /* enum helped_state */
-    unsigned         to, passes;
-    struct page_take take;
-    /* the turns that have to end, and when the page became empty */
-    uint64_t         seen[THREADS_MAX], emptied_us;
+    _Atomic bool       held;
+    _Atomic uint8_t    state; /* the page's, for threads that do not hold it */
+    struct moving_page page;
 } __attribute__((aligned(64)));
 
 struct help {
@@ -183,6 +174,7 @@ struct cache_thread {
     uint32_t         sample_below; /* likewise */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
     bool             moves_pages;  /* cache_thread_moves_pages */
+    uint64_t         moves_evicted; /* cache_thread_evicted */
     bool             refits;       /* within cache_refit */
     unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint64_t         random;

@@ -5,13 +5,11 @@
 #include "base/clock.h"
 #include "cache/stock.h"
 #include "cache/turn.h"
-#include "watch/event.h"
 
 enum {
     STEAL_TRIES = 100,
     /* after a try in vain no set tries for so long: slow clients hold what is in the way */
     STEAL_PAUSE_US = 5000,
-    STEAL_QUIESCE_US = 100000,
 };
 
 /* The class to take a page from: the one with the most pages, at least `least_pages`, that is not
@@ -32,48 +30,34 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
     return best;
 }
 
-/* The work on a page that a set steals: one pass, which ends at the first chunk in use. */
-struct stealing {
-    struct page_take   take;
-    struct cache_steal told;
-    bool               busy;
-};
-
-static unsigned drop_chunk(void *arg, uint32_t chunk) {
-    struct stealing *s = arg;
-    enum cache_moved moved = cache_evacuate(s->take.ct, s->take.page, chunk, true);
-    s->told.rescued += moved == CACHE_MOVED_RESCUED;
-    s->told.evicted += moved == CACHE_MOVED_EVICTED;
-    s->told.expired += moved == CACHE_MOVED_EXPIRED;
-    s->busy = moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
-    return s->busy ? 0 : 1;
-}
-
-/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in
- * the page is in use, and the page went back; *in_vain: what was not in use has been dropped for
- * nothing. */
+/* Empties one page of the donor in one pass, dropping what lives in it, and hands it over. False:
+ * something in the page is in use, and the page went back; *in_vain: what was not in use has been
+ * dropped for nothing. */
 static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id,
                        bool *in_vain) {
     struct cache *c = ct->cache;
-    struct stealing s = {.told = {.from_class = donor, .to_class = class_id}};
+    struct moving_page m;
+    struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .at_once = true};
     uint64_t start_us = clock_mono_us();
-    if (cache_page_in_use(c, page) || !cache_page_take(&s.take, ct, page, donor)) {
+    if (cache_page_in_use(c, page) || !page_move_begin(&m, ct, page, donor, class_id)) {
         return false;
     }
-    cache_page_pass(&s.take, PAGE_BYTES, drop_chunk, &s);
-    if (s.busy || !cache_page_emptied(&s.take) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
-        cache_page_put_back(&s.take);
-        *in_vain = s.told.evicted > 0;
+    if (m.state == PAGE_MOVE_EMPTYING) {
+        page_move_step(&m, &d);
+    }
+    if (!page_move_finish(&m, ct, clock_mono_us() + PAGE_PATIENCE_US)) {
+        *in_vain = d.did.evicted > 0;
         return false;
     }
-    cache_page_hand_over(&s.take, class_id);
     COUNT(ct, page_steals);
-    if (event_watched(EVENT_SYSEVENTS)) {
-        event_slab_move(donor, class_id, EVENT_MOVE_DONE);
-    }
-    s.told.duration_us = clock_mono_us() - start_us;
     if (c->stolen != NULL) {
-        c->stolen(c->stolen_arg, &s.told);
+        struct cache_steal stolen = {.from_class = donor,
+                                     .to_class = class_id,
+                                     .rescued = (uint32_t)d.did.rescued,
+                                     .evicted = (uint32_t)d.did.evicted,
+                                     .expired = (uint32_t)d.did.expired,
+                                     .duration_us = clock_mono_us() - start_us};
+        c->stolen(c->stolen_arg, &stolen);
     }
     return true;
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "tune/pages/empty.h"
 #include "tune/pages/spare.h"
 #include "cache/shrink.h"
 #include "tune/state.h"
@@ -49,7 +48,7 @@ static bool shrink_heap(struct tuner *t) {
         struct pace_job evicting = {.ct = t->ct, .step = evict_some, .arg = &s};
         struct pace_job giving = {.ct = t->ct, .step = give_some, .arg = &s};
         pace_run(&t->pace, &evicting);
-        if (cache_quiesce(t->ct, EMPTY_PATIENCE_US)) {
+        if (cache_quiesce(t->ct, PAGE_PATIENCE_US)) {
             pace_run(&t->pace, &giving);
         }
         state = cache_shrink_end(&s.shrink);

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/slice.h"
 #include "base/thread.h"
-#include "tune/pages/empty.h"
 #include "watch/event.h"
 
 /* A shorter slice than a worker's, because this thread's own work is soon done, and is due when
@@ -158,7 +157,7 @@ static void rest(struct tuner *t) {
     refuse_questions(t, true);
     cache_help_end(t->ct);
     tuner_count_help(t);
-    cache_help_settle(t->ct, EMPTY_PATIENCE_US);
+    cache_help_settle(t->ct, PAGE_PATIENCE_US);
     geometry_give_back(t->geometry);
     rest_until_end(&t->rest);
     refuse_questions(t, false);
@@ -211,7 +210,7 @@ static void *tuner_main(void *arg) {
         wait_us(t, rest_us);
     }
     cache_help_end(t->ct);
-    cache_help_settle(t->ct, EMPTY_PATIENCE_US);
+    cache_help_settle(t->ct, PAGE_PATIENCE_US);
     event_thread_end();
     return NULL;
 }

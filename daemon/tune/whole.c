@@ -3,13 +3,12 @@
  * nothing for that: a page into which something was stored since stays. */
 #include <stdio.h>
 
-#include "tune/pages/empty.h"
+#include "base/clock.h"
 #include "tune/state.h"
-#include "watch/event.h"
 
 /* Begins to drain pages of the class that are free as a whole, and keeps those that still are. The
  * class keeps one page. */
-static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *taken) {
+static unsigned begin(struct tuner *t, unsigned class_id, struct moving_page *taken) {
     struct slab *slab = cache_slab(t->cache);
     uint32_t pages[MOVE_PAGES_MAX];
     uint32_t spare = slab_pages_beyond(slab, class_id, 1);
@@ -17,13 +16,13 @@ static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *take
                                       spare < MOVE_PAGES_MAX ? spare : MOVE_PAGES_MAX),
              n = 0;
     for (unsigned i = 0; i < found; i++) {
-        if (!cache_page_take(&taken[n], t->ct, pages[i], class_id)) {
+        if (!page_move_begin(&taken[n], t->ct, pages[i], class_id, SLAB_CLASS_NONE)) {
             continue;
         }
-        if (cache_page_emptied(&taken[n])) { /* nothing is stored in the page from now on */
+        if (taken[n].state == PAGE_MOVE_EMPTIED) { /* nothing is stored there from now on */
             n++;
         } else {
-            cache_page_put_back(&taken[n]);
+            page_move_put_back(&taken[n], t->ct);
         }
     }
     return n;
@@ -35,32 +34,24 @@ enum given { GIVEN_ALL, GIVEN_SOME, GIVEN_NONE_YET };
  * thread may still look at them. */
 static enum given give_some(struct tuner *t, unsigned class_id) {
     struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
-    struct page_take pages[MOVE_PAGES_MAX];
-    uint64_t begun_us = tuner_now_us(t);
-    move.pages = begin(t, class_id, pages);
-    bool quiet = move.pages > 0 && cache_quiesce(t->ct, EMPTY_PATIENCE_US);
-    for (unsigned i = 0; i < move.pages; i++) {
-        if (!quiet) {
-            cache_page_put_back(&pages[i]);
-            continue;
-        }
-        cache_page_hand_over(&pages[i], SLAB_CLASS_NONE);
-        atomic_fetch_add_explicit(&t->mover.pages_moved, 1, memory_order_relaxed);
-        if (event_watched(EVENT_SYSEVENTS)) {
-            event_slab_move(class_id, SLAB_CLASS_NONE, EVENT_MOVE_DONE);
-        }
+    struct moving_page pages[MOVE_PAGES_MAX];
+    uint64_t begun_us = tuner_now_us(t), until_us = clock_mono_us() + PAGE_PATIENCE_US;
+    unsigned found = begin(t, class_id, pages);
+    for (unsigned i = 0; i < found; i++) {
+        move.pages += page_move_finish(&pages[i], t->ct, until_us);
     }
-    if (quiet) {
+    if (move.pages > 0) {
         struct move_result result = {.pages = move.pages,
                                      .duration_us = tuner_now_us(t) - begun_us};
+        atomic_fetch_add_explicit(&t->mover.pages_moved, move.pages, memory_order_relaxed);
         snprintf(move.reason, sizeof move.reason,
                  "%u pages are free since values that never came whole were given up", move.pages);
         move_log_add(&t->moves, "drafts", &move, &result);
     }
-    if (move.pages > 0 && !quiet) {
+    if (move.pages < found) {
         return GIVEN_NONE_YET;
     }
-    return move.pages == MOVE_PAGES_MAX ? GIVEN_SOME : GIVEN_ALL;
+    return found == MOVE_PAGES_MAX ? GIVEN_SOME : GIVEN_ALL;
 }
 
 bool tuner_give_whole(struct tuner *t) {

@@ -152,6 +152,20 @@ bool __wrap_slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id) {
     return begun;
 }
 
+bool __real_page_move_finish(struct moving_page *, struct cache_thread *, uint64_t);
+bool __wrap_page_move_finish(struct moving_page *, struct cache_thread *, uint64_t);
+bool __wrap_page_move_finish(struct moving_page *m, struct cache_thread *ct, uint64_t until_us) {
+    point("page emptied");
+    return __real_page_move_finish(m, ct, until_us);
+}
+
+void __real_slab_drain_end(struct slab *, uint32_t, unsigned);
+void __wrap_slab_drain_end(struct slab *, uint32_t, unsigned);
+void __wrap_slab_drain_end(struct slab *s, uint32_t page, unsigned to_class) {
+    point("turns over");
+    __real_slab_drain_end(s, page, to_class);
+}
+
 bool __real_cache_quiesce(struct cache_thread *, uint64_t);
 bool __wrap_cache_quiesce(struct cache_thread *, uint64_t);
 bool __wrap_cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {

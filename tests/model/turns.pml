@@ -1,4 +1,6 @@
-/* Turns and cache_quiesce (daemon/cache/epoch.h: turn_enter, turn_leave, turns_look, turn_lasts; daemon/cache/turn.c).
+/* Turns and cache_quiesce (daemon/cache/epoch.h: turn_enter, turn_leave, turns_look, turn_lasts; daemon/cache/turn.c). The turns that a page
+ * on the move waits for (daemon/cache/page_move.c) are noted and awaited by the same functions, and its driver hands it over before it enters
+ * its turn again.
  *
  * MOVER makes an item unreachable, quiesces, and uses its memory for something else. OTHER finds the item by a slot of the index, as any
  * reader does: it reads the memory, and notes a hit there. It may then quiesce too, for a page of its own, and goes on in the same

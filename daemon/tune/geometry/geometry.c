@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
-#include "tune/pages/empty.h"
 #include "tune/pages/pick.h"
 
 enum {
@@ -299,7 +298,7 @@ static void end_pass(struct geometry_change *g, uint64_t now_us) {
 
 static void work(struct geometry_change *g, uint64_t now_us) {
     if (g->unquiet) {
-        g->unquiet = !cache_quiesce(g->ct, EMPTY_PATIENCE_US);
+        g->unquiet = !cache_quiesce(g->ct, PAGE_PATIENCE_US);
         if (g->unquiet) {
             geometry_say(g, "a worker is busy for too long");
             g->due_us = now_us + RETRY_US;

@@ -2,41 +2,51 @@
 
 #include <time.h>
 
-#include "base/clock.h"
-
 enum {
     REST_MAX_US = 200, /* the longest rest after a turn */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
 };
 
+struct passing {
+    const struct emptying *e;
+    struct page_driver     driver;
+    struct pace_job        job;
+};
+
+static bool cancelled(const struct emptying *e) {
+    return e->cancel != NULL && atomic_load_explicit(e->cancel, memory_order_relaxed);
+}
+
+/* True: chunks of this pass are left. */
 static bool empty_some(void *arg) {
-    struct emptying *e = arg;
-    bool more = cache_page_pass(e->take, PACE_STEP_BYTES, e->chunk, e->arg);
-    uint64_t rest_us = e->job.rest_us + e->rest_us * e->take->bytes_passed / PAGE_BYTES;
-    e->job.rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
-    return more &&
-           (e->cancel == NULL || !atomic_load_explicit(e->cancel, memory_order_relaxed));
+    struct passing *p = arg;
+    const struct emptying *e = p->e;
+    page_move_step(e->page, &p->driver);
+    uint64_t rest_us = p->job.rest_us + e->rest_us * e->page->passed_bytes / PAGE_BYTES;
+    p->job.rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
+    return e->page->state == PAGE_MOVE_EMPTYING && e->page->at > 0 && !cancelled(e);
 }
 
-bool emptying_pass(struct emptying *e) {
-    e->job = (struct pace_job){.ct = e->take->ct, .step = empty_some, .arg = e};
-    pace_run(e->pace, &e->job);
-    return cache_page_emptied(e->take);
-}
-
-bool emptying_again(struct emptying *e, bool rest) {
-    uint64_t now_us = clock_mono_us();
-    if (e->give_up_us == 0) {
-        e->give_up_us = now_us + EMPTY_PATIENCE_US;
-    } else if (now_us >= e->give_up_us) {
-        return false;
+bool emptying_run(struct emptying *e) {
+    struct passing p = {.e = e,
+                        .driver = {.ct = e->ct,
+                                   .step_bytes = PACE_STEP_BYTES,
+                                   .patience_us = PAGE_PATIENCE_US,
+                                   .chunk = e->chunk,
+                                   .arg = e->arg}};
+    struct timespec backoff = {.tv_nsec = BACKOFF_MIN_US * 1000};
+    while (e->page->state == PAGE_MOVE_EMPTYING) {
+        p.job = (struct pace_job){.ct = e->ct, .step = empty_some, .arg = &p};
+        pace_run(e->pace, &p.job);
+        if (e->page->state == PAGE_MOVE_EMPTYING && (cancelled(e) || !e->again(e->arg))) {
+            page_move_put_back(e->page, e->ct);
+        } else if (e->page->state == PAGE_MOVE_EMPTYING) {
+            nanosleep(&backoff, NULL);
+            backoff.tv_nsec =
+                backoff.tv_nsec < BACKOFF_MAX_US * 1000 / 2 ? backoff.tv_nsec * 2
+                                                            : BACKOFF_MAX_US * 1000;
+        }
     }
-    e->backoff_us = e->backoff_us > BACKOFF_MIN_US ? e->backoff_us : BACKOFF_MIN_US;
-    if (rest) {
-        struct timespec t = {.tv_nsec = (long)e->backoff_us * 1000};
-        nanosleep(&t, NULL);
-    }
-    e->backoff_us = e->backoff_us * 2 < BACKOFF_MAX_US ? e->backoff_us * 2 : BACKOFF_MAX_US;
-    return true;
+    return e->page->state == PAGE_MOVE_EMPTIED;
 }

@@ -58,7 +58,7 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
 
 /* A page that is being emptied, and whether something in it was in use at the beginning. */
 struct begun {
-    struct page_take take;
+    struct moving_page page;
     bool             was_in_use;
 };
 
@@ -76,7 +76,7 @@ static bool begin(struct mover *m, const struct page_move *move, struct begun *b
             if (avoids(m, pages[i], now_us) || (in_use == 0 && page_is_held(m->cache, pages[i]))) {
                 continue;
             }
-            if (cache_page_take(&b->take, m->ct, pages[i], move->from)) {
+            if (page_move_begin(&b->page, m->ct, pages[i], move->from, move->to)) {
                 b->was_in_use = in_use;
                 return true;
             }
@@ -86,11 +86,11 @@ static bool begin(struct mover *m, const struct page_move *move, struct begun *b
 }
 
 struct leaving {
-    struct mover *m;
-    uint32_t      page;
-    unsigned      from, to;
+    struct mover           *m;
+    const struct page_move *move;
+    uint32_t                page;
     /* a client holds something in the page, so the page cannot be had: nothing in it is dropped */
-    bool          held;
+    bool                    held;
 };
 
 static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
@@ -101,19 +101,18 @@ static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
 }
 
 /* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but
- * not in a move to the pool, where one page out and one page in would be no move. Returns how many
- * chunks it went over. */
-static unsigned empty_chunk(void *arg, uint32_t chunk) {
+ * not in a move to the pool, where one page out and one page in would be no move. */
+static enum cache_moved empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
     const struct leaving *l = arg;
     struct mover *m = l->m;
     struct slab *slab = cache_slab(m->cache);
-    cache_evacuate_prefetch(m->ct, l->page, chunk);
-    bool pool = !l->held && l->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
+    cache_evacuate_prefetch(m->ct, page, chunk);
+    bool pool = !l->held && l->move->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
     bool may_evict = !l->held && cache_evicts(m->cache);
-    enum cache_moved moved = cache_evacuate(m->ct, l->page, chunk, may_evict && !pool);
+    enum cache_moved moved = cache_evacuate(m->ct, page, chunk, may_evict && !pool);
     if (moved == CACHE_MOVED_NO_ROOM && (pool || may_evict)) {
-        bool grown = slab_grow(slab, l->from);
-        moved = cache_evacuate(m->ct, l->page, chunk, may_evict && !grown);
+        bool grown = slab_grow(slab, l->move->from);
+        moved = cache_evacuate(m->ct, page, chunk, may_evict && !grown);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
@@ -125,36 +124,40 @@ static unsigned empty_chunk(void *arg, uint32_t chunk) {
         count(&m->busy_deletes);
         note_busy(m, "reader");
         break;
-    case CACHE_MOVED_BUSY: note_busy_chunk(m, l->page, chunk); break;
+    case CACHE_MOVED_BUSY: note_busy_chunk(m, page, chunk); break;
     case CACHE_MOVED_NO_ROOM:
         if (!l->held) {
             count(&m->no_room);
             note_busy(m, "no room");
-        } else if (cache_chunk_in_use(m->cache, l->page, chunk)) {
-            note_busy_chunk(m, l->page, chunk);
+        } else if (cache_chunk_in_use(m->cache, page, chunk)) {
+            note_busy_chunk(m, page, chunk);
         }
         break;
     }
-    return moved == CACHE_MOVED_CHUNK ? cache_tails_moved(m->ct) : 1;
+    return moved;
 }
 
-static bool empty_page(struct mover *m, struct page_take *take, const struct page_move *move) {
-    struct leaving l = {.m = m, .page = take->page, .from = move->from, .to = move->to};
-    struct emptying e = {.take = take,
+static bool in_haste(const struct mover *m) {
+    return cancelled(m) || (m->hurry != NULL && m->hurry(m->owner));
+}
+
+/* Looks again whether the page can be had, before another pass. */
+static bool try_again(void *arg) {
+    struct leaving *l = arg;
+    l->held = page_is_held(l->m->cache, l->page);
+    return !in_haste(l->m);
+}
+
+static bool empty_page(struct mover *m, struct moving_page *page, const struct page_move *move) {
+    struct leaving l = {m, move, page->page, page_is_held(m->cache, page->page)};
+    struct emptying e = {.page = page,
                          .pace = m->pace,
+                         .ct = m->ct,
                          .chunk = empty_chunk,
+                         .again = try_again,
                          .arg = &l,
                          .cancel = &m->cancel};
-    bool again = true;
-    while (again) {
-        l.held = page_is_held(m->cache, l.page);
-        if (emptying_pass(&e)) {
-            return true;
-        }
-        again = !cancelled(m) && (m->hurry == NULL || !m->hurry(m->owner)) &&
-                emptying_again(&e, true);
-    }
-    return false;
+    return emptying_run(&e);
 }
 
 static void tell(const struct page_move *move, enum event_move what) {
@@ -188,17 +191,17 @@ static const char *in_words(const char *busy) {
     return "the page stayed in use";
 }
 
-static void put_back(struct mover *m, const struct page_move *move, const struct page_take *take,
-                     struct move_result *r) {
+/* Notes that a page went back. */
+static void give_up(struct mover *m, const struct page_move *move, uint32_t page,
+                    struct move_result *r) {
     bool on_purpose = cancelled(m);
     tell(move, EVENT_MOVE_GIVEN_UP);
-    cache_page_put_back(take);
     r->given_up++;
     if (on_purpose) {
         r->why_not = "cancelled";
         return;
     }
-    avoid(m, take->page);
+    avoid(m, page);
     count(&m->given_up);
     r->why_not = in_words(atomic_load_explicit(&m->last_busy, memory_order_relaxed));
 }
@@ -234,10 +237,6 @@ static bool sets_go_on(const struct mover *m) {
     return cache_help_state(m->cache).bytes != bytes;
 }
 
-static bool in_haste(const struct mover *m) {
-    return cancelled(m) || (m->hurry != NULL && m->hurry(m->owner));
-}
-
 /* Rests as long as sets empty pages: those who need them do the work. */
 static void leave_to_sets(const struct mover *m, uint64_t until_us) {
     while (cache_help_state(m->cache).left > 0 && clock_mono_us() < until_us && !in_haste(m) &&
@@ -249,11 +248,16 @@ static void leave_to_sets(const struct mover *m, uint64_t until_us) {
  * together: a value has blocks in many of them, and a walk along its chain for one block finds the
  * others, too. */
 static unsigned empty_pages(struct mover *m, const struct page_move *move,
-                            struct page_take *emptied, struct move_result *r) {
+                            struct moving_page *emptied, struct move_result *r) {
     bool     blocks = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS, all_in_use = false;
     unsigned n = 0, want;
     uint64_t until_us = clock_mono_us() + HELP_MOST_US;
-    while (!all_in_use && (leave_to_sets(m, until_us), want = wanting(m, move, n, r)) > 0) {
+    while (!all_in_use) {
+        leave_to_sets(m, until_us);
+        want = wanting(m, move, n, r);
+        if (want == 0) {
+            break;
+        }
         struct begun begun[MOVE_PAGES_MAX];
         unsigned count = begin_some(m, move, blocks ? want : 1, begun);
         if (count == 0) {
@@ -262,14 +266,14 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
         }
         for (unsigned i = 0; i < count; i++) {
             if (i > 0 && (all_in_use || wanting(m, move, n, r) == 0)) {
-                cache_page_put_back(&begun[i].take);
+                page_move_put_back(&begun[i].page, m->ct);
                 continue;
             }
             tell(move, EVENT_MOVE_STARTED);
-            if (empty_page(m, &begun[i].take, move)) {
-                emptied[n++] = begun[i].take;
+            if (empty_page(m, &begun[i].page, move)) {
+                emptied[n++] = begun[i].page;
             } else {
-                put_back(m, move, &begun[i].take, r);
+                give_up(m, move, begun[i].page.page, r);
                 /* the first page that is tried was in use only if all others are */
                 all_in_use = begun[i].was_in_use;
             }
@@ -304,60 +308,31 @@ unsigned mover_count_help(struct mover *m, struct move_result *result) {
     return result->pages;
 }
 
-struct handing {
-    struct mover           *m;
-    const struct page_move *move;
-    const struct page_take *pages;
-    unsigned                count, done;
-};
-
-/* Hands over one page. It is a step of its own, because giving memory back to the system takes
- * time. */
-static bool hand_over(void *arg) {
-    struct handing *h = arg;
-    cache_page_hand_over(&h->pages[h->done++], h->move->to);
-    count(&h->m->pages_moved);
-    tell(h->move, EVENT_MOVE_DONE);
-    return h->done < h->count;
-}
-
-/* Leaves emptied pages to whichever thread first sees that all turns have ended. Returns how
- * many. */
-static unsigned leave_some(struct mover *m, const struct page_move *move,
-                           const struct page_take *emptied, unsigned n) {
-    unsigned left = 0;
-    while (m->leaves && move->to != SLAB_CLASS_NONE && left < n &&
-           cache_help_leave(m->ct, &emptied[n - left - 1], move->to)) {
-        left++;
-    }
-    add(&m->pages_moved, left);
-    return left;
-}
-
-/* Hands over emptied pages once all turns that began before have ended. Returns how many. */
+/* Hands over emptied pages once all turns that began before have ended, or leaves them to whichever
+ * thread first sees that. Returns how many. */
 static unsigned hand_over_all(struct mover *m, const struct page_move *move,
-                              const struct page_take *emptied, unsigned n, struct move_result *r) {
-    unsigned left = leave_some(m, move, emptied, n);
-    n -= left;
-    if (n > 0 && !cache_quiesce(m->ct, EMPTY_PATIENCE_US)) {
-        note_busy(m, "turn");
-        while (n > 0) {
-            put_back(m, move, &emptied[--n], r);
+                              struct moving_page *emptied, unsigned n, struct move_result *r) {
+    uint64_t until_us = clock_mono_us() + PAGE_PATIENCE_US;
+    bool leaves = m->leaves && move->to != SLAB_CLASS_NONE;
+    unsigned moved = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if ((leaves && cache_help_leave(m->ct, &emptied[i])) ||
+            page_move_finish(&emptied[i], m->ct, until_us)) {
+            moved++;
+            count(&m->pages_moved);
+        } else {
+            note_busy(m, "turn");
+            give_up(m, move, emptied[i].page, r);
         }
     }
-    struct handing handing = {m, move, emptied, n, 0};
-    struct pace_job job = {.ct = m->ct, .step = hand_over, .arg = &handing};
-    if (n > 0) {
-        pace_run(m->pace, &job);
-    }
-    return left + n;
+    return moved;
 }
 
 /* Moves pages of a class. Sets go on with their pages while this thread waits for turns to end, and
  * after the move. */
 static unsigned move_from_class(struct mover *m, const struct page_move *move,
                                 struct move_result *r) {
-    struct page_take emptied[MOVE_PAGES_MAX];
+    struct moving_page emptied[MOVE_PAGES_MAX];
     bool may_help = m->pace->started && move->helped > 0;
     cache_help_hand_over(m->ct);
     cache_help_begin(m->ct, move->from, move->to, may_help ? move->pages + move->helped : 0);

@@ -8,7 +8,7 @@
  * Live items are copied into other chunks of their class while the class has any. When it has none
  * and memory is used up, items are dropped; without evictions (-M) the page goes back instead. A
  * page in which something is being stored or sent is passed over while there is another page. If
- * there is no other, its chunks are tried for EMPTY_PATIENCE_US, and nothing in it is dropped. Then
+ * there is no other, its chunks are tried for PAGE_PATIENCE_US, and nothing in it is dropped. Then
  * the page goes back and is left alone for a while, and the next one is tried, at most
  * MOVER_FAILURES_MAX in one move. While somebody waits for the owner (`hurry`), such a page goes
  * back at once.

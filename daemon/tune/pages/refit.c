@@ -1,5 +1,6 @@
 #include "tune/pages/refit.h"
 
+#include "base/clock.h"
 #include "tune/pages/empty.h"
 
 enum {
@@ -36,24 +37,23 @@ void refit_release(struct refit *r) {
 
 struct refitting {
     struct refit    *r;
-    uint32_t         page;
     enum cache_refit how;
     /* why chunks stay: something is being stored or sent; something found no chunk to go to */
     bool             in_use, no_room;
 };
 
-static unsigned refit_chunk(void *arg, uint32_t chunk) {
+static enum cache_moved refit_chunk(void *arg, uint32_t page, uint32_t chunk) {
     struct refitting *p = arg;
     struct refit *r = p->r;
     unsigned wanted;
-    enum cache_moved moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_FREE, &wanted);
+    enum cache_moved moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_FREE, &wanted);
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
-        moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_FREE, &wanted);
-    } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, p->page, chunk)) {
+        moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_FREE, &wanted);
+    } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, page, chunk)) {
         /* the page cannot be had then, so nothing is dropped to make room for the chunk */
         p->in_use = true;
     } else if (moved == CACHE_MOVED_NO_ROOM && p->how == CACHE_REFIT_ROOM) {
-        moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_ROOM, &wanted);
+        moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_ROOM, &wanted);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
@@ -66,53 +66,53 @@ static unsigned refit_chunk(void *arg, uint32_t chunk) {
     case CACHE_MOVED_DROPPED: p->in_use = true; break;
     case CACHE_MOVED_NO_ROOM: p->no_room = true; break;
     }
-    return 1;
+    return moved;
 }
 
-static enum refit_result refit_chunks(struct refit *r, struct page_take *take) {
-    struct refitting p = {.r = r, .page = take->page, .how = CACHE_REFIT_FREE};
-    struct emptying e = {.take = take,
-                         .pace = r->pace,
-                         .chunk = refit_chunk,
-                         .arg = &p,
-                         .rest_us = r->pace_us / REST_SHARE};
-    bool again = true;
-    while (again) {
-        p.in_use = p.no_room = false;
-        if (emptying_pass(&e)) {
-            return cache_quiesce(r->ct, EMPTY_PATIENCE_US) ? REFIT_EMPTIED : REFIT_IN_USE;
-        }
-        /* a page that is in use cannot be had, so nothing is dropped for it */
-        bool wants_room = p.no_room && !p.in_use;
-        if (wants_room && !cache_evicts(r->cache)) {
-            return REFIT_NO_ROOM;
-        }
-        p.how = wants_room ? CACHE_REFIT_ROOM : CACHE_REFIT_FREE;
-        again = emptying_again(&e, !wants_room);
+/* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
+static bool try_again(void *arg) {
+    struct refitting *p = arg;
+    bool wants_room = p->no_room && !p->in_use;
+    if (wants_room && !cache_evicts(p->r->cache)) {
+        return false;
     }
-    return REFIT_IN_USE;
+    p->how = wants_room ? CACHE_REFIT_ROOM : CACHE_REFIT_FREE;
+    p->in_use = p->no_room = false;
+    return true;
 }
 
-enum refit_result refit_page(struct refit *r, uint32_t page) {
-    struct slab *slab = cache_slab(r->cache);
-    unsigned class_id = slab_page_class(slab, page);
-    uint64_t evicted = cache_thread_evicted(r->ct);
-    struct page_take take;
-    if (class_id == SLAB_CLASS_NONE || !cache_page_take(&take, r->ct, page, class_id)) {
-        return REFIT_NOT_NOW;
-    }
-    enum refit_result result = refit_chunks(r, &take);
-    r->items_dropped += cache_thread_evicted(r->ct) - evicted;
-    if (result != REFIT_EMPTIED) {
-        cache_page_put_back(&take);
-        return result;
-    }
+/* Keeps an emptied page, or gives it to the pool. */
+static void keep(struct refit *r, uint32_t page) {
     r->pages++;
-    slab_page_withdraw(slab, page);
     if (r->held_count < r->held_most) {
         r->held[r->held_count++] = page;
     } else {
-        slab_page_place(slab, page, SLAB_CLASS_NONE);
+        slab_page_place(cache_slab(r->cache), page, SLAB_CLASS_NONE);
     }
-    return result;
+}
+
+enum refit_result refit_page(struct refit *r, uint32_t page) {
+    unsigned class_id = slab_page_class(cache_slab(r->cache), page);
+    uint64_t evicted = cache_thread_evicted(r->ct);
+    struct moving_page m;
+    struct refitting p = {.r = r, .how = CACHE_REFIT_FREE};
+    struct emptying e = {.page = &m,
+                         .pace = r->pace,
+                         .ct = r->ct,
+                         .chunk = refit_chunk,
+                         .again = try_again,
+                         .arg = &p,
+                         .rest_us = r->pace_us / REST_SHARE};
+    if (class_id == SLAB_CLASS_NONE ||
+        !page_move_begin(&m, r->ct, page, class_id, PAGE_TO_DRIVER)) {
+        return REFIT_NOT_NOW;
+    }
+    bool emptied = emptying_run(&e);
+    r->items_dropped += cache_thread_evicted(r->ct) - evicted;
+    if (emptied && page_move_finish(&m, r->ct, clock_mono_us() + PAGE_PATIENCE_US)) {
+        keep(r, page);
+        return REFIT_EMPTIED;
+    }
+    return !emptied && p.no_room && !p.in_use && !cache_evicts(r->cache) ? REFIT_NO_ROOM
+                                                                         : REFIT_IN_USE;
 }

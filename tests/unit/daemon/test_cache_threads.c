@@ -87,14 +87,13 @@ static void *work(void *arg) {
 }
 
 struct evacuating {
-    const struct page_take *take;
-    bool                    may_evict;
+    struct cache_thread *ct;
+    bool                 may_evict;
 };
 
-static unsigned evacuate_chunk(void *arg, uint32_t chunk) {
+static enum cache_moved evacuate_chunk(void *arg, uint32_t page, uint32_t chunk) {
     const struct evacuating *e = arg;
-    cache_evacuate(e->take->ct, e->take->page, chunk, e->may_evict);
-    return 1;
+    return cache_evacuate(e->ct, page, chunk, e->may_evict);
 }
 
 /* Moves pages between random classes as fast as it can. */
@@ -106,24 +105,22 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         unsigned from = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
         unsigned to = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
         uint32_t page;
-        struct page_take take;
-        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !cache_page_take(&take, ct, page, from)) {
+        struct moving_page m;
+        unsigned goes_to = fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE;
+        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to)) {
             usleep(10);
             continue;
         }
+        struct evacuating e = {.ct = ct, .may_evict = fixture_random(&x) % 2};
+        struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .patience_us = 1000, .chunk = evacuate_chunk, .arg = &e};
         cache_turn_begin(ct);
-        struct evacuating e = {.take = &take, .may_evict = fixture_random(&x) % 2};
-        for (int tries = 0; tries < 20 && !cache_page_emptied(&take); tries++) {
-            while (cache_page_pass(&take, PAGE_BYTES, evacuate_chunk, &e)) {
-            }
+        while (m.state == PAGE_MOVE_EMPTYING) {
+            page_move_step(&m, &d);
         }
         cache_turn_end(ct);
-        if (cache_page_emptied(&take) && cache_quiesce(ct, 1000000)) {
-            cache_page_hand_over(&take, fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE);
+        if (page_move_finish(&m, ct, clock_mono_us() + 1000000)) {
             moved++;
             atomic_store(&moved_once, true);
-        } else {
-            cache_page_put_back(&take);
         }
     }
     cache_thread_destroy(&ct);

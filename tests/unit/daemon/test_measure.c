@@ -178,27 +178,25 @@ static void test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block(vo
 }
 
 /* What no request wanted to go says nothing of what a page more would bring. */
-static unsigned refit_chunk(void *arg, uint32_t chunk) {
-    const struct page_take *take = arg;
+static enum cache_moved refit_chunk(void *ct, uint32_t page, uint32_t chunk) {
     unsigned wanted;
-    cache_refit(take->ct, take->page, chunk, CACHE_REFIT_ROOM, &wanted);
-    return 1;
+    return cache_refit(ct, page, chunk, CACHE_REFIT_ROOM, &wanted);
 }
 
 static void test_a_change_of_sizes_leaves_no_ghosts(void) {
     struct setup s = fresh(4, &evict_slru);
-    struct page_take take;
+    struct moving_page m;
+    struct page_driver d = {.ct = s.ct, .step_bytes = PAGE_BYTES, .chunk = refit_chunk, .arg = s.ct};
     replay(&s, 1, KEYS, 100000);
     cache_measure(s.cache, true);
     struct slab *slab = cache_slab(s.cache);
     uint64_t evicted = cache_thread_evicted(s.ct);
     for (uint32_t page = 0; page < slab->arena->page_max; page++) {
-        if (slab_page_class(slab, page) == s.class_id && cache_page_take(&take, s.ct, page, s.class_id)) {
+        if (slab_page_class(slab, page) == s.class_id && page_move_begin(&m, s.ct, page, s.class_id, SLAB_CLASS_NONE)) {
             cache_turn_begin(s.ct);
-            while (cache_page_pass(&take, PAGE_BYTES, refit_chunk, &take)) {
-            }
+            page_move_step(&m, &d);
             cache_turn_end(s.ct);
-            cache_page_hand_over(&take, SLAB_CLASS_NONE);
+            page_move_finish(&m, s.ct, clock_mono_us() + 1000000);
             break;
         }
     }

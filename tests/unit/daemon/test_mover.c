@@ -98,17 +98,18 @@ static unsigned whole_values(struct rig *r) {
 }
 
 struct looks {
-    struct page_take take;
-    unsigned         looks, moved;
+    struct cache_thread *ct;
+    unsigned             looks, moved;
 };
 
-static unsigned look_along_the_chain(void *arg, uint32_t chunk) {
+static enum cache_moved look_along_the_chain(void *arg, uint32_t page, uint32_t chunk) {
     struct looks *l = arg;
-    if (cache_evacuate(l->take.ct, l->take.page, chunk, false) == CACHE_MOVED_CHUNK) {
+    enum cache_moved moved = cache_evacuate(l->ct, page, chunk, false);
+    if (moved == CACHE_MOVED_CHUNK) {
         l->looks++;
-        l->moved += cache_tails_moved(l->take.ct);
+        l->moved += cache_tails_moved(l->ct);
     }
-    return 1;
+    return moved;
 }
 
 /* One by one, each would be looked for along the whole chain. */
@@ -116,21 +117,23 @@ static void test_blocks_of_a_value_move_together(void) {
     struct rig r;
     open_blocks(&r);
     unsigned class_id = class_of(&r, 100);
-    struct looks l = {.looks = 0};
-    struct page_take other;
+    struct looks l = {.ct = r.ct};
+    struct page_driver d = {.ct = r.ct, .step_bytes = 2 * PAGE_BYTES, .chunk = look_along_the_chain, .arg = &l};
+    struct moving_page m, other;
     uint32_t pages[CACHE_SPARE_MAX];
     cache_turn_begin(r.ct);
     unsigned count = cache_spare_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
     pages[0] = pages[count - 1], pages[1] = pages[count - 2]; /* in which most lives */
-    ok(cache_page_take(&l.take, r.ct, pages[0], class_id) && cache_page_take(&other, r.ct, pages[1], class_id), "two pages of blocks begin to drain");
-    while (cache_page_pass(&l.take, PAGE_BYTES, look_along_the_chain, &l)) {
-    }
+    ok(page_move_begin(&m, r.ct, pages[0], class_id, SLAB_CLASS_NONE) && page_move_begin(&other, r.ct, pages[1], class_id, SLAB_CLASS_NONE),
+       "two pages of blocks begin to drain");
+    do {
+        page_move_step(&m, &d);
+    } while (m.at > 0);
     cache_turn_end(r.ct);
-    ok(cache_page_emptied(&l.take), "going over one of them once empties it");
+    ok(m.state == PAGE_MOVE_EMPTIED, "going over one of them once empties it");
     ok(l.looks > 0 && l.moved > 20 * l.looks, "by %u looks along a chain for %u blocks", l.looks, l.moved);
-    ok(cache_quiesce(r.ct, 1000000), "all turns end");
-    cache_page_hand_over(&l.take, SLAB_CLASS_NONE);
-    cache_page_put_back(&other);
+    ok(page_move_finish(&m, r.ct, clock_mono_us() + 1000000), "all turns end");
+    page_move_put_back(&other, r.ct);
     is(whole_values(&r), BLOCK_VALUES / 2, "and every value is whole");
     rig_close(&r);
 }
