@@ -10,10 +10,6 @@
 #include "cache/stock.h"
 #include "cache/victim.h"
 
-/* Tries that may fail one after the other: the memory of an evicted item is not free while it is
- * still being sent, and other threads take what becomes free. */
-enum { EVICT_TRIES = 64 };
-
 /* Takes a chunk of the class. While the class's lock is warm it also fills the partition's stock,
  * unless the chunk is for a large value. */
 static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
@@ -54,60 +50,52 @@ static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
-/* What an attempt to free a chunk came to. */
-enum attempt {
-    ATTEMPT_FREED,   /* there may be a free chunk now, or `ref` is one */
-    ATTEMPT_LEAVING, /* the victim's page is on its way to another class */
-    ATTEMPT_RESTED,  /* nothing was free: the thread has rested */
-    ATTEMPT_VAIN,    /* there is no other way */
-};
-
 /* A chunk that a store looks for. */
 struct search {
     struct cache_thread *ct;
     unsigned             class_id;
     bool                 large;
     bool                 helped;     /* it has worked on pages that the mover wants */
-    uint64_t             give_up_us; /* as rest_for_memory has it */
+    uint64_t             give_up_us; /* the one bound of it all, as patience_left has it */
     uint32_t             ref;        /* a chunk that an eviction freed; 0: none */
 };
 
-/* Nothing of the class can be evicted: takes a page of another class or rests, so that drafts and
- * pages on the move may become free. While slow readers hold much memory no page is taken. */
-static enum attempt page_or_rest(struct search *s) {
-    struct cache *c = s->ct->cache;
-    if (pinned_are_much(c)) {
-        return slab_grow_first(c->slab, s->class_id) ? ATTEMPT_FREED : ATTEMPT_VAIN;
-    }
-    note_hunger(c, s->class_id);
-    if (steal_page_for(s->ct, s->class_id)) {
-        return ATTEMPT_FREED;
-    }
-    return rest_for_memory(s->ct, &s->give_up_us) ? ATTEMPT_RESTED : ATTEMPT_VAIN;
-}
-
-static enum attempt free_a_chunk(struct search *s) {
+/* The means, in this order, when nothing of the class is free; 3 and 5 end with the patience:
+ *
+ *     1. where nothing may be evicted: the class's first page, over the limit
+ *     2. a part of the work on a page that the mover wants for the class
+ *     3. the next victim of the class
+ *     4. a page of another class
+ *     5. rest: drafts, values that are being sent and pages on the move may become free
+ *
+ * While slow readers hold much memory there is no page of another class. True: memory may be free
+ * now, though other threads may take it first. */
+static bool free_a_chunk(struct search *s) {
     struct cache *c = s->ct->cache;
     if (!may_evict(c, s->class_id)) {
-        return slab_grow_first(c->slab, s->class_id) ? ATTEMPT_FREED : ATTEMPT_VAIN;
+        return slab_grow_first(c->slab, s->class_id);
     }
     if (s->large && c->store->one_class && pinned_are_much(c)) {
-        return ATTEMPT_VAIN;
+        return false;
     }
     if (!s->helped && help_is_wanted(c, s->class_id)) {
         s->helped = true;
         help_with_pages(s->ct, s->class_id);
-        return ATTEMPT_FREED;
+        return true;
     }
     bool leaving;
-    if (all_draining(c, s->class_id) ||
-        !evict_somewhere(s->ct, s->class_id, &s->ref, &leaving)) {
-        return page_or_rest(s);
+    if (!all_draining(c, s->class_id) &&
+        evict_somewhere(s->ct, s->class_id, &s->ref, &leaving)) {
+        if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
+            note_hunger(c, s->class_id);
+        }
+        return patience_left(s->ct, &s->give_up_us);
     }
-    if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
-        note_hunger(c, s->class_id);
+    if (pinned_are_much(c)) {
+        return slab_grow_first(c->slab, s->class_id);
     }
-    return leaving ? ATTEMPT_LEAVING : ATTEMPT_FREED;
+    note_hunger(c, s->class_id);
+    return steal_page_for(s->ct, s->class_id) || rest_for_memory(s->ct, &s->give_up_us);
 }
 
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
@@ -116,30 +104,17 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
     (void)total_bytes;
     struct search s = {.ct = ct, .class_id = class_id, .large = large};
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
-    int tries = 0;
-    while (tries < EVICT_TRIES) {
+    for (bool more = true; s.ref == 0;) {
         s.class_id = still_serving(c, s.class_id, chunk_bytes);
         s.ref = take_free(ct, p, s.class_id, large);
-        if (s.ref != 0) {
-            return s.ref;
-        }
-        tries++;
-        if (still_serving(c, s.class_id, chunk_bytes) != s.class_id) {
-            continue; /* the class was retired this moment: memory is not short */
-        }
-        enum attempt attempt = free_a_chunk(&s);
-        if (s.ref != 0) {
-            return s.ref;
-        }
-        if (attempt == ATTEMPT_VAIN) {
+        if (s.ref != 0 || !more) {
             break;
         }
-        if (attempt == ATTEMPT_LEAVING) {
-            tries--; /* such pages come to an end by themselves */
-        } else if (attempt == ATTEMPT_RESTED) {
-            tries = 0;
-        }
+        /* a class that was retired this moment is not short of memory */
+        more = still_serving(c, s.class_id, chunk_bytes) != s.class_id || free_a_chunk(&s);
     }
-    COUNT_CLASS(ct, s.class_id, outofmemory);
-    return 0;
+    if (s.ref == 0) {
+        COUNT_CLASS(ct, s.class_id, outofmemory);
+    }
+    return s.ref;
 }

@@ -9,17 +9,24 @@
  * fifth of a worker's time. */
 enum { REFUSED_AT_ONCE = 4 };
 
+bool patience_left(const struct cache_thread *ct, uint64_t *give_up_us) {
+    /* where nothing may be evicted, memory that others hold stays held */
+    const struct cache *c = ct->cache;
+    uint64_t now_us = clock_mono_us(), patience_us = c->config.evict ? c->config.patience_us : 0;
+    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + patience_us;
+    return now_us < *give_up_us;
+}
+
 bool rest_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
     struct cache *c = ct->cache;
     uint64_t now_us = clock_mono_us();
-    if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
+    bool stealing = atomic_load_explicit(&c->stealing, memory_order_relaxed);
+    if (!stealing && now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
         return false;
     }
-    /* where nothing may be evicted, memory that others hold stays held */
-    uint64_t patience_us = c->config.evict ? c->config.patience_us : 0;
-    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + patience_us;
-    if (now_us >= *give_up_us) {
-        atomic_store_explicit(&c->hopeless_until_us, now_us + REFUSED_AT_ONCE * patience_us,
+    if (!patience_left(ct, give_up_us)) {
+        atomic_store_explicit(&c->hopeless_until_us,
+                              now_us + REFUSED_AT_ONCE * (uint64_t)c->config.patience_us,
                               memory_order_relaxed);
         return false;
     }

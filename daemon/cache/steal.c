@@ -4,10 +4,8 @@
 
 #include "base/clock.h"
 #include "cache/stock.h"
-#include "cache/turn.h"
 
 enum {
-    STEAL_TRIES = 100,
     /* after a try in vain no set tries for so long: slow clients hold what is in the way */
     STEAL_PAUSE_US = 5000,
 };
@@ -142,18 +140,12 @@ static bool steal(struct cache_thread *ct, unsigned class_id) {
 
 bool steal_page_for(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
-    for (unsigned i = 0; i < STEAL_TRIES; i++) {
-        if (!atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
-            bool got = slab_has_free(c->slab, class_id) || steal(ct, class_id) ||
-                       slab_grow_first(c->slab, class_id) ||
-                       (!c->config.steal_pages && free_own_chunk(ct, class_id));
-            atomic_store_explicit(&c->stealing, false, memory_order_release);
-            return got;
-        }
-        turn_rest(ct);
-        if (slab_has_free(c->slab, class_id)) {
-            return true;
-        }
+    if (atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
+        return false;
     }
-    return false;
+    bool got = slab_has_free(c->slab, class_id) || steal(ct, class_id) ||
+               slab_grow_first(c->slab, class_id) ||
+               (!c->config.steal_pages && free_own_chunk(ct, class_id));
+    atomic_store_explicit(&c->stealing, false, memory_order_release);
+    return got;
 }

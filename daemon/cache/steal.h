@@ -4,8 +4,8 @@
 #include "cache/partition.h"
 
 /* Empties a page for the class, dropping what lives in it; without slab_reassign, lets the class's
- * first page go over the limit, or frees a chunk of its own. One thread does so at a time; the
- * others wait, because they would only want the same memory. False: none was to be had. The caller
- * holds no lock and no reference: the call may rest outside the turn. */
+ * first page go over the limit, or frees a chunk of its own. False: none was to be had, or another
+ * thread is at it, which would only want the same memory. The caller holds no lock and no reference:
+ * the call may wait outside the turn. */
 bool steal_page_for(struct cache_thread *, unsigned class_id);
 #endif

@@ -10,8 +10,6 @@ enum {
     /* a queue of so many items evicts its own oldest one, without a look at other partitions */
     EVICT_HERE_MIN = 128,
     EVICT_LOOK_MOST = 16,  /* partitions of which the one with the oldest item is chosen */
-    CHOOSE_TRIES = 4,      /* tries, after which an item serves that is not the oldest any more */
-    RESCUE_TRIES = 4,      /* tries to get the freed chunk, which another thread may take first */
 };
 
 void note_hunger(struct cache *c, unsigned class_id) {
@@ -115,10 +113,11 @@ bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, 
     unsigned start = (unsigned)thread_random(ct) % c->partition_count, chosen = 0;
     uint64_t next;
     look(c, start, class_id);
-    for (unsigned tries = 1; choose_oldest(c, class_id, start, &chosen, &next); tries++) {
+    /* each look makes one note true, so it ends after as many as there are */
+    while (choose_oldest(c, class_id, start, &chosen, &next)) {
         struct partition *p = &c->partitions[chosen];
         lock_take(&p->lock);
-        bool oldest = look_locked(c, chosen, class_id) >= next || tries == CHOOSE_TRIES;
+        bool oldest = look_locked(c, chosen, class_id) >= next;
         struct shelf *s = p->shelves[class_id];
         bool evicted = oldest && s != NULL && evict_one_locked(ct, p, s, class_id, leaving);
         *ref = evicted ? stock_pop_locked(p, class_id) : 0;
@@ -147,12 +146,9 @@ bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) 
 
 uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
     uint32_t ref = 0;
-    bool leaving;
-    for (int tries = 0;
-         ref == 0 && tries < RESCUE_TRIES && evict_somewhere(ct, class_id, &ref, &leaving);
-         tries++) {
-        /* victims in pages on the move come first: they had to leave anyway, and count as no try */
-        tries -= leaving;
+    bool leaving = true;
+    /* victims in pages on the move come first: they had to leave anyway */
+    while (ref == 0 && leaving && evict_somewhere(ct, class_id, &ref, &leaving)) {
         if (ref == 0 && slab_has_free_chunk(ct->cache->slab, class_id)) {
             slab_take(ct->cache->slab, class_id, &ref, 1);
         }

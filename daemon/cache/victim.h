@@ -7,7 +7,7 @@
  * a fair sample; 0: it is not. */
 uint32_t chunk_evict_locked(struct cache_thread *, struct partition *, unsigned class_id);
 /* Evicts the oldest item of the class for an item that is worth more, and returns the freed chunk;
- * 0: none was to be had in a few tries. No lock held. */
+ * 0: there is no item, or another thread was faster. No lock held. */
 uint32_t chunk_by_eviction(struct cache_thread *, unsigned class_id);
 /* Evicts an item of the class, from this partition if its queue is long enough to be a fair sample.
  * False: the class has no item. */
