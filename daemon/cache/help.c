@@ -110,7 +110,7 @@ static bool pick(struct cache_thread *ct, unsigned from, unsigned to, struct mov
     }
     while (!taken && help->pick_at < help->pick_count) {
         uint32_t page = help->picked[help->pick_at++];
-        taken = !cache_page_in_use(ct->cache, page) && page_move_begin(m, ct, page, from, to);
+        taken = !cache_page_in_use(ct->cache, page) && page_move_begin(m, ct, page, from, to, 1);
     }
     atomic_store_explicit(&help->picking, false, memory_order_release);
     return taken;

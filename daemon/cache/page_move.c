@@ -15,10 +15,10 @@ static void note_emptied(struct moving_page *m, struct cache_thread *ct) {
 }
 
 bool page_move_begin(struct moving_page *m, struct cache_thread *ct, uint32_t page, unsigned from,
-                     unsigned to) {
+                     unsigned to, uint32_t kept) {
     struct slab *slab = ct->cache->slab;
     m->state = PAGE_MOVE_NONE;
-    if (!slab_drain_begin(slab, page, from)) {
+    if (!slab_drain_begin(slab, page, from, kept)) {
         return false;
     }
     /* no other thread gives this page to another class now */

@@ -161,10 +161,11 @@ struct page_driver {
 };
 
 /* Takes what partitions have at hand of the page, too. A page that is free as a whole is EMPTIED at
- * once. False: it is not the class's any more, or is on the move already. Within a turn, in which
- * the thread holds no reference, or outside. Cost: a lock of each partition. */
+ * once. False: it is not the class's any more, or is on the move already, or the class would not
+ * keep `kept` pages that stay. Within a turn, in which the thread holds no reference, or outside.
+ * Cost: a lock of each partition. */
 bool page_move_begin(struct moving_page *, struct cache_thread *, uint32_t page, unsigned from,
-                     unsigned to);
+                     unsigned to, uint32_t kept);
 /* The next step. EMPTYING: goes over step_bytes of the page, or one larger chunk, within a turn in
  * which the thread holds no reference; 0.2 to 1 us a chunk. EMPTIED: hands the page over if all
  * turns have ended, some 50 us where memory goes back to the system; within a turn or outside.

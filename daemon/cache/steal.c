@@ -31,13 +31,13 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
 /* Empties one page of the donor in one pass, dropping what lives in it, and hands it over. False:
  * something in the page is in use, and the page went back; *in_vain: what was not in use has been
  * dropped for nothing. */
-static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id,
-                       bool *in_vain) {
+static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, uint32_t kept,
+                       unsigned class_id, bool *in_vain) {
     struct cache *c = ct->cache;
     struct moving_page m;
     struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .at_once = true};
     uint64_t start_us = clock_mono_us();
-    if (cache_page_in_use(c, page) || !page_move_begin(&m, ct, page, donor, class_id)) {
+    if (cache_page_in_use(c, page) || !page_move_begin(&m, ct, page, donor, class_id, kept)) {
         return false;
     }
     if (m.state == PAGE_MOVE_EMPTYING) {
@@ -62,12 +62,13 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
 
 /* Tries the donor's pages, the cheapest first. It stops after a page that was emptied in vain: that
  * page is the cheapest the next time. */
-static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id, bool *in_vain) {
+static bool steal_from(struct cache_thread *ct, unsigned donor, uint32_t kept, unsigned class_id,
+                       bool *in_vain) {
     uint32_t pages[CACHE_SPARE_MAX];
     unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
     bool got = false;
     for (unsigned i = 0; i < n && !got && !*in_vain; i++) {
-        got = steal_page(ct, pages[i], donor, class_id, in_vain);
+        got = steal_page(ct, pages[i], donor, kept, class_id, in_vain);
     }
     return got;
 }
@@ -78,7 +79,7 @@ static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool 
     bool got = false;
     for (unsigned i = 1; i <= slab->class_count && !got && !*in_vain; i++) {
         got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED &&
-              steal_from(ct, i, class_id, in_vain);
+              steal_from(ct, i, 0, class_id, in_vain);
     }
     return got;
 }
@@ -97,7 +98,7 @@ static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
         struct class_set refused = class_set_one(class_id);
         unsigned donor;
         while ((donor = richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
-            if (steal_from(ct, donor, class_id, &in_vain) || in_vain) {
+            if (steal_from(ct, donor, least_pages - 1, class_id, &in_vain) || in_vain) {
                 return !in_vain;
             }
             class_set_add(&refused, donor);

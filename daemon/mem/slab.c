@@ -260,12 +260,12 @@ void slab_give(struct slab *s, uint32_t ref) { slab_give_all(s, &ref, 1); }
 
 /* --- moving pages --- */
 
-bool slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id) {
+bool slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id, uint32_t kept) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
     bool begun = false;
     lock_take(&c->lock);
-    if (slab_page_class(s, page) == class_id &&
+    if (slab_page_class(s, page) == class_id && slab_pages_beyond(s, class_id, kept) > 0 &&
         atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
         if (p->free_count > 0) {
             partial_unlink_locked(s, c, page);

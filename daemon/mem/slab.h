@@ -48,8 +48,9 @@ bool     slab_grow(struct slab *, unsigned class_id);
 /* --- moving pages: begin; return the page's chunks one by one (slab_give of a draining page only
  * counts them); then end or cancel --- */
 
-/* False: the class does not own that page, or it is draining already. */
-bool     slab_drain_begin(struct slab *, uint32_t page, unsigned class_id);
+/* False: the class does not own that page, or it is draining already, or the class would not keep
+ * `kept` others that stay. */
+bool     slab_drain_begin(struct slab *, uint32_t page, unsigned class_id, uint32_t kept);
 bool     slab_drain_empty(struct slab *, uint32_t page);    /* whether every chunk is back */
 /* Hands the emptied page to a class, or to the pool if `to_class` is SLAB_CLASS_NONE. The caller
  * has made sure that no thread holds a reference from before the page was emptied

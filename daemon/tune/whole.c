@@ -16,7 +16,7 @@ static unsigned begin(struct tuner *t, unsigned class_id, struct moving_page *ta
                                       spare < MOVE_PAGES_MAX ? spare : MOVE_PAGES_MAX),
              n = 0;
     for (unsigned i = 0; i < found; i++) {
-        if (!page_move_begin(&taken[n], t->ct, pages[i], class_id, SLAB_CLASS_NONE)) {
+        if (!page_move_begin(&taken[n], t->ct, pages[i], class_id, SLAB_CLASS_NONE, 1)) {
             continue;
         }
         if (taken[n].state == PAGE_MOVE_EMPTIED) { /* nothing is stored there from now on */

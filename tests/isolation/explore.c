@@ -144,10 +144,10 @@ bool __wrap_cache_read_end(struct cache_thread *ct, const struct cache_reader *r
 }
 
 /* A page on its way from class to class. */
-bool __real_slab_drain_begin(struct slab *, uint32_t, unsigned);
-bool __wrap_slab_drain_begin(struct slab *, uint32_t, unsigned);
-bool __wrap_slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id) {
-    bool begun = __real_slab_drain_begin(s, page, class_id);
+bool __real_slab_drain_begin(struct slab *, uint32_t, unsigned, uint32_t);
+bool __wrap_slab_drain_begin(struct slab *, uint32_t, unsigned, uint32_t);
+bool __wrap_slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id, uint32_t kept) {
+    bool begun = __real_slab_drain_begin(s, page, class_id, kept);
     point("page drains");
     return begun;
 }

@@ -52,10 +52,6 @@ static bool cancelled(const struct mover *m) {
     return atomic_load_explicit(&m->cancel, memory_order_relaxed);
 }
 
-static bool can_spare(const struct slab *slab, const struct page_move *move) {
-    return slab_pages_beyond(slab, move->from, move->last_too ? 0 : 1) > 0;
-}
-
 /* A page that is being emptied, and whether something in it was in use at the beginning. */
 struct begun {
     struct moving_page page;
@@ -67,7 +63,8 @@ struct begun {
 static bool begin(struct mover *m, const struct page_move *move, struct begun *b) {
     uint32_t pages[CACHE_SPARE_MAX];
     uint64_t now_us = clock_mono_us();
-    if (!can_spare(cache_slab(m->cache), move)) {
+    uint32_t kept = move->last_too ? 0 : 1;
+    if (slab_pages_beyond(cache_slab(m->cache), move->from, kept) == 0) {
         return false;
     }
     unsigned n = pick_pages(m->pace, m->ct, move->from, move->pick, pages);
@@ -76,7 +73,7 @@ static bool begin(struct mover *m, const struct page_move *move, struct begun *b
             if (avoids(m, pages[i], now_us) || (in_use == 0 && page_is_held(m->cache, pages[i]))) {
                 continue;
             }
-            if (page_move_begin(&b->page, m->ct, pages[i], move->from, move->to)) {
+            if (page_move_begin(&b->page, m->ct, pages[i], move->from, move->to, kept)) {
                 b->was_in_use = in_use;
                 return true;
             }

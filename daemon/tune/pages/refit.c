@@ -104,7 +104,7 @@ enum refit_result refit_page(struct refit *r, uint32_t page) {
                          .arg = &p,
                          .rest_us = r->pace_us / REST_SHARE};
     if (class_id == SLAB_CLASS_NONE ||
-        !page_move_begin(&m, r->ct, page, class_id, PAGE_TO_DRIVER)) {
+        !page_move_begin(&m, r->ct, page, class_id, PAGE_TO_DRIVER, 0)) {
         return REFIT_NOT_NOW;
     }
     bool emptied = emptying_run(&e);

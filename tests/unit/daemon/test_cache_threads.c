@@ -107,7 +107,7 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         uint32_t page;
         struct moving_page m;
         unsigned goes_to = fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE;
-        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to)) {
+        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to, 0)) {
             usleep(10);
             continue;
         }

@@ -413,7 +413,7 @@ static void test_a_page_that_moves_is_waited_for(void) {
     unsigned class_id = slab_class_of(cache_slab(old.c), 400);
     uint32_t page;
     slab_next_pages(cache_slab(old.c), class_id, &page, 1);
-    ok(slab_drain_begin(cache_slab(old.c), page, class_id), "a page is being emptied");
+    ok(slab_drain_begin(cache_slab(old.c), page, class_id, 0), "a page is being emptied");
     ok(image_make(&i, 1) && !cache_image_put(&i, old.c), "… so there is no image now");
     slab_drain_cancel(cache_slab(old.c), page);
     ok(cache_image_put(&i, old.c), "… but then there is");

@@ -192,7 +192,7 @@ static void test_a_change_of_sizes_leaves_no_ghosts(void) {
     struct slab *slab = cache_slab(s.cache);
     uint64_t evicted = cache_thread_evicted(s.ct);
     for (uint32_t page = 0; page < slab->arena->page_max; page++) {
-        if (slab_page_class(slab, page) == s.class_id && page_move_begin(&m, s.ct, page, s.class_id, SLAB_CLASS_NONE)) {
+        if (slab_page_class(slab, page) == s.class_id && page_move_begin(&m, s.ct, page, s.class_id, SLAB_CLASS_NONE, 0)) {
             cache_turn_begin(s.ct);
             page_move_step(&m, &d);
             cache_turn_end(s.ct);

@@ -124,7 +124,7 @@ static void test_blocks_of_a_value_move_together(void) {
     cache_turn_begin(r.ct);
     unsigned count = cache_spare_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
     pages[0] = pages[count - 1], pages[1] = pages[count - 2]; /* in which most lives */
-    ok(page_move_begin(&m, r.ct, pages[0], class_id, SLAB_CLASS_NONE) && page_move_begin(&other, r.ct, pages[1], class_id, SLAB_CLASS_NONE),
+    ok(page_move_begin(&m, r.ct, pages[0], class_id, SLAB_CLASS_NONE, 0) && page_move_begin(&other, r.ct, pages[1], class_id, SLAB_CLASS_NONE, 0),
        "two pages of blocks begin to drain");
     do {
         page_move_step(&m, &d);

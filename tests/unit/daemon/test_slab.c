@@ -103,16 +103,17 @@ static void test_pages_drain_and_change_hands(void) {
     uint32_t refs[3], page;
     slab_take(s, 5, refs, 3);
     page = arena_page_of_ref(a, refs[0]);
-    ok(!slab_drain_begin(s, page, 6), "a page drains only for the class that owns it");
-    ok(slab_drain_begin(s, page, 5), "it begins to drain");
-    ok(!slab_drain_begin(s, page, 5), "once");
+    ok(!slab_drain_begin(s, page, 6, 0), "a page drains only for the class that owns it");
+    ok(!slab_drain_begin(s, page, 5, 1), "nor where the class is to keep a page that it has not beside");
+    ok(slab_drain_begin(s, page, 5, 0), "it begins to drain");
+    ok(!slab_drain_begin(s, page, 5, 0), "once");
     uint32_t other;
     slab_take(s, 5, &other, 1);
     ok(arena_page_of_ref(a, other) != page, "no chunk is taken from a draining page");
     slab_give(s, refs[0]);
     ok(!slab_drain_empty(s, page), "it is not empty before its last chunk is back");
     slab_drain_cancel(s, page);
-    ok(slab_drain_begin(s, page, 5), "a cancelled drain can begin again");
+    ok(slab_drain_begin(s, page, 5, 0), "a cancelled drain can begin again");
     slab_give(s, refs[1]);
     slab_give(s, refs[2]);
     ok(slab_drain_empty(s, page), "then it is");
@@ -203,7 +204,7 @@ static void test_rounds_over_the_pages_of_a_class(void) {
         slab_next_pages(s, class_id, &leaving, 1);
     }
     leaving = next[0];
-    ok(slab_drain_begin(s, leaving, class_id), "a page that is next drains");
+    ok(slab_drain_begin(s, leaving, class_id, 0), "a page that is next drains");
     unsigned n = slab_next_pages(s, class_id, pages, PAGES + 5), has = 0;
     for (unsigned i = 0; i < n; i++) {
         has += pages[i] == leaving;
