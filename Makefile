@@ -68,13 +68,13 @@ lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
 lua_packed    = for name in $1; do echo "MODULE(\"slate.$$name\"," | tr / . && sed 's/^ *--.*//' lua/slate/$$name.lua | \
                 gzip -9nc | od -An -v -to1 | sed 's/ /\\/g;s/.*/"&"/' && echo ')'; done
 # What slatetop judges and acts by, which slatectl runs too.
-BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/order base/places base/policy_box base/policy_core \
-                base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove facts/chunks facts/faults facts/foresight \
-                facts/geometry facts/moves facts/proxy facts/record_change facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
-                facts/snapshot facts/stats facts/storage facts/store facts/waste judge/advise judge/attention judge/checks_memory \
-                judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/fit judge/guard judge/held \
-                judge/observer judge/outliers judge/outlook judge/predict judge/prospect judge/recent judge/relief judge/rules judge/size_plan judge/starving judge/verdict \
-                judge/view judge/why judge/worth wire/lists wire/names wire/request
+BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/order base/places base/policy_box \
+                base/policy_core base/policy_curve base/sandbox base/units facts/answers facts/audit facts/automove \
+                facts/chunks facts/faults facts/foresight facts/geometry facts/moves facts/proxy facts/record_change \
+                facts/record_line facts/runtime facts/settings facts/settings_change facts/settings_shown facts/sizehist \
+                facts/snapshot facts/stats facts/storage facts/store facts/waste judge/attention judge/bounds judge/checks \
+                judge/doctor judge/fit judge/outlook judge/prospect judge/rules judge/starving judge/thresholds \
+                judge/verdict judge/view wire/lists wire/names wire/request
 # Of the modules that these require, those that console/brain/lua_given.c provides, and those of functions that slatetop never calls.
 BRAIN_GIVEN    := base/clock
 BRAIN_UNCALLED := base/input base/shell wire/keydump wire/resolver

@@ -138,7 +138,7 @@ static unsigned view_count(void) {
 static bool begin_stream(const struct app *app, struct session *session, enum stream stream) {
     const struct asked_change watch = {.name = "watch", .value = stream_name(stream)};
     const struct question question = {
-        .module = "slate.judge.why", .function = "watch", .change = &watch};
+        .module = "slate.judge.attention", .function = "watch_automove", .change = &watch};
     struct sentence out[SENTENCES_MOST];
     if (stream != STREAM_NONE && brain_ask(session->model, &question, out) > 0) {
         return watch_refuse(&session->watch, stream, out[0].text);

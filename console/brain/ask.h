@@ -12,7 +12,7 @@ struct asked_change {
 };
 
 struct question {
-    /* "slate.judge.why", "automove": (observer, asked) -> a list of { text, tone } */
+    /* "slate.judge.attention", "automove_reasons": (observer, asked) -> a list of { text, tone } */
     const char *module, *function;
     unsigned class_id;             /* that is asked about; 0: none */
     bool is_past;                  /* an answer that is not there will not come */
@@ -29,7 +29,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
  * Valid until then. */
 const struct sentence *brain_findings(const struct model *model, unsigned *count);
 
-/* What a page more or less is worth to a class: see lua/slate/judge/worth.lua. NAN where it is
+/* What a page more or less is worth to a class: see lua/slate/judge/prospect.lua. NAN where it is
  * unknown. */
 struct class_worth {
     unsigned class_id;

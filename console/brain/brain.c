@@ -112,7 +112,7 @@ void brain_push_observer(lua_State *L, const struct brain *brain) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
         return;
     }
-    lua_values_push_function(L, "slate.judge.observer", "new");
+    lua_values_push_function(L, "slate.judge.view", "observer");
     lua_call(L, 0, 1);
     lua_pushvalue(L, -1);
     ((struct brain *)brain)->observer = luaL_ref(L, LUA_REGISTRYINDEX);

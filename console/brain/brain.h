@@ -26,8 +26,8 @@ struct class_verdict {
     double evicted_per_s; /* mean over the last samples; NAN when unknown */
 };
 
-/* Memory held in pages, against the limit: see lua/slate/judge/held.lua. All but the bools 0 when
- * the server does not tell. */
+/* Memory held in pages, against the limit: see lua/slate/judge/starving.lua. All but the bools 0
+ * when the server does not tell. */
 struct held {
     double bytes, limit_bytes;
     unsigned classes;   /* that have pages */

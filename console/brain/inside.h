@@ -21,7 +21,7 @@ struct size_plans; /* sizes.c */
 struct brain {
     struct judge judge; /* first: what the model knows of it */
     lua_State *lua;
-    int observer; /* of slate.judge.observer, in Lua's registry */
+    int observer; /* of slate.judge.view, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
     double youngest_s; /* of the tails of classes */
     bool tells_classes, knows_starving;

@@ -5,7 +5,7 @@
 
 #include <lua.h>
 
-/* Pushes its observer, of slate.judge.observer; nil when it has none. L: the state of
+/* Pushes its observer, of slate.judge.view; nil when it has none. L: the state of
  * lua_state.h. */
 void brain_push_observer(lua_State *L, const struct brain *brain);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODULE "slate.judge.size_plan"
+#define MODULE "slate.judge.prospect"
 
 struct size_plans {
     uint64_t snapshot_ms, replies_ms;
@@ -81,7 +81,7 @@ static void take_choice(lua_State *L, struct size_plan *plan) {
 static int find_sizes(lua_State *L) {
     const struct model *model = lua_touserdata(L, 1);
     struct size_plan *plan = lua_touserdata(L, 2);
-    lua_values_push_function(L, MODULE, "choices");
+    lua_values_push_function(L, MODULE, "size_choices");
     brain_push_observer(L, brain_of(model));
     push_asked(L, model);
     lua_call(L, 2, 1);
@@ -131,7 +131,7 @@ const struct size_plan *brain_sizes(const struct model *model) {
 /* (list of orders as light userdata) -> how many */
 static int find_orders(lua_State *L) {
     char(*out)[OUTLOOK_ORDER_BYTES] = lua_touserdata(L, 1);
-    lua_values_push_function(L, MODULE, "orders");
+    lua_values_push_function(L, MODULE, "size_orders");
     lua_call(L, 0, 1);
     lua_Integer count = luaL_len(L, -1), taken = 0;
     for (; taken < count && taken < SIZE_CHOICES_MOST; taken++) {

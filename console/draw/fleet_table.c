@@ -71,7 +71,7 @@ struct fleet {
     unsigned count;
 };
 
-/* What slate.judge.outliers compares, by its names. */
+/* What slate.judge.attention compares, by its names. */
 static const struct {
     const char *name;
     enum fleet_column column;
@@ -102,7 +102,7 @@ static void take_found(lua_State *L, struct fleet_row *row) {
 /* (fleet) -> nothing; as light userdata */
 static int find_outliers(lua_State *L) {
     struct fleet *fleet = lua_touserdata(L, 1);
-    lua_values_push_function(L, "slate.judge.outliers", "compare");
+    lua_values_push_function(L, "slate.judge.attention", "compare_servers");
     lua_createtable(L, (int)fleet->count, 0);
     for (unsigned i = 0; i < fleet->count; i++) {
         push_figures(L, &fleet->rows[i]);

@@ -1,5 +1,5 @@
 /* The table of servers: a row each, how far each is from the rest of the pool (which is told by
- * slate.judge.outliers), and their order. Pure functions of models. One thread. */
+ * slate.judge.attention), and their order. Pure functions of models. One thread. */
 #ifndef CONSOLE_DRAW_FLEET_TABLE_H
 #define CONSOLE_DRAW_FLEET_TABLE_H
 #include "brain/health.h"

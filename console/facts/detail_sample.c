@@ -114,7 +114,7 @@ void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
         const char *colon = strchr(line.name, ':');
         if (colon == NULL) {
             take_whatif_fact(whatif, &line);
-        /* those of classes are for Lua: slate.judge.worth */
+        /* those of classes are for Lua: slate.judge.prospect */
         } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));

@@ -219,7 +219,7 @@ static void draw_worth_row(struct cells *cells, struct rect row, const struct cl
 /* One line: the move that every screen and slatectl advise, or why none. */
 static void draw_advice(const struct frame *frame, struct cells *cells, int y, int x, int width) {
     struct sentence sentences[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.relief", .function = "sentence"};
+    struct question question = {.module = "slate.judge.outlook", .function = "relief_sentence"};
     if (brain_ask(frame->model, &question, sentences) > 0) {
         cells_text_fit(cells, y, x, width,
                        sentences[0].tone == TONE_NOTE ? STYLE_DIM : STYLE_STRONG,

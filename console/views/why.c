@@ -31,7 +31,7 @@ static int draw_lines(struct cells *cells, struct rect inside, int line,
 
 void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     struct sentence lines[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.why", .function = "automove",
+    struct question question = {.module = "slate.judge.attention", .function = "automove_reasons",
                                 .is_past = frame->is_past || frame->is_replay};
     unsigned count = brain_ask(frame->model, &question, lines);
     struct rect inside = overlay_inside(cells);

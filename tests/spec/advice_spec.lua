@@ -2,7 +2,7 @@
 -- What slatectl advise says of pages and of automove, where it must not tell more than could help.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local advice = require "slate.judge.advice"
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"
 
 -- Nothing is told of curves and moves.
@@ -10,7 +10,7 @@ local CLIENT <const> = { stats = function() return nil, "no such statistics", "u
 
 -- A context for a server that was seen for five seconds. classes: by id { pages, evicted a second }.
 local function seen(classes, automove, slated)
-    local one = observer.new()
+    local one = view.observer()
     for i = 0, 5 do
         local now, evicted_all = {}, 0
         for id, class in pairs(classes) do

@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What the doctor finds: by intervals, after asking the server's own predictions; and over recordings.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local chronicle = require "slate.judge.chronicle"
+local attention = require "slate.judge.attention"
 local command = require "support.command"
-local course = require "slate.judge.course"
+local view = require "slate.judge.view"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
-local observer = require "slate.judge.observer"
 local patience = require "support.patience"
 local recordings = require "support.recordings"
 local server = require "support.server"
@@ -224,7 +223,7 @@ describe("the course of a server", function()
     -- A server up for an hour with 100 requests a second of which 80 find their item, seen for so many seconds; each
     -- gives counters of a second in place of these.
     local function course_of(seconds, each)
-        local one, gets, hits = course.new(), 360000, 288000
+        local one, gets, hits = view.course(), 360000, 288000
         for i = 0, seconds do
             local more = each and each(i) or {}
             gets, hits = more.gets or gets + 100, more.hits or hits + 80
@@ -259,13 +258,13 @@ describe("the course of a server", function()
     end)
 
     it("is told by what was seen since, where a clock was set back", function()
-        local one, said = observer.new(), {}
+        local one, said = view.observer(), {}
         for i = 0, 19 do -- class 6 evicts 1,500 items a second that nobody reads; the clock is set back by 100 s
             local back_s = i >= 10 and 100 or 0
             one:look(make(1000 + i - back_s, { [5] = snapshots.full(10, 0, { get_hits = i * 800 }),
                 [6] = snapshots.full(1, i * 1500, { cmd_set = i * 1500 }) }, { evictions = i * 1500, uptime = 5000 + i,
                 cmd_get = i * 1000, get_hits = i * 800, get_misses = i * 200, cmd_set = i * 1500 }))
-            local findings = doctor.findings(chronicle.known(one))
+            local findings = doctor.findings(attention.known_of(one))
             said[i] = findings[1] and findings[1].what or ""
             assert.is_nil(found("starving", findings), "no move to it is advised")
         end
@@ -275,7 +274,7 @@ describe("the course of a server", function()
     end)
 
     it("tells a young server that was not seen to start", function()
-        local one = course.new()
+        local one = view.course()
         one:add(make(40, {}, { uptime = 40 }))
         assert.is_nil(one:restarted())
         assert.equal(40, one:young_s())
@@ -288,7 +287,7 @@ describe("the course of a server", function()
     end)
 
     it("calls hits of a young server few only where they are", function()
-        local one = course.new()
+        local one = view.course()
         one:add(make(40, {}, { uptime = 40 }))
         local function told(hits)
             local before = make(40, {}, { uptime = 40, evictions = 0, cmd_get = 0, get_hits = 0, get_misses = 0 })
@@ -310,7 +309,7 @@ describe("the course of a server", function()
         local stopped = idle_from(80)
         assert.equal(4.0, stopped.for_s)
         assert.is_true(stopped.was_per_s > 80 and stopped.was_per_s <= 101)
-        local one = course.new() -- 2 requests a second since its start: none in 1 s is chance
+        local one = view.course() -- 2 requests a second since its start: none in 1 s is chance
         one:add(make(3600, {}, { cmd_get = 7200, get_hits = 0, cmd_set = 0 }))
         one:add(make(3601, {}, { cmd_get = 7200, get_hits = 0, cmd_set = 0 }))
         assert.is_nil(one:stopped())
@@ -318,7 +317,7 @@ describe("the course of a server", function()
 
     it("tells no traffic that stopped of a pause that is shorter than bursts are apart", function()
         local function looked_for(seconds)
-            local one = course.new() -- 10,000 requests a second since its start
+            local one = view.course() -- 10,000 requests a second since its start
             for i = 0, 3 do
                 one:add(make(3600 + i * seconds / 3, {}, { cmd_get = 36000000, get_hits = 0, cmd_set = 0 }))
             end
@@ -351,7 +350,7 @@ describe("the doctor over a recording", function()
     for _, case in ipairs(recordings.CASES) do
         it(("of %s finds %s"):format(case.name, case.finds and case.finds.name or "nothing"), function()
             local alarms = {}
-            for _, episode in ipairs(chronicle.over(recordings.load(case.name))) do
+            for _, episode in ipairs(attention.findings_over(recordings.load(case.name))) do
                 if case.finds and episode.name == case.finds.name then
                     alarms.found = alarms.found or episode
                 elseif episode.severity ~= "note" and not (case.also or {})[episode.name] then
@@ -399,13 +398,13 @@ describe("the doctor on few hits", function()
     end)
 
     it("blames no keys where the server evicted in the seconds that the hits are of, though not in the last", function()
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, 9 do -- its load ends within the ninth second
             local busy_s = math.min(i, 8)
             one:look(make(1000 + i, { [5] = class({ evicted = busy_s * 100 }) }, { cmd_get = busy_s * 1000,
                 get_hits = busy_s * 140, get_misses = busy_s * 860, evictions = busy_s * 100, cmd_set = busy_s * 100 }))
         end
-        local finding = found("hits", doctor.findings(chronicle.known(one)))
+        local finding = found("hits", doctor.findings(attention.known_of(one)))
         assert.equal("only 14% of the reads find their item", finding.what)
         assert.equal("what more memory would bring: slatectl simulate TRACE", finding.todo)
     end)

@@ -4,7 +4,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
-local held = require "slate.judge.held"
+local starving = require "slate.judge.starving"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
 
@@ -44,12 +44,12 @@ describe("memory beyond the limit", function()
         }) do
             local before, after = samples(case[1], case[2], case[3])
             local name = table.concat({ case[1], case[2], case[3] }, " ")
-            assert.equal(case[4], held.over(after, before).is_much, name)
+            assert.equal(case[4], starving.held_over(after, before).is_much, name)
             assert.equal(case[4], by_slatetop(before, after) ~= nil, name)
         end
         local before, after = samples(64, 100, 100)
         after.totals = {}
-        assert.is_nil(held.over(after, before), "a server that does not tell")
+        assert.is_nil(starving.held_over(after, before), "a server that does not tell")
     end)
 
     local function told(...)

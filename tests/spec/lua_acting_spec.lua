@@ -8,7 +8,7 @@ package.loaded["slate.base.clock"] = {
 local acting = require "slate.act.acting"
 local audit = require "slate.facts.audit"
 local dkjson = require "dkjson"
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local snapshots = require "support.snapshots"
 
 local NO_TRIAL <const> = { minutes = 0, evictions_pct = 20, hit_points = 1 }
@@ -86,7 +86,7 @@ end
 
 -- A console with that server, and a record in a text.
 local function new_console(server, who)
-    local one = observer.new()
+    local one = view.observer()
     local console = { server = server, observer = one, text = "", is_up = true, who = who or STOCK, gets = 0, hits = 0,
         evictions = 0, dropped = 0, refused = 0 }
     console.acting = acting.new({ server = "here", observer = one, record = { who = "me",

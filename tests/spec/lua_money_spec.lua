@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What a cache costs at each size, the size that costs least, and how autoscale goes there.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local autoscale = require "slate.judge.autoscale"
 local money = require "slate.judge.money"
 
 local MIB <const>, GIB <const> = 1 << 20, 1 << 30
@@ -159,7 +158,7 @@ describe("slate.judge.money", function()
     end)
 end)
 
-describe("slate.judge.autoscale", function()
+describe("slate.judge.money", function()
     local options = { least_bytes = 100 * MIB, most_bytes = 2 * GIB, step_ratio = 0.25, cool_down_s = 100,
         fall_points = 2, price_per_gb = 5, price_per_miss = 1e-8 }
 
@@ -173,7 +172,7 @@ describe("slate.judge.autoscale", function()
     end
 
     it("goes to the cheapest size a step at a time, with a cool-down, and stays there", function()
-        local scale, limit, time_s, steps = autoscale.new(options), 2 * GIB, 0, 0
+        local scale, limit, time_s, steps = money.scale(options), 2 * GIB, 0, 0
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         local best = money.cheapest(assert(money.points(curve)),
             { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }, curve)
@@ -195,7 +194,7 @@ describe("slate.judge.autoscale", function()
     end)
 
     it("says that somebody else changed the limit, and lets it rest, whatever became of hits", function()
-        local scale = autoscale.new(options)
+        local scale = money.scale(options)
         local first = scale:decide(seen(0, 2 * GIB))
         scale:stepped(first, 0, 0.9, { id = 7 })
         local told = scale:decide(seen(110, 1900 * MIB, { hit_ratio = 0.5 })) -- 40 points fewer, by another's hand
@@ -210,7 +209,7 @@ describe("slate.judge.autoscale", function()
     end)
 
     it("goes back when hits fall, and does not try that size again soon", function()
-        local scale = autoscale.new(options)
+        local scale = money.scale(options)
         local first = scale:decide(seen(0, 2 * GIB))
         assert.equal("step", first.action)
         scale:stepped(first, 0, 0.9, { id = 7 })
@@ -224,7 +223,7 @@ describe("slate.judge.autoscale", function()
     end)
 
     it("goes to its bounds at once, whatever the step", function()
-        local scale = autoscale.new(options)
+        local scale = money.scale(options)
         local decision = scale:decide(seen(0, 4 * GIB))
         assert.equal("step", decision.action)
         assert.is_true(decision.to <= 2 * GIB)
@@ -233,7 +232,7 @@ describe("slate.judge.autoscale", function()
     end)
 
     it("stays where there is nothing to go by", function()
-        local scale = autoscale.new(options)
+        local scale = money.scale(options)
         assert.truthy(scale:decide(seen(0, GIB, { reads_per_s = 0 })).why:find("no reads", 1, true))
         assert.truthy(scale:decide(seen(0, GIB, { curve = power_curve(64 * MIB, 0.7, 10) })).why:find("a price needs",
             1, true))

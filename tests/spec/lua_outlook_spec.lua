@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Whether more memory, or another policy, would help: one answer for slatectl doctor, slatectl advise and slatetop.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local advice = require "slate.judge.advice"
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
-local chronicle = require "slate.judge.chronicle"
 local foresight = require "slate.facts.foresight"
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local outlook = require "slate.judge.outlook"
 local snapshots = require "support.snapshots"
 
@@ -106,7 +106,7 @@ describe("whether more memory helps", function()
                 return lines
             end }
             local context = { pair = function() return { general = {}, settings = {} } end }
-            local facts = assert(require("slate.judge.advice").memory(context, client, {})).facts
+            local facts = assert(advice.memory(context, client, {})).facts
             return facts[3][2], facts[4][2]
         end
         local twice, half = advised(0.0641)
@@ -118,7 +118,7 @@ describe("whether more memory helps", function()
     end)
 
     it("is a question where an item is evicted now and then, also in a second without one", function()
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, 6 do
             local evicted = i // 2
             one:look(snapshots.make(1000 + i, { [5] = snapshots.full(9, evicted) }, { evictions = evicted,
@@ -140,10 +140,10 @@ describe("whether more memory helps", function()
         local client = { stats = function(_, group)
             return group == "whatif" and whatif_of(0, 0) or { "STAT bytes 67108864", "STAT reads 0" }
         end }
-        local advice = assert(require("slate.judge.advice").memory({ pair = function()
+        local told = assert(advice.memory({ pair = function()
             return { general = general, settings = {} }
         end }, client, {}))
-        assert.equal(unfilled, advice.text, "also before a curve can be told")
+        assert.equal(unfilled, told.text, "also before a curve can be told")
     end)
 end)
 
@@ -207,7 +207,7 @@ end)
 describe("slatetop's health line, its Curves view and slatectl doctor", function()
     -- A slated that evicts from one class, and what it answers.
     local function seen(starves)
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, 5 do
             local now = snapshots.make(1000 + i, {
                 [3] = snapshots.class({ age = starves and 6000 or 12, total_pages = starves and 40 or 4 }),
@@ -235,16 +235,16 @@ describe("slatetop's health line, its Curves view and slatectl doctor", function
         it("say the same of a server " .. name, function()
             local one = seen(case[3])
             local asked = { curve = table.concat(case[1], "\r\n"), whatif = table.concat(case[2], "\r\n") }
-            local view, top = by_label(outlook.sentences(one, asked)), by_label(attention.findings(one, asked))
-            local known = chronicle.known(one)
+            local shown, top = by_label(outlook.sentences(one, asked)), by_label(attention.findings(one, asked))
+            local known = attention.known_of(one)
             known.curve = foresight.parse_curve(case[1])
             local totals, policies = foresight.parse_whatif(case[2])
             known.whatif = { totals = totals, policies = policies }
             local told = by_label(doctor.findings(known))
             for _, label in ipairs({ "memory", "policy" }) do
                 assert.equal(told[label], top[label])
-                local is_advised = view[label]:find("is short", 1, true) or view[label]:find("would hit", 1, true)
-                assert.equal(is_advised and view[label] or nil, told[label])
+                local is_advised = shown[label]:find("is short", 1, true) or shown[label]:find("would hit", 1, true)
+                assert.equal(is_advised and shown[label] or nil, told[label])
             end
             assert.equal(case[3], told.starving ~= nil)
         end)
@@ -252,10 +252,10 @@ describe("slatetop's health line, its Curves view and slatectl doctor", function
 end)
 
 describe("advise memory on a server without a curve", function()
-    local advice, snapshot = require "slate.judge.advice", require "slate.facts.snapshot"
+    local snapshot = require "slate.facts.snapshot"
 
     local function advised(list, has_rates)
-        local one = observer.new()
+        local one = view.observer()
         for _, now in ipairs(list) do
             one:look(now)
         end
@@ -288,12 +288,12 @@ describe("advise memory on a server without a curve", function()
 
     it("says that hits are not known yet where the server does not tell them", function()
         local lines = { curve = curve_of(0.7, 0.8, 0.86, 0.9), whatif = { "STAT policy s3fifo" } }
-        local one = observer.new()
+        local one = view.observer()
         for _, now in ipairs(full(200, 50, 0)) do
             now.slated = "0.1.0"
             one:look(now)
         end
-        local told = require("slate.judge.advice").memory({ pair = function()
+        local told = advice.memory({ pair = function()
             return one.now, one.before, one.rates, one.judge, one.course, one
         end }, { stats = function(_, group)
             return lines[group], "no such statistics", "unsupported"

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slatetop's review says before a change is sent.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local observer = require "slate.judge.observer"
-local predict = require "slate.judge.predict"
+local view = require "slate.judge.view"
+local verdict = require "slate.judge.verdict"
 local prospect = require "slate.judge.prospect"
 local snapshots = require "support.snapshots"
 
@@ -11,7 +11,7 @@ local MIB <const> = 1 << 20
 -- A server that was looked at for five seconds: class 3 as given, class 5 evicts so many items a second.
 local function watched(giver, evicted_per_s, about)
     about = about or {}
-    local one = observer.new()
+    local one = view.observer()
     for i = 0, 5 do
         local fields = { evicted = (about.giver_evicts or 0) * i }
         for name, value in pairs(giver) do
@@ -70,7 +70,7 @@ describe("the review of a move of pages", function()
 
     -- A server with 1,000 reads a second of which class 5 misses 400; seen for so many seconds.
     local function read(seconds, slated)
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, seconds do
             local now = snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
                 [5] = snapshots.class({ age = 10, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
@@ -83,12 +83,12 @@ describe("the review of a move of pages", function()
 
     it("predicts the hits that it brings, in the figure and the words of slatectl move", function()
         local one, change = read(12), { from = 3, to = 5, pages = 1 }
-        local made = assert(predict.move(one, 3, 5, 1))
+        local made = assert(verdict.predicted_move(one, 3, 5, 1))
         assert.is_true(made.hit_ratio_change ~= 0)
-        assert.equal(predict.words(made), told(one, change, "expects"))
+        assert.equal(verdict.prediction_words(made), told(one, change, "expects"))
         assert.equal("fewer than 1000 reads were seen: too few for a prediction",
             told(read(0), change, "expects") or told(watched({}, 400), change, "expects"))
-        assert.is_true(predict.move(one, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
+        assert.is_true(verdict.predicted_move(one, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
     end)
 
     it("waits for the curves that a slated is being asked for", function()
@@ -125,12 +125,12 @@ describe("the review of a move of pages", function()
     it("goes by a class's curve the more, the more reads that rests on: hits may grow as the pages do", function()
         local one = read(12, "0.1.0")
         local function change(...)
-            local made = predict.move(one, 0, 5, 1, { [5] = ... and curve(...) })
+            local made = verdict.predicted_move(one, 0, 5, 1, { [5] = ... and curve(...) })
             return made.hit_ratio_change, made.least, made.most
         end
         local alone = change()
         nearly(by_slope(0.1), alone)
-        local seen = predict.seen(one).by_id[5]
+        local seen = verdict.figures_seen(one).by_id[5]
         local hit_ratio = seen.hits_per_s / (seen.hits_per_s + seen.misses_per_s)
         local by_pages, last = 700 * hit_ratio / 4 * FILLED / 1000, alone
         for _, reads in ipairs({ 60, 200, 1000, 1e9 }) do
@@ -148,7 +148,7 @@ describe("the review of a move of pages", function()
         local function change(at_half, own)
             local whole = at_half and { { 8 << 20, at_half }, { 16 << 20, 0.6 }, { 32 << 20, 0.7 }, reads = 9999,
                 bytes = 16 << 20 } or {}
-            local made = predict.move(one, 0, 5, 1, { [0] = whole, [5] = own })
+            local made = verdict.predicted_move(one, 0, 5, 1, { [0] = whole, [5] = own })
             return made.hit_ratio_change, made.most - made.least
         end
         nearly(by_slope(0.1), (change(nil)), "too little is known of it")
@@ -168,39 +168,39 @@ describe("the review of a move of pages", function()
     end)
 
     it("counts what a class did since it appeared, where that was within the ten seconds", function()
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, 6 do
             one:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
                 [5] = i >= 2 and snapshots.class({ age = 1, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i })
                     or nil },
                 { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 }))
         end
-        local five = predict.seen(one).by_id[5]
+        local five = verdict.figures_seen(one).by_id[5]
         assert.near(300 * 4 / 6, five.hits_per_s, 1e-6)
         assert.near(400 * 4 / 6, five.evicted_per_s, 1e-6)
     end)
 
     it("is the same for who looks each second and for who looked twice, ten seconds apart", function()
-        local often, twice = read(30), observer.new()
+        local often, twice = read(30), view.observer()
         for _, i in ipairs({ 20, 30 }) do
             twice:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
                 [5] = snapshots.class({ age = 10, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
                 { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 }))
         end
-        assert.same(predict.move(often, 3, 5, 1), (predict.move(twice, 3, 5, 1)))
+        assert.same(verdict.predicted_move(often, 3, 5, 1), (verdict.predicted_move(twice, 3, 5, 1)))
     end)
 
     it("is of no more hits than the class misses, nor than it has, and free pages cost none", function()
         local one = read(12)
-        assert.near(-0.3, predict.move(one, 3, 0, 4).hit_ratio_change, 1e-9, "all that it has")
-        assert.is_true(predict.move(one, 0, 5, 1000000).hit_ratio_change <= 0.4)
-        local made = predict.move(one, 5, 3, 1)
+        assert.near(-0.3, verdict.predicted_move(one, 3, 0, 4).hit_ratio_change, 1e-9, "all that it has")
+        assert.is_true(verdict.predicted_move(one, 0, 5, 1000000).hit_ratio_change <= 0.4)
+        local made = verdict.predicted_move(one, 5, 3, 1)
         assert.equal(0, made.hits_per_s + made.lost_per_s, "class 3 evicts nothing")
     end)
 
     it("promises a gain only where even the least is one, and warns of a loss where even the most is", function()
         local function words(change, least, most)
-            return predict.words({ hit_ratio_change = change, least = least, most = most, seen_s = 10 })
+            return verdict.prediction_words({ hit_ratio_change = change, least = least, most = most, seen_s = 10 })
         end
         assert.equal("+14.0 points of hits (+3.5 to +31.2)", words(0.14, 0.035, 0.312))
         assert.equal("+0.7 points of hits (-0.1 to +1.5): perhaps no gain", words(0.007, -0.001, 0.015))
@@ -268,7 +268,7 @@ describe("the review of a setting", function()
             told(one, { name = "slab_automove", value = "0" }, "WARNING"))
         assert.is_nil(told(one, { name = "slab_automove", value = "1" }, "WARNING"))
         assert.equal("u sets the old value again", told(one, { name = "lru_tune", value = "1" }, "undo"))
-        assert.same({}, prospect.change(observer.new(), { change = { name = "policy", value = "lru" } }))
+        assert.same({}, prospect.change(view.observer(), { change = { name = "policy", value = "lru" } }))
     end)
 
     it("passes on what the server says of other chunk sizes", function()

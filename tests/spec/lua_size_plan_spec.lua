@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What other chunk sizes would bring, as slatetop's Sizes view and slatectl advise sizes tell it.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local advise = require "slate.judge.advise"
-local observer = require "slate.judge.observer"
-local size_plan = require "slate.judge.size_plan"
+local fit = require "slate.judge.fit"
+local view = require "slate.judge.view"
+local prospect = require "slate.judge.prospect"
 local sizehist = require "slate.facts.sizehist"
 local snapshots = require "support.snapshots"
 
@@ -12,7 +12,7 @@ local SETTINGS <const> = { chunk_size = 48, slab_chunk_max = 524288, growth_fact
 
 -- A server of 64 MiB that was looked at once. sizes: what it would answer to stats sizes.
 local function seen(classes, slated)
-    local one = observer.new()
+    local one = view.observer()
     local now = snapshots.make(1000, classes or {}, { limit_maxbytes = 64 * MIB }, SETTINGS)
     now.slated = slated
     one:look(now)
@@ -38,12 +38,12 @@ end
 describe("other chunk sizes", function()
     it("are reckoned for a memcached that keeps track of sizes, with the figures of slatectl advise sizes", function()
         local asked = { sizes = sizes_reply({ [160] = 50000, [4128] = 3000, [20000] = 500 }) }
-        local plan = size_plan.choices(seen(), asked)
+        local plan = prospect.size_choices(seen(), asked)
         local list = by_order(plan)
         assert.equal(6, #plan, "auto is slated's alone")
         local histogram = sizehist.of_sizes({ "STAT 160 50000", "STAT 4128 3000", "STAT 20000 500" })
         for _, choice in ipairs(plan) do
-            local judged = advise.judge(histogram, choice.sizes, SETTINGS.slab_chunk_max)
+            local judged = fit.sizes_judged(histogram, choice.sizes, SETTINGS.slab_chunk_max)
             assert.same({ judged.classes, judged.waste_ratio }, { choice.classes, choice.waste_ratio }, choice.order)
         end
         assert.near(0, list["factor 1.25"].items_change, 1e-9, "these are its sizes")
@@ -61,10 +61,10 @@ describe("other chunk sizes", function()
     end)
 
     it("are not guessed where the server does not tell sizes", function()
-        local plan = size_plan.choices(seen({ [3] = snapshots.class({ chunk_size = 1000 }) }), {})
+        local plan = prospect.size_choices(seen({ [3] = snapshots.class({ chunk_size = 1000 }) }), {})
         assert.equal(0, #plan)
         assert.is_nil(plan.waste_ratio)
-        assert.equal(0, #size_plan.choices(seen(), { sizes = "STAT sizes_status disabled\r\nEND\r\n" }))
+        assert.equal(0, #prospect.size_choices(seen(), { sizes = "STAT sizes_status disabled\r\nEND\r\n" }))
         local has = {}
         for _, bytes in ipairs(plan.now) do
             has[bytes] = true
@@ -81,10 +81,10 @@ describe("other chunk sizes", function()
         }
         local geometry = "STAT state steady\r\nSTAT 1:chunk_size 96\r\nSTAT 1:class_state active\r\n"
             .. "STAT 2:chunk_size 120\r\nSTAT 2:class_state retired\r\nSTAT 3:chunk_size 524288\r\nEND\r\n"
-        local plan = size_plan.choices(seen({}, "0.1.0"), { geometry = geometry, outlooks = outlooks })
+        local plan = prospect.size_choices(seen({}, "0.1.0"), { geometry = geometry, outlooks = outlooks })
         local list = by_order(plan)
         assert.same({ 96, 524288 }, plan.now)
-        assert.same(size_plan.orders(), { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50",
+        assert.same(prospect.size_orders(), { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50",
             "factor 2.00", "auto" })
         assert.is_true(list["factor 1.08"].is_best, "as many items with fewer classes")
         assert.is_nil(list["factor 1.04"].is_best)
@@ -106,21 +106,23 @@ describe("the items that pages hold", function()
     it("are fewer where a class takes its page for few of them", function()
         local items = histogram({ [992] = 1000, [30016] = 1, [60000] = 1 })
         local few, many = { 1024, 65536 }, { 512, 1024, 32768, 65536 }
-        assert.is_true(advise.judge(items, many, 65536).waste_ratio < advise.judge(items, few, 65536).waste_ratio)
-        assert.is_true(advise.items_held(items, many, 3) < advise.items_held(items, few, 3))
-        assert.is_nil(advise.items_held(items, few, 0))
-        assert.is_nil(advise.items_held(histogram({}), few, 3))
+        assert.is_true(fit.sizes_judged(items, many, 65536).waste_ratio
+            < fit.sizes_judged(items, few, 65536).waste_ratio)
+        assert.is_true(fit.items_held(items, many, 3) < fit.items_held(items, few, 3))
+        assert.is_nil(fit.items_held(items, few, 0))
+        assert.is_nil(fit.items_held(histogram({}), few, 3))
     end)
 
     it("are judged by what fits a chunk: values in chains take as much with any sizes", function()
         local small = histogram({ [160] = 50000 })
         local both = histogram({ [160] = 50000, [900000] = 40 })
         local sizes = { 96, 200, 524288 }
-        assert.is_true(advise.judge(small, sizes, 524288).waste_ratio > 0.1)
-        assert.near(advise.judge(small, sizes, 524288).waste_ratio, advise.judge(both, sizes, 524288).waste_ratio, 1e-9)
+        assert.is_true(fit.sizes_judged(small, sizes, 524288).waste_ratio > 0.1)
+        assert.near(fit.sizes_judged(small, sizes, 524288).waste_ratio,
+            fit.sizes_judged(both, sizes, 524288).waste_ratio, 1e-9)
         both.item_bytes = both.bytes
         small.item_bytes = small.bytes
-        local alone = advise.judge(small, sizes, 524288).waste_ratio
-        assert.near(alone, advise.judge(both, sizes, 524288).waste_ratio, 0.001)
+        local alone = fit.sizes_judged(small, sizes, 524288).waste_ratio
+        assert.near(alone, fit.sizes_judged(both, sizes, 524288).waste_ratio, 0.001)
     end)
 end)

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What came of a change: hits and evictions before and after it, in words.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local observer = require "slate.judge.observer"
-local snapshots = require "support.snapshots"
 local verdict = require "slate.judge.verdict"
+local view = require "slate.judge.view"
+local snapshots = require "support.snapshots"
 
 -- An observer that has seen a server each second from -12 s to `to` s; f(second) gives the hits of 1,000 gets, the
 -- evictions, the items lost by moves, and the items that are there at its end.
 local function seen(to, f)
-    local one, hits, gets, evictions, lost, items = observer.new(), 0, 0, 0, 0, nil
+    local one, hits, gets, evictions, lost, items = view.observer(), 0, 0, 0, 0, nil
     for second = -12, to do
         one:look(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
             slab_reassign_evictions_nomem = lost, uptime = 5000 + second, curr_items = items }))
@@ -91,7 +91,7 @@ describe("the verdict", function()
     it("neither credits nor blames a change for what a load that changed may explain", function()
         -- Of 1,000 gets `moved` go to class 3 instead of 1 from the change on; `hits` of them hit, the rest is stored.
         local function told(moved, hits_after)
-            local one, hits, sums = observer.new(), 0, { [1] = 0, [2] = 0, [3] = 0 }
+            local one, hits, sums = view.observer(), 0, { [1] = 0, [2] = 0, [3] = 0 }
             for second = -12, 10 do
                 local classes = {}
                 for id, sum in pairs(sums) do
@@ -123,11 +123,11 @@ describe("the verdict", function()
             past:add(snapshots.make(1000 + second, { [1] = there, [2] = snapshots.class({ get_hits = math.huge,
                 cmd_set = 0 / 0 }) }, { cmd_get = 2000 * second, get_hits = 1500 * second }))
         end
-        assert.equal("hits 75.0%, as before", verdict.words(past:outcome(1010, 1010)))
+        assert.equal("hits 75.0%, as before", verdict.verdict_words(past:outcome(1010, 1010)))
     end)
 
     it("takes misses that become hits for no other load", function()
-        local known = observer.new()
+        local known = view.observer()
         for second = -12, 10 do -- class 1 is asked 1,000 times a second, and hits more and more often
             local gets, after = 1000 * (second + 12), math.max(0, second) * 1000
             known:look(snapshots.make(1000 + second, { [1] = snapshots.class({ get_hits = gets // 2 + after // 4,
@@ -164,7 +164,7 @@ describe("the verdict", function()
         assert.truthy(words(2, flat))
         assert.is_nil(words(5, function() end))
         assert.is_nil((seen(5, flat):outcome(900, 900)))
-        assert.is_nil((observer.new():outcome(0, 0)))
+        assert.is_nil((view.observer():outcome(0, 0)))
     end)
 
     it("begins anew after a restart", function()
@@ -198,7 +198,6 @@ describe("the accuracy of predictions", function()
 end)
 
 describe("a predicted move", function()
-    local predict = require "slate.judge.predict"
     local class, make = snapshots.class, snapshots.make
 
     -- Class 3 rests with a page of free chunks; class 5 misses as often as it hits, and evicts.
@@ -211,10 +210,10 @@ describe("a predicted move", function()
 
     -- What an observer that saw both predicts.
     local function move(before, after, ...)
-        local one = observer.new()
+        local one = view.observer()
         one:look(before)
         one:look(after)
-        return predict.move(one, ...)
+        return verdict.predicted_move(one, ...)
     end
 
     it("brings the getter hits, and costs the giver's where it has no free page", function()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local doctor = require "slate.judge.doctor"
-local relief = require "slate.judge.relief"
+local outlook = require "slate.judge.outlook"
 local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
 local view = require "slate.judge.view"
@@ -13,7 +13,7 @@ local function rows_of(before, after)
 end
 
 local function advice(rows)
-    return relief.advice({ rows = rows, relieved = {} }, rows)
+    return outlook.relief_advice({ rows = rows, relieved = {} }, rows)
 end
 
 describe("view", function()
@@ -51,7 +51,7 @@ describe("view", function()
         local function state_of(mode, warn)
             local now = make(1001, fields, { evictions = 111 }, { slab_automove = mode })
             now.slated = "0.1.0"
-            for _, figure in ipairs(require("slate.judge.thresholds").judge({ now = now, before = before,
+            for _, figure in ipairs(require("slate.judge.bounds").judge({ now = now, before = before,
                 rates = snapshot.rates(before, now) }, { warn = { spread = warn }, crit = {} })) do
                 if figure.name == "spread" then
                     assert.equal(90, figure.value)

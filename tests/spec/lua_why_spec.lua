@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Why automove moves pages, or does not, in the words that slatetop shows.
 package.path = "lua/?.lua;" .. package.path
-local observer = require "slate.judge.observer"
-local why = require "slate.judge.why"
+local view = require "slate.judge.view"
+local attention = require "slate.judge.attention"
 
 -- A server of so many classes, each { pages, items, age_s, evicted, free_chunks }.
 local function snapshot(time_s, settings, classes, slated)
@@ -17,13 +17,13 @@ end
 
 -- What is said after five seconds in which the second class evicted so many items a second.
 local function told(settings, evicted_per_s, classes, asked, slated)
-    local one = observer.new()
+    local one = view.observer()
     for second = 0, 5 do
         classes[2][4] = second * evicted_per_s
         one:look(snapshot(100 + second, settings, classes, slated))
     end
     local texts = {}
-    for i, sentence in ipairs(why.automove(one, asked or {})) do
+    for i, sentence in ipairs(attention.automove_reasons(one, asked or {})) do
         texts[i] = (sentence.tone or "plain") .. ": " .. sentence.text
     end
     return table.concat(texts, "\n")
@@ -93,6 +93,6 @@ describe("why automove moves pages, or does not", function()
     it("waits for slated's answer, and says when none will come", function()
         assert.truthy(told({}, 0, two_classes(), {}, "0.1.0"):find("asking the server", 1, true))
         assert.truthy(told({}, 0, two_classes(), { is_past = true }, "0.1.0"):find("not recorded", 1, true))
-        assert.truthy(why.automove(observer.new(), {})[1].text:find("Nothing is known", 1, true))
+        assert.truthy(attention.automove_reasons(view.observer(), {})[1].text:find("Nothing is known", 1, true))
     end)
 end)

@@ -2,17 +2,17 @@
 -- What a page is worth to each class, and what a class's row means: what slatetop shows of both.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
-local observer = require "slate.judge.observer"
-local predict = require "slate.judge.predict"
+local view = require "slate.judge.view"
+local verdict = require "slate.judge.verdict"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
-local worth = require "slate.judge.worth"
+local prospect = require "slate.judge.prospect"
 
 local MIB <const> = 1 << 20
 
 -- A server seen for four seconds with 1,000 reads in each: class 3 is calm, class 5 evicts.
 local function watched()
-    local one = observer.new()
+    local one = view.observer()
     for i = 0, 4 do
         one:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 20, get_hits = 300 * i, free_chunks = 1500 }),
             [5] = snapshots.class({ evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
@@ -27,12 +27,12 @@ local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 
 describe("what a page is worth", function()
     it("is by the classes' curves what a move of one page is predicted to bring", function()
         local one = watched()
-        local list = worth.classes(one, { curves = CURVES })
+        local list = prospect.page_worth(one, { curves = CURVES })
         assert.same({ 5, 3 }, { list[1].id, list[2].id })
         assert.is_true(list[1].gain > 0 and list[1].loss > list[1].gain, "its curve falls off")
         assert.same({ 0.75, 0.5 }, { list[1].read_share, list[1].hit_ratio })
         assert.same({ 0, 0 }, { math.floor(list[2].gain), math.floor(list[2].loss) }, "its free page costs nothing")
-        local move = assert(predict.move(one, 3, 5, 1, CURVES))
+        local move = assert(verdict.predicted_move(one, 3, 5, 1, CURVES))
         assert.is_true(move.hits_per_s > 0)
         assert.near(list[1].gain - list[2].loss, move.hits_per_s, 1e-9)
     end)
@@ -40,18 +40,18 @@ describe("what a page is worth", function()
     it("is the same beside an automove that weighs pages otherwise: two screens tell one figure of one move", function()
         local automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 3:gain 2.5\r\nSTAT 3:loss 400\r\nEND\r\n"
         local one, list = watched(), {}
-        for _, class in ipairs(worth.classes(one, { automove = automove, curves = CURVES })) do
+        for _, class in ipairs(prospect.page_worth(one, { automove = automove, curves = CURVES })) do
             list[class.id] = class
         end
-        assert.near(list[5].gain - list[3].loss, assert(predict.move(one, 3, 5, 1, CURVES)).hits_per_s, 1e-9)
-        assert.near(list[3].gain - list[5].loss, assert(predict.move(one, 5, 3, 1, CURVES)).hits_per_s, 1e-9)
+        assert.near(list[5].gain - list[3].loss, assert(verdict.predicted_move(one, 3, 5, 1, CURVES)).hits_per_s, 1e-9)
+        assert.near(list[3].gain - list[5].loss, assert(verdict.predicted_move(one, 5, 3, 1, CURVES)).hits_per_s, 1e-9)
     end)
 
     it("is unknown of classes without a curve, and before enough was read", function()
-        assert.same({}, worth.classes(watched(), {}))
-        local one = observer.new()
+        assert.same({}, prospect.page_worth(watched(), {}))
+        local one = view.observer()
         one:look(snapshots.make(1000, { [3] = snapshots.class({}) }, { cmd_get = 0 }))
-        assert.same({}, worth.classes(one, { curves = CURVES }))
+        assert.same({}, prospect.page_worth(one, { curves = CURVES }))
     end)
 end)
 
@@ -66,14 +66,14 @@ describe("the row of a class in words", function()
         assert.equal("class 3 is calm: it evicts nothing", hint(one, 3))
         assert.equal("class 5 evicts, as a full cache does; no class is much better off", hint(one, 5))
         assert.is_nil(hint(one, 9))
-        one = observer.new()
+        one = view.observer()
         one:look(snapshots.make(1000, { [3] = snapshots.class({}), [4] = snapshots.class({ total_pages = 0 }) }, {}))
         assert.equal("class 3: rates need a second sample", hint(one, 3))
         assert.equal("class 4 has no pages", hint(one, 4))
     end)
 
     it("names who can give, and the key, unless the figures are of the past", function()
-        local one = observer.new()
+        local one = view.observer()
         for i = 1, 20 do
             one:look(recordings.load("calcified")[i])
         end

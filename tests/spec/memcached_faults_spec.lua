@@ -2,9 +2,10 @@
 -- What memcached's fixes of 2026 mended, tried on slated; and warnings before a memcached that has the fault is sent
 -- what brings it out. tests/memcached-faults.md is the list.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local attention = require "slate.judge.attention"
 local command = require "support.command"
 local faults = require "slate.facts.faults"
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local prospect = require "slate.judge.prospect"
 local patience = require "support.patience"
 local server = require "support.server"
@@ -248,12 +249,11 @@ describe("a memcached with a fault", function()
     end)
 
     it("is not watched for mutations unwarned where that may bring it down", function()
-        local one = observer.new()
+        local one = view.observer()
         one:look(require("support.snapshots").make(1000, {}))
         one.now.version = "1.6.41"
-        local why = require "slate.judge.why"
         local function speaks_against(stream)
-            return #why.watch(one, { change = { name = "watch", value = stream } })
+            return #attention.watch_automove(one, { change = { name = "watch", value = stream } })
         end
         assert.same({ 1, 0, 0 }, { speaks_against("mutations"), speaks_against("evictions"),
             speaks_against("fetchers") })
@@ -263,7 +263,7 @@ describe("a memcached with a fault", function()
 
     it("is not put into the mode that brings it down without a warning, by any of the programs", function()
         local fault = faults.of_setting({ version = "1.6.40" }, "slab_automove", "2")
-        local one = observer.new()
+        local one = view.observer()
         one:look(require("support.snapshots").make(1000, {}))
         one.now.version = "1.6.40"
         local told = prospect.change(one, { change = { name = "slab_automove", value = "2" } })

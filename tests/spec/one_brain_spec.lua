@@ -2,9 +2,8 @@
 -- slatetop's health lines are the findings of slatectl doctor: the same sentences, of the same snapshots.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
-local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 
@@ -27,11 +26,11 @@ local SEVERITIES <const> = { critical = "BAD", warning = "WARN", note = "note" }
 
 -- What slatectl doctor finds in them, what slatetop adds of automove, and how it names further classes that starve.
 local function by_doctor(list)
-    local one, found, starving = observer.new(), {}, {}
+    local one, found, starving = view.observer(), {}, {}
     for _, now in ipairs(list) do
         one:look(now)
     end
-    for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
+    for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
         if finding.name == "starving" then
             starving[#starving + 1] = finding
         else
@@ -53,7 +52,7 @@ local function by_doctor(list)
     if #starving > 0 and one.now.settings.slab_automove == 0 then
         found[#found + 1] = "WARN automove is off, so only you move pages"
     end
-    local not_looked_at = doctor.not_looked_at_words(doctor.not_looked_at(chronicle.known(one)))
+    local not_looked_at = doctor.not_looked_at_words(doctor.not_looked_at(attention.known_of(one)))
     found[#found + 1] = not_looked_at and "note " .. not_looked_at
     return found
 end
@@ -74,7 +73,7 @@ describe("slatetop and slatectl doctor", function()
     end
 
     it("name the class first that starves most, and the same one until another evicts twice as much", function()
-        local one, was, named = observer.new(), nil, 0
+        local one, was, named = view.observer(), nil, 0
         for _, now in ipairs(recordings.load("demo")) do
             one:look(now)
             local by_id, most = {}, 0
@@ -95,7 +94,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("name the key of the table for further classes that starve", function()
-        local one = observer.new()
+        local one = view.observer()
         for _, now in ipairs(table.move(recordings.load("demo"), 1, 85, 1, {})) do
             one:look(now)
         end
@@ -104,7 +103,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("tell further classes that no move is advised for in one line, and their keys help on memcached", function()
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, 20 do -- class 1 has stopped; five classes evict what nobody reads
             local classes = { [1] = { chunk_size = 96, total_pages = 60, used_chunks = 600000,
                 total_chunks = 655320, number = 600000, age = 5000 + i } }
@@ -128,7 +127,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("name the key that helps", function()
-        local one = observer.new()
+        local one = view.observer()
         for _, now in ipairs(table.move(recordings.load("calcified"), 1, 20, 1, {})) do
             one:look(now)
         end
@@ -139,7 +138,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("tell the hit ratio of the last ten seconds, which the overview shows, not that of the last one", function()
-        local one, gets, hits = observer.new(), 0, 0
+        local one, gets, hits = view.observer(), 0, 0
         for i = 0, 20 do
             one:look(snapshots.make(1000 + i, {}, { cmd_get = gets, get_hits = hits, get_misses = gets - hits,
                 uptime = 9000 + i }, {}))
@@ -153,7 +152,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("tell what a limit of the process leaves items", function()
-        local one = observer.new()
+        local one = view.observer()
         for _, now in ipairs(table.move(recordings.load("demo"), 1, 5, 1, {})) do
             one:look(now)
         end

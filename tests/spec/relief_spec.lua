@@ -1,15 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A class starves by how long its items live; whether pages are advised for it is one verdict, wherever it is told.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local advice_pages = require "slate.judge.advice_pages"
+local verdict = require "slate.judge.verdict"
+local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
-local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local outlook = require "slate.judge.outlook"
-local relief = require "slate.judge.relief"
 local snapshots = require "support.snapshots"
-local thresholds = require "slate.judge.thresholds"
+local bounds = require "slate.judge.bounds"
 
 local SECONDS <const> = 12
 
@@ -28,7 +27,7 @@ local function load_of(hits_per_s, misses_per_s, others)
 end
 
 local function seen(list)
-    local one = observer.new()
+    local one = view.observer()
     for _, now in ipairs(list) do
         one:look(now)
     end
@@ -56,17 +55,17 @@ end
 local TOLD_BY <const> = {
     ["slatectl doctor"] = function(one)
         local found = {}
-        for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
+        for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
             found[#found + 1] = finding.class == 17 and ("%s: %s -> %s"):format(finding.severity, finding.what,
                 finding.todo) or nil
         end
         return table.concat(found, "\n")
     end,
     ["slatectl top"] = function(one)
-        return table.concat(relief.advice(one, one.rows), "\n")
+        return table.concat(outlook.relief_advice(one, one.rows), "\n")
     end,
     ["slatectl advise pages"] = function(one)
-        local advice = advice_pages.advise({ who = {}, pair = function() return one.now, nil, nil, nil, nil, one end },
+        local advice = advice_slabs.pages({ who = {}, pair = function() return one.now, nil, nil, nil, nil, one end },
             nil, {})
         return advice.text .. "\n" .. table.concat(advice.commands, "\n")
     end,
@@ -82,13 +81,13 @@ local TOLD_BY <const> = {
         return attention.hint(one, { class_id = 17 })[1].text
     end,
     ["slatetop's curves"] = function(one)
-        return relief.sentence(one, {})[1].text
+        return outlook.relief_sentence(one, {})[1].text
     end,
 }
 
 local function check_of(list)
     local one = seen(list)
-    for _, figure in ipairs(thresholds.judge({ now = one.now, before = one.before, rates = one.rates, judge = one.judge,
+    for _, figure in ipairs(bounds.judge({ now = one.now, before = one.before, rates = one.rates, judge = one.judge,
         observer = one }, { warn = {}, crit = {} })) do
         if figure.name == "starving" then
             return figure
@@ -100,7 +99,7 @@ describe("a class that starves and that nobody reads", function()
     it("does starve", function()
         local one = seen(UNREAD)
         assert.is_true(one.rows[2].starves)
-        assert.is_true(relief.of(one, 17).made.hit_ratio_change < 0)
+        assert.is_true(outlook.relief_of(one, 17).made.hit_ratio_change < 0)
     end)
 
     for who, tell in pairs(TOLD_BY) do
@@ -157,7 +156,7 @@ describe("a class that starves and that is read", function()
             now.general.cmd_get = now.general.cmd_get // 100
         end
         local one = seen(few)
-        local move = relief.of(one, 17)
+        local move = outlook.relief_of(one, 17)
         assert.is_nil(move.made)
         assert.is_true(move.is_advised)
         assert.truthy(TOLD_BY["slatectl advise pages"](one):find("is not known: fewer than 1000 reads", 1, true))
@@ -165,18 +164,19 @@ describe("a class that starves and that is read", function()
 
     it("is advised them on while a gain is likely, though it is not sure any more", function()
         local one = seen(READ)
-        assert.is_true(relief.of(one, 17).is_advised)
-        local predict = require "slate.judge.predict"
-        local move = predict.move
+        assert.is_true(outlook.relief_of(one, 17).is_advised)
+        local move = verdict.predicted_move
         local change = 0.002
-        predict.move = function() return { hit_ratio_change = change, least = -0.01, most = 0.01, seen_s = 10 } end
-        finally(function() predict.move = move end)
-        assert.is_true(relief.of(one, 17).is_advised)
-        assert.is_false(relief.of(seen(READ), 17).is_advised)
+        verdict.predicted_move = function()
+            return { hit_ratio_change = change, least = -0.01, most = 0.01, seen_s = 10 }
+        end
+        finally(function() verdict.predicted_move = move end)
+        assert.is_true(outlook.relief_of(one, 17).is_advised)
+        assert.is_false(outlook.relief_of(seen(READ), 17).is_advised)
         change = -0.002
-        assert.is_false(relief.of(one, 17).is_advised)
+        assert.is_false(outlook.relief_of(one, 17).is_advised)
         change = 0.002
-        assert.is_false(relief.of(one, 17).is_advised)
+        assert.is_false(outlook.relief_of(one, 17).is_advised)
     end)
 end)
 
@@ -224,10 +224,10 @@ end)
 
 describe("several classes that starve", function()
     local one = seen(three_starving())
-    local findings = doctor.findings(chronicle.known(one))
+    local findings = doctor.findings(attention.known_of(one))
 
     it("get the pages of one giver once", function()
-        local id, move = relief.in_need(one)
+        local id, move = outlook.in_need(one)
         local told = {}
         for _, finding in ipairs(findings) do
             told[#told + 1] = finding.name == "starving" and finding.todo or nil
@@ -241,8 +241,8 @@ describe("several classes that starve", function()
     end)
 
     it("are told in two sentences by slatectl top and doctor alike: the first in full, and the others", function()
-        local id, move = relief.in_need(one)
-        local advice, of_doctor = relief.advice(one, one.rows), {}
+        local id, move = outlook.in_need(one)
+        local advice, of_doctor = outlook.relief_advice(one, one.rows), {}
         for _, finding in ipairs(doctor.gathered(findings)) do
             of_doctor[#of_doctor + 1] = finding.name == "starving" and finding or nil
         end

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl set, plan, apply, undo, trial and the record of changes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local view = require "slate.judge.view"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
-local guard = require "slate.judge.guard"
+local bounds = require "slate.judge.bounds"
 local server = require "support.server"
 
 local FLOOR <const> = server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
@@ -433,59 +434,58 @@ describe("a guard", function()
     it("of evictions or losses that nobody named is not crossed while hits are up by a point", function()
         local before = { evictions_per_s = 1000, item_loss_per_s = 1000, hit_ratio = 0.66 }
         local function crossed(hit_ratio, guards)
-            return guard.first_crossed(guards or guard.defaults(), before,
+            return bounds.first_guard_crossed(guards or bounds.default_guards(), before,
                 { evictions_per_s = 1800, item_loss_per_s = 1800, hit_ratio = hit_ratio })
         end
         assert.is_nil(crossed(0.69))
-        assert.is_nil(crossed(0.69, guard.of_terms(20, 1)))
-        assert.equal("ev went from 1000 to 1800, beyond ev+20%", crossed(0.665, guard.of_terms(20, 1)))
+        assert.is_nil(crossed(0.69, bounds.guards_of_terms(20, 1)))
+        assert.equal("ev went from 1000 to 1800, beyond ev+20%", crossed(0.665, bounds.guards_of_terms(20, 1)))
         assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.665))
         assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(nil))
-        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.69, { guard.parse("ev+50%") }))
+        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.69, { bounds.parse_guard("ev+50%") }))
     end)
 
     it("of losses is crossed by automove 2, which drops thousands of items a second, where nobody named one", function()
-        local view = require "slate.judge.view"
         local function overview(dropped_per_s)
             return view.overview({ general = {}, settings = {} }, { general = { evictions = 40, get_hits = 700,
                 get_misses = 300, slab_reassign_evictions_nomem = dropped_per_s, store_no_memory = 0 } })
         end
         assert.equal("loss went from 40 to 9830, beyond loss+50%",
-            guard.first_crossed(guard.defaults(), overview(0), overview(9790)))
-        assert.is_nil(guard.first_crossed(guard.defaults(), overview(0), overview(10)))
+            bounds.first_guard_crossed(bounds.default_guards(), overview(0), overview(9790)))
+        assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), overview(0), overview(10)))
     end)
 
     it("that waited while hits rose is told when the time is over, and one that was named does not wait", function()
         local before = { hit_ratio = 0.5, evictions_per_s = 100, item_loss_per_s = 100 }
         local after = { hit_ratio = 0.52, evictions_per_s = 100, item_loss_per_s = 34501 }
         local words = "loss went from 100 to 34501, beyond loss+50%"
-        assert.is_nil(guard.first_crossed(guard.defaults(), before, after))
-        assert.equal(words, guard.first_waiting(guard.defaults(), before, after))
-        local named = { assert(guard.parse("loss+50%")) }
-        assert.equal(words, guard.first_crossed(named, before, after))
-        assert.is_nil(guard.first_waiting(named, before, after))
+        assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), before, after))
+        assert.equal(words, bounds.first_guard_waiting(bounds.default_guards(), before, after))
+        local named = { assert(bounds.parse_guard("loss+50%")) }
+        assert.equal(words, bounds.first_guard_crossed(named, before, after))
+        assert.is_nil(bounds.first_guard_waiting(named, before, after))
         after.hit_ratio = 0.505
-        assert.equal(words, guard.first_crossed(guard.defaults(), before, after))
-        assert.is_nil(guard.first_waiting(guard.defaults(), before, after))
+        assert.equal(words, bounds.first_guard_crossed(bounds.default_guards(), before, after))
+        assert.is_nil(bounds.first_guard_waiting(bounds.default_guards(), before, after))
     end)
 
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)
-            return guard.crossed(assert(guard.parse(text)), before, now) ~= nil
+            return bounds.guard_crossed(assert(bounds.parse_guard(text)), before, now) ~= nil
         end
         local calm, busy = { evictions_per_s = 100, hit_ratio = 0.9 }, { evictions_per_s = 130, hit_ratio = 0.87 }
         assert.is_true(crossed("ev+20%", calm, busy))
         assert.is_false(crossed("ev+50%", calm, busy))
         assert.is_true(crossed("ev+29", calm, busy))
-        assert.equal("ev went from 100 to 34501, beyond ev+50%", guard.crossed(assert(guard.parse("ev+50%")),
-            calm, { evictions_per_s = 34501 }))
+        assert.equal("ev went from 100 to 34501, beyond ev+50%",
+            bounds.guard_crossed(assert(bounds.parse_guard("ev+50%")), calm, { evictions_per_s = 34501 }))
         assert.is_false(crossed("ev+20%", busy, calm))
         assert.is_true(crossed("hit-2", calm, busy))
         assert.is_false(crossed("hit-4", calm, busy))
         assert.is_false(crossed("hit-2", busy, calm))
         assert.is_false(crossed("oom+0", calm, busy)) -- not known
         for _, text in ipairs({ "ev", "ev-20%", "hit+2", "nonsense+1", "ev+" }) do
-            assert.is_nil((guard.parse(text)))
+            assert.is_nil((bounds.parse_guard(text)))
         end
     end)
 end)

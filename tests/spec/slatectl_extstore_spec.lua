@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- memcached's storage on flash: slatectl extstore, its settings by set, undo and trial, and what the doctor finds.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local view = require "slate.judge.view"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
@@ -163,7 +164,6 @@ end)
 
 describe("the overview of a server with storage on flash", function()
     it("tells what items take in memory, without the values on flash that memcached counts", function()
-        local view = require "slate.judge.view"
         local general = { bytes = 40 << 20, limit_maxbytes = 16 << 20, extstore_bytes_used = 32 << 20 }
         local overview = view.overview(snapshots.make(1000, {}, general))
         assert.same({ 8 << 20, 0.5 }, { overview.used_bytes, overview.used_ratio })

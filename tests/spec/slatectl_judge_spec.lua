@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl check, doctor, advise and what is under them.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local advise = require "slate.judge.advise"
+local fit = require "slate.judge.fit"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
 local fill = require "support.fill"
-local fit = require "slate.judge.fit"
 local geometry = require "slate.facts.geometry"
 local server = require "support.server"
 local make = require("support.snapshots").make
@@ -55,7 +54,7 @@ end)
 describe("an advised policy", function()
     local function advised(...)
         local lines = { ... }
-        local one = require("slate.judge.observer").new()
+        local one = require("slate.judge.view").observer()
         for i = 0, 1 do
             one:look(make(1000 + i, {}, { evictions = 100 * i }))
         end
@@ -174,7 +173,8 @@ describe("advised sizes", function()
     it("keep memcached's rules and a ladder for what comes later, whatever the items are", function()
         math.randomseed(SEED)
         for round = 1, 8 do
-            local sizes = advise.whole(advise.sizes(random_histogram(), MEMCACHED), MEMCACHED.chunk_max_bytes)
+            local sizes = fit.whole_sizes(fit.least_waste_sizes(random_histogram(), MEMCACHED),
+                MEMCACHED.chunk_max_bytes)
             local list = ("SEED=%d round %d: %s"):format(SEED, round, table.concat(sizes, "-"))
             assert.is_true(#sizes <= 63 and sizes[1] >= 48 and sizes[1] <= 96, list)
             for i = 1, #sizes - 1 do
@@ -195,15 +195,16 @@ describe("advised sizes", function()
         for i, step in ipairs(histogram.sizes) do
             every[i] = step.bytes
         end
-        local sizes = advise.sizes(histogram, { chunk_max_bytes = 524288, room_bytes = 48, memory_bytes = 1 << 34 })
-        assert.is_true(advise.taken(histogram, sizes) <= advise.taken(histogram, every) * 1.001)
+        local sizes = fit.least_waste_sizes(histogram,
+            { chunk_max_bytes = 524288, room_bytes = 48, memory_bytes = 1 << 34 })
+        assert.is_true(fit.bytes_taken(histogram, sizes) <= fit.bytes_taken(histogram, every) * 1.001)
     end)
 
     it("are no more than are asked for", function()
         math.randomseed(SEED)
         local histogram = random_histogram()
         for most = 2, 30, 7 do
-            local sizes = advise.sizes(histogram, { classes = most, chunk_max_bytes = 524288, room_bytes = 48,
+            local sizes = fit.least_waste_sizes(histogram, { classes = most, chunk_max_bytes = 524288, room_bytes = 48,
                 memory_bytes = 64 << 20 })
             assert.is_true(#sizes <= most, ("SEED=%d: %d of %d"):format(SEED, #sizes, most))
         end
@@ -212,9 +213,9 @@ describe("advised sizes", function()
     it("of a factor are the fewest where a small memory has room for no factor's", function()
         math.randomseed(SEED)
         local histogram = random_histogram()
-        local _, fewest = advise.factor(histogram, 48, 524288, 63)
+        local _, fewest = fit.least_waste_factor(histogram, 48, 524288, 63)
         for most = 2, 5 do
-            local factor, judged = advise.factor(histogram, 48, 524288, most)
+            local factor, judged = fit.least_waste_factor(histogram, 48, 524288, most)
             assert.is_true(factor > 1 and factor <= 2)
             assert.is_true(judged.classes <= fewest.classes, ("SEED=%d: %d classes"):format(SEED, judged.classes))
         end
@@ -229,7 +230,7 @@ describe("advised sizes", function()
         for i = 1, 400 do
             histogram.sizes[i] = { bytes = 70 + i * 37, items = 1000 - i }
         end
-        local sizes = advise.sizes(histogram, MEMCACHED)
+        local sizes = fit.least_waste_sizes(histogram, MEMCACHED)
         local pipe = io.popen(("%s -vv -s /nowhere/socket -u root -o slab_sizes=%s 2>&1"):format(binary,
             table.concat(sizes, "-")))
         local seen = {}

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Which classes starve: the rule, what it says of recorded servers, and that slatetop says the same.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local observer = require "slate.judge.observer"
+local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 local starving = require "slate.judge.starving"
@@ -25,7 +25,7 @@ describe("starving", function()
     -- nothing; each a second apart. fields: of class 3, or a function of the sample's number that gives both classes'.
     local function after(samples, fields, about)
         about = about or {}
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, samples do
             local giver, own = fields, {}
             if type(fields) == "function" then
@@ -63,7 +63,7 @@ describe("starving", function()
 
     it("tells no life that is longer than the server's, or than that of items from before its start", function()
         for age_s, life_s in pairs({ [15] = 23, [700] = 700 }) do
-            local one = observer.new()
+            local one = view.observer()
             for i = 0, 3 do
                 one:look(make(1000 + i, { [5] = class({ evicted = 2 * i, age = age_s }) },
                     { evictions = 2 * i, uptime = 20 + i }))
@@ -82,7 +82,7 @@ describe("starving", function()
 
     it("is no class with less than a twentieth of all evictions", function()
         local function beside(evicted)
-            local one = observer.new()
+            local one = view.observer()
             for i = 0, 3 do
                 one:look(make(1000 + i, { [3] = class({ age = 600 }), [5] = class({ evicted = 10 * i, number = 40 }),
                     [7] = class({ evicted = evicted * i }) }, { evictions = i }))
@@ -146,7 +146,7 @@ describe("starving", function()
         assert.is_false(after(4, function(i)
             return { age = 600 }, { evicted = 400 * i, chunk_size = i < 4 and 1000 or 1200 }
         end))
-        local one = observer.new()
+        local one = view.observer()
         for i = 0, 4 do
             local classes = { [3] = class({ age = 600 }), [5] = class({ evicted = 400 * i }) }
             local life = i < 4 and { uptime = 100 + i, pid = 1 } or { uptime = 1, pid = 2 }
@@ -181,7 +181,7 @@ describe("starving", function()
     -- Class 5 starves beside classes 3 and 4, of 40 pages each. ages(i): of these two in sample i. Returns what is
     -- advised after each sample from the fourth on, as "giver: pages".
     local function advised(samples, ages, own)
-        local one, list = observer.new(), {}
+        local one, list = view.observer(), {}
         for i = 0, samples do
             local a, b = ages(i)
             one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = a }),
@@ -200,7 +200,7 @@ describe("starving", function()
     it("names another giver once that keeps its items twice as long, or has free pages", function()
         assert.same({ "3: 10", "3: 10" }, advised(4, function(i) return 90, i < 4 and 60 or 180 end))
         assert.same({ "3: 10", "4: 10" }, advised(4, function(i) return 90, i < 4 and 60 or 181 end))
-        local one, givers = observer.new(), {}
+        local one, givers = view.observer(), {}
         for i = 0, 5 do
             local free = i == 5 and { age = 60, free_chunks = 2000, used_chunks = 38000 } or { age = 60 }
             one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 90 }), [4] = snapshots.full(40, 0, free),
@@ -225,7 +225,7 @@ describe("starving", function()
     end)
 
     it("tells the same class first until another evicts twice as much", function()
-        local one, first = observer.new(), {}
+        local one, first = view.observer(), {}
         local five, seven = 0, 0
         for i = 0, 9 do
             one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 900 }), [5] = class({ evicted = five }),
@@ -268,7 +268,7 @@ local RECORDED <const> = {
 describe("starving in a recording", function()
     -- Seconds in at which a class first starved (nil: never), how many samples had one, and the last time of one.
     local function told(list, mode)
-        local one, first_s, count, last_s = observer.new(), nil, 0, nil
+        local one, first_s, count, last_s = view.observer(), nil, 0, nil
         for _, now in ipairs(list) do
             now.settings.slab_automove = mode or now.settings.slab_automove
             one:look(now)
@@ -295,7 +295,7 @@ describe("starving in a recording", function()
     it("is never told of a class whose items live longer than the giver keeps its own", function()
         local told_at = 0
         for _, case in ipairs(recordings.CASES) do
-            local one = observer.new()
+            local one = view.observer()
             for _, now in ipairs(recordings.load(case.name)) do
                 one:look(now)
                 local worst = starving.worst(one.rows)
@@ -312,7 +312,7 @@ describe("starving in a recording", function()
 
     it("leaves no class calm that evicted within ten seconds, as the table shows its rates", function()
         for _, case in ipairs(recordings.CASES) do
-            local one, last_s = observer.new(), {}
+            local one, last_s = view.observer(), {}
             for _, now in ipairs(recordings.load(case.name)) do
                 one:look(now)
                 for _, row in ipairs(one.rates and one.rows or {}) do
@@ -343,7 +343,7 @@ describe("starving in a recording", function()
             local list = recordings.load(name)
             for _ = 1, 4 do
                 local part = table.move(list, 1, math.random(2, #list), 1, {})
-                local one = observer.new()
+                local one = view.observer()
                 for _, now in ipairs(part) do
                     one:look(now)
                 end

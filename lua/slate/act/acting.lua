@@ -6,13 +6,13 @@
 -- carried out step by step and stops at the first that fails; what was done is one entry of the list of undo.
 local audit = require "slate.facts.audit"
 local clock = require "slate.base.clock"
-local guard = require "slate.judge.guard"
+local limits = require "slate.judge.thresholds"
+local bounds = require "slate.judge.bounds"
 local prospect = require "slate.judge.prospect"
 local shown = require "slate.act.shown"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
 local talk = require "slate.act.talk"
-local verdict = require "slate.judge.verdict"
 
 local M = {}
 
@@ -23,7 +23,7 @@ local Acting = {}
 Acting.__index = Acting
 Acting.__name = "slate.act.acting"
 
---- about: server (its name), observer (of slate.judge.observer, which the owner shows each snapshot) and record (of
+--- about: server (its name), observer (of slate.judge.view, which the owner shows each snapshot) and record (of
 -- slate.facts.audit.file, and read, a function that returns the end of its text). Fields for the owner: notes, a list
 -- of { kind = "you" | "alarm", text } to tell and clear; news, the last outcome; run (a change is under way), trial
 -- and outcome (what came of the last change is told), nil when there is none.
@@ -73,7 +73,7 @@ function Acting:follow_outcome()
             found.words, one.found = words, found
         end
     end
-    if clock.steady_s() - one.ended_s >= verdict.LASTS_S then
+    if clock.steady_s() - one.ended_s >= limits.verdict_lasts_s then
         self:end_outcome()
     end
 end
@@ -232,12 +232,12 @@ function Acting:begin(kind, changes, who, is_up, terms, curves)
     if #list == 0 then
         return nil, "nothing to send"
     end
-    local before = self.observer.past:since(clock.steady_s() - guard.WINDOW_S)
+    local before = self.observer.past:since(clock.steady_s() - limits.lately_s)
     local run = self:start(kind, list, taken and taken.of, shown.title(list))
     run.predicted = #list == 1 and list[1].kind == "move" and self.observer.now
         and prospect.prediction(self.observer, curves, shown.change(list[1])) or nil
     if terms.minutes > 0 then
-        run.guards, run.minutes = guard.of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
+        run.guards, run.minutes = bounds.guards_of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
         run.before = before
     end
     return true
@@ -314,8 +314,8 @@ function Acting:why_over(trial)
     if now_s - trial.begun_s >= for_s then
         return ("%d min are over"):format(trial.minutes)
     end
-    local from_s = guard.judged_from_s(trial.begun_s, for_s, now_s)
-    return from_s and guard.first_crossed(trial.guards, trial.before, self.observer.past:since(from_s))
+    local from_s = bounds.guards_judged_from_s(trial.begun_s, for_s, now_s)
+    return from_s and bounds.first_guard_crossed(trial.guards, trial.before, self.observer.past:since(from_s))
 end
 
 -- A trial that is over begins its way back; while that can't be sent, it waits.

@@ -2,7 +2,7 @@
 --- A server watched after a change, against figures of before it, and what was changed taken back. What `trial`, `fleet
 -- apply` and `fleet pilot` share.
 local clock = require "slate.base.clock"
-local guard = require "slate.judge.guard"
+local bounds = require "slate.judge.bounds"
 
 local M = {}
 
@@ -29,11 +29,11 @@ function M.watch(context, client, base, options)
             return nil, message, code
         end
         last, lately[#lately + 1] = M.overview_between(first, now), now
-        local from_s = guard.judged_from_s(first.time_s, options.for_s, now.time_s)
+        local from_s = bounds.guards_judged_from_s(first.time_s, options.for_s, now.time_s)
         while from_s and lately[2].time_s <= from_s do
             table.remove(lately, 1)
         end
-        local sentence = from_s and guard.first_crossed(options.guards, base, M.overview_between(lately[1], now))
+        local sentence = from_s and bounds.first_guard_crossed(options.guards, base, M.overview_between(lately[1], now))
         if sentence then
             return last, sentence
         end

@@ -47,7 +47,7 @@ local function why_not_moved(one, who, change)
     return not ok and message:gsub("; nothing was sent", "") or nil
 end
 
---- Why a change may not be sent to a server; nil when it may. one: of slate.judge.observer; replies: as for
+--- Why a change may not be sent to a server; nil when it may. one: of slate.judge.view; replies: as for
 -- slate.facts.settings_shown.list.
 function M.why_not(one, who, replies, change)
     if not one.now then

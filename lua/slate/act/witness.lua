@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Watches a server before and after a change, so that slatectl can tell what came of it (see slate.judge.verdict).
+local limits = require "slate.judge.thresholds"
+local verdict = require "slate.judge.verdict"
 local audit = require "slate.facts.audit"
 local clock = require "slate.base.clock"
-local observer = require "slate.judge.observer"
-local verdict = require "slate.judge.verdict"
+local view = require "slate.judge.view"
 
 local M = {}
 
 --- The default of --verdict, and the longest time that it takes, in seconds.
-M.DEFAULT_S, M.MOST_S = 10, verdict.LASTS_S
+M.DEFAULT_S, M.MOST_S = 10, limits.verdict_lasts_s
 
 local EVERY_S <const>, LEAST_S <const> = 1, 3
 
@@ -29,14 +30,14 @@ function M.asked(parsed)
     return parsed.verdict and (parsed.verdict[1] or M.DEFAULT_S) or nil
 end
 
---- Predicts what moving pages will bring (slate.judge.predict), from what a witness saw before. Returns the prediction
+--- Predicts what moving pages will bring (slate.judge.verdict), from what a witness saw before. Returns the prediction
 -- and its words; nil and why where too little was seen. client: asked for the curves of the classes, of a slated.
 function M.predict(client, witness, src, dst, pages)
-    local predict, one = require "slate.judge.predict", witness.observer
+    local one = witness.observer
     local curves = one.now.slated and require("slate.facts.foresight").curves(client, { 0, src, dst }) or {}
-    local made, why = predict.move(one, src, dst, pages, curves)
+    local made, why = verdict.predicted_move(one, src, dst, pages, curves)
     witness.predicted = made
-    return made, made and "expected: " .. predict.words(made) or why
+    return made, made and "expected: " .. verdict.prediction_words(made) or why
 end
 
 -- Lets an observer see the server for for_s seconds. True; or nil, message, code.
@@ -58,7 +59,7 @@ end
 
 --- Watches before the change. Returns a witness for `predict` and `after`; or nil, message, code.
 function M.before(context, client, for_s)
-    local one = observer.new()
+    local one = view.observer()
     local ok, message, code = watch(context, client, one, for_s)
     if not ok then
         return nil, message, code

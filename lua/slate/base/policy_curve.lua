@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What pages are worth to a class, in hits; and curves of its misses over the items that it could hold. Pure.
 --
--- Predictions for people (slate.judge.predict) and policies in Lua ask here. It is built into slated with
+-- Predictions for people (slate.judge.verdict) and policies in Lua ask here. It is built into slated with
 -- slate.base.policy_core, under whose rule it stands: what it uses is looked up once.
 --
 -- Hits grow with the logarithm of the pages: by so large a share of the class's reads, its slope, for each unit of the

@@ -184,13 +184,13 @@ end
 
 --- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0. Those between them are for
 -- the judge of which classes starve. Returns the later one, the earlier one, the rates, the judge, the course of
--- slate.judge.course and the observer that saw them all (these five nil for a single one); or nil, message, code.
+-- slate.judge.view and the observer that saw them all (these five nil for a single one); or nil, message, code.
 function Context:pair(client, interval_s)
     local before, message, code = self:snapshot(client)
     if not before or interval_s == 0 then
         return before, message, code
     end
-    local observer, after = require("slate.judge.observer").new(), nil
+    local observer, after = require("slate.judge.view").observer(), nil
     local starving <const> = require "slate.judge.starving"
     observer:look(before)
     local samples, step_s = starving.samples_in(interval_s)

@@ -17,7 +17,7 @@ function M.ask(client, connect, known)
         totals, policies = foresight.whatif(client)
         known.whatif = totals and { totals = totals, policies = policies }
         known.process = require("slate.facts.memory").read(client)
-        known.curves = known.one and foresight.curves(client, require("slate.judge.relief").wanted(known.one))
+        known.curves = known.one and foresight.curves(client, require("slate.judge.outlook").wanted(known.one))
     end
     known.expired_items = require("slate.facts.expired").count(connect, known.now)
 end

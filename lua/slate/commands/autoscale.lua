@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl autoscale --least M --most M --price-per-gb P --price-per-miss Q: a live server's limit follows the size
 --- that costs least.
-local autoscale = require "slate.judge.autoscale"
+local money = require "slate.judge.money"
 local clock = require "slate.base.clock"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -39,7 +39,7 @@ local function points(text)
 end
 
 function M.declare(command)
-    local price, defaults = require("slate.judge.money").parse_price, autoscale.DEFAULTS
+    local price, defaults = require("slate.judge.money").parse_price, money.SCALE_DEFAULTS
     command:option("--least", "The lower bound of the limit, such as 256m."):argname("SIZE"):convert(size)
     command:option("--most", "The upper bound of the limit, such as 4g."):argname("SIZE"):convert(size)
     command:option("--price-per-gb", "The price of a GiB of memory a month."):argname("PRICE"):convert(price)
@@ -137,8 +137,8 @@ function M.run(context, parsed)
         return nil, problem, "usage"
     end
     local client = must(context:open())
-    local defaults = autoscale.DEFAULTS
-    local follower = setmetatable({ context = context, client = client, scale = autoscale.new({
+    local defaults = money.SCALE_DEFAULTS
+    local follower = setmetatable({ context = context, client = client, scale = money.scale({
         least_bytes = parsed.least, most_bytes = parsed.most, price_per_gb = parsed.price_per_gb,
         price_per_miss = parsed.price_per_miss, step_ratio = parsed.step or defaults.step_ratio,
         cool_down_s = parsed.cool_down or defaults.cool_down_s, fall_points = parsed.fall or defaults.fall_points,

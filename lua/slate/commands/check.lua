@@ -3,7 +3,7 @@
 local caught = require("slate.base.failure").caught
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
-local thresholds = require "slate.judge.thresholds"
+local bounds = require "slate.judge.bounds"
 local units = require "slate.base.units"
 
 local M = {}
@@ -14,15 +14,15 @@ local RANK <const> = { ok = 0, unknown = 1, warning = 2, critical = 3 }
 
 function M.declare(command)
     local names = {}
-    for i, figure in ipairs(thresholds.FIGURES) do
+    for i, figure in ipairs(bounds.FIGURES) do
         names[i] = ("%s (%s)"):format(figure.name, figure.what)
     end
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
         :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
     command:option("--warn", "Warn beyond this, such as ev=100. Figures: " .. table.concat(names, ", "))
-        :argname("NAME=NUMBER"):count("*"):convert(thresholds.parse)
+        :argname("NAME=NUMBER"):count("*"):convert(bounds.parse)
     command:option("--crit", "The same, for a critical state."):argname("NAME=NUMBER"):count("*")
-        :convert(thresholds.parse)
+        :convert(bounds.parse)
     command:option("--interval", "Time between the two samples that give the rates. Default: 1s, and 3s where "
         .. "anything is evicted"):argname("TIME")
         :convert(units.parse_duration)
@@ -102,7 +102,7 @@ local function judge(member, given, own)
         result.state, result.words[1] = "critical", "down: " .. member.message:gsub("^cannot connect to .-: ", "")
         return result
     end
-    result.figures = thresholds.judge(member, given)
+    result.figures = bounds.judge(member, given)
     for _, figure in ipairs(result.figures) do
         if figure.state ~= "ok" then
             result.words[#result.words + 1] = words_of(figure)

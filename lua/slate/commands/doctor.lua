@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl doctor: what is wrong with the server, in words, the worst first, and what to do.
-local chronicle = require "slate.judge.chronicle"
+local limits = require "slate.judge.thresholds"
+local attention = require "slate.judge.attention"
 local clock = require "slate.base.clock"
 local doctor = require "slate.judge.doctor"
 local examined = require "slate.cli.examined"
 local must = require("slate.base.failure").must
-local observer = require "slate.judge.observer"
 local units = require "slate.base.units"
 
 local M = {}
@@ -75,7 +75,7 @@ end
 local function over_recording(context, path)
     local list = must(context:recordings({ path }))
     local own = examined.own_of(context)
-    local episodes = chronicle.over(list, function(known)
+    local episodes = attention.findings_over(list, function(known)
         return examined.findings(own, known)
     end)
     if context.json then
@@ -92,7 +92,7 @@ local function over_recording(context, path)
 end
 
 local function has_few_hits(one)
-    for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
+    for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
         if finding.name == "hits" then
             return true
         end
@@ -103,7 +103,7 @@ end
 -- That few reads hit for a second may be chance: then it looks on until it has seen as long as slatetop judges by, or
 -- enough of them hit.
 local function look_on(context, client, one)
-    local until_s = clock.steady_s() + observer.LATELY_S - LOOK_S
+    local until_s = clock.steady_s() + limits.lately_s - LOOK_S
     while clock.steady_s() < until_s and has_few_hits(one) do
         clock.sleep(LOOK_S)
         one:look(must(context:snapshot(client)))
@@ -117,7 +117,7 @@ local function look(context, client, interval_s)
     if one and not interval_s then
         look_on(context, client, one)
     end
-    local known = one and chronicle.known(one) or { now = now }
+    local known = one and attention.known_of(one) or { now = now }
     if known.now == now then -- it looked no further: rates are of the whole time
         known.before, known.rates, known.rows, known.judge = before, rates, nil, one and one.judge
     end

@@ -69,7 +69,7 @@ local function observe(observers, server, now)
         elseif observed.count == MOST_OBSERVED then
             forget_oldest(observed)
         end
-        observer = require("slate.judge.observer").new()
+        observer = require("slate.judge.view").observer()
         observed.by_name[now.server], observed.count = observer, observed.count + 1
     end
     if not observer.now or now.time_s > observer.now.time_s then -- two scrapes at once may end in another order

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet apply PLAN [SERVER...]: a plan carried out on many servers, one after the other, under guards.
-local guard = require "slate.judge.guard"
+local bounds = require "slate.judge.bounds"
 local must = require("slate.base.failure").must
 local rolling = require "slate.fleet.rolling"
 local units = require "slate.base.units"
@@ -17,7 +17,7 @@ function M.declare(command)
         .. "the option only makes that plain.")
     command:option("--guard", "Stop beyond this change of a server: ev+20%, ev+100, loss+20%, oom+0 or hit-2 (points); "
         .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
-        :convert(guard.parse)
+        :convert(bounds.parse_guard)
     command:option("--for", "How long each server is watched. Default: 30s"):argname("TIME")
         :convert(units.parse_duration):target("for_s")
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
@@ -126,7 +126,7 @@ function M.run(context, parsed)
             changed > 0 and "; slatectl fleet undo takes all of it back" or "")
     end
     local rows, fleet, ended = rolling.apply(contexts, plan.steps, {
-        guards = #parsed.guard > 0 and parsed.guard or guard.defaults(), for_s = parsed.for_s or DEFAULT_FOR_S,
+        guards = #parsed.guard > 0 and parsed.guard or bounds.default_guards(), for_s = parsed.for_s or DEFAULT_FOR_S,
         interval_s = parsed.interval or 1,
     }, function(row)
         rows_so_far[#rows_so_far + 1] = row

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet flush [SERVER...]: flushes one server after the other, the next when the hits of the last are back.
 local clock = require "slate.base.clock"
-local guard = require "slate.judge.guard"
+local limits = require "slate.judge.thresholds"
 local guarded = require "slate.act.guarded"
 local caught, must = require("slate.base.failure").caught, require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -27,7 +27,7 @@ local function wait_for_hits(context, client, row, parsed)
     repeat
         clock.sleep(parsed.interval or DEFAULT_INTERVAL_S)
         lately[#lately + 1] = must(context:snapshot(client))
-        while #lately > 2 and lately[2].time_s <= lately[#lately].time_s - guard.WINDOW_S do
+        while #lately > 2 and lately[2].time_s <= lately[#lately].time_s - limits.lately_s do
             table.remove(lately, 1)
         end
         row.after = guarded.overview_between(lately[1], lately[#lately]).hit_ratio
@@ -44,7 +44,7 @@ end
 local function turn(context, row, parsed)
     local client = must(context:open())
     must(client:permits("flush_all"))
-    local now, _, rates = must(context:pair(client, guard.WINDOW_S))
+    local now, _, rates = must(context:pair(client, limits.lately_s))
     row.before = require("slate.judge.view").overview(now, rates).hit_ratio
     row.state = "would be flushed"
     if not parsed.dry_run then

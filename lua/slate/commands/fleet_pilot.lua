@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet pilot POLICY: runs a policy beside every server of a fleet, until something speaks against it.
 local addresses = require "slate.wire.addresses"
-local guard = require "slate.judge.guard"
+local bounds = require "slate.judge.bounds"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
 
@@ -16,7 +16,7 @@ function M.declare(command)
     command:flag("--apply", "Move pages. Without it the policy decides and explains, and nothing is sent.")
     command:option("--guard", "Take a move back and stop on all servers when one changes by more: ev+20%, "
         .. "ev+100, loss+20%, oom+0 or hit-2 (points); may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0")
-        :argname("GUARD"):count("*"):convert(guard.parse)
+        :argname("GUARD"):count("*"):convert(bounds.parse_guard)
     command:option("--watch", "How long a server is watched after a move. Default: 30s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--interval", "Time between two samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
@@ -154,7 +154,7 @@ function M.run(context, parsed)
         start = function() -- each server's has variables of its own
             return assert(file.load(policy.text, policy.name, options)):start(parsed.setting)
         end,
-        guards = #parsed.guard > 0 and parsed.guard or guard.defaults(), watch_s = parsed.watch or WATCH_S,
+        guards = #parsed.guard > 0 and parsed.guard or bounds.default_guards(), watch_s = parsed.watch or WATCH_S,
         interval_s = math.max(parsed.interval or INTERVAL_S, LEAST_INTERVAL_S), retry_s = parsed.retry or RETRY_S,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE, note = require("slate.facts.audit").note,
         told = teller(context, policy.name),

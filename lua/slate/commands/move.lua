@@ -2,7 +2,7 @@
 --- slatectl move SRC DST [PAGES]: see slate.act.move for what it checks and how it verifies.
 local move = require "slate.act.move"
 local must = require("slate.base.failure").must
-local recent = require "slate.judge.recent"
+local limits = require "slate.judge.thresholds"
 local units = require "slate.base.units"
 local witness = require "slate.act.witness"
 
@@ -32,7 +32,7 @@ function M.declare(command)
     command:option("--limit", "Give up after this long. Default: 60s"):argname("TIME"):convert(units.parse_duration)
 end
 
--- What speaks against the move; nil where nothing does. one: of slate.judge.observer.
+-- What speaks against the move; nil where nothing does. one: of slate.judge.view.
 local function caution_of(one, plan)
     return require("slate.judge.prospect").caution(one, { from = plan.src, to = plan.dst, pages = plan.pages })
 end
@@ -107,7 +107,7 @@ function M.run(context, parsed)
         src = parsed.src, dst = parsed.dst, pages = parsed.pages or 1,
     }))
     if parsed.dry_run then
-        return rehearse(context, client, plan, math.max(parsed.interval or recent.SPAN_S, 0.01))
+        return rehearse(context, client, plan, math.max(parsed.interval or limits.lately_s, 0.01))
     end
     local sofar = { pages_wanted = plan.pages, pages_accepted = 0, busy_retries = 0 }
     context.summary = function()
@@ -123,7 +123,7 @@ function M.run(context, parsed)
             context:flush()
         end
     end
-    local one = seen and seen.observer or require("slate.judge.observer").new()
+    local one = seen and seen.observer or require("slate.judge.view").observer()
     if not seen then
         one:look(plan.before)
     end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl plan: writes what to change into a file, checked against the server; slatectl apply carries it out.
 local must = require("slate.base.failure").must
-local recent = require "slate.judge.recent"
+local limits = require "slate.judge.thresholds"
 local steps = require "slate.act.steps"
 
 local M = {}
@@ -34,7 +34,7 @@ end
 -- What the server did in the time that policies and predictions go by: an earlier snapshot and the observer that saw
 -- it.
 local function watch(context, client, parsed)
-    local _, before, _, _, _, one = must(context:pair(client, math.max(parsed.interval or recent.SPAN_S, 0.01)))
+    local _, before, _, _, _, one = must(context:pair(client, math.max(parsed.interval or limits.lately_s, 0.01)))
     return before, one
 end
 

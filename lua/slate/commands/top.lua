@@ -2,7 +2,7 @@
 --- slatectl top: the server at a glance, once or again and again.
 local must = require("slate.base.failure").must
 local order = require "slate.base.order"
-local relief = require "slate.judge.relief"
+local outlook = require "slate.judge.outlook"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
@@ -88,7 +88,7 @@ local function repaint(context, text)
     context:flush()
 end
 
--- rows: of slate.judge.view.classes; advice: of slate.judge.relief.
+-- rows: of slate.judge.view.classes; advice: of slate.judge.outlook.
 local function show(context, now, rates, rows, advice, in_place)
     if context.json then
         return out_json(context, now, rates, rows, advice)
@@ -101,16 +101,17 @@ local function show(context, now, rates, rows, advice, in_place)
     context:flush()
 end
 
--- What to do about classes that starve. one: of slate.judge.observer, nil of a server that was seen once.
+-- What to do about classes that starve. one: of slate.judge.view, nil of a server that was seen once.
 local function advice_of(client, one, rows)
-    local curves = one and one.now.slated and require("slate.facts.foresight").curves(client, relief.wanted(one)) or nil
-    return one and relief.advice(one, rows, curves) or {}
+    local curves = one and one.now.slated and require("slate.facts.foresight").curves(client, outlook.wanted(one))
+        or nil
+    return one and outlook.relief_advice(one, rows, curves) or {}
 end
 
 local function watch(context, client, interval_s, count)
     local in_place = not context.json and context:is_terminal(1)
     local first = must(context:snapshot(client))
-    local observer = require("slate.judge.observer").new()
+    local observer = require("slate.judge.view").observer()
     observer:look(first)
     if in_place then
         context:out("\27[2J")

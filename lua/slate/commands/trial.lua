@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and goes back when a bound is crossed.
-local guard = require "slate.judge.guard"
+local limits = require "slate.judge.thresholds"
+local bounds = require "slate.judge.bounds"
 local guarded = require "slate.act.guarded"
 local must = require("slate.base.failure").must
 local units = require "slate.base.units"
@@ -16,19 +17,19 @@ function M.declare(command)
     command:option("--guard", "Go back at once when a figure changes by more: ev+20%, ev+100, loss+20%, oom+0 or "
         .. "hit-2 (points); "
         .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
-        :convert(guard.parse)
+        :convert(bounds.parse_guard)
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
 end
 
 -- The guards that were named, or those of who names none.
 local function guards_of(parsed)
-    return #parsed.guard > 0 and parsed.guard or guard.defaults()
+    return #parsed.guard > 0 and parsed.guard or bounds.default_guards()
 end
 
 -- That the time is over, and what would have crossed a guard if hits had not risen.
 local function over_in_words(parsed, base, last)
-    local waiting = guard.first_waiting(guards_of(parsed), base, last)
+    local waiting = bounds.first_guard_waiting(guards_of(parsed), base, last)
     return ("the time is over and no guard was crossed%s"):format(waiting
         and (" while hits rose (%s)"):format(waiting) or "")
 end
@@ -69,7 +70,7 @@ function M.run(context, parsed)
     end
     local client = must(context:open())
     -- What the trial is held against: as long a time as guards judge it by.
-    local now, _, rates = must(context:pair(client, math.min(guard.WINDOW_S, parsed.for_s or DEFAULT_FOR_S)))
+    local now, _, rates = must(context:pair(client, math.min(limits.lately_s, parsed.for_s or DEFAULT_FOR_S)))
     local base = require("slate.judge.view").overview(now, rates)
     local done = {}
     local finished, last, sentence, why = pcall(try, context, client, parsed, base, done)

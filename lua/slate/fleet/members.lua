@@ -3,14 +3,12 @@
 local clock = require "slate.base.clock"
 local order = require "slate.base.order"
 local together = require "slate.wire.together"
-local held = require "slate.judge.held"
-local proxy = require "slate.facts.proxy"
-local relief = require "slate.judge.relief"
-local observer = require "slate.judge.observer"
-local outliers = require "slate.judge.outliers"
-local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
+local proxy = require "slate.facts.proxy"
+local outlook = require "slate.judge.outlook"
 local view = require "slate.judge.view"
+local attention = require "slate.judge.attention"
+local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
@@ -26,7 +24,7 @@ local function open(context, server)
     elseif not client then
         return { server = server, message = who, code = code }
     end
-    return { server = server, client = client, who = who, observer = observer.new() }
+    return { server = server, client = client, who = who, observer = view.observer() }
 end
 
 -- Takes a snapshot of a member that is there; one that fails is down from then on.
@@ -70,7 +68,7 @@ end
 local function ask(one)
     if one.client and one.who.slated then
         one.automove = require("slate.facts.moves").read(one.client) or nil
-        one.curves = require("slate.facts.foresight").curves(one.client, relief.wanted(one.observer))
+        one.curves = require("slate.facts.foresight").curves(one.client, outlook.wanted(one.observer))
     end
 end
 
@@ -99,7 +97,7 @@ end
 --- Two samples of each server, interval_s apart (one when it is 0; nil: as far as a judgement needs). All are asked at
 -- once, 500 at a time, so that however many servers are down, they cost one time-out together. Returns a list in the
 -- order of the servers: { server, who, observer, before, now, rates, judge, automove (totals of slate.facts.moves) and
--- curves (of slate.judge.relief; both of a slated) } or { server, message, code }. Where slatectl itself has no
+-- curves (of slate.judge.outlook; both of a slated) } or { server, message, code }. Where slatectl itself has no
 -- descriptor or port left, the command ends with that.
 function M.sample(context, servers, interval_s)
     local members, at_once = {}, together.at_once()
@@ -153,7 +151,7 @@ local function row_of(one)
     if has_rates and not view.knows_starving(one.now, one.rates, classes) then
         row.notes[#row.notes + 1] = "which class starves is not reported"
     end
-    local over = held.over(one.now, one.before)
+    local over = starving.held_over(one.now, one.before)
     if over and over.is_much then
         row.notes[#row.notes + 1] = ("holds %s of %s"):format(require("slate.base.units").bytes(over.held_bytes),
             require("slate.base.units").bytes(over.limit_bytes))
@@ -181,9 +179,9 @@ function M.rows(members)
         figures[i] = { hit_ratio = rows[i].hit_ratio or rows[i].hit_ratio_total,
             evictions_per_s = rows[i].evictions_per_s, age_s = one.observer and one.observer.youngest_s }
     end
-    for i, found in ipairs(outliers.compare(figures)) do
+    for i, found in ipairs(attention.compare_servers(figures)) do
         if found.is_outlier then
-            rows[i].notes[#rows[i].notes + 1] = outliers.words(figures[i], found)
+            rows[i].notes[#rows[i].notes + 1] = attention.outlier_words(figures[i], found)
             rows[i].badness = rows[i].badness + OUTLIER
         end
     end

@@ -9,7 +9,7 @@
 -- and all flights end. Somebody else who moves pages, or a server that refuses, speaks against this server: its flight
 -- ends. A server that is away is given back and tried again. Whatever ends a flight, automove is what it was.
 local clock = require "slate.base.clock"
-local guard = require "slate.judge.guard"
+local limits = require "slate.judge.thresholds"
 local guarded = require "slate.act.guarded"
 local policy_run = require "slate.act.policy_run"
 local takeover = require "slate.fleet.takeover"
@@ -65,7 +65,7 @@ end
 function Flight:remember(now)
     local lately = self.lately
     lately[#lately + 1] = now
-    while lately[2] and lately[2].time_s <= now.time_s - guard.WINDOW_S do
+    while lately[2] and lately[2].time_s <= now.time_s - limits.lately_s do
         table.remove(lately, 1)
     end
 end

@@ -5,7 +5,7 @@
 -- begins nowhere. Each server is then measured, changed and watched; the first guard that is crossed, or the first
 -- failure, ends the round, and that server is put back as it was. The entries of the record have the round's number in
 -- common, by which `undo` finds them.
-local guard = require "slate.judge.guard"
+local limits = require "slate.judge.thresholds"
 local guarded = require "slate.act.guarded"
 local snapshot = require "slate.facts.snapshot"
 local steps = require "slate.act.steps"
@@ -85,7 +85,7 @@ end
 -- Measures a server, changes it and watches it. Fills in row.before, row.during, row.steps and row.done; returns true,
 -- or nil and why the round ends here: a sentence and its code ("guard" for a guard).
 local function change(context, client, row, list, options)
-    local now, before, rates = context:pair(client, math.min(guard.WINDOW_S, options.for_s))
+    local now, before, rates = context:pair(client, math.min(limits.lately_s, options.for_s))
     if not now then
         return nil, before, rates
     end

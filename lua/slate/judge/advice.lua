@@ -2,20 +2,99 @@
 --- What `slatectl advise` says, one function for each subject: f(context, client, options) returns
 -- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
 -- figures of its own for JSON }; or nil, message, code, or it ends the command with these (slate.base.failure).
+--
+-- Pages and chunk sizes are in slate.judge.advice_slabs.
 local foresight = require "slate.facts.foresight"
+local limits = require "slate.judge.thresholds"
+local money = require "slate.judge.money"
 local moves = require "slate.facts.moves"
-local must = require("slate.base.failure").must
 local outlook = require "slate.judge.outlook"
-local relief = require "slate.judge.relief"
 local units = require "slate.base.units"
+local view = require "slate.judge.view"
 
 local M = {}
 
-local MIB <const> = 1 << 20
-local NO_GAIN <const> = 0.005 -- less than half a point of hits is not worth a change
+-- What `slatectl advise memory --price-per-gb P --price-per-miss Q` says: the size that costs least.
 
-M.pages = require("slate.judge.advice_pages").advise
-M.sizes = require("slate.judge.advice_sizes").advise
+local must = require("slate.base.failure").must
+
+local MIB <const> = 1 << 20
+local INTERVAL_S <const> = 10 -- in which reads are counted, for a month of them
+
+local function row_of(name, one)
+    return { name, units.bytes(one.bytes), one.flash_bytes > 0 and units.bytes(one.flash_bytes) or "-",
+        units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory), money.words(one.cost_of_misses),
+        money.words(one.cost) }
+end
+
+--- How many reads a second to reckon with: those asked for, else those of the interval. Or nil, message, code.
+function M.reads_per_s(context, client, options)
+    if options.reads_per_s then
+        return options.reads_per_s
+    end
+    local _, _, rates = must(context:pair(client, options.interval or INTERVAL_S))
+    return (rates and rates.general.cmd_get) or 0
+end
+
+local function as_cheap(best)
+    local least, most = units.bytes(best.least_bytes), units.bytes(best.most_bytes)
+    return least == most and "no other size"
+        or ("%s to %s: what differs is within the curve's error"):format(least, most)
+end
+
+local function text_of(now, best, load)
+    if load.reads_per_s == 0 then
+        return "no reads now, so no memory is worth its price: ask while the server has its usual load, or "
+            .. "give --reads-per-s"
+    elseif now.bytes >= best.least_bytes and now.bytes <= best.most_bytes then
+        return ("leave the memory as it is: it costs %s a month, and no other size is surely cheaper")
+            :format(money.words(now.cost))
+    end
+    return ("%s would cost %s a month, %s less than now%s%s"):format(units.bytes(best.bytes), money.words(best.cost),
+        money.words(now.cost - best.cost), best.at_end and "; the curve ends there, and more may cost less still" or "",
+        ":")
+end
+
+--- The advice, as slate.judge.advice gives it. options: price_per_gb, price_per_miss, flash_price_per_gb, reads_per_s,
+-- interval.
+function M.money(context, client, options, curve)
+    local points, lacking = money.points(curve)
+    if not points then
+        return nil, lacking, "no"
+    end
+    local reads_per_s = must(M.reads_per_s(context, client, options))
+    local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
+        price_per_miss = options.price_per_miss }
+    local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
+    local rows, flash = { row_of("now", now), row_of("cheapest", best) }, nil
+    if options.flash_price_per_gb then
+        load.flash_price_per_gb, load.memory_least_bytes = options.flash_price_per_gb, 0
+        flash = money.cheapest(points, load, curve)
+        rows[3] = row_of("with flash", flash)
+    end
+    local is_worth_it = reads_per_s > 0 and (now.bytes < best.least_bytes or now.bytes > best.most_bytes)
+    local note = flash and { "flash", "a hit on it is counted as one of memory: that it waits for the device is not in "
+        .. "the price" } or nil
+    return {
+        facts = {
+            { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as asked" or "counted") },
+            { "sampled", units.plural(curve.reads, "read") },
+            { "as cheap", as_cheap(best) },
+            { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
+                money.words(best.cost_error)) },
+            note,
+        },
+        table = { columns = "<|MEMORY|FLASH|HITS|MEMORY/MONTH|MISSES/MONTH|COST/MONTH",
+            rows = rows },
+        text = text_of(now, best, load),
+        commands = is_worth_it and { "slatectl set maxbytes " .. math.ceil(best.bytes / MIB) * MIB } or {},
+        bytes = curve.bytes, reads = curve.reads, reads_per_s = reads_per_s, now = now, cheapest = best, flash = flash,
+        is_worth_it = is_worth_it,
+    }
+end
+
+M.pages = require("slate.judge.advice_slabs").pages
+M.sizes = require("slate.judge.advice_slabs").sizes
 
 -- memory --------------------------------------------------------------------------------------
 
@@ -77,7 +156,7 @@ local function outlook_about(context, client, options)
     if not one then
         return { evicts = (now.general.evictions or 0) > 0, general = now.general }
     end
-    return outlook.about(one, foresight.curves(client, relief.wanted(one)))
+    return outlook.about(one, foresight.curves(client, outlook.wanted(one)))
 end
 
 -- Not where chance alone may be as much as a hit ratio can rise, or fall.
@@ -108,7 +187,7 @@ function M.memory(context, client, options)
     elseif not curve then
         return nil, message, code
     elseif options.price_per_gb then
-        return require("slate.judge.advice_money").advise(context, client, options, curve)
+        return M.money(context, client, options, curve)
     end
     local points, source = outlook.points(curve)
     local about = must(outlook_about(context, client, options))
@@ -119,7 +198,7 @@ function M.memory(context, client, options)
         return nil, foresight.too_few("for a curve"), "no"
     end
     local bytes, most = curve.bytes, points[#points][2]
-    local here, enough = foresight.between(points, bytes), bytes_for(points, most - NO_GAIN)
+    local here, enough = foresight.between(points, bytes), bytes_for(points, most - limits.policy_gain_least_ratio)
     local target = options.hits and bytes_for(points, options.hits / 100)
     local judged = outlook.memory(curve, about)
     local advice = {
@@ -163,7 +242,7 @@ local function flash_text(rows, reach_times)
     if reach_times < 8 then
         return ("the curve reaches %.1f times the memory, and a flash tier has 8 to 40 times: simulate a recorded "
             .. "trace at those sizes before you buy one"):format(reach_times)
-    elseif last.gain_ratio < NO_GAIN then
+    elseif last.gain_ratio < limits.policy_gain_least_ratio then
         return ("a flash tier brings nothing: %d times the memory would add %.2f points of hits"):format(last.times,
             last.gain_ratio * 100)
     end
@@ -207,8 +286,6 @@ end
 
 -- automove ------------------------------------------------------------------------------------
 
-local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
-
 local function too_slow(mode)
     return not mode and "no mode of automove is reported" or mode == "off" and "automove is off"
         or ("mode %s moves pages too slowly for them"):format(mode)
@@ -230,7 +307,7 @@ local function better_mode(now, mode, in_need, spread, need)
         return need .. ", and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
             .. "2 for a short while (it swings the whole cache to what was written last):",
             { "slatectl policy run utility --apply", "slatectl trial automove=2 --for 30s" }
-    elseif spread and spread > SPREAD_MOST then
+    elseif spread and spread > limits.age_spread_most then
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest:"):format(spread),
             { now.slated and "slatectl automove utility" or "slatectl policy run utility --apply" }
     end
@@ -245,7 +322,7 @@ local function right_mode(mode, spread)
         return ("%s: fewer than two classes evict items of a known age, so nothing can be compared; look again when "
             .. "the cache has been full for a minute"):format(mode == "off" and "automove is off"
             or (mode or "automove") .. " is on")
-    elseif spread > SPREAD_MOST then
+    elseif spread > limits.age_spread_most then
         return "the evicting classes that keep items longest have one page each, which none gives away: no mode could "
             .. "even that out; leave it as it is"
     elseif mode == "off" then
@@ -259,16 +336,15 @@ end
 function M.automove(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
     local now, before, rates, judge, _, one = must(context:pair(client, options.interval))
-    local view = require "slate.judge.view"
     local rows = view.classes(now, before, rates, judge)
     local spread, movable_spread = require("slate.judge.starving").spread(rows)
-    local curves = now.slated and one and foresight.curves(client, relief.wanted(one)) or nil
+    local curves = now.slated and one and foresight.curves(client, outlook.wanted(one)) or nil
     local seen = one or { now = now, rows = rows, relieved = {} }
     local evicting, in_need, refusing, idle = 0, 0, 0, 0
     for _, row in ipairs(rows) do
         local flags = table.concat(row.flags, " ")
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
-        local move = row.starves and relief.of(seen, row.id, curves)
+        local move = row.starves and outlook.relief_of(seen, row.id, curves)
         refusing = refusing + (view.refuses(row) and 1 or 0)
         in_need = in_need + ((move and move.is_advised or view.refuses(row)) and 1 or 0)
         idle = idle + (flags:find("idle") and 1 or 0)

@@ -1,16 +1,135 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What deserves the attention of who looks at a server in slatetop, and the key there that helps: the findings of
---- slate.judge.doctor, as slatectl tells them, and whether automove could help. Pure.
+--- What deserves an operator's attention: findings on the last refresh or over a recording, servers of a fleet that are
+-- unlike the others, and who moves pages and why. Pure.
 local answers = require "slate.facts.answers"
-local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
+local faults = require "slate.facts.faults"
+local limits = require "slate.judge.thresholds"
+local moves = require "slate.facts.moves"
 local outlook = require "slate.judge.outlook"
 local proxy = require "slate.facts.proxy"
-local relief = require "slate.judge.relief"
+local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
 local M = {}
+
+-- Findings over a recording: what was found from when to when. Pure.
+
+--- What is known of a server that an observer has seen, for slate.judge.doctor and for rules.
+function M.known_of(one)
+    return { one = one, now = one.now, before = one.before, rates = one.rates, rows = one.rows, course = one.course,
+        lately = one:lately() }
+end
+
+--- Looks at each snapshot of a recording (slate.facts.record) in turn. findings_of: what it finds, given what is known
+-- (slate.judge.doctor's, unless told); may return nil and a message, which ends it.
+-- Returns a list in the order of their first times: { the fields of the first finding, first_s and last_s (since the
+-- first snapshot), samples }, one for each name and class; or nil and a message.
+function M.findings_over(list, findings_of)
+    local one, episodes, at = view.observer(), {}, {}
+    for _, now in ipairs(list) do
+        one:look(now)
+        local findings, problem = (findings_of or doctor.findings)(M.known_of(one))
+        if not findings then
+            return nil, problem
+        end
+        for _, finding in ipairs(findings) do
+            local key, time_s = ("%s %s"):format(finding.name, finding.class or ""), now.time_s - list[1].time_s
+            local episode = at[key]
+            if not episode then
+                episode = { first_s = time_s, samples = 0 }
+                for name, value in pairs(finding) do
+                    episode[name] = value
+                end
+                at[key], episodes[#episodes + 1] = episode, episode
+            end
+            episode.last_s, episode.samples = time_s, episode.samples + 1
+        end
+    end
+    return episodes
+end
+
+-- Which servers of a fleet are unlike the others: by hits, by how long items live, by evictions. Pure.
+--
+-- How far a server is from the median, in robust deviations (1.4826 times the median of the distances, which for values
+-- of a bell curve is the standard deviation), so that an outlier does not hide itself. Only what is worse counts.
+
+local DEVIATION_BY_MEDIAN <const> = 1.4826
+
+local function log1p(value)
+    return math.log(1 + value)
+end
+
+-- What is compared, as numbers of which a larger one is worse, and back; floor: the least that counts as one deviation.
+local COMPARED <const> = {
+    { name = "hit_ratio", floor = 0.005, worse = function(value) return -value end,
+        back = function(worse) return -worse end },
+    { name = "age_s", floor = 0.1, worse = function(value) return -log1p(value) end,
+        back = function(worse) return math.exp(-worse) - 1 end },
+    { name = "evictions_per_s", floor = 0.2, worse = log1p, back = function(worse) return math.exp(worse) - 1 end },
+}
+
+local function median(values)
+    table.sort(values)
+    local half = #values // 2
+    return #values % 2 == 1 and values[half + 1] or (values[half] + values[half + 1]) / 2
+end
+
+local function compare(servers, found, figure)
+    local values, distances = {}, {}
+    for _, one in ipairs(servers) do
+        values[#values + 1] = one[figure.name] and figure.worse(one[figure.name])
+    end
+    if #values < limits.outlier_servers_least then
+        return
+    end
+    local middle = median(values)
+    for i, value in ipairs(values) do
+        distances[i] = math.abs(value - middle)
+    end
+    local deviation = math.max(DEVIATION_BY_MEDIAN * median(distances), figure.floor)
+    for i, one in ipairs(servers) do
+        local far = one[figure.name] and (figure.worse(one[figure.name]) - middle) / deviation
+        if far and not (found[i].far and far <= found[i].far) then
+            found[i] = { far = math.max(far, 0), by = figure.name, middle = figure.back(middle),
+                is_outlier = far >= limits.outlier_deviations }
+        end
+    end
+end
+
+--- servers: a list of { hit_ratio, age_s, evictions_per_s }, each absent where it is not known; empty for one that does
+-- not answer. Returns for each { far (deviations to the worse side, 0 for none), by (the name of the figure that is
+-- furthest), middle (the median of that figure), is_outlier }; empty where nothing could be compared.
+-- Cost: O(n log n).
+function M.compare_servers(servers)
+    local found = {}
+    for i in ipairs(servers) do
+        found[i] = {}
+    end
+    for _, figure in ipairs(COMPARED) do
+        compare(servers, found, figure)
+    end
+    return found
+end
+
+local WORDS <const> = {
+    hit_ratio = function(value, middle) return ("hits %.0f points below the middle"):format((middle - value) * 100) end,
+    age_s = function(value, middle)
+        return ("keeps items %s, the middle %s"):format(units.age(value), units.age(middle))
+    end,
+    evictions_per_s = function(value, middle)
+        return ("evicts %s a second, the middle %s"):format(units.rate(value), units.rate(middle))
+    end,
+}
+
+--- An outlier in words. one: its figures; found: of M.compare_servers.
+function M.outlier_words(one, found)
+    return WORDS[found.by](one[found.by], found.middle)
+end
+
+-- What deserves the attention of who looks at a server in slatetop, and the key there that helps: the findings of
+-- slate.judge.doctor, as slatectl tells them, and whether automove could help. Pure.
 
 local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
 
@@ -77,12 +196,12 @@ local HINTS <const> = {
         return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
     end,
     starving = function(row, one, curves, has_keys)
-        local move = relief.of(one, row.id, curves)
+        local move = outlook.relief_of(one, row.id, curves)
         if not move.is_advised then
-            return relief.no_use(move)
+            return outlook.no_use(move)
         end
         return ("! class %d starves, %s evictions/s; class %d %s%s"):format(row.id, units.rate(row.mean_evicted_per_s),
-            move.from, relief.giver_has(move), has_keys and ": press m" or ""), "bad"
+            move.from, outlook.giver_has(move), has_keys and ": press m" or ""), "bad"
     end,
 }
 
@@ -91,8 +210,8 @@ local HINTS <const> = {
 function M.hint(one, asked)
     for _, row in ipairs(one.rows or {}) do
         if row.id == asked.class_id and view.refuses(row) then
-            local can_help = not asked.is_past and relief.of(one, row.id, asked.curves)
-            return { { text = "! " .. relief.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
+            local can_help = not asked.is_past and outlook.relief_of(one, row.id, asked.curves)
+            return { { text = "! " .. outlook.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
         elseif row.id == asked.class_id then
             local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
             return { { text = text, tone = tone } }
@@ -124,11 +243,11 @@ local function cut(list)
 end
 
 --- The worst first, and how a proxy's links are: a list of { text, tone = "bad" | "warn" | "note" | "plain", key
--- (absent where none helps), label = the name of the check }. one: of slate.judge.observer, which has seen two
+-- (absent where none helps), label = the name of the check }. one: of slate.judge.view, which has seen two
 -- snapshots. asked: replies as texts (moves, whatif, curve, memory) and curves; what is not there is not looked at; and
 -- rules, an operator's own (slate.judge.rules), or nil.
 function M.findings(one, asked)
-    local known, list, starves = chronicle.known(one), {}, false
+    local known, list, starves = M.known_of(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
     known.process, known.curves = answers.memory(asked.memory), asked.curves
@@ -153,6 +272,178 @@ function M.findings(one, asked)
         list[#list + 1] = { text = sentence, tone = "warn", label = OWN }
     end
     return cut(list)
+end
+
+-- Why automove moves pages, or does not: on slated in its own words, on memcached derived from its documented rule and
+-- the figures that it shows. And why a stream of a server is better not watched. Pure.
+
+-- memcached's rule (slab_automove.c): what it uses unless told, and what it never changes.
+local RATIO_DEFAULT <const>, WINDOW_DEFAULT_S <const> = 0.8, 10
+local SOURCE_PAGES_LEAST <const>, FREE_PAGES_KEPT <const> = 3, 2.5
+
+-- What memcached's rule looks at, as far as its statistics show it: the class with the oldest tail of those that may
+-- give, the one with the youngest of those that evict, and one with more free chunks than the rule leaves it.
+local function measure(rows)
+    local seen = {}
+    for _, row in ipairs(rows) do
+        local age_s = starving.tail_age_s(row)
+        local evicts = (row.mean_evicted_per_s or 0) > 0
+        if (row.free_pages or 0) > FREE_PAGES_KEPT and not evicts then
+            seen.rich = row
+        end
+        if age_s and (row.pages or 0) >= SOURCE_PAGES_LEAST and not (seen.oldest and seen.oldest_s >= age_s) then
+            seen.oldest, seen.oldest_s = row, age_s
+        end
+        if age_s and evicts and not (seen.youngest and seen.youngest_s <= age_s) then
+            seen.youngest, seen.youngest_s = row, age_s
+        end
+    end
+    return seen
+end
+
+-- What the rule comes to with these figures: a sentence and its tone.
+local function decision(seen, ratio, window_s)
+    local oldest, youngest = seen.oldest, seen.youngest
+    if not youngest then
+        return "No class evicts, so no class needs a page.", "good"
+    elseif seen.rich then
+        return ("It should move: class %d has %.1f free pages and does not evict. What is beyond %.1f pages goes to "
+            .. "the pool when nothing was stored in them for %s."):format(seen.rich.id, seen.rich.free_pages,
+            FREE_PAGES_KEPT, units.age(window_s))
+    elseif not oldest or oldest.id == youngest.id then
+        return ("It cannot move: no other class has the %d pages that one must have to give."):format(
+            SOURCE_PAGES_LEAST), "bad"
+    elseif seen.youngest_s >= ratio * seen.oldest_s then
+        return ("The ages are even enough: that of class %d (%s) is %.2f of that of class %d (%s) or more."):format(
+            youngest.id, units.age(seen.youngest_s), ratio, oldest.id, units.age(seen.oldest_s)), "good"
+    end
+    return ("A page from class %d (%s) to class %d (%s) is due. It moves when that class has evicted in more than half "
+        .. "of the last %s, and evicts in that very second; a page a second at most."):format(oldest.id,
+        units.age(seen.oldest_s), youngest.id, units.age(seen.youngest_s), units.age(window_s))
+end
+
+local function of_ratio(add, one, settings, starves)
+    local seen = measure(one.rows)
+    local ratio = tonumber(settings.slab_automove_ratio) or RATIO_DEFAULT
+    local window_s = tonumber(settings.slab_automove_window) or WINDOW_DEFAULT_S
+    add(decision(seen, ratio, window_s))
+    if seen.youngest then
+        add(("youngest that evicts: class %d, oldest item %s, %s evictions/s"):format(seen.youngest.id,
+            units.age(seen.youngest_s), units.rate(seen.youngest.mean_evicted_per_s)))
+    end
+    if seen.oldest then
+        add(("oldest with %d pages or more: class %d, oldest item %s"):format(SOURCE_PAGES_LEAST, seen.oldest.id,
+            units.age(seen.oldest_s)))
+    end
+    add(("rule: youngest < %.2f of oldest, averages over %s (slab_automove_ratio, slab_automove_window)"):format(ratio,
+        units.age(window_s)))
+    if starves then
+        add("It is slow by design. m moves pages now; t sets mode 2 as a trial.")
+    end
+end
+
+-- Would a move help a class that starves?
+local function any_in_need(one, asked)
+    return outlook.in_need(one, asked.curves) ~= nil
+end
+
+local function of_memcached(add, one, asked)
+    local mode, starves = view.automove_mode(one.now), any_in_need(one, asked)
+    if not mode then
+        add("This server does not report an automove setting.", "bad")
+    elseif mode == "off" then
+        add("automove is off, so only you move pages: t changes the mode, m moves pages.", starves and "bad")
+    elseif mode == "eviction" then
+        add("automove is 2: a page of another class goes to the class that evicts, at every eviction.")
+        add("It goes on as long as anything is evicted, which in a full cache is always: for minutes, not for good.",
+            "bad")
+    else
+        of_ratio(add, one, answers.settings(asked.settings) or {}, starves)
+    end
+    local over_s = asked.page_moves_over_s or 0
+    if over_s > 0 then
+        add(("pages moved: %.2f/s over the last %s s"):format(asked.page_moves_per_s or 0,
+            (over_s < 0.95 and "%.1f" or "%.0f"):format(math.max(over_s, 0.1))))
+    end
+end
+
+-- The classes that utility weighed: who would gain most and who would lose least.
+local function add_weights(add, list)
+    local taker, giver
+    for id, worth in pairs(list.classes) do
+        taker = worth.gain and not (taker and taker.gain >= worth.gain) and { id = id, gain = worth.gain,
+            doubt = worth.gain_doubt } or taker
+        giver = worth.loss and not (giver and giver.loss <= worth.loss) and { id = id, loss = worth.loss,
+            doubt = worth.loss_doubt } or giver
+    end
+    if taker and giver then
+        add(("a page more would bring class %d most: %.1f ± %.1f hits in 1000 requests"):format(taker.id, taker.gain,
+            taker.doubt or 0))
+        add(("a page less would cost class %d least: %.1f ± %.1f hits"):format(giver.id, giver.loss, giver.doubt or 0))
+        add("a page moves when the gain less its doubt exceeds twice the loss with its doubt")
+    end
+end
+
+local function of_slated(add, one, asked)
+    local totals = answers.moves(asked.moves)
+    if not (totals and totals.mode) then
+        add(asked.is_past and "The reasons of the past are not recorded: . returns to live."
+            or "asking the server ...")
+        return
+    end
+    local mode, said = ("automove is %s"):format(totals.mode), totals.why
+    if not said or said:find(mode, 1, true) == 1 then
+        add(said and said .. "." or mode .. ".")
+    else
+        add(("%s: %s."):format(mode, said))
+    end
+    local failure = moves.failure(totals)
+    if failure then
+        add(failure, "bad")
+        add("mend it, try it with slatectl policy test, and set the mode again: t")
+    end
+    if totals.state and totals.state ~= "none" then
+        add("the page mover: " .. tostring(totals.state))
+    end
+    local weights = answers.automove(asked.automove)
+    if weights and weights.is_weighed then
+        add_weights(add, weights)
+    end
+    add(("pages moved %s, given up %s; items rescued %s, lost %s"):format(units.count(totals.pages_moved),
+        units.count(totals.given_up), units.count(totals.rescues), units.count(totals.evicted)))
+    if totals.last_busy and totals.last_busy ~= "none" then
+        add("the last item that could not be moved: " .. totals.last_busy)
+    end
+    if view.automove_mode(one.now) == "off" then
+        add("only you move pages: t changes the mode, m moves pages", any_in_need(one, asked) and "bad")
+    end
+end
+
+--- Sentences, the answer first, then the figures that it rests on and what to press: a list of { text, tone = "good" |
+-- "bad" | nil }. one: of slate.judge.view. asked: replies as texts (settings, moves, automove), is_past (an answer
+-- that is not there will not come), page_moves_per_s (a mean over page_moves_over_s), curves (as for
+-- slate.judge.outlook).
+function M.automove_reasons(one, asked)
+    local list = {}
+    local function add(text, tone)
+        list[#list + 1] = { text = text, tone = tone or nil }
+    end
+    if not one.now then
+        add("Nothing is known about the server yet.")
+    elseif one.now.settings.slab_reassign == false then
+        add("Pages cannot move: the server runs with slab_reassign off. Start it with -o slab_reassign.", "bad")
+    elseif one.now.slated then
+        of_slated(add, one, asked)
+    else
+        of_memcached(add, one, asked)
+    end
+    return list
+end
+
+--- What speaks against watching a stream, asked.change.value: a list of one sentence, or of none.
+function M.watch_automove(one, asked)
+    local fault = one.now and faults.of_watch(one.now, { asked.change.value })
+    return { fault and { text = fault, tone = "bad" } }
 end
 
 return M

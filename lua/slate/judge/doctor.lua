@@ -3,13 +3,142 @@
 --
 -- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
 -- a command where there is one; and where there are any, term = a name that `slatectl explain` knows, class = an id }.
+--
+-- The checks of the server stand here, those of its memory and storage in slate.judge.checks.
+local faults = require "slate.facts.faults"
+local limits = require "slate.judge.thresholds"
+local moves = require "slate.facts.moves"
+local outlook = require "slate.judge.outlook"
 local proxy = require "slate.facts.proxy"
-local recent = require "slate.judge.recent"
-local relief = require "slate.judge.relief"
 local snapshot = require "slate.facts.snapshot"
+local units = require "slate.base.units"
+local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
 
 local M = {}
+
+-- What a doctor looks at beside a server's memory: whether it lives and is asked, connections, hits, its version.
+-- Pure. See slate.judge.doctor for what a check is given.
+
+-- The checks by their names, in any order: ORDER has that of the findings.
+local CHECKS <const> = {}
+
+-- What happened in the last ten seconds; for who has two snapshots and no more, between these.
+local function lately_of(about)
+    local rates = about.rates
+    return about.lately or not rates and {} or { hit_ratio = view.overview(about.now, rates).hit_ratio,
+        reads = about.per_s.cmd_get and about.per_s.cmd_get * rates.interval_s, for_s = rates.interval_s }
+end
+
+--- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
+function CHECKS.automove_failed(about, add)
+    local failure = moves.failure(about.automove)
+    if failure then
+        add("warning", failure,
+            "mend the policy (slatectl policy test), then set the mode again: slatectl automove MODE")
+    end
+end
+
+function CHECKS.restart(about, add)
+    local restart = about.course and about.course:restarted()
+    if restart then
+        add("warning", ("the server restarted %s ago%s"):format(units.age(restart.ago_s), (restart.items or 0) > 0
+            and " and lost " .. units.plural(restart.items, "item") or ""),
+            "look in its log and in the system's log for what ended it", "uptime")
+    end
+end
+
+function CHECKS.young(about, add)
+    local up_s = about.course and about.course:young_s()
+    local hit_ratio = lately_of(about).hit_ratio
+    local is_few = not hit_ratio or hit_ratio < limits.hits_least_ratio
+    if up_s and is_few and about.now.general.evictions == 0 then -- what evicts has filled
+        add("note", ("the server started %s ago: hits are few until it has filled"):format(units.age(up_s)),
+            "look again when the server has filled", "uptime")
+    end
+end
+
+function CHECKS.traffic(about, add)
+    local stopped = about.course and about.course:stopped()
+    if stopped then
+        add("warning", ("no client asks the server any more: no request in %s, %s a second before"):format(
+            units.age(stopped.for_s), units.rate(stopped.was_per_s)),
+            "look for clients that went away: slatectl conns", "ops")
+    end
+end
+
+function CHECKS.hits_fell(about, add)
+    local fell = about.course and about.course:fell()
+    if fell then
+        add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
+            about.in_need and "a class starves: feed it first"
+                or outlook.evicts(about.lately, about.per_s) ~= false
+                and "see what was stored lately: slatectl top, slatectl moves"
+                or "nothing is evicted: keys were deleted, have expired, or are new", "hit_ratio")
+    end
+end
+
+function CHECKS.connections(about, add)
+    local open, limit = view.connections(about.now)
+    local refused_per_s = about.rates and about.rates.refused_connections_per_s
+    if (refused_per_s or 0) > 0 or about.general.accepting_conns == 0 then
+        add("critical", ("the server turns connections away: %s of %s are open"):format(open or "-",
+            limit or "-"), "start it with a larger -c, or find the clients that keep connections: slatectl conns",
+            "refused_connections")
+    elseif limit and open and open > limit * limits.connections_most_ratio then
+        add("warning", ("%d of %d connections are open"):format(open, limit),
+            "start it with a larger -c before they run out", "connections")
+    end
+end
+
+-- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
+local function against_few_hits(about)
+    local evicts = outlook.evicts(about.lately, about.per_s)
+    if evicts == nil then
+        return "whether anything is evicted is not reported: are keys stored before they are read?"
+    elseif not evicts then
+        return "nothing is evicted, so memory is not the reason: are keys stored before they are read?"
+    elseif about.in_need then
+        return "a class starves: feed it first"
+    elseif about.curve then
+        return "what more memory would bring: slatectl curve; what another policy would: slatectl whatif"
+    end
+    return "what more memory would bring: slatectl simulate TRACE"
+end
+
+function CHECKS.hits(about, add)
+    local lately = lately_of(about)
+    if (lately.hit_ratio or 1) < limits.hits_least_ratio and (lately.reads or 0) >= limits.hits_reads_least then
+        add("note", ("only %s of the reads find their item%s"):format(units.percent(lately.hit_ratio),
+            lately.for_s < limits.hits_short_s and (", judged by %s of traffic"):format(units.age(lately.for_s)) or ""),
+            against_few_hits(about), "hit_ratio")
+    end
+end
+
+function CHECKS.log(about, add)
+    if (about.per_s.log_worker_dropped or 0) > 0 or (about.per_s.log_watcher_skipped or 0) > 0 then
+        add("note", "programs that watch the server lose events", "watch fewer kinds of events")
+    end
+end
+
+-- Versions that a command brings down. slatectl refuses such commands, or warns; others may send them.
+function CHECKS.version(about, add)
+    if about.now.slated then
+        return
+    end
+    local mode = (about.now.settings or {}).slab_automove
+    local running = faults.of_setting({ version = about.now.version }, "slab_automove", mode)
+    if running then
+        add("warning", running, "until then: slatectl automove 1")
+    end
+    for _, name in ipairs({ "mover_class", "automove_window" }) do
+        local words, remedy = faults.of(about.now.version, name)
+        if words then
+            add("note", words, remedy)
+            return
+        end
+    end
+end
 
 local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 
@@ -20,17 +149,13 @@ local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "o
     "storage_idle", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "storage_holes",
     "storage_unread", "young", "log", "version" }
 
-local CHECKS <const> = {}
-for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.judge.checks_memory",
-    (require "slate.judge.checks_storage") }) do
-    for name, check in pairs(checks) do
-        CHECKS[name] = check
-    end
+for name, check in pairs(require "slate.judge.checks") do
+    CHECKS[name] = check
 end
 
 -- In the place of an observer, for who has two snapshots and no more.
 local function pair_of(about)
-    local past = recent.new()
+    local past = verdict.recent()
     if about.before then
         past:add(about.before)
     end
@@ -39,15 +164,16 @@ end
 
 --- What checks are given. known: { now = the snapshot }, and what of the following is known:
 --
--- one: of slate.judge.observer, that has seen it; before: an earlier snapshot; judge: of slate.judge.starving, that has
+-- one: of slate.judge.view, that has seen it; before: an earlier snapshot; judge: of slate.judge.starving, that has
 -- seen those between; rows: of slate.judge.view.classes; curves: sampled ones of the classes of
--- slate.judge.relief.wanted; course: of slate.judge.course; moves: the last moves of slated, oldest first, and
+-- slate.judge.outlook.wanted; course: of slate.judge.view; moves: the last moves of slated, oldest first, and
 -- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
 -- whatif = { totals, policies } (slate.facts.foresight); process (slate.facts.memory); expired_items
 -- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
 --
 -- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?), in_need (the
--- first one that a move of pages is advised for; nil without one) and takers (of slate.judge.relief.taken_before).
+-- first one that a move of pages is advised for; nil without one) and takers (of slate.judge.outlook's
+-- relief_taken_before).
 function M.about(known)
     local about = {}
     for name, value in pairs(known) do
@@ -62,7 +188,7 @@ function M.about(known)
         about.starves = about.starves or row.starves == true
     end
     about.one, about.takers = known.one or pair_of(about), {}
-    about.in_need = about.starves and relief.in_need(about.one, about.curves) or nil
+    about.in_need = about.starves and outlook.in_need(about.one, about.curves) or nil
     return about
 end
 
@@ -93,7 +219,7 @@ local function gather(findings, name, is_advised)
             ids[#ids + 1] = ("%d"):format(finding.class)
         end
     end
-    local what = relief.further(ids, is_advised)
+    local what = outlook.further_relief(ids, is_advised)
     if what then
         table.insert(list, at + 1, { name = name, severity = list[at].severity, what = what, is_further = true,
             todo = (is_advised and "look again after that move; " or "") .. "slatectl classes lists them" })

@@ -6,18 +6,18 @@
 --
 -- Prices are in whatever money the reader thinks of: a month of one GiB, and one miss. A hit on flash counts as a hit;
 -- that it waits for the device is not in the price.
+--
+-- Behind it: the size to go to next.
 local foresight = require "slate.facts.foresight"
+local limits = require "slate.judge.thresholds"
+local units = require "slate.base.units"
 
 local M = {}
 
 local GIB <const> = 1 << 30
 local MONTH_S <const> = 365.25 / 12 * 24 * 3600
-local ERRORS_APART <const> = 2 -- a difference in cost counts when it is that many times its standard error
 local FLASH_TIMES_MOST <const> = 40 -- of the memory: what it holds needs heads in memory
 local PARTS <const> = 8 -- sizes looked at between two of a curve
-
---- From so many sampled reads on a curve is worth a price.
-M.READS_LEAST = 500
 
 -- The curve as slate.facts.foresight tells it, but one that never falls.
 local function rising(curve)
@@ -49,9 +49,9 @@ function M.points(curve)
     local reads = curve.reads or 0
     if #curve.points < 2 or not curve.bytes or curve.bytes == 0 then
         return nil, foresight.too_few("for a curve")
-    elseif reads < M.READS_LEAST then
+    elseif reads < limits.price_reads_least then
         return nil, ("%.0f reads were sampled so far, and a price needs %d: traffic brings more, unless sample_rate is "
-            .. "0"):format(reads, M.READS_LEAST)
+            .. "0"):format(reads, limits.price_reads_least)
     end
     return finer(rising(curve))
 end
@@ -127,7 +127,7 @@ function M.cheapest(points, load, curve, least, most)
     end
     local price = load.reads_per_s * MONTH_S * load.price_per_miss
     local function is_as_cheap(one)
-        return one and one.cost - best.cost <= ERRORS_APART * price * doubt(curve, one, best)
+        return one and one.cost - best.cost <= limits.errors_apart * price * doubt(curve, one, best)
     end
     -- Without a gap: of sizes further away less is known, so that they may be as cheap again for all that is known.
     local first, last = at, at
@@ -138,7 +138,7 @@ function M.cheapest(points, load, curve, least, most)
         last = last + 1
     end
     best.least_bytes, best.most_bytes = math.floor(sizes[first]), math.floor(sizes[last])
-    best.cost_error = ERRORS_APART * price * doubt_of(curve, best)
+    best.cost_error = limits.errors_apart * price * doubt_of(curve, best)
     best.at_end = best.bytes + best.flash_bytes >= math.floor(points[#points][1]) and not most
     return best
 end
@@ -169,6 +169,127 @@ end
 --- Likewise a number of reads a second.
 function M.parse_rate(text)
     return parse_amount(text, "a number of reads a second", "20000")
+end
+
+-- Which size a cache should have next, so that its memory and its misses cost least: a step at a time, between bounds,
+-- and back when hits fall. Pure: what is seen goes in, what to do comes out.
+--
+--     local scale = autoscale.new({ least_bytes =, most_bytes =, step_ratio =, cool_down_s =, fall_points =,
+--         price_per_gb =, price_per_miss = })
+--     local decision = scale:decide({ time_s =, curve =, reads_per_s =, hit_ratio = })
+
+local MIB <const> = 1 << 20
+
+--- How a server is followed unless it is said otherwise.
+M.SCALE_DEFAULTS = { step_ratio = 0.25, cool_down_s = 300, fall_points = 2 }
+
+local Scale = {}
+Scale.__index = Scale
+Scale.__name = "slate.judge.money.scale"
+
+--- What follows one server. options: as above.
+function M.scale(options)
+    return setmetatable({ options = options }, Scale)
+end
+
+local function whole_mib(bytes)
+    return math.floor(bytes / MIB + 0.5) * MIB
+end
+
+local function stay(why, more)
+    local decision = more or {}
+    decision.action, decision.why = "stay", why
+    return decision
+end
+
+-- Back to the size before the last step, when hits have fallen beyond the bound since.
+local function fallen(self, seen)
+    local step, options = self.step, self.options
+    if not step or step.to >= step.from or not (step.hit_ratio and seen.hit_ratio)
+        or (seen.reads or 0) < limits.autoscale_reads_least then
+        return nil
+    end
+    local fall = (step.hit_ratio - seen.hit_ratio) * 100
+    if fall <= options.fall_points then
+        return nil
+    end
+    self.shy = { bytes = step.from, until_s = seen.time_s + limits.autoscale_shy_cool_downs * options.cool_down_s }
+    self.step, self.quiet_until_s = nil, seen.time_s + options.cool_down_s
+    return { action = "back", from = step.to, to = step.from, entry = step.entry,
+        why = ("hits fell by %.1f points since the step from %s to %s, and %g may be"):format(fall,
+            units.bytes(step.from), units.bytes(step.to), options.fall_points) }
+end
+
+-- The limit is another than the last step left: that step is not judged by the hits of now, and the limit rests before
+-- it is changed once more.
+local function changed_by_others(self, seen)
+    local step = self.step
+    if not step or step.to == seen.limit_bytes then
+        return nil
+    end
+    self.step, self.quiet_until_s = nil, seen.time_s + self.options.cool_down_s
+    return stay(("the limit is %s, not %s as the last step left it: somebody changed it, and a cool-down of %.0f s "
+        .. "begins"):format(units.bytes(seen.limit_bytes), units.bytes(step.to), self.options.cool_down_s),
+        { is_changed_by_others = true })
+end
+
+-- The size to go for, within the bounds, and what it costs.
+local function target_of(self, seen, points)
+    local options, now = self.options, seen.limit_bytes
+    local load = { reads_per_s = seen.reads_per_s, price_per_gb = options.price_per_gb,
+        price_per_miss = options.price_per_miss }
+    local least = options.least_bytes
+    if self.shy and seen.time_s < self.shy.until_s then
+        least = math.min(math.max(least, self.shy.bytes), options.most_bytes)
+    end
+    local best = M.cheapest(points, load, seen.curve, least, options.most_bytes)
+    local cost = M.cost(points, load, now)
+    local is_within = now >= best.least_bytes and now <= best.most_bytes
+    return math.min(math.max(best.bytes, least), options.most_bytes), best, cost, is_within
+end
+
+--- What to do now: { action = "stay" | "step" | "back", why, from, to, now, target (costs, of slate.judge.money) }.
+-- seen: time_s; curve, of slate.facts.foresight; limit_bytes, the server's limit; reads_per_s; reads and hit_ratio,
+-- counted since the last step or lately. After a step that was made, call `stepped`.
+function Scale:decide(seen)
+    local options, limit = self.options, seen.limit_bytes
+    local decided = changed_by_others(self, seen) or fallen(self, seen)
+    if decided then
+        return decided
+    elseif self.quiet_until_s and seen.time_s < self.quiet_until_s then
+        return stay(("%.0f s of the cool-down are left"):format(self.quiet_until_s - seen.time_s))
+    elseif seen.reads_per_s <= 0 then
+        return stay("no reads: no figure to decide by")
+    end
+    local points, lacking = M.points(seen.curve)
+    if not points then
+        return stay(lacking)
+    end
+    local target, best, cost, is_within = target_of(self, seen, points)
+    local is_outside = limit < options.least_bytes or limit > options.most_bytes
+    local told = { now = cost, target = best }
+    if is_within and not is_outside then
+        return stay("no other size is surely cheaper", told)
+    end
+    local step = limit * options.step_ratio
+    local to = math.min(math.max(target, limit - step), limit + step)
+    if is_outside then -- the bounds are orders: those are reached at once
+        to = math.min(math.max(to, options.least_bytes), options.most_bytes)
+    end
+    to = whole_mib(to)
+    if math.abs(to - limit) < math.max(MIB, not is_outside and limit * limits.autoscale_step_least_ratio or 0) then
+        return stay("the size that costs least is this one, or too near to it to go there", told)
+    end
+    told.action, told.from, told.to = "step", limit, to
+    told.why = ("%s would cost %s a month, now it is %s"):format(units.bytes(target), M.words(best.cost),
+        M.words(cost.cost))
+    return told
+end
+
+--- A step was made: entry is that of the record, hit_ratio that of before it.
+function Scale:stepped(decision, time_s, hit_ratio, entry)
+    self.step = { from = decision.from, to = decision.to, hit_ratio = hit_ratio, entry = entry, time_s = time_s }
+    self.quiet_until_s = time_s + self.options.cool_down_s
 end
 
 return M

@@ -6,26 +6,244 @@
 -- to that class first.
 -- A server that evicts nothing needs neither. about: { starves = the id of the first such class, or nil;
 -- evicts = whether anything is evicted; reads_per_s and general (that of a snapshot), where they are known }.
+--
+-- Before it: what helps a class in need.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
-local relief = require "slate.judge.relief"
+local limits = require "slate.judge.thresholds"
+local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
+local verdict = require "slate.judge.verdict"
+local view = require "slate.judge.view"
 
 local M = {}
 
---- From a point of hits on, more memory or another policy is worth a word.
-M.GAIN_LEAST_RATIO = 0.01
---- Of fewer sampled reads policies are not compared: so many tell a point apart from nothing.
-M.READS_LEAST = 300
+-- What relieves a class that starves: the move of pages that every screen and command names, and whether it may be
+-- advised at all. Pure, but for one note in the observer, so that what was advised stays.
+--
+-- A class starves by how long its items live. Pages help only where hits come of them: a class that nobody reads evicts
+-- as before, and its giver loses. So a move is advised where slate.judge.verdict promises a gain, and on until it
+-- promises none; or where nothing can be predicted yet, by the lives alone.
+
+--- The move for a class, whether it starves or not: { from, to, pages, free_pages (whole ones that the giver has),
+-- keeps_s (how long it would keep its items), made (of slate.judge.verdict; nil, and why, where it cannot be told),
+-- is_advised }; nil where no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
+function M.relief_of(one, id, curves)
+    local row = view.row_of(one.rows, id)
+    local giver, free_pages, keeps_s, pages
+    if row then
+        giver, free_pages, keeps_s, pages = starving.giver_for(row, one.rows)
+    end
+    if not giver then
+        return nil
+    end
+    local move = { from = giver.id, to = id, pages = pages, free_pages = free_pages, keeps_s = keeps_s }
+    move.made, move.why = verdict.predicted_move(one, giver.id, id, pages, curves)
+    if not move.made then
+        move.is_advised = true
+        return move
+    end
+    local was = one.relieved[id] == giver.id
+    move.is_advised = verdict.promise(move.made) == "gain" or was and move.made.hit_ratio_change > 0
+    one.relieved[id] = move.is_advised and giver.id or nil
+    return move
+end
+
+-- The rows of classes that starve, the worst first.
+local function in_order(one)
+    local rows = {}
+    for _, row in ipairs(one.rows or {}) do
+        rows[#rows + 1] = row.starves and row or nil
+    end
+    table.sort(rows, starving.goes_before)
+    return rows
+end
+
+--- The first class that starves and that a move is advised for, and the move; nil without one.
+function M.in_need(one, curves)
+    for _, row in ipairs(in_order(one)) do
+        local move = M.relief_of(one, row.id, curves)
+        if move and move.is_advised then
+            return row.id, move
+        end
+    end
+end
+
+--- The first class that refuses stores, and the move for it, nil where no class can give; nil without one.
+function M.refusing(one, curves)
+    for _, row in ipairs(one.rows or {}) do
+        if view.refuses(row) then
+            return row, M.relief_of(one, row.id, curves)
+        end
+    end
+end
+
+--- The classes whose curves such moves rest on, 0 for the whole cache: what to ask a slated for. Empty where none
+-- starves.
+function M.wanted(one)
+    local ids, is_there = {}, {}
+    local function add(id)
+        ids[#ids + 1], is_there[id] = not is_there[id] and id or nil, true
+    end
+    for _, row in ipairs(in_order(one)) do
+        local giver = starving.giver_for(row, one.rows)
+        if giver then
+            add(0)
+            add(giver.id)
+            add(row.id)
+        end
+    end
+    return ids
+end
+
+-- words ---------------------------------------------------------------------------------------
+
+--- What the giver has to give: "has 3 free pages", "keeps its items 10m22".
+function M.giver_has(move)
+    return starving.has_spare(move.free_pages) and "has " .. units.plural(move.free_pages // 1, "free page")
+        or "keeps its items " .. units.age(move.keeps_s)
+end
+
+--- That a class refuses stores, as a sentence.
+function M.refusal(row)
+    return ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
+        units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page"))
+end
+
+--- That a class starves, and beside whom, as a sentence.
+function M.need_words(row, move)
+    return ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(row.id,
+        units.rate(row.mean_evicted_per_s), units.age(row.life_s), move.from, M.giver_has(move))
+end
+
+--- That a class starves, but not for pages: what the best move is predicted to bring.
+function M.no_use(move)
+    return ("class %d starves, but %s of class %d would bring %s"):format(move.to, units.plural(move.pages, "page"),
+        move.from, verdict.prediction_words(move.made))
+end
+
+--- That further classes starve, beside one that was told in full; nil where there is none. ids: theirs; is_advised:
+-- whether moves to them are.
+function M.further_relief(ids, is_advised)
+    if #ids == 0 then
+        return nil
+    end
+    return ("%s %s, too%s"):format((#ids == 1 and "class " or "classes ") .. table.concat(ids, ", "),
+        #ids == 1 and "starves" or "starve", is_advised and "" or (", and no move to %s is advised"):format(
+            #ids == 1 and "it" or "them"))
+end
+
+-- Is what the class stores hardly read? Its hits by its stores in the last ten seconds; a class that starves has some
+-- hits even so, where anybody asks for what it keeps.
+local function is_hardly_read(one, id)
+    local seen = verdict.figures_seen(one)
+    local class = seen and seen.by_id[id]
+    return class and class.stores_per_s > 0
+        and class.hits_per_s < limits.hardly_read_ratio * class.stores_per_s or false
+end
+
+--- What would help in place of a move that is not advised: words to follow slate.judge.outlook.no_use, and what to do.
+-- memory and policy: of slate.judge.outlook, or nil.
+function M.relief_instead(one, move, memory, policy)
+    if is_hardly_read(one, move.to) then
+        return "its items are hardly ever read",
+            ("store less of what class %d keeps, or for a shorter time"):format(move.to)
+    elseif memory and memory.is_short then
+        return ("%s more memory would bring %.1f points"):format(units.bytes(memory.bytes_more), memory.gain * 100),
+            "slatectl advise memory"
+    elseif policy and policy.is_better then
+        return ("the policy %s would bring %.1f points"):format(policy.best, policy.difference * 100),
+            "slatectl advise policy"
+    end
+    return "its pages may stay as they are", "leave the pages; slatectl advise pages tells when that changes"
+end
+
+--- Notes that pages of a giver are advised to a class. takers: by the id of the giver; empty before the first class is
+-- told. Returns the other class to which they were advised before, which comes first; nil without one: the same page
+-- cannot help two.
+function M.relief_taken_before(takers, move)
+    local first = move and takers[move.from]
+    if move and not first then
+        takers[move.from] = move.to
+    end
+    return first and first ~= move.to and first or nil
+end
+
+--- What helps a class that starves or refuses stores, with the command to type. move: of M.relief_of, or nil; first: of
+-- M.relief_taken_before.
+function M.remedy(move, first)
+    if not move then
+        return "no other class has a page to spare"
+    elseif first then
+        return ("class %d comes first, which gets pages of class %d, too: look again after that move"):format(first,
+            move.from)
+    end
+    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(move.from, move.to,
+        move.pages, move.from, move.free_pages > 0 and units.plural(move.free_pages, "free page") .. ", " or "",
+        units.age(move.keeps_s))
+end
+
+--- What to do about classes that starve or refuse stores, as sentences with the command to type where there is one,
+-- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
+-- out and the server tells what that takes. rows: of slate.judge.view.classes.
+function M.relief_advice(one, rows, curves)
+    local sentences, takers, sorted = {}, {}, table.move(rows, 1, #rows, 1, {})
+    local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
+    table.sort(sorted, starving.goes_before)
+    for _, row in ipairs(sorted) do
+        local refuses = view.refuses(row)
+        if row.starves or refuses then
+            local move = M.relief_of(one, row.id, curves)
+            local is_advised = not move or move.is_advised
+            if not refuses and told[is_advised] then
+                table.insert(further[is_advised], ("%d"):format(row.id))
+            elseif refuses or is_advised then
+                sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores"
+                    or "starves", M.remedy(move, M.relief_taken_before(takers, move)))
+            else
+                sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.relief_instead(one, move)))
+            end
+            told[is_advised] = told[is_advised] or not refuses
+        end
+    end
+    sentences[#sentences + 1] = M.further_relief(further[true], true)
+    sentences[#sentences + 1] = M.further_relief(further[false], false)
+    if one.rates and not one.rates.reset and not view.knows_starving(one.now, one.rates, rows) then
+        sentences[#sentences + 1] = view.STARVING_UNKNOWN
+    end
+    return sentences
+end
+
+--- For slatetop: the move that is advised, in a sentence with its key, or why none is; a list of one { text, tone }.
+-- asked: curves.
+function M.relief_sentence(one, asked)
+    local refusing, move = M.refusing(one, asked.curves)
+    local id = refusing and refusing.id
+    if not refusing then
+        id, move = M.in_need(one, asked.curves)
+    end
+    if move then
+        return { { text = ("class %d %s: %s from class %d, m reviews it"):format(id,
+            refusing and "refuses stores" or "starves", units.plural(move.pages, "page"), move.from) } }
+    elseif refusing then
+        return { { text = ("%s; %s"):format(M.refusal(refusing), M.remedy(nil)) } }
+    end
+    local worst = starving.worst(one.rows or {})
+    move = worst and M.relief_of(one, worst.id, asked.curves)
+    return { { text = move and M.no_use(move)
+        or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)
+        .. ": no move is advised; m moves to the class chosen", tone = "note" } }
+end
+
+-- ---- what more memory or another policy would bring ----
 
 local WINDOWS_FULL <const> = 8 -- after so many no more reads count than do: the oldest have faded
 
 local UNSEEN_READS <const> = 3 -- of what no read showed, this many a sample may be there in nineteen of twenty cases
-local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
 local BY_LRU <const> = "the LRU model"
 
---- Whether anything is evicted. lately: what happened in the last ten seconds (of slate.judge.observer), or nil; per_s:
+--- Whether anything is evicted. lately: what happened in the last ten seconds (of slate.judge.view), or nil; per_s:
 -- the rates of the last sample, for where no more is known. A server that evicts an item now and then does not stop in
 -- between. nil where the server does not tell.
 function M.evicts(lately, per_s)
@@ -33,11 +251,11 @@ function M.evicts(lately, per_s)
     return evicted_per_s and evicted_per_s > 0
 end
 
---- What is needed of an observer (of slate.judge.observer) for the answers: about. Of none it is not known that
--- anything is evicted. curves: as for slate.judge.relief.
+--- What is needed of an observer (of slate.judge.view) for the answers: about. Of none it is not known that
+-- anything is evicted. curves: as for slate.judge.outlook.
 function M.about(one, curves)
     local per_s = one.rates and one.rates.general or {}
-    return { starves = (relief.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),
+    return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),
         reads_per_s = per_s.cmd_get, general = one.now and one.now.general }
 end
 
@@ -54,7 +272,7 @@ end
 local function least_worth(curve)
     for _, times in ipairs(MORE_TIMES) do
         local gain, chance = foresight.gain_at(curve, times)
-        if gain and gain >= M.GAIN_LEAST_RATIO and gain >= ERRORS_APART * chance then
+        if gain and gain >= limits.gain_least_ratio and gain >= limits.errors_apart * chance then
             return { times = times, bytes_more = math.floor(curve.bytes * (times - 1)), gain = gain }
         end
     end
@@ -96,8 +314,8 @@ function M.memory(curve, about)
         return found
     end
     return { text = ("%s: twice as much brings %.1f points of hits ± %.1f"):format(
-        twice < M.GAIN_LEAST_RATIO and "more memory would bring little" or "more memory may bring little",
-        math.max(0, twice) * 100, ERRORS_APART * chance * 100) }
+        twice < limits.gain_least_ratio and "more memory would bring little" or "more memory may bring little",
+        math.max(0, twice) * 100, limits.errors_apart * chance * 100) }
 end
 
 -- policies ------------------------------------------------------------------------------------
@@ -111,23 +329,24 @@ end
 --- Too few reads to compare policies by: how many are needed, and in how many seconds they will be there (nil: not
 -- known), with a sentence; nil where there are enough, or there will never be more. totals: of slate.facts.foresight.
 function M.too_few(totals, guess, about)
-    local missing = M.READS_LEAST - (guess.reads or math.huge)
+    local missing = limits.sampled_reads_least - (guess.reads or math.huge)
     if missing <= 0 or (totals.windows or 0) >= WINDOWS_FULL then
         return nil
     end
     local sampled_per_s = (about.reads_per_s or 0) * (tonumber(totals.rate) or 0)
     local in_s = sampled_per_s > 0 and missing / sampled_per_s or nil
-    return { reads = guess.reads, reads_needed = M.READS_LEAST, in_s = in_s,
+    return { reads = guess.reads, reads_needed = limits.sampled_reads_least, in_s = in_s,
         text = ("too few reads were sampled to compare policies: %d of the %d that are needed; %s"):format(
-            guess.reads // 1, M.READS_LEAST, in_s and "at this rate that takes " .. units.age(math.ceil(in_s))
+            guess.reads // 1, limits.sampled_reads_least,
+            in_s and "at this rate that takes " .. units.age(math.ceil(in_s))
                 or "more come with traffic, unless sample_rate is 0") }
 end
 
 --- What is to be thought of another policy: "better" (worth a change, beyond chance), "worse" (beyond chance), or
 -- "inconclusive". guess: { policy, difference, doubt, reads }.
 function M.rate(guess)
-    local doubt = M.doubt(guess) * ERRORS_APART
-    return guess.difference - doubt >= M.GAIN_LEAST_RATIO and "better" or guess.difference + doubt < 0 and "worse"
+    local doubt = M.doubt(guess) * limits.errors_apart
+    return guess.difference - doubt >= limits.gain_least_ratio and "better" or guess.difference + doubt < 0 and "worse"
         or "inconclusive"
 end
 
@@ -164,7 +383,7 @@ end
 local TOO_FEW <const> = "too few reads"
 local TONES <const> = { better = "good", worse = "note", [TOO_FEW] = "warn" }
 
---- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.observer;
+--- Both answers as sentences: a list of { label = "memory" | "policy", text, tone }. one: of slate.judge.view;
 -- asked: replies as texts (curve, whatif); what is not there is left out.
 function M.sentences(one, asked)
     local list, about = {}, M.about(one, asked.curves)

@@ -3,13 +3,22 @@
 --- back. Pure.
 --
 -- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
+--
+-- Beside it: what a page is worth to each class, and what other chunk sizes would bring.
 local answers = require "slate.facts.answers"
+local chunks = require "slate.facts.chunks"
 local faults = require "slate.facts.faults"
+local fit = require "slate.judge.fit"
 local foresight = require "slate.facts.foresight"
+local geometry = require "slate.facts.geometry"
+local limits = require "slate.judge.thresholds"
+local largest_first = require("slate.base.order").largest_first
 local outlook = require "slate.judge.outlook"
-local predict = require "slate.judge.predict"
+local policy_curve = require "slate.base.policy_curve"
+local sizehist = require "slate.facts.sizehist"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
+local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
 
 local M = {}
@@ -57,13 +66,13 @@ local function losses(one, change)
     return ("up to %s items of class %d, the oldest ones"):format(units.count(most), change.from)
 end
 
---- Why pages should not move so; a sentence, nil where nothing speaks against it. one: of slate.judge.observer.
+--- Why pages should not move so; a sentence, nil where nothing speaks against it. one: of slate.judge.view.
 function M.caution(one, change)
     local from = view.row_of(one.rows, change.from)
     return from and against_giving(from, view.row_of(one.rows, change.to), change.pages)
 end
 
---- What a move is predicted to bring (slate.judge.predict), or nil and why that is not known. curves: sampled ones by
+--- What a move is predicted to bring (slate.judge.verdict), or nil and why that is not known. curves: sampled ones by
 -- class id, nil where nobody asks for them; a slated that is being asked has not told one that is absent.
 function M.prediction(one, curves, change)
     for _, id in ipairs(one.now.slated and curves and { 0, change.from, change.to } or {}) do
@@ -71,12 +80,12 @@ function M.prediction(one, curves, change)
             return nil, "asking the server for the curves of the classes"
         end
     end
-    return predict.move(one, change.from, change.to, change.pages, curves)
+    return verdict.predicted_move(one, change.from, change.to, change.pages, curves)
 end
 
 local function expected(one, asked, change)
     local made, why = M.prediction(one, asked.curves, change)
-    return made and predict.words(made) or why, made and predict.promise(made) == "loss"
+    return made and verdict.prediction_words(made) or why, made and verdict.promise(made) == "loss"
 end
 
 local function of_move(add, one, asked, change)
@@ -173,7 +182,7 @@ function SETTINGS.geometry(add, _, asked)
 end
 
 --- Sentences on a change: a list of { label = "WARNING" | "automove" | "expects" | "may lose" | "undo", text, tone =
--- "bad" | "warn" | nil }, in this order. one: of slate.judge.observer; asked: replies as texts (curve, whatif), outlook
+-- "bad" | "warn" | nil }, in this order. one: of slate.judge.view; asked: replies as texts (curve, whatif), outlook
 -- (what the server says that other chunk sizes would bring), curves (of the classes of a move by id, as lists of
 -- { bytes, hit_ratio }; nil: nobody asks for them) and the change.
 function M.change(one, asked)
@@ -194,6 +203,194 @@ function M.change(one, asked)
         add("undo", "u sets the old value again")
     end
     return list
+end
+
+-- What a page more is worth to each class, and a page less, in hits a second. Pure.
+--
+-- For classes with a sampled curve, by the function that predictions of moves rest on (slate.base.policy_curve): a gain
+-- less a loss is the prediction for a move of one page. The weights of slated's utility are told as automove's.
+
+local PAGE_BYTES <const> = 1 << 20
+
+local function reads_of(curves)
+    local sum = 0
+    for id, curve in pairs(curves) do
+        sum = sum + (id > 0 and #curve > 0 and curve.reads or 0)
+    end
+    return sum
+end
+
+-- One class; nil where it has no curve. sampled: the reads of all curves.
+local function worth_of(class, curve, sampled)
+    if not curve or #curve == 0 or sampled == 0 then
+        return nil
+    end
+    return { id = class.id, pages = class.total_pages, read_share = (curve.reads or 0) / sampled,
+        hit_ratio = foresight.between(curve, class.total_pages * PAGE_BYTES),
+        gain = policy_curve.gain(class, 1), loss = policy_curve.cost(class, 1) }
+end
+
+-- The policy that would be better for a class (by slate.judge.outlook), and by how much; nil without one.
+local function better_policy(guesses)
+    local best = guesses and foresight.best_that_evicts(guesses)
+    if best and best.difference and outlook.rate(best) == "better" then
+        return best.policy, best.difference
+    end
+end
+
+--- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
+-- read_share (by its curve, where it has one), gain, loss, policy and policy_gain (one that would be better for it) }.
+-- one: of slate.judge.view. asked: whatif (a reply, as text) and curves (as for
+-- slate.judge.verdict), as far as they are known.
+function M.page_worth(one, asked)
+    local curves, list = asked.curves or {}, {}
+    local seen = verdict.figures_seen(one, curves)
+    if not seen then
+        return list
+    end
+    local whatif = answers.whatif(asked.whatif) or { classes = {} }
+    local sampled = reads_of(curves)
+    for _, class in ipairs(seen.classes) do
+        if class.total_pages > 0 then
+            local worth = worth_of(class, curves[class.id], sampled)
+            if worth then
+                worth.policy, worth.policy_gain = better_policy(whatif.classes[class.id])
+                list[#list + 1] = worth
+            end
+        end
+    end
+    return largest_first(list, "gain", "id")
+end
+
+-- Other chunk sizes for the items of a server, and what each of them would bring: the table of slatetop's Sizes view.
+-- Pure.
+--
+-- A slated predicts them itself, whole pages and each class's first one counted; of a memcached that keeps track of
+-- sizes they are reckoned, by the figures of `slatectl advise sizes`.
+
+-- As orders: slated has them all, a start of memcached the factors.
+local ORDERS <const> = { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50", "factor 2.00",
+    "auto" }
+
+local function lines_of(text)
+    local lines = {}
+    for line in (text or ""):gmatch("[^\r\n]+") do
+        lines[#lines + 1] = line
+    end
+    return lines
+end
+
+-- The sizes that a factor makes on this server; nil of another order, and where the server does not tell its limits.
+local function sizes_of(now, order)
+    local factor = tonumber(order:match("^factor (%S+)$"))
+    local settings = now.settings or {}
+    local room, most = settings.chunk_size, settings.slab_chunk_max or settings.item_size_max
+    return factor and factor > 1 and room and most and chunks.by_factor(factor, room, most) or nil
+end
+
+-- Adds a size where it belongs, once.
+local function add_size(sizes, bytes)
+    local at = #sizes + 1
+    while at > 1 and sizes[at - 1] >= bytes do
+        at = at - 1
+    end
+    if sizes[at] ~= bytes then
+        table.insert(sizes, at, bytes)
+    end
+end
+
+-- The sizes of now: as slated lists them, else by the settings, with those in use as they are.
+local function sizes_now(now, geometry_text)
+    local sizes = {}
+    if geometry_text then
+        local _, classes = geometry.parse(lines_of(geometry_text))
+        for _, class in ipairs(classes) do
+            if class.class_state ~= "retired" and math.type(class.chunk_size) then
+                add_size(sizes, class.chunk_size)
+            end
+        end
+        return sizes
+    end
+    local factor = (now.settings or {}).growth_factor
+    sizes = factor and sizes_of(now, "factor " .. factor) or sizes
+    for _, class in ipairs(now.classes) do
+        if class.chunk_size then
+            add_size(sizes, class.chunk_size)
+        end
+    end
+    return sizes
+end
+
+-- What a slated said of an order: { classes, waste_pct, items_pct, would_be_made, words }; nil before it did.
+local function predicted(said)
+    if not said then
+        return {}
+    end
+    return { is_known = true, is_worth_it = said.would_be_made, classes = said.classes,
+        waste_ratio = said.waste_pct and said.waste_pct / 100, words = not said.items_pct and said.words
+            or nil, items_change = said.items_pct and said.items_pct / 100 }
+end
+
+-- What an order would bring to a server that does not predict it.
+local function reckoned(now, histogram, order, held_now)
+    local sizes = sizes_of(now, order)
+    if not sizes then
+        return nil
+    end
+    local pages = (now.general.limit_maxbytes or 0) // chunks.PAGE_BYTES
+    local held = fit.items_held(histogram, sizes, pages)
+    local change = held and held_now and held / held_now - 1 or nil
+    local judged = fit.sizes_judged(histogram, sizes, sizes[#sizes])
+    return { is_known = true, is_worth_it = (change or 0) * 100 >= geometry.GAIN_LEAST_PCT, classes = #sizes,
+        waste_ratio = judged.waste_ratio, items_change = change, sizes = sizes }
+end
+
+-- Marks the one that brings most items; of those that bring as many, the one with fewest classes.
+local function mark_best(list)
+    local best
+    for _, choice in ipairs(list) do
+        local more = choice.is_worth_it and choice.items_change and choice.items_change - (best and best.items_change
+            or 0)
+        if more and (more >= limits.sizes_as_good_ratio or best and math.abs(more) < limits.sizes_as_good_ratio
+            and choice.classes < best.classes) then
+            best = choice
+        end
+    end
+    if best then
+        best.is_best = true
+    end
+end
+
+--- What other sizes would bring: { now = the sizes, ascending; waste_ratio (of now; nil when unknown); and the orders,
+-- each { order, is_known, is_worth_it, is_best, classes, waste_ratio, items_change (of the items that as much memory
+-- holds, as a ratio), sizes (of a factor), words (the server's, where it gives no figures) } }. one: of
+-- slate.judge.view. asked: replies as texts (geometry, sizes) and outlooks by order, as far as they are known. Of a
+-- server that neither predicts nor keeps track of sizes there are no orders.
+function M.size_choices(one, asked)
+    local now = one.now
+    local plan = { now = sizes_now(now, asked.geometry) }
+    local histogram = not now.slated and asked.sizes and sizehist.of_sizes(lines_of(asked.sizes), now) or nil
+    if not now.slated and (not histogram or histogram.items == 0) then
+        return plan
+    end
+    local held = histogram and fit.items_held(histogram, plan.now, (now.general.limit_maxbytes or 0)
+        // chunks.PAGE_BYTES)
+    plan.waste_ratio = histogram and fit.sizes_judged(histogram, plan.now, plan.now[#plan.now]).waste_ratio
+    for _, order in ipairs(ORDERS) do
+        local choice = histogram and reckoned(now, histogram, order, held) or now.slated
+            and predicted((asked.outlooks or {})[order]) or nil
+        if choice then
+            choice.order, choice.sizes = order, choice.sizes or sizes_of(now, order)
+            plan[#plan + 1] = choice
+        end
+    end
+    mark_best(plan)
+    return plan
+end
+
+--- The orders, for those who ask a slated what each would bring.
+function M.size_orders()
+    return ORDERS
 end
 
 return M

@@ -4,10 +4,10 @@
 --
 -- The file runs in the sandbox of policies (slate.base.sandbox), under their limits. It is given copies. A file that
 -- does not load, and a rule that fails, is one message, and is not asked again.
-local chronicle = require "slate.judge.chronicle"
+local attention = require "slate.judge.attention"
+local doctor = require "slate.judge.doctor"
 local places = require "slate.base.places"
 local policy_box = require "slate.base.policy_box"
-local doctor = require "slate.judge.doctor"
 local sandbox = require "slate.base.sandbox"
 
 local M = {}
@@ -310,10 +310,10 @@ end
 
 --- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }, and, to sort by,
 -- the same of those that are numbers. one: of
--- slate.judge.observer.
+-- slate.judge.view.
 function Rules:cells(one)
     local cells, numbers = {}, {}
-    for id, values in pairs(self:values(chronicle.known(one))) do
+    for id, values in pairs(self:values(attention.known_of(one))) do
         cells[id], numbers[id] = {}, {}
         for i, column in ipairs(self.columns) do
             local value = values[column.title]

@@ -7,37 +7,62 @@
 -- has given a page. The rule is for a judge, who has seen several samples: one busy moment is no starving.
 --
 -- Rows are of slate.judge.view.classes, with rates: id, pages, pages_delta, free_pages, items, age_s, evicted_per_s.
+--
+-- Beside it: the memory that a server holds beyond its limit.
+local limits = require "slate.judge.thresholds"
+
 local M = {}
 
---- In so many samples running a class must have evicted: one may be a moment's.
-M.SAMPLES = 3
+-- Memory that a server holds in pages, against its limit. Pure.
+--
+-- A class with items keeps a page, whatever the limit is; and a limit that was lowered is met in time, or never.
+-- slate-terms(7) says the rule in words (memory.held).
 
-local SAMPLE_S <const> = 1 -- how far samples are apart, as slatetop takes them
+local PAGE_BYTES <const> = 1 << 20
+
+-- Bytes over the limit; nil when the server does not tell.
+local function over_bytes(one)
+    local held, limit = one.totals and one.totals.total_malloced, one.general.limit_maxbytes
+    return held and limit and limit > 0 and math.max(0, held - limit) or nil
+end
+
+--- What is held beyond the limit, the less of two samples (before may be nil), so that a moment does not count.
+-- Returns { held_bytes, limit_bytes, over_bytes, over_ratio (of the limit), is_falling, classes (that have pages),
+-- is_by_classes (a page for each of these is more than the limit), is_much }; or nil when the server does not tell.
+function M.held_over(now, before)
+    local over, was = over_bytes(now), before and over_bytes(before)
+    if not over then
+        return nil
+    end
+    local limit, classes = now.general.limit_maxbytes, 0
+    for _, class in ipairs(now.classes) do
+        classes = classes + ((class.total_pages or 0) > 0 and 1 or 0)
+    end
+    local least = math.min(over, was or over)
+    return {
+        held_bytes = now.totals.total_malloced, limit_bytes = limit, over_bytes = least, over_ratio = least / limit,
+        is_falling = was ~= nil and over < was, classes = classes, is_by_classes = classes * PAGE_BYTES > limit,
+        is_much = least > limits.held_most_bytes and least > limit * limits.held_most_ratio,
+    }
+end
+
+-- ---- classes that starve ----
 
 --- How to look at a server for so long, so that whoever looks judges by the same time as slatetop: how many samples,
 -- and how far apart, in seconds. interval_s: nil for as long as a judgement takes.
 function M.samples_in(interval_s)
     if not interval_s then
-        return M.SAMPLES, SAMPLE_S
+        return limits.starving_samples, limits.sample_s
     end
-    local samples = math.max(M.SAMPLES, math.floor(interval_s / SAMPLE_S))
+    local samples = math.max(limits.starving_samples, math.floor(interval_s / limits.sample_s))
     return samples, interval_s / samples
 end
 
 --- Whether one sample is not enough, where nobody chose for how long to look: where nothing is evicted no class
--- starves. one: of slate.judge.observer.
+-- starves. one: of slate.judge.view.
 function M.looks_on(one)
     return one.rates ~= nil and (one.rates.general.evictions or 0) > 0
 end
-
-local SPARE_PAGES <const> = 2 -- a page of free chunks is what a class keeps that is well
-local BEGINS_AT_RATIO <const>, APART_S <const> = 4, 1 -- another keeps its own so many times as long, and so much longer
--- Apart from BEGINS_AT_RATIO, so that a finding stays; but at once where no other keeps its own as long.
-local ENDS_BELOW_RATIO <const>, ENDS_AFTER_S <const>, ENDS_AT_ONCE_RATIO <const> = 2, 10, 1
-local LATELY_S <const> = 10 -- as the table of classes shows rates
-local EVICTIONS_LEAST_RATIO <const> = 0.05 -- of all evictions: what evicts less is not what the server suffers from
--- What is advised stays until something else is so many times as good: advice that changes with each sample is none.
-local CLEARLY_RATIO <const> = 2
 
 local Judge = {}
 Judge.__index = Judge
@@ -46,7 +71,7 @@ Judge.__name = "slate.judge.starving.judge"
 --- A judge without a past. samples: in how many samples running a class must have evicted before it starves; 3 unless
 -- told; 1 for those who have one pair of snapshots alone.
 function M.judge(samples)
-    return setmetatable({ samples = samples or M.SAMPLES, classes = {} }, Judge)
+    return setmetatable({ samples = samples or limits.starving_samples, classes = {} }, Judge)
 end
 
 --- The age of a class's oldest item that eviction could take; nil where it has none.
@@ -95,7 +120,7 @@ end
 
 --- Whether so many free pages are more than a class keeps that is well.
 function M.has_spare(free_pages)
-    return free_pages >= SPARE_PAGES
+    return free_pages >= limits.spare_pages
 end
 
 -- What a class could give for nothing, in whole pages: never its last one.
@@ -146,10 +171,10 @@ end
 
 -- Is a giver so much better than the one that was advised that the advice was wrong?
 local function is_clearly_better(best, advised)
-    if M.has_spare(best.free) and best.free >= CLEARLY_RATIO * advised.free then
+    if M.has_spare(best.free) and best.free >= limits.clearly_ratio * advised.free then
         return true
     end
-    return best.free >= advised.free and best.keeps_s > CLEARLY_RATIO * advised.keeps_s
+    return best.free >= advised.free and best.keeps_s > limits.clearly_ratio * advised.keeps_s
 end
 
 -- The giver that a judge advised before, where that still holds; else the best of now.
@@ -180,7 +205,8 @@ end
 -- there are.
 local function steady_pages(to, giver, free, pages)
     local was = to.advised and to.advised.from == giver.id and to.advised.pages
-    if not was or free >= 1 and was > pages or was > CLEARLY_RATIO * pages or pages > CLEARLY_RATIO * was then
+    if not was or free >= 1 and was > pages or was > limits.clearly_ratio * pages
+        or pages > limits.clearly_ratio * was then
         return pages
     end
     return math.max(1, math.min(was, giver.pages - 1))
@@ -249,11 +275,13 @@ local function judge_class(kept, row, givers, about, all_per_s)
     end
     local by_hits = about.by_hits
     if kept.starves then
-        local is_well = not is_better_off(row, giver, by_hits, ENDS_BELOW_RATIO, 0)
+        local is_well = not is_better_off(row, giver, by_hits, limits.starving_ends_below_ratio, 0)
         kept.well_s = is_well and kept.well_s + about.interval_s or 0
-        kept.starves = kept.well_s < ENDS_AFTER_S and is_better_off(row, giver, by_hits, ENDS_AT_ONCE_RATIO, 0)
-    elseif kept.is_steady and row.mean_evicted_per_s >= EVICTIONS_LEAST_RATIO * all_per_s then
-        kept.starves, kept.well_s = is_better_off(row, giver, by_hits, BEGINS_AT_RATIO, APART_S), 0
+        kept.starves = kept.well_s < limits.starving_ends_after_s
+            and is_better_off(row, giver, by_hits, limits.starving_ends_at_once_ratio, 0)
+    elseif kept.is_steady and row.mean_evicted_per_s >= limits.starving_evictions_least_ratio * all_per_s then
+        kept.starves = is_better_off(row, giver, by_hits, limits.starving_begins_ratio, limits.starving_apart_s)
+        kept.well_s = 0
     end
 end
 
@@ -279,7 +307,7 @@ local function worst_of(rows, was_id)
             was = row.id == was_id and row or was
         end
     end
-    return was and worst.mean_evicted_per_s < CLEARLY_RATIO * was.mean_evicted_per_s and was or worst
+    return was and worst.mean_evicted_per_s < limits.clearly_ratio * was.mean_evicted_per_s and was or worst
 end
 
 -- No item has lived longer than the server has, but for items from before its start (-e): as old as the oldest.
@@ -317,7 +345,7 @@ function Judge:look(rows, about)
         per_s, kept.is_steady, row.is_growing = mean_of(self, kept)
         row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s(row, about)) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
-        row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - LATELY_S
+        row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - limits.lately_s
     end
     local givers = best_givers(rows)
     for _, row in ipairs(rows) do

@@ -1,135 +1,95 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Figures of a server held against thresholds, as monitoring plugins do. Pure.
-local held = require "slate.judge.held"
-local moves = require "slate.facts.moves"
-local relief = require "slate.judge.relief"
-local starving = require "slate.judge.starving"
-local view = require "slate.judge.view"
+--- Every threshold of the judges, in one table: from where on a figure is worth a word, how much must have been seen,
+-- and for how long. Units stand in the names: _s seconds, _ratio a share of 1, _pct per cent.
+-- slate-terms(7) says the rules in words. Constants of a method, such as curves, stand where they are used.
+return {
+    -- All judges.
+    lately_s = 10, -- hit ratios, evictions, predictions and guards go by the last so many seconds
+    errors_apart = 2, -- a difference counts that is so many times its standard error: chance does not
+    gain_least_ratio = 0.01, -- of the reads: from a point of hits on, more memory, a policy or a move was worth it
+    new_s = 300, -- a server that started less long ago has not filled yet: what it does is not what it will do
 
-local M = {}
+    -- Which class starves.
+    starving_samples = 3, -- running a class must have evicted in so many: one may be a moment's
+    sample_s = 1, -- how far samples are apart, as slatetop takes them
+    spare_pages = 2, -- a page of free chunks is what a class keeps that is well
+    starving_begins_ratio = 4, -- another class keeps its items so many times as long,
+    starving_apart_s = 1, -- and so much longer
+    starving_ends_below_ratio = 2, -- apart from where it begins, so that a finding stays,
+    starving_ends_after_s = 10, -- for so long
+    starving_ends_at_once_ratio = 1, -- where no other class keeps its own as long
+    starving_evictions_least_ratio = 0.05, -- of all evictions: what evicts less is not what the server suffers from
+    clearly_ratio = 2, -- what is advised stays until something else is so many times as good
+    hardly_read_ratio = 0.02, -- hits by stores: a class with fewer is written, not read
+    age_spread_most = 4, -- ages of evicting classes that differ more are worth another automove
 
--- The ids of the classes with a flag (of slate.judge.view), in the order in which they are told everywhere.
-local function classes_with(about, flag)
-    local rows, ids = {}, {}
-    for _, row in ipairs(about.rows) do
-        rows[#rows + 1] = (" " .. table.concat(row.flags, " ") .. " "):find(" " .. flag .. " ", 1, true) and row or nil
-    end
-    table.sort(rows, starving.goes_before)
-    for i, row in ipairs(rows) do
-        ids[i] = row.id
-    end
-    return ids
-end
+    -- Pages that are free or held too many.
+    idle_pages = 2.5, -- of free chunks
+    idle_fills_s = 60, -- free chunks that a class takes within so long are not idle
+    held_most_ratio = 0.1, -- of the limit beyond it,
+    held_most_bytes = 4 << 20, -- and more than that: a page or two is what a class costs that has just come into use
+    held_critical_ratio = 1, -- twice the limit is held
+    process_share_ratio = 0.1, -- of what was asked for: a limit of the process always takes a little
+    pressure_least_pct = 10,
 
---- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general, rates,
--- knows_starving, one and curves (as for slate.judge.relief) }, whether a low value is the bad one, its unit in
--- performance data, the ids of the classes that it is about, why it is so, and the thresholds when none are given,
--- which hold unless is_expected(the same) says that such a value is meant to be. is_common: all memcacheds since 1.6.13
--- tell it; is_missed(the same): without it the state is not known, though nobody asked for it.
-M.FIGURES = {
-    { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
-    { name = "loss", what = "items lost a second, by evictions and page moves",
-        get = function(a) return a.overview.item_loss_per_s end },
-    { name = "oom", what = "stores refused a second for lack of memory", crit = 0, is_common = true,
-        classes = function(a) return classes_with(a, "out_of_memory") end,
-        get = function(a) return a.overview.out_of_memory_per_s end },
-    { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
-        get = function(a)
-            local ratio = a.overview.hit_ratio or a.overview.hit_ratio_total
-            return ratio and ratio * 100
-        end },
-    { name = "used", what = "per cent of the memory in use", unit = "%",
-        get = function(a) return a.overview.used_ratio and a.overview.used_ratio * 100 end },
-    { name = "over", what = "per cent of the limit that is held beyond it", unit = "%", warn = held.MOST_RATIO * 100,
-        crit = 100, is_expected = function(a) return a.over and not a.over.is_much end,
-        get = function(a) return a.over and a.over.over_ratio * 100 end },
-    { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, is_common = true,
-        get = function(a)
-            local open, limit = view.connections(a.now)
-            return open and limit and open / limit * 100
-        end },
-    { name = "refused", what = "connections turned away a second", crit = 0, is_common = true,
-        get = function(a) return a.rates.refused_connections_per_s end },
-    { name = "spread", what = "the longest life of evicted items, divided by the shortest, over the classes",
-        get = function(a)
-            return a.knows_starving and (starving.spread(a.rows) or 1) or nil
-        end },
-    { name = "starving", what = "classes that starve", warn = 0, is_common = true,
-        classes = function(a) return classes_with(a, "starving") end,
-        get = function(a) return a.knows_starving and #classes_with(a, "starving") or nil end,
-        is_missed = function(a)
-            return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
-        end,
-        is_expected = function(a) return a.one and not relief.in_need(a.one, a.curves) end },
-    { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
-        return a.automove and (moves.failed(a.automove) and 1 or 0)
-    end, why = function(a) return moves.failure(a.automove) end },
-    { name = "uptime", what = "seconds since the server's start", is_low_bad = true, unit = "s",
-        get = function(a) return a.general.uptime end },
+    -- Waste.
+    waste_fills_from_ratio = 0.5, -- of the limit, from where on waste is told before anything is evicted
+    waste_most_ratio = 0.15,
+    waste_gain_least_ratio = 0.005, -- less than half a point of waste is not worth a change
+    sizes_as_good_ratio = 0.001, -- of the items: so little less is worth fewer classes
+    expired_least_items = 1000,
+    expired_least_ratio = 0.25,
+
+    -- Page moves.
+    ping_pong_moves = 16, -- the last ones, which are looked at
+    ping_pong_s = 300, -- a page that goes back later follows the traffic
+    ping_pong_by_hand = 2, -- an undo, and the same move once more: further ones are a program's
+    window_long_s = 60,
+    window_most_s = 1800,
+    prediction_band_least_ratio = 0.005, -- of the reads: as far as two windows are apart by chance
+    prediction_reads_least = 1000, -- in the time seen; what fewer tell is chance
+    prediction_short_s = 8, -- what rests on less says so
+    prediction_unlikely_ratio = -0.002, -- of the reads: what is nearer to nothing may be either
+
+    -- What came of a change.
+    verdict_lasts_s = 60, -- its verdict is told
+    verdict_least_s = 2, -- after the change, before anything is told
+    verdict_evictions_apart_ratio = 0.1,
+    verdict_filled_least_ratio = 0.01, -- of the items: fewer that came to free memory make no hits that are told
+    verdict_shift_least_ratio = 0.05, -- of the requests: a load whose classes change by less is called the same
+    verdict_half_least_s = 1, -- of the time before, in which a hit ratio that moves by itself shows
+    guard_settle_s = 5, -- behind the change, when everything moves; of a short trial a quarter
+    guard_evictions_least_per_s = 10, -- fewer cross no share of what was
+
+    -- The course of a server.
+    course_lately_s = 4, -- held against what came before:
+    course_before_s = 20, -- of it so much at least, or all since the start
+    course_kept_s = 600,
+    pause_least_s = 0.9, -- requests come in bursts: a shorter pause says nothing
+    pause_requests_least = 30, -- when so many are due, none comes by chance once in e^30
+    fall_reads_least = 100, -- for a hit ratio
+    fall_from_least_ratio = 0.1, -- a hit ratio below this was none to lose
+    fall_to_ratio = 0.5, -- of what it was
+
+    -- The server as a whole.
+    connections_most_ratio = 0.9,
+    hits_least_ratio = 0.5,
+    hits_reads_least = 100,
+    hits_short_s = 8, -- a hit ratio of less time says of how much
+    outlier_servers_least = 4, -- fewer servers that answer are not compared
+    outlier_deviations = 3, -- from so many on a server is an outlier
+
+    -- More memory, another policy, another amount of money.
+    policy_gain_least_ratio = 0.005, -- less than half a point of hits is not worth a change
+    sampled_reads_least = 300, -- so many tell a point of hits apart from nothing
+    price_reads_least = 500, -- from so many sampled reads on a curve is worth a price
+    autoscale_step_least_ratio = 0.02, -- of the size: a smaller step is none
+    autoscale_reads_least = 1000, -- since a step, before its hits are judged
+    autoscale_shy_cool_downs = 12, -- in which a size that cost hits is not tried again
+
+    -- Storage on flash.
+    storage_wait_most_s = 0.1, -- that reads wait for it, by Little's law: how many wait / how many a second
+    storage_holes_most_ratio = 0.25, -- of the pages in use
+    storage_max_frag_most_ratio = 0.95, -- fuller pages cost more writes than they free
+    storage_fills_from_ratio = 0.5, -- of the pages are in use, from where on holes are worth a word
 }
-
-local BY_NAME <const> = {}
-for _, figure in ipairs(M.FIGURES) do
-    BY_NAME[figure.name] = figure
-end
-
---- Reads "NAME=NUMBER", also with a % or /s behind it. Returns { name, number }; or nil and a message.
-function M.parse(text)
-    local name, number = text:match("^(%l+)=([%d.]+)[%%/s]*$")
-    if name == "down" then
-        return nil, "a server that is down is always critical"
-    elseif not (name and BY_NAME[name] and tonumber(number)) then
-        local names = {}
-        for i, figure in ipairs(M.FIGURES) do
-            names[i] = figure.name
-        end
-        return nil, ("'%s' is not a threshold: write NAME=NUMBER with one of %s"):format(text,
-            table.concat(names, ", "))
-    end
-    return { name, tonumber(number) }
-end
-
-local function crosses(figure, value, threshold)
-    if not threshold then
-        return false
-    elseif figure.is_low_bad then
-        return value < threshold
-    end
-    return value > threshold
-end
-
---- The figures of one member (slate.fleet.members) against thresholds by name.
--- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
--- crit, unit, classes (ids, of some), why (words, of some), is_lacking (the server does not tell what others do),
--- state = "ok" | "warning" | "critical" | "unknown" }, unknown only for a figure that was asked for or is missed.
-function M.judge(member, given)
-    local about = {
-        now = member.now, automove = member.automove, one = member.observer, curves = member.curves,
-        over = held.over(member.now, member.before),
-        overview = view.overview(member.now, member.rates),
-        rows = view.classes(member.now, member.before, member.rates, member.judge),
-        general = member.now.general, rates = member.rates or {},
-    }
-    about.knows_starving = view.knows_starving(member.now, member.rates, about.rows)
-    local list = {}
-    for i, figure in ipairs(M.FIGURES) do
-        local value = figure.get(about)
-        local warn, crit = given.warn[figure.name], given.crit[figure.name]
-        local asked = warn or crit
-        if not asked and not (figure.is_expected and figure.is_expected(about)) then
-            warn, crit = figure.warn, figure.crit
-        end
-        list[i] = {
-            name = figure.name, what = figure.what, value = value, warn = warn, crit = crit, unit = figure.unit or "",
-            classes = figure.classes and value and figure.classes(about) or nil,
-            why = figure.why and value and figure.why(about) or nil,
-            is_lacking = value == nil and figure.is_common and about.rates.interval_s ~= nil or nil,
-            state = value == nil and ((asked or figure.is_missed and figure.is_missed(about)) and "unknown" or "ok")
-                or crosses(figure, value, crit) and "critical"
-                or crosses(figure, value, warn) and "warning" or "ok",
-        }
-    end
-    return list
-end
-
-return M

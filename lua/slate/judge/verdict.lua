@@ -1,22 +1,172 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What came of a change to a server: its hits and evictions of the last ten seconds beside those of the ten seconds
 --- before the change. Pure; no I/O. slatetop and slatectl both tell it in these words.
+--
+-- Before it: what a page move will bring, by what a server counted in the last ten seconds.
+local core = require "slate.base.policy_core"
+local limits = require "slate.judge.thresholds"
+local policy_curve = require "slate.base.policy_curve"
 local snapshot = require "slate.facts.snapshot"
 local units = require "slate.base.units"
 
 local M = {}
 
---- For how long after a change its verdict is told, in seconds.
-M.LASTS_S = 60
+-- What a server had counted at moments of the last ten seconds, so that whatever is predicted rests on the same time,
+-- wherever it is told. Pure.
+--
+-- Of each moment only what predictions read is kept, in two flat lists: for 40 classes some 4 KB.
 
-local WINDOW_S <const> = 10 -- of the figures on either side
-local LEAST_S <const> = 2 -- after the change, before anything is told
-local KEPT_S <const> = M.LASTS_S + 2 * WINDOW_S
-local ERRORS_APART <const> = 2 -- hit ratios that lie no further apart may differ by chance
-local EVICTIONS_APART_RATIO <const> = 0.1
-local FILLED_LEAST_RATIO <const> = 0.01 -- of the items: fewer that came to free memory make no hits that are told
-local SHIFT_LEAST_RATIO <const> = 0.05 -- of the requests: a load whose classes change by less is called the same
-local HALF_LEAST_S <const> = 1 -- of the time before, in which a hit ratio that moves by itself shows
+local STEP_S <const> = 1
+local EARLY_S <const> = 0.1 -- a sample that comes so much early still ends a step: nobody looks exactly on time
+local OF_SERVER <const> = { "cmd_get", "get_misses" }
+local OF_CLASS <const> = { "id", "chunk_size", "cmd_set", "get_hits", "evicted" }
+
+local Recent = {}
+Recent.__index = Recent
+Recent.__name = "slate.judge.verdict.recent"
+
+--- Nothing seen yet.
+function M.recent()
+    return setmetatable({}, Recent)
+end
+
+--- Takes a snapshot in. After a restart or a reset of the counters forget the past: make a new one.
+function Recent:add(now)
+    local last = self[#self]
+    if last and now.time_s - last.time_s < STEP_S - EARLY_S then
+        return
+    end
+    local moment = { time_s = now.time_s, of_server = {}, of_classes = {} }
+    for i, name in ipairs(OF_SERVER) do
+        moment.of_server[i] = now.general[name] or false
+    end
+    for _, class in ipairs(now.classes) do
+        for _, name in ipairs(OF_CLASS) do
+            moment.of_classes[#moment.of_classes + 1] = class[name] or false
+        end
+    end
+    self[#self + 1] = moment
+    while self[2] and now.time_s - self[2].time_s >= limits.lately_s - EARLY_S do
+        table.remove(self, 1)
+    end
+end
+
+local function unpacked(list, first, names)
+    local fields = {}
+    for i, name in ipairs(names) do
+        fields[name] = list[first + i - 1] or nil
+    end
+    return fields
+end
+
+--- The counters at the begin of the last ten seconds, or when the server was seen first, as a snapshot of no more than
+-- these, with the classes that there are now; nil before the first look. Of a class that was not there yet, or had
+-- other chunks, those of when it was seen first: what it did since then is known.
+function Recent:begin()
+    local last, classes, sizes = self[#self], {}, {}
+    if not last then
+        return nil
+    end
+    for first = 1, #last.of_classes, #OF_CLASS do
+        sizes[last.of_classes[first]] = last.of_classes[first + 1]
+    end
+    for _, moment in ipairs(self) do
+        for first = 1, #moment.of_classes, #OF_CLASS do
+            local class = moment.of_classes
+            if sizes[class[first]] == class[first + 1] then
+                classes[#classes + 1], sizes[class[first]] = unpacked(class, first, OF_CLASS), nil
+            end
+        end
+        if not next(sizes) then
+            break
+        end
+    end
+    return { time_s = self[1].time_s, general = unpacked(self[1].of_server, 1, OF_SERVER), classes = classes }
+end
+
+-- What a page move will bring: hits of the class that gets pages, but for those of the class that gives them. Pure.
+--
+-- Everything that predicts asks here, of an observer: it rests on the last ten seconds (slate.judge.verdict), so that
+-- two answers to one question are one. What pages are worth to one class is told by slate.base.policy_curve.
+
+--- What the classes of a server did in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
+-- reads a second of the server, and the seconds seen; or nil and why nothing can be told. one: of slate.judge.view;
+-- curves: sampled ones by class id, as slate.base.policy_curve takes them, and as 0 that of the whole cache; or nil.
+function M.figures_seen(one, curves)
+    local before, after = one.recent and one.recent:begin(), one.now
+    local seconds = before and after.time_s - before.time_s or 0
+    local was, now = before and before.general.cmd_get, after and after.general.cmd_get
+    if not (was and now and seconds > 0) or now - was < limits.prediction_reads_least then
+        return nil, ("fewer than %d reads were seen: too few for a prediction"):format(limits.prediction_reads_least)
+    end
+    local _, seen = core.pair(before, after)
+    for id, class in pairs(curves and seen.by_id or {}) do
+        class.curve, class.whole_curve = curves[id], curves[0]
+    end
+    return seen, (now - was) / seconds, seconds
+end
+
+-- Two doubts that know nothing of each other, as one.
+local function beside(one, other)
+    return math.sqrt(one ^ 2 + other ^ 2)
+end
+
+--- What moving pages from class src to class dst (0: the pool) would bring. one, curves: as for M.figures_seen. Returns
+-- { hit_ratio_change, least, most (all three of the hit ratio), hits_per_s, lost_per_s, seen_s }; or nil and why it
+-- cannot be told. least and most hold some nine of ten: a gain may be far more than is told, for hits may grow as the
+-- pages do (slate.base.policy_curve), while it is seldom much less.
+function M.predicted_move(one, src, dst, pages, curves)
+    local seen, reads_per_s, seen_s = M.figures_seen(one, curves)
+    if not seen then
+        return nil, reads_per_s
+    end
+    local giver, getter = seen.by_id[src], seen.by_id[dst]
+    if not getter and dst ~= 0 or not giver and src ~= 0 then
+        return nil, "nothing is known of one of the classes"
+    end
+    local won, won_least, won_most, lost, lost_least, lost_most = 0, 0, 0, 0, 0, 0
+    if getter then
+        won, won_least, won_most = policy_curve.gain(getter, pages)
+    end
+    if giver then
+        lost, lost_least, lost_most = policy_curve.cost(giver, pages)
+    end
+    local change = (won - lost) / reads_per_s
+    local below = math.max(limits.prediction_band_least_ratio, beside(won - won_least, lost_most - lost) / reads_per_s)
+    local above = math.max(limits.prediction_band_least_ratio, beside(won_most - won, lost - lost_least) / reads_per_s)
+    return {
+        hit_ratio_change = change, hits_per_s = won - lost, lost_per_s = lost, seen_s = seen_s,
+        least = change - below, most = change + above,
+    }
+end
+
+--- What a prediction promises: "gain" or "loss" where the least and the most leave no doubt of that, else "unsure".
+function M.promise(made)
+    return made.least > 0 and "gain" or made.most < 0 and "loss" or "unsure"
+end
+
+local DOUBTS <const> = { gain = "", loss = ": it costs hits", unsure = ": perhaps no gain",
+    unlikely = ": a loss is likelier than a gain" }
+
+-- A change in points; what rounds to nothing has no sign.
+local function points(ratio)
+    local text = ("%+.1f"):format(ratio * 100)
+    return text == "-0.0" and "+0.0" or text
+end
+
+--- A prediction in words.
+function M.prediction_words(made)
+    local promise = M.promise(made)
+    promise = promise == "unsure" and made.hit_ratio_change < limits.prediction_unlikely_ratio and "unlikely" or promise
+    local seen = made.seen_s < limits.prediction_short_s
+        and ("; judged by %s of traffic"):format(units.age(made.seen_s)) or ""
+    return ("%s points of hits (%s to %s)%s%s"):format(points(made.hit_ratio_change), points(made.least),
+        points(made.most), DOUBTS[promise], seen)
+end
+
+-- ---- what came of it ----
+
+local KEPT_S <const> = limits.verdict_lasts_s + 2 * limits.lately_s
 
 local Past = {}
 Past.__index = Past
@@ -92,7 +242,7 @@ end
 -- too little was seen.
 local function drift_of(past, first, turn)
     local middle = last_until(past, (first.time_s + turn.time_s) / 2)
-    if middle.time_s - first.time_s < HALF_LEAST_S or turn.time_s - middle.time_s < HALF_LEAST_S then
+    if math.min(middle.time_s - first.time_s, turn.time_s - middle.time_s) < limits.verdict_half_least_s then
         return nil
     end
     local a, b = between(first, middle), between(middle, turn)
@@ -100,7 +250,7 @@ local function drift_of(past, first, turn)
         return nil
     end
     local change = b.hit_ratio - a.hit_ratio
-    local is_sure = math.abs(change) > ERRORS_APART * math.sqrt(a.error ^ 2 + b.error ^ 2)
+    local is_sure = math.abs(change) > limits.errors_apart * math.sqrt(a.error ^ 2 + b.error ^ 2)
     return is_sure and (change > 0 and 1 or -1) or nil
 end
 
@@ -119,7 +269,7 @@ local function was_filling(past, first, turn)
         end
     end
     return turn.items and turn.items > 0
-        and math.min(came, turn.items - least) >= FILLED_LEAST_RATIO * turn.items or nil
+        and math.min(came, turn.items - least) >= limits.verdict_filled_least_ratio * turn.items or nil
 end
 
 local function by_class(requests)
@@ -154,14 +304,14 @@ local function load_shift(first, turn, start, last)
         apart = apart + math.abs(b - a) / 2
         chance = chance + math.sqrt((a + b) / 2 * (1 / were + 1 / are)) / 2
     end
-    return apart > ERRORS_APART * chance and apart or 0
+    return apart > limits.errors_apart * chance and apart or 0
 end
 
 -- The load's shift where hits may have changed by no more than for that, else nil: of requests that go to other classes
 -- nobody knows how they would have fared before.
 local function shift_that_tells(shift, before, after)
     local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
-    return shift >= math.max(SHIFT_LEAST_RATIO, change) and shift or nil
+    return shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
 end
 
 --- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
@@ -173,11 +323,11 @@ end
 -- when too little was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
-    local first = first_from(self, began_s - WINDOW_S)
-    if not turn or first.time_s >= turn.time_s or last.time_s - ended_s < LEAST_S then
+    local first = first_from(self, began_s - limits.lately_s)
+    if not turn or first.time_s >= turn.time_s or last.time_s - ended_s < limits.verdict_least_s then
         return nil
     end
-    local start = first_from(self, math.max(ended_s, last.time_s - WINDOW_S))
+    local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
     local filling = was_filling(self, first, turn)
     local before, after = between(first, turn), start ~= last and between(start, last) or {}
     local shift = shift_that_tells(start ~= last and load_shift(first, turn, start, last) or 0, before, after)
@@ -208,7 +358,7 @@ local function hits_in_words(before, after, drift)
         return nil
     end
     local was, is = units.percent(before.hit_ratio, 1), units.percent(after.hit_ratio, 1)
-    local chance = ERRORS_APART * math.sqrt(before.error ^ 2 + after.error ^ 2)
+    local chance = limits.errors_apart * math.sqrt(before.error ^ 2 + after.error ^ 2)
     if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= chance then
         return ("hits %s, as before"):format(is), 0
     end
@@ -225,7 +375,7 @@ local function evictions_in_words(before, after)
         return nil
     elseif was > 0 and is > 0 then
         local change = is / was - 1
-        if math.abs(change) < EVICTIONS_APART_RATIO then
+        if math.abs(change) < limits.verdict_evictions_apart_ratio then
             return "evictions as before"
         elseif change < 1 then
             return ("evictions %+.0f%%"):format(change * 100), change > 0
@@ -236,7 +386,7 @@ end
 
 --- An outcome in words, without what was done: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing
 -- is known. A cache that was filling hits more, and evicts more, whatever is changed.
-function M.words(outcome)
+function M.verdict_words(outcome)
     local drift = not outcome.filling and not outcome.shift and outcome.drift
     local hits, hits_change = hits_in_words(outcome.before, outcome.after, drift)
     local evictions, evicts_more = evictions_in_words(outcome.before, outcome.after)

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What an operator looks at, computed from one or two snapshots: an overview and one row for each class.
 -- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
+--
+-- Built on it: the course of a server over minutes, and an observer, which sees one server in snapshot after snapshot.
 local automove = require "slate.facts.automove"
+local limits = require "slate.judge.thresholds"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
+local verdict = require "slate.judge.verdict"
 local waste = require "slate.facts.waste"
 
 local M = {}
-
--- When a class counts as remarkable. A page or two of free chunks is what a healthy class keeps.
-local IDLE_PAGES <const> = 2.5
-local FILLS_S <const> = 60 -- free chunks that a class takes within so long are not idle
 
 local function ratio(part, whole)
     if part and whole and whole > 0 then
@@ -151,7 +151,7 @@ local function is_filling(class, before, interval_s)
         return false
     end
     local taken_per_s = (class.used_chunks - before.used_chunks) / interval_s
-    return (sum(class.free_chunks, class.free_chunks_end) or 0) <= taken_per_s * FILLS_S
+    return (sum(class.free_chunks, class.free_chunks_end) or 0) <= taken_per_s * limits.idle_fills_s
 end
 
 --- Whether a class refuses stores for want of memory.
@@ -168,7 +168,7 @@ local function add_flags(rows, is_filling_by_id)
         if row.starves then
             row.flags[#row.flags + 1] = "starving"
         end
-        local is_idle = row.evicted_per_s == 0 and (row.free_pages or 0) >= IDLE_PAGES
+        local is_idle = row.evicted_per_s == 0 and (row.free_pages or 0) >= limits.idle_pages
         if is_idle and (row.pages_delta or 0) <= 0 and not is_filling_by_id[row.id] then
             row.flags[#row.flags + 1] = "idle"
         end
@@ -217,6 +217,206 @@ function M.note(row)
         end
     end
     return table.concat(words, ", ")
+end
+
+-- The course of a server over the last minutes: whether it restarted, whether its traffic stopped, whether its hit
+-- ratio fell. Pure; no I/O.
+--
+-- The last four seconds are held against what came before: against ten minutes at most, and, where less than twenty
+-- seconds of that were seen, against all since the server's start, which its own counters tell.
+
+local APART_S <const> = 5 -- of samples before limits.course_lately_s, of which only the oldest in reach counts
+
+local Course = {}
+Course.__index = Course
+Course.__name = "slate.judge.view.course"
+
+--- A course without a past.
+function M.course()
+    return setmetatable({}, Course)
+end
+
+local function sample_of(now)
+    local general = now.general
+    return {
+        time_s = now.time_s, pid = general.pid, uptime_s = general.uptime, items = general.curr_items,
+        gets = general.cmd_get, hits = general.get_hits,
+        requests = general.cmd_get and general.cmd_set and general.cmd_get + general.cmd_set
+            + (general.cmd_touch or 0) or nil,
+    }
+end
+
+local function went_back(from, to)
+    return to.gets and from.gets and to.gets < from.gets or to.requests and from.requests
+        and to.requests < from.requests
+end
+
+-- Is `to` of a server that started after `from` was taken?
+local function is_restart(from, to)
+    return from.pid ~= to.pid or (from.uptime_s or 0) > (to.uptime_s or 0)
+end
+
+--- Takes the next snapshot in. A restart and a reset of the counters end what is remembered.
+function Course:add(now)
+    local last, sample = self[#self], sample_of(now)
+    if last and (is_restart(last, sample) or went_back(last, sample)) then
+        if is_restart(last, sample) then
+            self.restart = { time_s = sample.time_s - math.min(sample.uptime_s or 0, sample.time_s - last.time_s),
+                items = last.items }
+        end
+        for i = #self, 1, -1 do
+            self[i] = nil
+        end
+        self.is_reset = not is_restart(last, sample)
+    end
+    self[#self + 1] = sample
+    while self[2] and self[2].time_s < sample.time_s - limits.course_kept_s do
+        table.remove(self, 1)
+    end
+    -- Of those just gone out of what is lately the ones between two that lie close together go.
+    local i = #self
+    while i > 0 and self[i].time_s >= sample.time_s - limits.course_lately_s do
+        i = i - 1
+    end
+    if i >= 3 and self[i].time_s - self[i - 2].time_s < APART_S then
+        table.remove(self, i - 1)
+    end
+end
+
+-- The samples that the last seconds, and what came before, lie between: from, turn, last; nil when too little is
+-- known. A server's start is a sample of which all counters are 0.
+local function spans(course)
+    local last, turn = course[#course], nil
+    for _, sample in ipairs(course) do
+        turn = turn or sample.time_s >= last.time_s - limits.course_lately_s and sample or nil
+    end
+    if not last or turn == last then
+        return nil
+    end
+    local from = course[1]
+    if turn.time_s - from.time_s < limits.course_before_s then
+        if course.is_reset or not turn.uptime_s or turn.uptime_s < limits.course_before_s then
+            return nil
+        end
+        from = { time_s = turn.time_s - turn.uptime_s, gets = 0, hits = 0, requests = 0 }
+    end
+    return from, turn, last
+end
+
+--- The last restart that was seen, within NEW_S: { ago_s, items (that it had before; nil when unknown) }; else nil.
+function Course:restarted()
+    local ago_s = self.restart and self[#self].time_s - self.restart.time_s
+    return ago_s and ago_s <= limits.new_s and { ago_s = ago_s, items = self.restart.items } or nil
+end
+
+--- For how long a server has been up that started within NEW_S, before it was first looked at; else nil.
+function Course:young_s()
+    local last = self[#self]
+    return not self.restart and last and last.uptime_s and last.uptime_s < limits.new_s and last.uptime_s or nil
+end
+
+--- Whether nothing has asked the server lately, though it was asked before: { was_per_s, for_s }; else nil.
+function Course:stopped()
+    local from, turn, last = spans(self)
+    if not (from and from.requests and last.requests and turn.requests) or last.requests > turn.requests then
+        return nil
+    end
+    local was_per_s, for_s = (turn.requests - from.requests) / (turn.time_s - from.time_s), last.time_s - turn.time_s
+    local is_long = for_s >= limits.pause_least_s and was_per_s * for_s >= limits.pause_requests_least
+    return is_long and { was_per_s = was_per_s, for_s = for_s } or nil
+end
+
+-- The share of reads that hit between two samples, and its standard error; nil of too few.
+local function hit_ratio_between(from, to)
+    local gets = from.gets and to.gets and to.gets - from.gets or 0
+    local hits = from.hits and to.hits and to.hits - from.hits
+    if not hits or gets < limits.fall_reads_least then
+        return nil
+    end
+    local share = math.min(hits / gets, 1)
+    return share, math.sqrt(share * (1 - share) / gets)
+end
+
+--- Whether the hit ratio of late is less than half of what it was: { was, is }; else nil.
+function Course:fell()
+    local from, turn, last = spans(self)
+    local was = from and hit_ratio_between(from, turn)
+    if not was or was < limits.fall_from_least_ratio then
+        return nil
+    end
+    local is, chance = hit_ratio_between(turn, last)
+    return is and is + limits.errors_apart * chance < was * limits.fall_to_ratio and { was = was, is = is } or nil
+end
+
+-- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
+-- no I/O. slatetop runs an observer for each server that it watches, slatectl one for as long as a command looks.
+
+local Observer = {}
+Observer.__index = Observer
+Observer.__name = "slate.judge.view.observer"
+
+--- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
+-- `classes`), tells_classes (of slate.facts.snapshot), knows_starving, youngest_s (of slate.judge.starving), over (of
+-- slate.judge.starving.held_over; may be nil), judge (of slate.judge.starving), past and recent (of
+-- slate.judge.verdict), course, automove (who moves pages, in words; "" when the server does not say) and relieved
+-- (notes of slate.judge.outlook).
+function M.observer()
+    return setmetatable({ judge = starving.judge(), past = verdict.past(),
+        course = M.course(), recent = verdict.recent(), relieved = {} }, Observer)
+end
+
+--- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered, and so does
+-- a clock that was set back, for times before it would lie ahead.
+function Observer:look(now)
+    local before = self.now
+    local rates = before and snapshot.rates(before, now) or nil
+    local is_set_back = before and now.time_s < before.time_s
+    if is_set_back then
+        self.course = M.course()
+    end
+    if is_set_back or rates and rates.reset then
+        self.judge, self.past, self.recent = starving.judge(), verdict.past(), verdict.recent()
+        self.relieved = {}
+    end
+    self.past:add(now)
+    self.course:add(now)
+    self.recent:add(now)
+    self.now, self.before, self.rates = now, before, rates
+    self.rows = M.classes(now, before, rates, self.judge)
+    self.tells_classes = snapshot.tells_classes(now)
+    self.knows_starving = M.knows_starving(now, rates, self.rows)
+    self.youngest_s = starving.youngest_s(self.rows)
+    self.over = starving.held_over(now, before)
+    self.automove = automove.told((now.settings or {}).slab_automove)
+end
+
+--- The best giver for the class of this id (see slate.judge.starving.giver_for): its id, its free pages, for how long
+-- it would keep its items, in seconds, and how many pages to move; nil where none can give.
+function Observer:giver_for(id)
+    local row = M.row_of(self.rows, id)
+    if row then
+        local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
+        return giver and giver.id, free_pages, keeps_s, pages
+    end
+end
+
+--- What happened in the last ten seconds, as far as it was seen (of slate.judge.verdict's Past:since); nil before the
+-- first look.
+function Observer:lately()
+    return self.now and self.past:since(self.now.time_s - limits.lately_s)
+end
+
+--- What came of a change that was made between two times, in seconds: the outcome (of slate.judge.verdict) and its
+-- words; nil when too little is known. items_lost: what the change itself is known to have cost; nil where it is not.
+function Observer:outcome(began_s, ended_s, items_lost)
+    local outcome = self.past:outcome(began_s, ended_s)
+    if outcome and items_lost then -- slated counts what its mover evicts with all evictions
+        outcome.items_lost = math.max(outcome.items_lost or 0, items_lost)
+    end
+    local words = outcome and verdict.verdict_words(outcome) or ""
+    if words ~= "" then
+        return outcome, words
+    end
 end
 
 return M

@@ -3,7 +3,7 @@
 --
 -- Nothing is judged here: findings are those of slate.judge, over all snapshots, so that what came before the span of
 -- the report is known; the rest are sums and ends of the span.
-local chronicle = require "slate.judge.chronicle"
+local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
 local time = require "slate.chart.kinds.time"
 local units = require "slate.base.units"
@@ -192,7 +192,7 @@ end
 -- All that was found in the span, the worst first, with its times since 1970; and the rows of the classes at its end.
 local function findings_of(list, span, options)
     local rows
-    local episodes, problem = chronicle.over(list, function(known)
+    local episodes, problem = attention.findings_over(list, function(known)
         if known.now.time_s <= span[#span].time_s then
             rows = known.rows
         end

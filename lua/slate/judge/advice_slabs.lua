@@ -1,12 +1,133 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and
--- the best ones waste, and what to type for them.
+--- What to advise about pages and about chunk sizes. Pure.
+local fit = require "slate.judge.fit"
+local foresight = require "slate.facts.foresight"
+local limits = require "slate.judge.thresholds"
 local must = require("slate.base.failure").must
+local largest_first = require("slate.base.order").first
+local outlook = require "slate.judge.outlook"
+local prospect = require "slate.judge.prospect"
+local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
+local verdict = require "slate.judge.verdict"
+local view = require "slate.judge.view"
 
 local M = {}
 
-local NO_GAIN <const> = 0.005 -- less than half a point of waste is not worth a change
+-- Which class should get pages: the move that slatectl doctor and slatetop name, with what it is predicted to bring,
+-- and what a page is worth to each class.
+
+local WORTH_SHOWN <const> = 8
+
+-- The curves of all classes and of the whole, of a slated; nil of others.
+local function all_curves(client, now)
+    local ids = { 0 }
+    for _, class in ipairs(now.classes) do
+        ids[#ids + 1] = class.id
+    end
+    return now.slated and foresight.curves(client, ids) or nil
+end
+
+-- The classes of which it is known what a page is worth to them, as a table for people.
+local function worth_table(list)
+    local cells = {}
+    for i, one in ipairs(list) do
+        cells[i] = { one.id, one.pages, "+" .. units.rate(one.gain), "-" .. units.rate(one.loss) }
+    end
+    return { columns = "CLASS|PAGES|PAGE MORE|PAGE LESS",
+        rows = cells }
+end
+
+-- The first class that starves and its move: one that pages would help, else the worst; nil where none starves.
+local function first_of(one, curves)
+    local id, move = outlook.in_need(one, curves)
+    local row = not id and starving.worst(one.rows)
+    if row then
+        return row, outlook.relief_of(one, row.id, curves)
+    end
+    for _, other in ipairs(id and one.rows or {}) do
+        if other.id == id then
+            return other, move
+        end
+    end
+end
+
+-- What would help a class that pages do not help: words, and the command for it, of a slated.
+local function instead_of(client, one, move, is_slated)
+    local curve, totals, policies
+    if is_slated then
+        curve = foresight.curve(client)
+        totals, policies = foresight.whatif(client)
+    end
+    local about = outlook.about(one)
+    about.starves = nil
+    return outlook.relief_instead(one, move, curve and outlook.memory(curve, about),
+        totals and outlook.policy({ totals = totals, policies = policies }, about))
+end
+
+-- What to do for a class that refuses stores: pages of others, whatever hits they bring.
+local function help_refusing(advice, row, move)
+    if not move then
+        advice.text = ("%s; %s"):format(outlook.refusal(row), outlook.remedy(nil))
+        return
+    end
+    local command = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages)
+    advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
+    advice.text = ("%s, while class %d %s:"):format(outlook.refusal(row), move.from, outlook.giver_has(move))
+    advice.commands = { command .. " --dry-run", command .. " --verdict" }
+end
+
+-- What to do for the class that starves: the same move that doctor and slatetop name, or why none.
+local function help_starving(advice, row, move, instead)
+    local command, made = ("slatectl move %d %d %d"):format(move.from, row.id, move.pages), move.made
+    advice.src, advice.dst, advice.pages = move.from, row.id, move.pages
+    advice.predicted_change = made and made.hit_ratio_change
+    advice.predicted_least, advice.predicted_most = made and made.least, made and made.most
+    if not move.is_advised then
+        local what, todo = instead()
+        advice.text = ("%s. No move is advised: %s; %s"):format(outlook.no_use(move), what, todo)
+        return
+    end
+    local pages = units.plural(move.pages, "page") .. " from there"
+    advice.text = ("%s. %s:"):format(outlook.need_words(row, move), made and ("%s should bring %s"):format(pages,
+        verdict.prediction_words(made)) or ("What %s would bring is not known: %s"):format(pages, move.why))
+    advice.commands = { command .. " --dry-run", command .. " --verdict" }
+end
+
+--- What `slatectl advise pages` says: which class should get pages, from which, and what that brings. Arguments and
+-- results are those of the functions of slate.judge.advice.
+function M.pages(context, client, options)
+    must(require("slate.facts.store").needs_slab(context.who, "pages that move"))
+    local now, _, rates, _, _, one = must(context:pair(client, options.interval or limits.lately_s))
+    local curves = all_curves(client, now)
+    local refusing, for_refusing = outlook.refusing(one, curves)
+    local row, move = first_of(one, curves)
+    local list = prospect.page_worth(one, { curves = curves })
+    local shown = largest_first(list, WORTH_SHOWN)
+    local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
+        classes = require("slate.base.json").array(list) }
+    if #shown > 0 then
+        advice.facts[1] = { "worth of a page",
+            "in hits a second, as a move of one page is predicted" }
+    end
+    if refusing then
+        help_refusing(advice, refusing, for_refusing)
+    elseif move then
+        help_starving(advice, row, move, function()
+            return instead_of(client, one, move, now.slated)
+        end)
+    else
+        local mode = view.automove_mode(now)
+        advice.text = (view.knows_starving(now, rates, one and one.rows or {}) and "no class starves"
+            or view.STARVING_UNKNOWN) .. ": no move is advised" .. (curves and ("; %s moves pages to where they bring "
+            .. "most hits"):format(mode == "utility" and "automove utility" or "utility") or "")
+        advice.commands[1] = curves and mode ~= "utility" and "slatectl automove utility" or nil
+    end
+    return advice
+end
+
+-- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and
+-- the best ones waste, and what to type for them.
 
 local function sizes_text(sizes, separator)
     return table.concat(sizes, separator)
@@ -88,7 +209,7 @@ end
 
 local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
     local saved = judged.waste_ratio - best.waste_ratio
-    if saved < NO_GAIN then
+    if saved < limits.waste_gain_least_ratio then
         return "leave the chunk sizes as they are: they are as good as the best ones" .. (by_itself and ""
             or ", which are")
     end
@@ -101,7 +222,7 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
         return words .. "; the server, which fits its sizes by itself (slab_geometry_auto), leaves them as they are: "
             .. "a class more costs a page when the items change. This command takes the best sizes of now:"
     end
-    if judged.waste_ratio - factor_judged.waste_ratio >= NO_GAIN then
+    if judged.waste_ratio - factor_judged.waste_ratio >= limits.waste_gain_least_ratio then
         words = words .. (", -f %.2f alone %s"):format(factor,
             units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
     end
@@ -127,7 +248,7 @@ end
 -- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: its own sizes, or
 -- for stock memcached and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
 local function best_sizes_of(client, now, histogram, current, options)
-    local advise, settings = require "slate.judge.advise", now.settings
+    local settings = now.settings
     local sizes, order, prediction
     if now.slated and not options["from"] then
         sizes, order, prediction = slated_sizes(client, options.classes, current)
@@ -135,7 +256,7 @@ local function best_sizes_of(client, now, histogram, current, options)
     if sizes then
         sizes = table.move(sizes, 1, #sizes - 1, 1, {})
     else
-        sizes = advise.sizes(histogram, { classes = options.classes, chunk_max_bytes = settings.slab_chunk_max,
+        sizes = fit.least_waste_sizes(histogram, { classes = options.classes, chunk_max_bytes = settings.slab_chunk_max,
             room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
         order = sizes and "sizes " .. sizes_text(sizes, ",")
     end
@@ -143,10 +264,10 @@ local function best_sizes_of(client, now, histogram, current, options)
 end
 
 --- f(context, client, options), as slate.judge.advice has one for each subject.
-function M.advise(context, client, options)
+function M.sizes(context, client, options)
     must(require("slate.facts.store").needs_slab(context.who, "chunk sizes"))
     local now = must(context:snapshot(client))
-    local settings, advise = now.settings or {}, require "slate.judge.advise"
+    local settings = now.settings or {}
     local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
     if not (chunk_max and room) then
         return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
@@ -157,18 +278,20 @@ function M.advise(context, client, options)
     if not best_sizes then
         return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
     end
-    local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
-    local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
-        1 + (options.classes or advise.classes_for(now.general.limit_maxbytes or histogram.bytes))))
+    local judged = fit.sizes_judged(histogram, sizes, chunk_max)
+    local best = fit.sizes_judged(histogram, best_sizes, chunk_max)
+    local factor, by_factor = fit.least_waste_factor(histogram, room, chunk_max, math.max(judged.classes,
+        1 + (options.classes or fit.classes_for(now.general.limit_maxbytes or histogram.bytes))))
     if prediction then
         ask_waste(client, histogram, prediction, judged, best, by_factor, factor)
     end
     local by_itself = does_by_itself(client, now)
-    local is_left = by_itself and (by_itself == "changes" or judged.waste_ratio - best.waste_ratio < NO_GAIN)
-    local over = require("slate.judge.held").over(now)
+    local is_left = by_itself and (by_itself == "changes"
+        or judged.waste_ratio - best.waste_ratio < limits.waste_gain_least_ratio)
+    local over = require("slate.judge.starving").held_over(now)
     local text = not by_itself and over and over.is_much and over.is_by_classes and over_limit_text(now, over)
         or sizes_text_of(now, histogram, judged, best, factor, by_factor, by_itself)
-    local unseen, unseen_most = advise.unseen(histogram, advise.whole(best_sizes, chunk_max))
+    local unseen, unseen_most = fit.unseen_waste(histogram, fit.whole_sizes(best_sizes, chunk_max))
     return {
         facts = {
             { "items", ("%s, %s with their headers"):format(units.count(histogram.items),

@@ -1,37 +1,29 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a doctor looks at in a server's memory: classes, pages, chunk sizes, and what more memory or another policy
---- would bring. Pure. See slate.judge.doctor for what a check is given.
-local held = require "slate.judge.held"
+--- What a doctor looks at in a server's memory (classes, pages, chunk sizes, what more memory or another policy would
+-- bring) and in memcached's storage on flash. Pure. See slate.judge.doctor for what a check is given.
+local limits = require "slate.judge.thresholds"
 local outlook = require "slate.judge.outlook"
-local relief = require "slate.judge.relief"
 local starving = require "slate.judge.starving"
+local storage = require "slate.facts.storage"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
--- From where on a figure is worth a word.
-local FILLS_FROM_RATIO <const> = 0.5 -- of the limit, from where on waste is told before anything is evicted
-local WASTE_MOST_RATIO <const> = 0.15
-local PING_PONG_LAST <const>, PING_PONG_S <const> = 16, 300 -- a page that goes back later follows the traffic
-local TURNS_BY_HAND <const> = 2 -- an undo, and the same move once more: further ones are a program's
-local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
-local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
-local PROCESS_SHARE_RATIO <const> = 0.1 -- of what was asked for: a limit of the process always takes a little
-local PRESSURE_LEAST_PERCENT <const> = 10
-local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
+-- What a doctor looks at in a server's memory: classes, pages, chunk sizes, and what more memory or another policy
+-- would bring. Pure. See slate.judge.doctor for what a check is given.
 
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
 -- What helps a class, where no class that was told before gets pages of the same giver.
 local function remedy_of(about, move)
-    return relief.remedy(move, relief.taken_before(about.takers, move))
+    return outlook.remedy(move, outlook.relief_taken_before(about.takers, move))
 end
 
 --- Stores that were refused come first.
 function CHECKS.out_of_memory(about, add)
     for _, row in ipairs(about.rows) do
         if view.refuses(row) then
-            add("critical", relief.refusal(row), remedy_of(about, relief.of(about.one, row.id, about.curves)),
+            add("critical", outlook.refusal(row), remedy_of(about, outlook.relief_of(about.one, row.id, about.curves)),
                 "out_of_memory", row.id)
         end
     end
@@ -73,11 +65,12 @@ local function against_held(about, over)
 end
 
 function CHECKS.held(about, add)
-    local over = held.over(about.now, about.before)
+    local over = starving.held_over(about.now, about.before)
     if not (over and over.is_much) then
         return
     end
-    local severity = over.is_falling and "note" or over.over_ratio >= HELD_CRITICAL_RATIO and "critical" or "warning"
+    local severity = over.is_falling and "note" or over.over_ratio >= limits.held_critical_ratio and "critical"
+        or "warning"
     add(severity, ("the server holds %s of memory, %s more than its limit of %s%s"):format(units.bytes(over.held_bytes),
         units.percent(over.over_ratio), units.bytes(over.limit_bytes),
         over.is_by_classes and (": each of %d classes keeps a page"):format(over.classes)
@@ -91,7 +84,7 @@ function CHECKS.process(about, add)
         return
     end
     local limit, asked = process.items_limit or 0, process.items_asked or 0
-    local is_less = (process.process_limit or 0) > 0 and limit < asked * (1 - PROCESS_SHARE_RATIO)
+    local is_less = (process.process_limit or 0) > 0 and limit < asked * (1 - limits.process_share_ratio)
     if is_less and process.items >= limit then
         add("note", ("items may take %s of the %s asked for: the process is limited to %s, and its other parts take "
             .. "the rest"):format(units.bytes(limit), units.bytes(asked),
@@ -99,7 +92,7 @@ function CHECKS.process(about, add)
             "raise process_memory, or lower what connections may take (-c, read_buf_mem_limit): "
             .. "slatectl stats memory")
     end
-    if (process.group_pressure or 0) >= PRESSURE_LEAST_PERCENT then
+    if (process.group_pressure or 0) >= limits.pressure_least_pct then
         add("warning", ("the server's control group waits for memory %.0f%% of the time"):format(
             process.group_pressure),
             "give the group more memory, or slated less: slatectl set process_memory=SIZE")
@@ -124,7 +117,7 @@ local function each_that_starves(about, tell)
     local rows = table.move(about.rows, 1, #about.rows, 1, {})
     table.sort(rows, starving.goes_before) -- its is the move that every screen advises
     for _, row in ipairs(rows) do
-        local move = row.starves and relief.of(about.one, row.id, about.curves)
+        local move = row.starves and outlook.relief_of(about.one, row.id, about.curves)
         if move then
             tell(row, move)
         end
@@ -135,7 +128,7 @@ end
 function CHECKS.starving(about, add)
     each_that_starves(about, function(row, move)
         if move.is_advised then
-            add("warning", relief.need(row, move), remedy_of(about, move), "starving", row.id)
+            add("warning", outlook.need_words(row, move), remedy_of(about, move), "starving", row.id)
         end
     end)
 end
@@ -144,8 +137,8 @@ end
 function CHECKS.no_relief(about, add)
     each_that_starves(about, function(row, move)
         if not move.is_advised then
-            local what, todo = relief.instead(about.one, move, memory_of(about), policy_of(about))
-            add("note", ("%s; %s"):format(relief.no_use(move), what), todo, "starving", row.id)
+            local what, todo = outlook.relief_instead(about.one, move, memory_of(about), policy_of(about))
+            add("note", ("%s; %s"):format(outlook.no_use(move), what), todo, "starving", row.id)
         end
     end)
 end
@@ -170,9 +163,9 @@ local function against_ping_pong(about)
     local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
     if mode == "off" then
         return "automove is off: a person or a program moves them; slatectl audit tells which; " .. why
-    elseif mode == "ratio" and math.type(window_s) and window_s < WINDOW_MOST_S then
+    elseif mode == "ratio" and math.type(window_s) and window_s < limits.window_most_s then
         return ("a longer window: slatectl set slab_automove_window %.0f; %s"):format(
-            math.min(WINDOW_MOST_S, math.max(WINDOW_LONG_S, 2 * window_s // 1)), why)
+            math.min(limits.window_most_s, math.max(limits.window_long_s, 2 * window_s // 1)), why)
     elseif mode ~= "utility" and about.now.slated then
         return "a mode that weighs what a move costs: slatectl automove utility; " .. why
     end
@@ -184,15 +177,15 @@ end
 local function moves_to_and_fro(about)
     local last, by_hand, is_told, found = {}, {}, {}, {}
     local now_s = about.general.time -- by the server's clock, as the moves
-    for i = math.max(1, #about.moves - PING_PONG_LAST + 1), #about.moves do
+    for i = math.max(1, #about.moves - limits.ping_pong_moves + 1), #about.moves do
         local move = about.moves[i]
         local pair = ("%s %s"):format(math.min(move.from, move.to), math.max(move.from, move.to))
         local there = last[pair]
-        local is_back = there and there.from == move.to and move.time_s - there.time_s <= PING_PONG_S
-            and (not now_s or now_s - move.time_s <= PING_PONG_S)
+        local is_back = there and there.from == move.to and move.time_s - there.time_s <= limits.ping_pong_s
+            and (not now_s or now_s - move.time_s <= limits.ping_pong_s)
         if is_back and move.mode == "operator" then
             by_hand[pair] = (by_hand[pair] or 0) + 1
-            is_back = by_hand[pair] > TURNS_BY_HAND
+            is_back = by_hand[pair] > limits.ping_pong_by_hand
         end
         if is_back and move.from ~= 0 and move.to ~= 0 and not is_told[pair] then
             found[#found + 1], is_told[pair] = move, true
@@ -223,8 +216,8 @@ function CHECKS.waste(about, add)
     local waste = require "slate.facts.waste"
     local total = waste.total(about.now, waste.classes(about.now))
     local fills = (about.general.evictions or 0) > 0
-        or total.limit_bytes and (total.page_bytes or 0) > FILLS_FROM_RATIO * total.limit_bytes
-    if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and fills then
+        or total.limit_bytes and (total.page_bytes or 0) > limits.waste_fills_from_ratio * total.limit_bytes
+    if total.waste_ratio and total.waste_ratio > limits.waste_most_ratio and fills then
         add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
             units.percent(total.waste_ratio)), change_under_way(about)
             or fits_sizes(about) and "it fits its chunk sizes by itself (slab_geometry_auto) where that holds 2 % more "
@@ -261,11 +254,11 @@ local CRAWLER_ON <const> = "let the crawler look for them: slatectl set lru_craw
 -- Items whose time is over, where they were counted (slate.facts.expired): they cannot be while the crawler is off.
 function CHECKS.expired(about, add)
     local expired, items = about.expired_items or 0, about.general.curr_items or 0
-    if not about.expired_items and about.settings.lru_crawler == false and items >= EXPIRED_LEAST then
+    if not about.expired_items and about.settings.lru_crawler == false and items >= limits.expired_least_items then
         add("note", "the crawler is off: expired items keep their memory until they are read or evicted",
             CRAWLER_ON, "expired_unread")
     end
-    if expired < EXPIRED_LEAST or expired < EXPIRED_LEAST_RATIO * items then
+    if expired < limits.expired_least_items or expired < limits.expired_least_ratio * items then
         return
     end
     local evicts = (about.per_s.evictions or 0) > 0
@@ -273,6 +266,144 @@ function CHECKS.expired(about, add)
         units.count(expired), units.plural(items, "item"), evicts and " while others are evicted" or ""),
         about.settings.lru_crawler == false and CRAWLER_ON
             or "the server frees them when its crawler comes by or when their chunks are needed", "expired_unread")
+end
+
+-- What a doctor looks at in memcached's storage on flash (extstore): whether it reads back what was written, keeps up,
+-- and frees its pages by compaction rather than by eviction. Pure. See slate.judge.doctor for what a check is given.
+
+local function seen_of(about)
+    return storage.of(about.now, about.rates)
+end
+
+local function positive(value)
+    return value and value > 0
+end
+
+--- Reads that fail are lost to clients whatever the rest is like.
+function CHECKS.storage_reads(about, add)
+    local seen = seen_of(about) or {}
+    if positive(seen.bad_crc_per_s) then
+        add("critical", ("%s values a second come back from flash with a wrong checksum: each is a miss"):format(
+            units.rate(seen.bad_crc_per_s)), "do not trust the disk or its file: look at the system's log",
+            "extstore.failed")
+    end
+    if positive(seen.get_oom_per_s) then
+        add("warning", ("%s gets a second find no memory to read a value from flash into"):format(
+            units.rate(seen.get_oom_per_s)), "keep more memory free: slatectl set slab_automove_freeratio, or a larger "
+            .. "-m", "extstore.failed")
+    end
+    if positive(seen.lost_objects_per_s) then
+        add("warning", ("compaction loses %s objects a second, which it cannot write again"):format(
+            units.rate(seen.lost_objects_per_s)), "start it with more -o ext_threads, or write less to flash: "
+            .. "a larger ext_item_size or ext_item_age", "extstore.compaction")
+    end
+end
+
+-- How long a read waits at one moment; nil when none does. Reads that wait while none is answered wait without end.
+local function wait_s(now, reads_per_s)
+    local waiting = now.general.extstore_io_queue
+    return positive(waiting) and reads_per_s and waiting / reads_per_s or nil
+end
+
+-- One queue that is long is chance; it must be so at both ends of the interval.
+function CHECKS.storage_queue(about, add)
+    local seen = seen_of(about)
+    if not (seen and about.before) then
+        return
+    end
+    local now_s = wait_s(about.now, seen.read_objects_per_s)
+    local before_s = wait_s(about.before, seen.read_objects_per_s)
+    local least_s = now_s and before_s and math.min(now_s, before_s)
+    if least_s and least_s >= limits.storage_wait_most_s then
+        add("warning", ("%s reads wait for the flash, %s"):format(units.count(seen.io_queue),
+            least_s < math.huge and ("each some %.1f s"):format(least_s) or "and none is answered"),
+            "start it with more -o ext_threads, use a faster disk, or keep more in memory: a lower ext_recache_rate, "
+            .. "a larger ext_item_size", "extstore.queue")
+    end
+end
+
+-- Are pages as sparse as those that compaction looks for, in the mean? Then it has work, and is behind when none is
+-- free.
+local function is_behind(about, seen)
+    return (seen.fragmented_ratio or 0) >= 1 - (about.settings.ext_max_frag or 1)
+end
+
+-- What would let compaction free pages before eviction has to.
+local function against_evicted_pages(about, seen)
+    local settings, holes = about.settings, seen.fragmented_ratio or 0
+    if is_behind(about, seen) and settings.ext_compact_under then
+        return ("compaction is behind: let it begin earlier, slatectl set ext_compact_under %.0f (now %.0f)"):format(
+            math.max(2 * settings.ext_compact_under, 2), settings.ext_compact_under)
+    elseif settings.ext_drop_unread == false then
+        return "drop unread items in place of whole pages: slatectl set ext_drop_unread yes; or a larger ext_path"
+    elseif holes > 0 and settings.ext_max_frag and settings.ext_max_frag < limits.storage_max_frag_most_ratio then
+        return ("let compaction take fuller pages, slatectl set ext_max_frag %.2f (now %.2f); or a larger ext_path")
+            :format(limits.storage_max_frag_most_ratio, settings.ext_max_frag)
+    end
+    return "start it with a larger ext_path, or write less to flash: a larger ext_item_size"
+end
+
+-- A flash that is full evicts, as memory does; only where compaction could have freed pages is that a fault.
+function CHECKS.storage_pages(about, add)
+    local seen = seen_of(about)
+    if not seen then
+        return
+    end
+    local severity = is_behind(about, seen) and "warning" or "note"
+    if positive(seen.evicted_pages_per_s) then
+        add(severity, ("storage on flash is full: it evicts %s objects a second, whole pages at a time"):format(
+            units.rate(seen.evicted_objects_per_s)), against_evicted_pages(about, seen), "extstore.evicted")
+    elseif seen.pages_free == 0 and positive(seen.pages_used) then
+        add(severity, ("no page of the storage on flash is free: the next one evicts some %s objects"):format(
+            units.count((seen.objects or 0) / seen.pages_used)), against_evicted_pages(about, seen), "extstore.pages")
+    end
+end
+
+function CHECKS.storage_unread(about, add)
+    local seen = seen_of(about)
+    if seen and positive(seen.skipped_objects_per_s) then
+        add("note", ("compaction drops %s objects a second that were not read lately"):format(
+            units.rate(seen.skipped_objects_per_s)), "ext_drop_unread asks for this; when hits fall, give ext_path "
+            .. "more room, or slatectl set ext_drop_unread no", "extstore.compaction")
+    end
+end
+
+function CHECKS.storage_holes(about, add)
+    local seen = seen_of(about)
+    if seen and (seen.fragmented_ratio or 0) >= limits.storage_holes_most_ratio and seen.pages
+        and seen.pages_used >= limits.storage_fills_from_ratio * seen.pages then
+        local under = about.settings.ext_compact_under
+        local waits = under and seen.pages_free >= under
+        add("note", ("%s of the storage on flash in use is holes: %s of deleted and replaced values"):format(
+            units.percent(seen.fragmented_ratio), units.bytes(seen.fragmented_bytes)), waits
+            and ("compaction begins below %s, and %.0f are free: slatectl set ext_compact_under %.0f begins now")
+                :format(units.plural(under, "free page"), seen.pages_free, seen.pages_free + 1)
+            or "compaction is under way; if holes still grow, start the server with more -o ext_threads",
+            "extstore.fragmented")
+    end
+end
+
+-- Evicting from memory while flash has room: what is evicted is too small to be written, or writing does not keep up.
+function CHECKS.storage_idle(about, add)
+    local seen = seen_of(about)
+    if not seen or not positive(about.per_s.evictions) or not positive(seen.pages_free) then
+        return
+    end
+    local least, small, large = about.settings.ext_item_size, 0, 0
+    for _, class in ipairs(about.now.classes) do
+        local evicted = ((about.rates.classes or {})[class.id] or {}).evicted or 0
+        if least and class.chunk_size and class.chunk_size < least then
+            small = small + evicted
+        else
+            large = large + evicted
+        end
+    end
+    local is_small = small > large
+    add("note", ("the server evicts %s items a second from memory while %s of flash are free"):format(
+        units.rate(about.per_s.evictions), units.plural(seen.pages_free, "page")), is_small
+        and ("most are smaller than ext_item_size (%.0f): write smaller ones, or give memory more room"):format(least)
+        or "writing does not keep up: keep more memory free, slatectl set slab_automove_freeratio; or start it with "
+            .. "more -o ext_threads", "extstore.written")
 end
 
 return CHECKS

@@ -1,0 +1,251 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Figures of a server held against bounds: those of monitoring, and the guards of a trial, which say what change from
+-- before is too much. Pure. slatetop and slatectl go by the same.
+local limits = require "slate.judge.thresholds"
+local moves = require "slate.facts.moves"
+local outlook = require "slate.judge.outlook"
+local starving = require "slate.judge.starving"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
+
+local M = {}
+
+-- Figures of a server held against thresholds, as monitoring plugins do. Pure.
+
+-- The ids of the classes with a flag (of slate.judge.view), in the order in which they are told everywhere.
+local function classes_with(about, flag)
+    local rows, ids = {}, {}
+    for _, row in ipairs(about.rows) do
+        rows[#rows + 1] = (" " .. table.concat(row.flags, " ") .. " "):find(" " .. flag .. " ", 1, true) and row or nil
+    end
+    table.sort(rows, starving.goes_before)
+    for i, row in ipairs(rows) do
+        ids[i] = row.id
+    end
+    return ids
+end
+
+--- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general, rates,
+-- knows_starving, one and curves (as for slate.judge.outlook) }, whether a low value is the bad one, its unit in
+-- performance data, the ids of the classes that it is about, why it is so, and the thresholds when none are given,
+-- which hold unless is_expected(the same) says that such a value is meant to be. is_common: all memcacheds since 1.6.13
+-- tell it; is_missed(the same): without it the state is not known, though nobody asked for it.
+M.FIGURES = {
+    { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
+    { name = "loss", what = "items lost a second, by evictions and page moves",
+        get = function(a) return a.overview.item_loss_per_s end },
+    { name = "oom", what = "stores refused a second for lack of memory", crit = 0, is_common = true,
+        classes = function(a) return classes_with(a, "out_of_memory") end,
+        get = function(a) return a.overview.out_of_memory_per_s end },
+    { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
+        get = function(a)
+            local ratio = a.overview.hit_ratio or a.overview.hit_ratio_total
+            return ratio and ratio * 100
+        end },
+    { name = "used", what = "per cent of the memory in use", unit = "%",
+        get = function(a) return a.overview.used_ratio and a.overview.used_ratio * 100 end },
+    { name = "over", what = "per cent of the limit that is held beyond it", unit = "%",
+        warn = limits.held_most_ratio * 100, crit = 100,
+        is_expected = function(a) return a.over and not a.over.is_much end,
+        get = function(a) return a.over and a.over.over_ratio * 100 end },
+    { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, is_common = true,
+        get = function(a)
+            local open, limit = view.connections(a.now)
+            return open and limit and open / limit * 100
+        end },
+    { name = "refused", what = "connections turned away a second", crit = 0, is_common = true,
+        get = function(a) return a.rates.refused_connections_per_s end },
+    { name = "spread", what = "the longest life of evicted items, divided by the shortest, over the classes",
+        get = function(a)
+            return a.knows_starving and (starving.spread(a.rows) or 1) or nil
+        end },
+    { name = "starving", what = "classes that starve", warn = 0, is_common = true,
+        classes = function(a) return classes_with(a, "starving") end,
+        get = function(a) return a.knows_starving and #classes_with(a, "starving") or nil end,
+        is_missed = function(a)
+            return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
+        end,
+        is_expected = function(a) return a.one and not outlook.in_need(a.one, a.curves) end },
+    { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
+        return a.automove and (moves.failed(a.automove) and 1 or 0)
+    end, why = function(a) return moves.failure(a.automove) end },
+    { name = "uptime", what = "seconds since the server's start", is_low_bad = true, unit = "s",
+        get = function(a) return a.general.uptime end },
+}
+
+local BY_NAME <const> = {}
+for _, figure in ipairs(M.FIGURES) do
+    BY_NAME[figure.name] = figure
+end
+
+--- Reads "NAME=NUMBER", also with a % or /s behind it. Returns { name, number }; or nil and a message.
+function M.parse(text)
+    local name, number = text:match("^(%l+)=([%d.]+)[%%/s]*$")
+    if name == "down" then
+        return nil, "a server that is down is always critical"
+    elseif not (name and BY_NAME[name] and tonumber(number)) then
+        local names = {}
+        for i, figure in ipairs(M.FIGURES) do
+            names[i] = figure.name
+        end
+        return nil, ("'%s' is not a threshold: write NAME=NUMBER with one of %s"):format(text,
+            table.concat(names, ", "))
+    end
+    return { name, tonumber(number) }
+end
+
+local function crosses(figure, value, threshold)
+    if not threshold then
+        return false
+    elseif figure.is_low_bad then
+        return value < threshold
+    end
+    return value > threshold
+end
+
+--- The figures of one member (slate.fleet.members) against thresholds by name.
+-- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
+-- crit, unit, classes (ids, of some), why (words, of some), is_lacking (the server does not tell what others do),
+-- state = "ok" | "warning" | "critical" | "unknown" }, unknown only for a figure that was asked for or is missed.
+function M.judge(member, given)
+    local about = {
+        now = member.now, automove = member.automove, one = member.observer, curves = member.curves,
+        over = starving.held_over(member.now, member.before),
+        overview = view.overview(member.now, member.rates),
+        rows = view.classes(member.now, member.before, member.rates, member.judge),
+        general = member.now.general, rates = member.rates or {},
+    }
+    about.knows_starving = view.knows_starving(member.now, member.rates, about.rows)
+    local list = {}
+    for i, figure in ipairs(M.FIGURES) do
+        local value = figure.get(about)
+        local warn, crit = given.warn[figure.name], given.crit[figure.name]
+        local asked = warn or crit
+        if not asked and not (figure.is_expected and figure.is_expected(about)) then
+            warn, crit = figure.warn, figure.crit
+        end
+        list[i] = {
+            name = figure.name, what = figure.what, value = value, warn = warn, crit = crit, unit = figure.unit or "",
+            classes = figure.classes and value and figure.classes(about) or nil,
+            why = figure.why and value and figure.why(about) or nil,
+            is_lacking = value == nil and figure.is_common and about.rates.interval_s ~= nil or nil,
+            state = value == nil and ((asked or figure.is_missed and figure.is_missed(about)) and "unknown" or "ok")
+                or crosses(figure, value, crit) and "critical"
+                or crosses(figure, value, warn) and "warning" or "ok",
+        }
+    end
+    return list
+end
+
+-- Guards of a trial: what change from before is too much. Pure. slatetop and slatectl go by the same.
+
+local FIGURES <const> = {
+    hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
+        write = function(points) return ("%.1f%%"):format(points) end },
+    ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
+        share_from = limits.guard_evictions_least_per_s },
+    loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate,
+        share_from = limits.guard_evictions_least_per_s }, -- evictions, and what page moves drop
+    oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate },
+}
+
+--- Reads a guard: "ev+20%", "ev+100", "hit-2" (points). Returns { name, sign, amount, is_share, text }, or nil and a
+-- message.
+function M.parse_guard(text)
+    local name, sign, amount, percent = text:match("^(%l+)([+-])([%d.]+)(%%?)$")
+    if not (name and FIGURES[name] and tonumber(amount)) then
+        return nil, ("'%s' is not a guard: write ev+20%%, ev+100, loss+20%%, oom+0 or hit-2 (points)"):format(text)
+    elseif (sign == "-") ~= (FIGURES[name].is_low_bad == true) then
+        return nil, ("'%s' guards the good direction: write %s%s%s"):format(text, name,
+            sign == "-" and "+" or "-", amount)
+    end
+    return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
+end
+
+local function all(...)
+    local guards = {}
+    for i, text in ipairs({ ... }) do
+        guards[i] = M.parse_guard(text)
+    end
+    return guards
+end
+
+-- Two guards, of evictions and of losses, that are not crossed while hits are up by a point.
+local function of_losses(percent)
+    local guards = all(("ev+%d%%"):format(percent), ("loss+%d%%"):format(percent))
+    guards[1].unless_hits_rise, guards[2].unless_hits_rise = true, true
+    return guards
+end
+
+--- The guards of who names none.
+function M.default_guards()
+    local guards = of_losses(50)
+    table.move(all("hit-5", "oom+0"), 1, 2, 3, guards)
+    return guards
+end
+
+--- The guards of the terms that slatetop's review asks for. evictions_pct: items that are evicted, or dropped by page
+-- moves, more by this share are too many while hits are not up by a point, and so is any store that is refused;
+-- hit_points: the hit ratio less by so many is too little. 0: that is not guarded.
+function M.guards_of_terms(evictions_pct, hit_points)
+    local guards = evictions_pct > 0 and of_losses(evictions_pct) or {}
+    guards[#guards + 1] = evictions_pct > 0 and M.parse_guard("oom+0") or nil
+    guards[#guards + 1] = hit_points > 0 and M.parse_guard(("hit-%d"):format(hit_points)) or nil
+    return guards
+end
+
+--- From when on figures are judged now; nil: it is too early. begun_s, for_s: when the trial began, and how long it is.
+function M.guards_judged_from_s(begun_s, for_s, now_s)
+    if now_s - begun_s < math.min(limits.guard_settle_s, for_s / 4) then
+        return nil
+    end
+    return math.max(begun_s, now_s - limits.lately_s)
+end
+
+-- Whether a guard waits, for hits are up by a point.
+local function waits(guard, before, now)
+    return guard.unless_hits_rise and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= limits.gain_least_ratio
+end
+
+-- A sentence where a figure is beyond its guard, else nil.
+local function beyond(guard, before, now)
+    local figure = FIGURES[guard.name]
+    local was, is = figure.get(before), figure.get(now)
+    if not (was and is) then
+        return nil
+    end
+    local room = guard.is_share and was * guard.amount / 100 or guard.amount
+    local worse = figure.is_low_bad and was - is or is - was
+    if worse > room and not (guard.is_share and is <= (figure.share_from or 0)) then
+        return ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
+    end
+    return nil
+end
+
+--- Is a guard crossed? before, now: { hit_ratio, evictions_per_s, item_loss_per_s, out_of_memory_per_s }, as far as
+-- they are known. A sentence when it is, else nil.
+function M.guard_crossed(guard, before, now)
+    return not waits(guard, before, now) and beyond(guard, before, now) or nil
+end
+
+--- The first of several that would be crossed if hits had not risen: its sentence, or nil.
+function M.first_guard_waiting(guards, before, now)
+    for _, guard in ipairs(guards) do
+        local sentence = waits(guard, before, now) and beyond(guard, before, now)
+        if sentence then
+            return sentence
+        end
+    end
+end
+
+--- The first of several that is crossed: its sentence, or nil.
+function M.first_guard_crossed(guards, before, now)
+    for _, guard in ipairs(guards) do
+        local sentence = M.guard_crossed(guard, before, now)
+        if sentence then
+            return sentence
+        end
+    end
+end
+
+return M
