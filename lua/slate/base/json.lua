@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- JSON: our own writer (stable key order, exact integers, always valid), lua-cjson as the reader.
+--- JSON: our own writer, and lua-cjson as the reader. lua-cjson writes keys in no order, integers of 64 bits with 14
+-- digits and any bytes as they are; and slatetop, which has this module built in, writes the record of changes without
+-- lua-cjson.
 local M = {}
 
 --- Stands for JSON's null where a key must be present without a value.
@@ -17,8 +19,8 @@ local ESCAPES <const> = {
 }
 local REPLACEMENT <const> = utf8.char(0xFFFD)
 
--- A server may hand us any bytes. JSON text is UTF-8, so bytes that are not become U+FFFD.
-local function only_utf8(text)
+--- A text as UTF-8: a server may hand us any bytes, and those that are none become U+FFFD.
+function M.only_utf8(text)
     local parts, at = {}, 1
     while true do
         local length, bad = utf8.len(text, at)
@@ -34,7 +36,7 @@ end
 
 local function encode_string(text)
     if not utf8.len(text) then
-        text = only_utf8(text)
+        text = M.only_utf8(text)
     end
     return '"' .. text:gsub('[%c"\\]', function(c)
         return ESCAPES[c] or ("\\u%04x"):format(c:byte())

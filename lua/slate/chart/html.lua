@@ -3,6 +3,7 @@
 --
 -- A page asks no other machine for anything, and its policy forbids it: whatever a server calls itself, its keys and
 -- its settings are shown as text and never run.
+local json = require "slate.base.json"
 local script = require "slate.chart.html_script"
 local style = require "slate.chart.html_style"
 
@@ -11,23 +12,10 @@ local M = {}
 local ENTITIES <const> = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 local REPLACEMENT <const> = utf8.char(0xFFFD)
 
-local function only_utf8(text)
-    local parts, at = {}, 1
-    while true do
-        local length, bad = utf8.len(text, at)
-        if length then
-            parts[#parts + 1] = text:sub(at)
-            return table.concat(parts)
-        end
-        parts[#parts + 1] = text:sub(at, bad - 1) .. REPLACEMENT
-        at = bad + 1
-    end
-end
-
 --- Any bytes as UTF-8 of one line: what is none, control characters and those that turn the direction of text become
 -- U+FFFD.
 function M.clean(text)
-    text = only_utf8(text):gsub("%c", REPLACEMENT)
+    text = json.only_utf8(text):gsub("%c", REPLACEMENT)
     return (text:gsub("\xe2\x80[\xaa-\xae]", REPLACEMENT):gsub("\xe2\x81[\xa6-\xa9]", REPLACEMENT)
         :gsub("\xc2[\x80-\x9f]", REPLACEMENT))
 end
@@ -39,7 +27,7 @@ end
 
 --- A value as JSON that may stand within a script: it holds no "<".
 function M.json(value)
-    return (require("slate.base.json").encode(value, {}):gsub("<", "\\u003c"))
+    return (json.encode(value, {}):gsub("<", "\\u003c"))
 end
 
 local HEAD <const> = [[<!DOCTYPE html>
