@@ -126,19 +126,13 @@ describe("ring", function()
     it("gives a server keys by its weight", function()
         for _, kind in ipairs({ "ketama", "modula", "jump" }) do
             local one = ring.new({ "a:1:1", "b:1:2", "c:1:5" }, { kind = kind })
-            local shares, sum = one:shares(), 0
-            for i, expected in ipairs({ 1 / 8, 2 / 8, 5 / 8 }) do
-                assert.truthy(math.abs(shares[i] - expected) < 0.08, kind .. " " .. shares[i])
-                sum = sum + shares[i]
-            end
-            assert.truthy(math.abs(sum - 1) < 1e-9)
             local counts = { 0, 0, 0 }
             for i = 1, 4000 do
                 local index = one:server("some key " .. i).index
                 counts[index] = counts[index] + 1
             end
-            for i, share in ipairs(shares) do
-                assert.truthy(math.abs(counts[i] / 4000 - share) < 0.05, kind)
+            for i, share in ipairs({ 1 / 8, 2 / 8, 5 / 8 }) do
+                assert.truthy(math.abs(counts[i] / 4000 - share) < 0.1, kind .. " " .. counts[i])
             end
         end
     end)

@@ -236,12 +236,6 @@ function Box:call(f, ...)
     return false, message_of(results[2])
 end
 
---- Within a call that lasts, of a function of ours that calls those of a file again and again: the next of these calls
--- may take as many instructions as the first.
-function Box:renew()
-    self.left = self.limits.instructions
-end
-
 --- Makes a function of source text, which sees only the sandbox. Precompiled code is refused.
 -- name: for messages. Returns the function, or nil and a message.
 function Box:load(text, name)

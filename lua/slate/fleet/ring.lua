@@ -287,21 +287,4 @@ function Ring:servers(key, copies)
     return found
 end
 
---- The share of all hashes that each server holds, exactly for the rings with points.
--- @treturn {number,...} by index, 0 to 1 each, 1 in all
-function Ring:shares()
-    local shares = {}
-    for i = 1, #self.members do
-        shares[i] = 0
-    end
-    for i, owner in ipairs(self.owners) do
-        local part = 1 / #self.owners
-        if self.values then
-            part = (self.values[i] - (self.values[i - 1] or self.values[#self.values] - (1 << 32))) / (1 << 32)
-        end
-        shares[owner] = shares[owner] + part
-    end
-    return shares
-end
-
 return M

@@ -55,7 +55,7 @@ local function text_of(now, best, load)
         ":")
 end
 
---- The advice, as slate.judge.advice gives it. options: price_per_gb, price_per_miss, flash_price_per_gb, reads_per_s,
+--- The advice, as `memory` gives it. options: price_per_gb, price_per_miss, flash_price_per_gb, reads_per_s,
 -- interval.
 function M.money(context, client, options, curve)
     local points, lacking = money.points(curve)

@@ -323,13 +323,7 @@ local function lay(histogram, sizes)
     return laid
 end
 
---- What items take in chunks of these sizes: the bytes taken, and the items too large for any.
-function M.bytes_taken(histogram, sizes)
-    local laid = lay(histogram, sizes)
-    return laid.taken, laid.chained
-end
-
---- The chunk sizes that waste least, by slate.judge.fit, for a memcached of so much memory.
+--- The chunk sizes that waste least, by `sizes`, for a memcached of so much memory.
 -- options: chunk_max_bytes (the largest chunk), room_bytes (option -n), memory_bytes, and classes: no more than these
 -- besides the one of the largest chunk. Returns the sizes, ascending, without the largest chunk, which every server
 -- adds by itself; nil when no item fits a chunk.

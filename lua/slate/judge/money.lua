@@ -248,7 +248,7 @@ local function target_of(self, seen, points)
     return math.min(math.max(best.bytes, least), options.most_bytes), best, cost, is_within
 end
 
---- What to do now: { action = "stay" | "step" | "back", why, from, to, now, target (costs, of slate.judge.money) }.
+--- What to do now: { action = "stay" | "step" | "back", why, from, to, now, target (costs) }.
 -- seen: time_s; curve, of slate.facts.foresight; limit_bytes, the server's limit; reads_per_s; reads and hit_ratio,
 -- counted since the last step or lately. After a step that was made, call `stepped`.
 function Scale:decide(seen)

@@ -142,8 +142,8 @@ local function is_hardly_read(one, id)
         and class.hits_per_s < limits.hardly_read_ratio * class.stores_per_s or false
 end
 
---- What would help in place of a move that is not advised: words to follow slate.judge.outlook.no_use, and what to do.
--- memory and policy: of slate.judge.outlook, or nil.
+--- What would help in place of a move that is not advised: words to follow `no_use`, and what to do.
+-- memory and policy: of `memory` and `policy`, or nil.
 function M.relief_instead(one, move, memory, policy)
     if is_hardly_read(one, move.to) then
         return "its items are hardly ever read",
@@ -252,7 +252,7 @@ function M.evicts(lately, per_s)
 end
 
 --- What is needed of an observer (of slate.judge.view) for the answers: about. Of none it is not known that
--- anything is evicted. curves: as for slate.judge.outlook.
+-- anything is evicted. curves: as for `relief_of`.
 function M.about(one, curves)
     local per_s = one.rates and one.rates.general or {}
     return { starves = (M.in_need(one, curves)), evicts = M.evicts(one.past and one:lately(), per_s),

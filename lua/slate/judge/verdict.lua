@@ -86,7 +86,7 @@ end
 
 -- What a page move will bring: hits of the class that gets pages, but for those of the class that gives them. Pure.
 --
--- Everything that predicts asks here, of an observer: it rests on the last ten seconds (slate.judge.verdict), so that
+-- Everything that predicts asks here, of an observer: it rests on the last ten seconds, so that
 -- two answers to one question are one. What pages are worth to one class is told by slate.base.policy_curve.
 
 --- What the classes of a server did in the last ten seconds: its snapshot of now as slate.base.policy_core has it, the
