@@ -7,7 +7,7 @@ version = "scm-1"
 source = { url = "git+file://." }
 description = {
     summary = "Inspect, tune and script the slab caches slated and memcached",
-    detailed = "A client for the text and meta protocols, rings and clusters, typed statistics, snapshots, page moves, "
+    detailed = "A client for the text and meta protocols, rings, typed statistics, snapshots, page moves, "
         .. "policies, charts, and slatectl on top of them.",
     license = "BSD-3-Clause",
 }

@@ -45,10 +45,11 @@ M.FIGURES = {
     { name = "used", what = "per cent of the memory in use", unit = "%",
         get = function(a) return a.overview.used_ratio and a.overview.used_ratio * 100 end },
     { name = "over", what = "per cent of the limit that is held beyond it", unit = "%",
-        warn = limits.held_most_ratio * 100, crit = 100,
+        warn = limits.held_most_ratio * 100, crit = limits.held_critical_ratio * 100,
         is_expected = function(a) return a.over and not a.over.is_much end,
         get = function(a) return a.over and a.over.over_ratio * 100 end },
-    { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, is_common = true,
+    { name = "conns", what = "per cent of the connections in use", unit = "%",
+        warn = limits.connections_most_ratio * 100, crit = limits.connections_critical_ratio * 100, is_common = true,
         get = function(a)
             local open, limit = view.connections(a.now)
             return open and limit and open / limit * 100

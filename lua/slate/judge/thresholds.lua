@@ -72,7 +72,8 @@ return {
     fall_to_ratio = 0.5, -- of what it was
 
     -- The server as a whole.
-    connections_most_ratio = 0.9,
+    connections_most_ratio = 0.9, -- of those that may be open
+    connections_critical_ratio = 0.98,
     hits_least_ratio = 0.5,
     hits_reads_least = 100,
     hits_short_s = 8, -- a hit ratio of less time says of how much
