@@ -17,7 +17,7 @@ enum {
     FILE_AGAIN_MS = 2000,
     LIST_RETRY_MS = 5000,
     LIST_LOOKUP_MS =
-        20000, /* then it is given up: three name servers are asked twice, 2 s each, and by TCP */
+        20000, /* then it is given up: the system asks several name servers, 5 s each */
     TAPES_BYTES = 192 << 20 /* an hour of 40 busy classes of 32 servers */
 };
 
