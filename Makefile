@@ -249,7 +249,7 @@ stress-crash: ## a server with a memory file is killed again and again, and what
 stress-hostile: ## 10,000 clients of TLS who mean ill, against one limit for the memory of the process (CONNECTIONS, LIMIT_MB)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/hostile/run $B/bin/slated
-stress-takeover: ## a server under load is taken over from, again and again; nobody may notice (TAKEOVERS, ITEMS, EXTRA, SAN)
+stress-takeover: ## a server under load is taken over from, again and again; nobody may be refused, or lose an item (TAKEOVERS, ITEMS, EXTRA, SAN)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated $B/bin/slate-load
 	@tests/stress/takeover/run $B/bin
 linearize: ## histories of contended keys judged by porcupine, over stores and indexes (OPS, SAN, SEED); needs Go

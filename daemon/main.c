@@ -33,8 +33,8 @@
 
 static struct settings settings;
 static struct server   server;
-static struct arrival  arrival = {
-    .fd = -1, .memory_fd = -1, .handover_fd = -1, .succession = {.fd = -1}}; /* of --takeover */
+/* what this process has of another, with --takeover, or of itself, after a takeover that failed */
+static struct arrival  arrival = ARRIVAL_NONE;
 
 enum { MANY_THREADS = 64 };
 
@@ -79,14 +79,18 @@ static void take_signals(const sigset_t *held) {
 
 /* --- what each room is told --- */
 
+static void cache_config_of(const struct settings *s, struct memory_file *file, char *refused,
+                            struct cache_config *config, struct slab_sizes *sizes) {
+    told_cache(s, config, sizes);
+    config->memory_file = file;
+    config->why = refused;
+}
+
 static struct cache *make_cache_in(const struct settings *s, struct memory_file *taken,
                                    char *refused) {
     struct slab_sizes   sizes;
     struct cache_config config;
-    told_cache(s, &config, &sizes);
-    config.memory_file = taken;
-    config.taken = s->takeover ? &arrival.facts : NULL;
-    config.why = refused;
+    cache_config_of(s, taken, refused, &config, &sizes);
     return cache_create(&config);
 }
 
@@ -98,36 +102,41 @@ static const char *policy_dir(const struct settings *s) {
     return process_policy_dir(s, dir, sizeof dir);
 }
 
-/* The memory file, and with it the settings that were changed while an earlier process ran. False:
- * says why not. */
+/* The memory file, which a server that can be taken over has with and without -e. False: says why
+ * not. */
 static bool open_memory_file(struct memory_file **file) {
+    const char *path = settings.memory_file, *name = path ? path : "memory";
     char refused[MEMORY_WHY_BYTES];
-    if (settings.memory_file == NULL && settings.takeover_socket == NULL) {
+    if (path == NULL && settings.takeover_socket == NULL) {
         return true;
     }
-    if (settings.takeover && settings.memory_file &&
-        !memory_file_is_at(arrival.memory_fd, settings.memory_file)) {
+    *file = arrival.memory_fd >= 0 ? memory_file_of(arrival.memory_fd, name, refused)
+            : path                 ? memory_file_open(path, refused)
+                                   : memory_file_nameless(refused);
+    arrival.memory_fd = -1;
+    if (*file == NULL) {
+        log_error("%s", refused);
+    }
+    return *file != NULL;
+}
+
+/* Takes over from the process before, whose memory file this is. False: says why not. */
+static bool take_over(struct memory_file *file) {
+    char                refused[CACHE_WHY_BYTES];
+    struct slab_sizes   sizes;
+    struct cache_config config;
+    if (settings.memory_file && !memory_file_is_at(file->fd, settings.memory_file)) {
         log_error("cannot take over: %s, which -e names, is not where the server that runs has its "
                   "items; stop that one and start this one",
                   settings.memory_file);
         return false;
     }
-    if (settings.takeover) {
-        int fd = arrival.memory_fd;
-        arrival.memory_fd = -1;
-        *file = memory_file_borrow(
-            fd, settings.memory_file != NULL ? settings.memory_file : "memory", refused);
-    } else {
-        *file = settings.memory_file != NULL ? memory_file_open(settings.memory_file, refused)
-                                             : memory_file_nameless(refused);
+    cache_config_of(&settings, file, refused, &config, &sizes);
+    if (!cache_fits_file(&config)) {
+        log_error("cannot take over: %s", refused);
+        return false;
     }
-    if (*file == NULL) {
-        log_error("%s", refused);
-    } else {
-        server_recall(&server, *file,
-                      &(struct automove_config){.policy_dir = policy_dir(&settings)});
-    }
-    return *file != NULL;
+    return arrive_take_over(&arrival);
 }
 
 /* The server's, and says why not. */
@@ -159,7 +168,8 @@ static struct net *make_net(const struct settings *s) {
     struct net_config config;
     net_config_of(s, &config, &tls);
     config.handover_fd = arrival.handover_fd;
-    config.handed = s->takeover ? &arrival.sockets : NULL;
+    config.handed = &arrival.sockets;
+    config.tell_starting = config.tell_starting && arrival.memory_fd < 0;
     config.port_file = getenv("MEMCACHED_PORT_FILENAME");
     return net_find(&server, &config);
 }
@@ -178,9 +188,11 @@ static void say_classes(struct cache *cache) {
 
 /* Once all is built, and before anyone is told so. */
 static int drop_privileges(void) {
-    int failed = settings.drop_privileges
+    static bool dropped; /* for good, and lets nobody do it again */
+    int failed = settings.drop_privileges && !dropped
                      ? filter_system_calls(&(struct filter_needs){.plugins = settings.sasl})
                      : 0;
+    dropped = settings.drop_privileges;
     if (failed) {
         log_error("cannot filter system calls, which -o drop_privileges asks for: %s",
                   strerror(failed));
@@ -192,8 +204,7 @@ static struct metrics_config metrics_of(const struct settings *s) {
     return (struct metrics_config){
         .address = s->metrics,
         .open_to_all = s->public,
-        .handed = s->takeover ? &arrival.sockets : NULL,
-        .rests = s->takeover,
+        .handed = &arrival.sockets,
     };
 }
 
@@ -203,38 +214,22 @@ static bool metrics_are_here(void) {
 }
 
 static struct metrics *make_metrics(struct net *net) {
-    struct net_companion with;
     const struct metrics_config config = metrics_of(&settings);
     struct metrics *metrics = metrics_start(&server, &config);
     if (metrics != NULL) {
-        metrics_companion(metrics, &with);
-        net_go_along(net, &with);
+        net_go_along(net, metrics_listeners(metrics));
     }
     return metrics;
 }
 
-static int serve(struct net *net, const sigset_t *held) {
-    struct metrics *metrics = NULL;
-    if (settings.metrics && !(metrics = make_metrics(net))) {
-        net_stop(net, false);
-        return EX_OSERR;
-    }
-    process_lock_memory(&settings);
-    int status = drop_privileges();
-    if (status == EXIT_SUCCESS && settings.takeover && !net_arrive(net, &arrival)) {
-        status = EX_UNAVAILABLE;
-    }
-    if (status != EXIT_SUCCESS) {
-        metrics_stop(&metrics);
-        net_stop(net, false);
-        return status;
-    }
+/* Tells everybody that this process serves. */
+static void say_ready(struct net *net) {
     int before = arrival.pid;
-    arrive_end(&arrival);
-    if (metrics && settings.takeover) {
-        metrics_go_on(metrics);
+    if (settings.takeover) {
+        net_arrived(net);
+        arrive_serves(&arrival);
     }
-    take_signals(held);
+    arrive_end(&arrival);
     kept_settings_write(server.cache, &server.at_start, &settings);
     if (settings.pidfile) {
         process_pidfile_write(settings.pidfile, before);
@@ -245,18 +240,32 @@ static int serve(struct net *net, const sigset_t *held) {
     process_drop_start();
     process_ready(&settings);
     notify_ready();
-    enum server_stop how = net_run(net);
-    int next;
-    if (net_left(net, &next)) {
-        notify_main(next);
+}
+
+/* Until the server is to end, or until a next process is to serve: *next has it then. */
+static int serve(struct net *net, const sigset_t *held, struct leaving **next) {
+    struct metrics *metrics = NULL;
+    if (settings.metrics && !(metrics = make_metrics(net))) {
+        return EX_OSERR;
+    }
+    process_lock_memory(&settings);
+    int status = drop_privileges();
+    if (status != EXIT_SUCCESS) {
         metrics_stop(&metrics);
-        net_stop(net, false);
+        return status;
+    }
+    take_signals(held);
+    say_ready(net);
+    enum server_stop how = net_run(net);
+    metrics_stop(&metrics);
+    if (how == SERVER_HAND_OVER) {
+        net_stop(net, NET_HAND_OVER_GRACE_US);
+        *next = net_leave(net);
         return EXIT_SUCCESS;
     }
     notify_stopping();
     log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
-    metrics_stop(&metrics);
-    net_stop(net, how == SERVER_STOP_GRACEFUL);
+    net_stop(net, how == SERVER_STOP_GRACEFUL ? NET_GRACE_US : 0);
     if (settings.pidfile) {
         process_pidfile_remove(settings.pidfile);
     }
@@ -290,12 +299,14 @@ static int make_access(bool only_check) {
     return 0;
 }
 
-/* The cache, and what looks after it. */
-static int make_memory(bool only_check) {
-    struct memory_file *file = NULL;
-    char                why[SETTING_WHY_BYTES];
-    if ((!only_check && !open_memory_file(&file)) ||
-        !(server.cache = open_cache(&settings, file))) {
+/* The cache, in this file if there is one, and what looks after it. */
+static int make_memory(struct memory_file *taken, bool only_check) {
+    char why[SETTING_WHY_BYTES];
+    if (taken) {
+        server_recall(&server, taken,
+                      &(struct automove_config){.policy_dir = policy_dir(&settings)});
+    }
+    if (!(server.cache = open_cache(&settings, taken))) {
         return EX_OSERR;
     }
     if (!only_check && cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
@@ -318,13 +329,6 @@ static int make_memory(bool only_check) {
     return 0;
 }
 
-/* Opens the ports; says itself which it could not have. */
-static bool open_net(struct net *net, bool *is_open) {
-    *is_open = *is_open || net_open(net);
-    arrival.handover_fd = *is_open ? -1 : arrival.handover_fd;
-    return *is_open;
-}
-
 /* What was built, in reverse. */
 static void tear_down(struct net *net) {
     arrive_end(&arrival);
@@ -339,30 +343,39 @@ static void tear_down(struct net *net) {
     server_fini(&server);
 }
 
+/* A wish to stop that came while the server was stopped for a next process still counts. */
+static bool init_server(void) {
+    int stop = atomic_load_explicit(&server.stop, memory_order_acquire);
+    if (!server_init(&server, &settings)) {
+        return false;
+    }
+    if (stop == SERVER_STOP || stop == SERVER_STOP_GRACEFUL) {
+        server_request_stop(&server, (enum server_stop)stop);
+    }
+    server.event_version = event_get_version();
+    return true;
+}
+
 /* All that a start does. --check-config does the same, but that it opens no port and no file of
  * items, takes over from nobody, and ends where serving would begin. */
-static int build_and_serve(bool only_check) {
+static int build_and_serve(bool only_check, struct leaving **next) {
     int status = EX_OSERR;
     sigset_t held;
     struct net *net = NULL;
-    bool net_is_open = false;
+    struct memory_file *file = NULL;
     if (!only_check) {
         hold_signals(&held);
     }
-    if (!server_init(&server, &settings)) {
+    if (!init_server()) {
         log_error("cannot start: out of memory");
         return EX_OSERR;
     }
-    server.event_version = event_get_version();
     if ((status = check_named(&settings)) != 0 || (status = make_access(only_check)) != 0) {
         goto done;
     }
     if (settings.takeover && !arrive_begin(&arrival, settings.takeover_socket)) {
         status = EX_UNAVAILABLE;
         goto done;
-    }
-    if (settings.takeover) {
-        key_hash_set_secret(arrival.secret);
     }
     status = EX_OSERR;
     if (!(net = make_net(&settings))) { /* says itself what is missing */
@@ -371,21 +384,44 @@ static int build_and_serve(bool only_check) {
     if (only_check && !(net_is_here(net) && metrics_are_here())) {
         goto done;
     }
-    /* Taking up what is in a memory file may last: clients find somebody meanwhile, unless another
-     * process serves them. */
-    if (settings.memory_file && !settings.takeover && !only_check && !open_net(net, &net_is_open)) {
+    /* Before the items are taken up, which may last: clients find somebody meanwhile. */
+    if (!only_check && !net_open(net)) {
         goto done;
     }
-    if ((status = make_memory(only_check)) != 0 || only_check) {
+    arrival.handover_fd = -1; /* the network's */
+    if (!only_check && !open_memory_file(&file)) {
         goto done;
     }
-    status = EX_OSERR;
-    if (open_net(net, &net_is_open) && net_begin(net)) {
-        status = serve(net, &held);
+    if (settings.takeover && !take_over(file)) {
+        memory_file_close(&file);
+        status = EX_UNAVAILABLE;
+        goto done;
     }
+    if ((status = make_memory(file, only_check)) != 0 || only_check) {
+        goto done;
+    }
+    status = net_begin(net) ? serve(net, &held, next) : EX_OSERR;
 done:
     tear_down(net);
     return status;
+}
+
+/* Serves until the server is to end, or until another process serves in its place. */
+static int serve_until_end(void) {
+    for (;;) {
+        struct leaving *next = NULL;
+        int status = build_and_serve(false, &next);
+        if (next == NULL) {
+            return status;
+        }
+        int pid = net_hand_over(&next, &arrival);
+        if (pid != 0) {
+            notify_main(pid);
+            return status;
+        }
+        settings = server.at_start; /* changes since then are noted in the memory file */
+        settings.takeover = false;
+    }
 }
 
 /* Rarely says anything, but by itself it would write to stderr, and wait for it, from a worker. */
@@ -400,7 +436,7 @@ static int log_and_serve(void) {
         return EX_OSERR;
     }
     event_set_log_callback(on_event_log);
-    int status = build_and_serve(false);
+    int status = serve_until_end();
     log_stop();
     return status;
 }
@@ -439,7 +475,7 @@ static int run(void) {
 static int check(void) {
     settings.takeover = false; /* whether there is somebody to take over from is no matter */
     bool good = begin() == 0 && (!settings.user || process_drop_root(&settings) == 0) &&
-                build_and_serve(true) == 0;
+                build_and_serve(true, NULL) == 0;
     if (good) {
         printf("slated: these options are good\n");
         check_print_need(&settings);

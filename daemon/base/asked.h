@@ -11,13 +11,6 @@
 
 #include "base/lock.h"
 
-/* What becomes of a question that is put to a thread. */
-enum asked_how {
-    ASKED_TAKEN, /* the thread holds it, and answers */
-    ASKED_BUSY,  /* another question still waits for its answer */
-    ASKED_RESTS, /* the thread rests, perhaps for good, and answers nothing meanwhile */
-};
-
 struct asked {
     _Atomic bool     answered;
     _Atomic unsigned holders;

@@ -21,14 +21,6 @@ bool key_hash_draw(void) {
     return got == (ssize_t)sizeof secret;
 }
 
-_Static_assert(XXH3_SECRET_DEFAULT_SIZE == KEY_SECRET_BYTES, "the secret's size is told in key.h");
-
-void key_hash_secret(unsigned char to[KEY_SECRET_BYTES]) { memcpy(to, secret, sizeof secret); }
-
-void key_hash_set_secret(const unsigned char from[KEY_SECRET_BYTES]) {
-    memcpy(secret, from, sizeof secret);
-}
-
 uint64_t key_hash(const char *bytes, size_t len) {
     return XXH3_64bits_withSecret(bytes, len, secret, sizeof secret);
 }

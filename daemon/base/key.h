@@ -36,10 +36,6 @@ uint64_t key_hash(const char *bytes, size_t len); /* 5 to 10 ns for a short key 
 bool key_hash_draw(void);          /* draws a secret from the kernel; false and errno */
 /* Derives the secret from a seed, for tests that must repeat. */
 void key_hash_seed(uint64_t seed);
-/* The secret itself, for the next process, which uses an index of this one. */
-enum { KEY_SECRET_BYTES = 192 };
-void key_hash_secret(unsigned char to[KEY_SECRET_BYTES]);
-void key_hash_set_secret(const unsigned char from[KEY_SECRET_BYTES]);
 
 /* Whether a line of text can have the key as it is. Keys from packets or base64 may hold bytes that
  * end a word or a line. */

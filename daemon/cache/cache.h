@@ -26,7 +26,6 @@
 
 struct cache;
 struct cache_thread;
-struct cache_taken;
 struct item;
 
 enum cache_status {
@@ -78,8 +77,6 @@ struct cache_config {
      * it from the call on, also if the cache cannot be made. If cache_create fails with EINVAL
      * because of the file, `why`, of CACHE_WHY_BYTES, has a sentence */
     struct memory_file *memory_file;
-    /* set if the file still belongs to another process (cache/handover.h) */
-    const struct cache_taken *taken;
     char       *why;
     /* take the policy that the file names, if this program knows it. In any case classes that had a
      * policy of their own get it back */
@@ -96,6 +93,9 @@ enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 655
 /* NULL: errno says why. Items of a memory file are adopted here, which takes a second for some
  * millions. */
 struct cache *cache_create(const struct cache_config *);
+/* Whether cache_create would take the configuration's memory file, from which another process
+ * serves, as far as its shape is concerned. The file stays the caller's. False: `why` says why. */
+bool          cache_fits_file(const struct cache_config *);
 void          cache_destroy(struct cache **);             /* after every cache_thread */
 /* Notes the time in the memory file; to be called about once a second. So items expire by the wall
  * clock even if the system's clock is set while the cache serves. */
@@ -111,6 +111,8 @@ struct cache_adopted { /* what a memory file held at the start */
     uint32_t rounds;         /* 1, or more for want of memory */
     uint64_t us;             /* how long it took */
 };
+/* The descriptor of the memory file, which the cache keeps; -1: there is no file. */
+int           cache_file(const struct cache *);
 const struct cache_adopted *cache_adopted(const struct cache *);
 struct cache_thread *cache_thread_create(struct cache *); /* NULL: out of memory */
 void                 cache_thread_destroy(struct cache_thread **);

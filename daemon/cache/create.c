@@ -9,7 +9,6 @@
 #include "cache/adopt/adopt.h"
 #include "cache/facts.h"
 #include "cache/geometry.h"
-#include "cache/handover.h"
 #include "cache/keep.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
@@ -37,7 +36,6 @@ static unsigned default_partitions(size_t limit_bytes, unsigned threads) {
 
 static unsigned partition_count(const struct cache_config *cfg) {
     return cfg->partitions != 0 ? cfg->partitions
-           : cfg->taken != NULL ? cfg->taken->partitions
                                 : default_partitions(cfg->limit_bytes, cfg->threads);
 }
 
@@ -101,6 +99,10 @@ static void *map_zeroed(size_t bytes) {
     return at != MAP_FAILED ? at : NULL;
 }
 
+bool cache_fits_file(const struct cache_config *cfg) {
+    return keep_fits(cfg, partition_count(cfg));
+}
+
 struct cache *cache_create(const struct cache_config *cfg) {
     struct cache *c = map_zeroed(sizeof *c);
     if (c == NULL) {
@@ -139,10 +141,6 @@ struct cache *cache_create(const struct cache_config *cfg) {
         }
         lock_init(&p->lock);
     }
-    if (c->borrowed) { /* the other process's image brings the rest */
-        index_pool_back(&c->index_pool, cfg->taken->index_bytes);
-        return c;
-    }
     keep_count_cas(c);
     geometry_note_classes(c);
     geometry_set_stocks(c);
@@ -157,22 +155,6 @@ fail:;
     cache_destroy(&c);
     errno = saved;
     return NULL;
-}
-
-bool cache_inherit(struct cache *c, char why[CACHE_WHY_BYTES]) {
-    snprintf(why, CACHE_WHY_BYTES, "there is no memory for what is in its file");
-    c->config.why = why;
-    if (!memory_file_may_own(c->arena->file) || !keep_inherit(c)) {
-        return false;
-    }
-    keep_count_cas(c);
-    geometry_note_classes(c);
-    geometry_set_stocks(c);
-    if (!adopt_items(c)) {
-        return false;
-    }
-    keep_serve(c);
-    return true;
 }
 
 void cache_destroy(struct cache **taken) {

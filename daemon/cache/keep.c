@@ -33,6 +33,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, 
 
 /* --- CAS --- */
 
+int cache_file(const struct cache *c) { return c->arena->file != NULL ? c->arena->file->fd : -1; }
+
 static char *front_of(const struct cache *c) { return (char *)head_of(c) + MEMORY_FRONT_AT; }
 
 /* Finds the highest CAS that was given. False: a partition's count of CAS is not whole. */
@@ -167,10 +169,9 @@ static void keep_policies(struct cache *c) {
 
 /* --- the file --- */
 
-/* The CAS counts of a borrowed cache still grow in the other process: the image brings them. */
 static bool recall_counts(struct cache *c) {
     uint64_t most;
-    return ((c->borrowed || cas_most(c, &most)) && go_on(c)) ||
+    return (cas_most(c, &most) && go_on(c)) ||
            refuse(c, "its head is damaged (counts)" ANEW);
 }
 
@@ -181,10 +182,10 @@ static void note_opened(struct cache *c) {
     crash_point("file_opened");
 }
 
-bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
-    const struct cache_config *cfg = &c->config;
+static struct memory_wish wish_of(const struct cache_config *cfg, size_t reserve_bytes,
+                                  unsigned partitions) {
     unsigned front = partitions > FRONT_PARTITIONS_LEAST ? partitions : FRONT_PARTITIONS_LEAST;
-    struct memory_wish wish = {
+    return (struct memory_wish){
         .limit_bytes = cfg->limit_bytes,
         .reserve_bytes = reserve_bytes,
         .front_bytes = front * sizeof(struct partition),
@@ -192,6 +193,16 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         .store_name = "slab",
         .chunk_bytes_max = cfg->slab.chunk_bytes_max,
     };
+}
+
+bool keep_fits(const struct cache_config *cfg, unsigned partitions) {
+    struct memory_wish wish = wish_of(cfg, 0, partitions);
+    return memory_file_fits(cfg->memory_file, &wish, cfg->why);
+}
+
+bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
+    const struct cache_config *cfg = &c->config;
+    struct memory_wish wish = wish_of(cfg, reserve_bytes, partitions);
     struct memory_file *f = cfg->memory_file;
     if (cfg->store != CACHE_STORE_SLAB) {
         return refuse(c, "only items of --store=slab can be kept in a memory file");
@@ -200,7 +211,6 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         return false;
     }
     bool old = !f->is_new;
-    c->borrowed = f->borrowed;
     c->config.memory_file = NULL; /* the arena owns the file now */
     char path[MEMORY_WHY_BYTES / 2];
     snprintf(path, sizeof path, "%s", f->path);
@@ -212,7 +222,7 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     if (old && !recall_counts(c)) {
         return false;
     }
-    if (old && !c->borrowed) {
+    if (old) {
         note_opened(c);
     }
     return true;
@@ -251,71 +261,6 @@ void cache_sizes_settled(struct cache *c) {
     }
 }
 
-static void keep_free_apart(struct cache *c) {
-    free(c->apart);
-    free(c->head_apart);
-    c->apart = NULL;
-    c->head_apart = NULL;
-}
-
-static struct partition *partitions_of_memory(unsigned count) {
-    size_t bytes = count * sizeof(struct partition);
-    struct partition *made = aligned_alloc(64, bytes);
-    return made != NULL ? memset(made, 0, bytes) : NULL;
-}
-
-static void copy_partitions(struct partition *to, const struct partition *from, unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        memcpy(&to[i], &from[i], sizeof *to);
-        lock_init(&to[i].lock);
-        crash_point("partition_copied");
-    }
-}
-
-bool keep_set_apart(struct cache *c) {
-    keep_free_apart(c);
-    c->apart = partitions_of_memory(c->partition_count);
-    c->head_apart = malloc(sizeof *c->head_apart);
-    if (c->apart == NULL || c->head_apart == NULL) {
-        return false;
-    }
-    copy_partitions(c->apart, c->partitions, c->partition_count);
-    memcpy(c->head_apart, head_of(c), sizeof *c->head_apart);
-    return true;
-}
-
-/* Writes it word by word, so that a crash leaves each word as it was or as it is to be. */
-void keep_take_up_again(struct cache *c) {
-    char *to = (char *)head_of(c);
-    const char *from = (const char *)c->head_apart;
-    copy_partitions(c->partitions, c->apart, c->partition_count);
-    for (size_t at = 0; at < sizeof *c->head_apart; at += sizeof(kept_word)) {
-        if (memcmp(to + at, from + at, sizeof(kept_word)) != 0) {
-            memcpy(to + at, from + at, sizeof(kept_word));
-        }
-    }
-}
-
-bool keep_leave(struct cache *c) {
-    c->partitions = c->apart;
-    c->apart = NULL;
-    c->borrowed = true;
-    c->kept = false; /* the end of this cache is not the end of the file */
-    return memory_file_leave(c->arena->file);
-}
-
-/* Moves the partitions to the file's front. No address of a partition is stored anywhere yet. The
- * last CAS of each stays at the same place in the file, so a crash meanwhile finds it. */
-void keep_own(struct cache *c) {
-    struct partition *apart = c->partitions, *there = (struct partition *)(void *)front_of(c);
-    memory_file_own(c->arena->file);
-    crash_point("file_owned");
-    copy_partitions(there, apart, c->partition_count);
-    c->partitions = there;
-    c->borrowed = false;
-    free(apart);
-}
-
 /* Notes the highest CAS in the file's head: the partitions in the front, which count it, are about
  * to go. keep_count_cas makes counts anew. */
 static void note_cas(struct cache *c) {
@@ -325,30 +270,20 @@ static void note_cas(struct cache *c) {
     kept_set(&head_of(c)->cas_valid, false);
 }
 
-bool keep_inherit(struct cache *c) {
-    c->borrowed = false;
-    if (!recall_counts(c) || !keep_recall_classes(c)) {
-        c->borrowed = true;
-        return false;
-    }
-    note_opened(c);
-    note_cas(c);
-    keep_own(c);
-    return true;
-}
-
 struct partition *keep_partitions(struct cache *c, unsigned count) {
     size_t bytes = count * sizeof(struct partition);
-    if (c->arena->file == NULL || c->borrowed) {
-        return partitions_of_memory(count);
+    struct partition *made;
+    if (c->arena->file == NULL) {
+        made = aligned_alloc(64, bytes);
+    } else {
+        note_cas(c);
+        made = (struct partition *)(void *)front_of(c);
     }
-    note_cas(c);
-    return memset(front_of(c), 0, bytes);
+    return made != NULL ? memset(made, 0, bytes) : NULL;
 }
 
 void keep_free_partitions(struct cache *c) {
-    keep_free_apart(c);
-    if (c->arena == NULL || c->arena->file == NULL || c->borrowed) {
+    if (c->arena == NULL || c->arena->file == NULL) {
         free(c->partitions);
     }
 }

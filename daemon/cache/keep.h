@@ -8,22 +8,13 @@
 /* Makes the arena of c->config.memory_file, and takes the file. Goes on with the file's clock;
  * nobody may have read the clock before. False: `config.why` says why. */
 bool keep_open(struct cache *, size_t reserve_bytes, unsigned partitions);
+/* Whether keep_open would take a file that another process serves from. False: `config.why`. */
+bool keep_fits(const struct cache_config *, unsigned partitions);
 /* Brings back the classes and their policies from an old file. False: as above. */
 bool keep_recall_classes(struct cache *);
 /* Makes memory for so many zeroed partitions: in the file's front, where a later start finds their
  * CAS counts again. NULL: out of memory. */
 struct partition *keep_partitions(struct cache *, unsigned count);
-/* Copies the partitions and the head out of the file's front, for the time when the file is another
- * process's. keep_leave then uses the copy; keep_take_up_again reads back what the other process
- * has written there. False: out of memory. */
-bool keep_set_apart(struct cache *);
-bool keep_leave(struct cache *);
-void keep_take_up_again(struct cache *);
-/* The file belongs to this process now: the partitions move to its front. */
-void keep_own(struct cache *);
-/* The same after the other process ended without handing over: checks what a start would check.
- * False: `config.why` says why. */
-bool keep_inherit(struct cache *);
 void keep_free_partitions(struct cache *);
 /* Each partition counts its CAS on from the highest of all. To be called before anybody stores. */
 void keep_count_cas(struct cache *);

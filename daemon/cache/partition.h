@@ -82,9 +82,6 @@ struct cache {
     struct cache_config config;
     const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
-    bool                borrowed; /* it was taken from a process that still uses it */
-    /* the options name another policy than the process before had */
-    bool                policy_renamed;
     bool                kept; /* its memory file holds all there is (cache/keep.h) */
     struct cache_adopted adopted;
     bool                sizes_wanted; /* cache_sizes_wanted */
@@ -98,9 +95,6 @@ struct cache {
     struct limbos      *limbos;
     struct index_pool   index_pool;
     struct partition   *partitions;
-    /* a copy in this process's own memory (keep_set_apart), or NULL */
-    struct partition   *apart;
-    struct memory_head *head_apart;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
     /* the age of the oldest item of each class in each partition, as last noted for the choice of a
      * victim (victim.c); 0: not known, or there is no item */

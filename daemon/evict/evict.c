@@ -9,7 +9,6 @@
 const struct evict_policy *const evict_policies[] = {
     &evict_slru,   &evict_lru,   &evict_bag,    &evict_fifo,    &evict_clock, &evict_clock2,
     &evict_clock3, &evict_sieve, &evict_s3fifo, &evict_tinylfu, &evict_none,
-    /* images of other builds name policies by this number (evict_put): append new ones */
     &evict_s3skip, &evict_s3wide, NULL,
 };
 
@@ -32,30 +31,6 @@ void evict_init(struct evict_queue *q, const struct evict_policy *policy,
                               .tuning = tuning,
                               .space = space,
                               .flushed_s = UINT32_MAX}; /* one before the first time */
-}
-
-/* Writes the queue as it lies in memory, with its policy by number; addresses in it mean
- * nothing. */
-void evict_put(struct image *to, const struct evict_queue *q) {
-    unsigned number = 0;
-    while (evict_policies[number] != q->policy) {
-        number++;
-    }
-    image_put_u64(to, number);
-    image_put(to, q, sizeof *q);
-    evict_memory_put(to, q->memory);
-}
-
-bool evict_get(struct image *from, struct evict_queue *q) {
-    const struct evict_tuning *tuning = q->tuning;
-    const struct node_space *space = q->space;
-    uint64_t number = image_take_u64(from);
-    bool known = number < sizeof evict_policies / sizeof *evict_policies - 1;
-    image_take(from, q, sizeof *q);
-    q->policy = evict_policies[known ? number : 0];
-    q->tuning = tuning;
-    q->space = space;
-    return evict_memory_get(from, &q->memory) && known;
 }
 
 void evict_fini(struct evict_queue *q) { evict_memory_free(&q->memory); }

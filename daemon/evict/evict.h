@@ -20,13 +20,6 @@ const struct evict_policy *evict_find(const char *name);  /* NULL: no such polic
  * other. */
 bool evict_alike(const struct evict_policy *, const struct evict_policy *);
 
-struct image;
-/* A queue as a part of an image for the next process (base/image.h), where nodes have the same
- * references. evict_get reads it into a queue that was initialised, which then has the policy of
- * the image. False: memory is out, there is no such policy, or the image is not whole. */
-void evict_put(struct image *, const struct evict_queue *);
-bool evict_get(struct image *, struct evict_queue *);
-
 /* A queue allocates memory only when its policy first remembers an evicted node; evict_fini frees
  * that memory. */
 void evict_fini(struct evict_queue *);

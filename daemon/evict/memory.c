@@ -36,25 +36,6 @@ static size_t memory_bytes(uint32_t words) {
     return sizeof(struct evict_memory) + words * sizeof(uint64_t);
 }
 
-void evict_memory_put(struct image *to, const struct evict_memory *m) {
-    image_put_u64(to, m != NULL ? m->words : 0);
-    if (m != NULL) {
-        image_put(to, m, memory_bytes(m->words));
-    }
-}
-
-bool evict_memory_get(struct image *from, struct evict_memory **m) {
-    uint64_t words = image_take_u64(from);
-    const struct evict_memory *there =
-        words == 0 || words > UINT32_MAX ? NULL : image_part(from, memory_bytes((uint32_t)words));
-    *m = there != NULL ? malloc(memory_bytes((uint32_t)words)) : NULL;
-    if (*m != NULL) {
-        memcpy(*m, there, memory_bytes((uint32_t)words));
-        (*m)->words = (uint32_t)words;
-    }
-    return !from->failed && (words == 0 || *m != NULL);
-}
-
 static uint32_t words_for(uint32_t room, unsigned pct) {
     return (uint32_t)((uint64_t)room * pct / 100) + 1;
 }

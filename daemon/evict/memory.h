@@ -7,7 +7,6 @@
  * Cost: O(1), one cache line (ghosts) or four (sketch); a doubling O(nodes). */
 #ifndef SLATE_EVICT_MEMORY_H
 #define SLATE_EVICT_MEMORY_H
-#include "base/image.h"
 #include "evict/queue.h"
 
 /* Ghosts: 16-bit fingerprints in words of four, each with the epoch in which it came. There are as
@@ -30,8 +29,4 @@ void     evict_sketch_add(struct evict_queue *, const struct node *, unsigned ti
 unsigned evict_sketch_count(const struct evict_queue *, const struct node *);
 
 void evict_memory_free(struct evict_memory **);
-/* Puts all of it, or that there is none, into an image; evict_memory_get takes it back. False:
- * memory is out, or the image is not whole. */
-void evict_memory_put(struct image *, const struct evict_memory *);
-bool evict_memory_get(struct image *, struct evict_memory **);
 #endif

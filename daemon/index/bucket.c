@@ -168,13 +168,26 @@ static void split_one(struct index *ix) {
     index_version_end(&from->version);
 }
 
+static bool is_loaded(const struct index *ix, uint64_t items) {
+    return items * 10 >
+           (uint64_t)atomic_load_explicit(&ix->buckets.count, memory_order_relaxed) * LOAD_X10;
+}
+
+/* Splits empty buckets, which moves nothing. */
+static void bucket_expect(struct index *ix, uint64_t items) {
+    uint64_t before = 0;
+    while (is_loaded(ix, items) && before != ix->buckets.count) {
+        before = ix->buckets.count;
+        split_one(ix);
+    }
+}
+
 static bool bucket_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     struct bucket *first = bucket_of(ix, hash);
     index_version_begin(&first->version);
     bool put = chain_put(ix, first, bucket_tag(hash), ref);
     index_version_end(&first->version);
-    uint64_t buckets = atomic_load_explicit(&ix->buckets.count, memory_order_relaxed);
-    if (put && (ix->item_count + UINT64_C(1)) * 10 > buckets * LOAD_X10) {
+    if (put && is_loaded(ix, ix->item_count + UINT64_C(1))) {
         split_one(ix);
     }
     return put;
@@ -268,17 +281,12 @@ static uint64_t bucket_bytes(const struct index *ix) {
     return (bucket_count(ix) + ix->buckets.overflow_count) * sizeof(struct bucket);
 }
 
-static unsigned bucket_arrays(struct index *ix, index_array *to[INDEX_ARRAYS_MOST]) {
-    to[0] = &ix->buckets.table;
-    to[1] = &ix->buckets.overflow;
-    return 2;
-}
-
 const struct index_kind index_bucket = {
     .name = "bucket",
     .item_bytes_most = 12,
     .init = bucket_init,
     .fini = bucket_fini,
+    .expect = bucket_expect,
     .insert = bucket_insert,
     .replace = bucket_replace,
     .remove = bucket_remove,
@@ -286,5 +294,4 @@ const struct index_kind index_bucket = {
     .rivals = bucket_rivals,
     .bytes = bucket_bytes,
     .buckets = bucket_count,
-    .arrays = bucket_arrays,
 };

@@ -266,12 +266,6 @@ static uint64_t chained_bytes(const struct index *ix) {
 
 static uint64_t chained_buckets(const struct index *ix) { return load(&ix->chains.count); }
 
-static unsigned chained_arrays(struct index *ix, index_array *to[INDEX_ARRAYS_MOST]) {
-    to[0] = &ix->chains.lines;
-    to[1] = &ix->chains.entries;
-    return 2;
-}
-
 const struct index_kind index_chained = {
     .name = "chained",
     .item_bytes_most = 20,
@@ -288,5 +282,4 @@ const struct index_kind index_chained = {
     .rivals = chained_rivals,
     .bytes = chained_bytes,
     .buckets = chained_buckets,
-    .arrays = chained_arrays,
 };

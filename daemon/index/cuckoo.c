@@ -243,11 +243,6 @@ static uint64_t cuckoo_bytes(const struct index *ix) {
     return (uint64_t)count_of(ix) * sizeof(struct bucket);
 }
 
-static unsigned cuckoo_arrays(struct index *ix, index_array *to[INDEX_ARRAYS_MOST]) {
-    to[0] = &ix->cuckoo.table;
-    return 1;
-}
-
 const struct index_kind index_cuckoo = {
     .name = "cuckoo",
     .item_bytes_most = 12,
@@ -264,5 +259,4 @@ const struct index_kind index_cuckoo = {
     .rivals = cuckoo_rivals,
     .bytes = cuckoo_bytes,
     .buckets = cuckoo_buckets,
-    .arrays = cuckoo_arrays,
 };

@@ -461,11 +461,6 @@ static uint64_t hopscotch_bytes(const struct index *ix) {
     return (uint64_t)count_of(ix) * sizeof(struct bucket);
 }
 
-static unsigned hopscotch_arrays(struct index *ix, index_array *to[INDEX_ARRAYS_MOST]) {
-    to[0] = &ix->hopscotch.table;
-    return 1;
-}
-
 const struct index_kind index_hopscotch = {
     .name = "hopscotch",
     .item_bytes_most = 12,
@@ -482,5 +477,4 @@ const struct index_kind index_hopscotch = {
     .rivals = hopscotch_rivals,
     .bytes = hopscotch_bytes,
     .buckets = hopscotch_lines,
-    .arrays = hopscotch_arrays,
 };

@@ -31,6 +31,12 @@ void index_fini(struct index *ix) {
     }
 }
 
+void index_expect(struct index *ix, uint64_t items) {
+    if (ix->kind->expect != NULL) {
+        ix->kind->expect(ix, items);
+    }
+}
+
 bool index_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     bool put = ix->kind->insert(ix, hash, ref);
     ix->item_count += put;

@@ -32,7 +32,6 @@
 
 struct index;
 
-enum { INDEX_ARRAYS_MOST = 2 };
 /* the most items that index_chain or index_rivals returns at once */
 enum { INDEX_CHAIN_MOST = 108 };
 
@@ -52,6 +51,8 @@ struct index_kind {
     uint32_t (*guess)(const struct index *, uint64_t hash);
     uint32_t (*find)(const struct index *, const struct key *, struct index_look *);
     struct index_change (*change)(struct index *, uint64_t hash, const void *item);
+    /* NULL: it grows as items come. */
+    void     (*expect)(struct index *, uint64_t items);
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
     /* False: old_ref was not there. */
     bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
@@ -61,8 +62,6 @@ struct index_kind {
     unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
     uint64_t (*bytes)(const struct index *);
     uint64_t (*buckets)(const struct index *);
-    /* Lists its arrays and returns their number. All its other fields lie in struct index. */
-    unsigned (*arrays)(struct index *, index_array *to[INDEX_ARRAYS_MOST]);
 };
 
 /* The default first; NULL at the end. */
@@ -157,6 +156,9 @@ static inline uint32_t index_find(const struct index *ix, const struct key *k,
 
 /* --- changes; the caller holds the partition's lock --- */
 
+/* Makes room in an empty index that is about to get so many items, so that they need not be moved
+ * as they come. Only a request. */
+void index_expect(struct index *, uint64_t items);
 /* The key must not be there. False, and nothing is changed: memory is out, or the place of this
  * hash is full. */
 bool index_insert(struct index *, uint64_t hash, uint32_t ref);

@@ -19,10 +19,6 @@ bool index_pool_init(struct index_pool *p, size_t reserve_bytes, size_t small_by
     return true;
 }
 
-void index_pool_back(struct index_pool *p, size_t bytes) {
-    madvise(p->base, bytes < p->bytes ? bytes : p->bytes, MADV_POPULATE_WRITE);
-}
-
 void index_pool_fini(struct index_pool *p) {
     if (p->base != NULL) {
         munmap(p->base, p->bytes);
@@ -59,14 +55,6 @@ static struct index_directory *directory_for(index_array *a, uint32_t n) {
         d = wider;
     }
     return d;
-}
-
-bool index_array_put(index_array *a, uint32_t n, void *segment) {
-    struct index_directory *d = directory_for(a, n);
-    if (d != NULL) {
-        atomic_store_explicit(&d->segments[n], segment, memory_order_release);
-    }
-    return d != NULL;
 }
 
 bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t segment_bytes) {

@@ -19,8 +19,6 @@ struct index_pool {
 /* The first `small_bytes`, a multiple of 4 KiB, get no huge pages, which a small cache never fills
  * with its index. False and errno. */
 bool  index_pool_init(struct index_pool *, size_t reserve_bytes, size_t small_bytes);
-/* Backs so many bytes with memory now rather than at their first use; only a request. */
-void  index_pool_back(struct index_pool *, size_t bytes);
 void  index_pool_fini(struct index_pool *);
 /* Takes zeroed bytes, a multiple of 64; NULL: the pool is used up. Any thread. */
 void *index_pool_take(struct index_pool *, size_t bytes);
@@ -37,8 +35,6 @@ typedef _Atomic(struct index_directory *) index_array;
 
 /* Gives the array its n-th segment; all before it are there. False: out of memory. */
 bool index_array_add(index_array *, uint32_t n, struct index_pool *, size_t segment_bytes);
-/* The same, with a segment that was taken from the pool before. */
-bool index_array_put(index_array *, uint32_t n, void *segment);
 void index_array_free(index_array *); /* frees only the directories: the segments are the pool's */
 
 /* The n-th segment, which is there. */

@@ -201,6 +201,17 @@ static bool make(struct memory_file *f, const char *path, const struct memory_wi
     return true;
 }
 
+bool memory_file_fits(const struct memory_file *f, const struct memory_wish *w,
+                      char why[MEMORY_WHY_BYTES]) {
+    struct memory_head *h = malloc(sizeof *h);
+    bool read = h != NULL && pread(f->fd, h, sizeof *h, 0) == (ssize_t)sizeof *h;
+    bool fits = read && h->magic == MAGIC && h->shape_check == shape_hash(&h->shape)
+                    ? shape_fits(f->path, &h->shape, w, f->map_align_bytes, why)
+                    : refuse(why, f->path, "it is no memory file of slated" ANEW);
+    free(h);
+    return fits;
+}
+
 static bool recognise(struct memory_file *f, const char *path, const struct memory_wish *w,
                       size_t file_bytes, char *why) {
     struct memory_head *h = malloc(sizeof *h);
@@ -209,7 +220,7 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
     if (h == NULL || file_bytes < sizeof *h ||
         pread(f->fd, h, sizeof *h, 0) != (ssize_t)sizeof *h) {
         ok = refuse(why, path, "it is no memory file of slated" ANEW);
-    } else if (h->magic == MAGIC_NEW && !f->borrowed) { /* nothing was ever stored in it */
+    } else if (h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
         ok = make(f, path, w, why);
     } else if (h->magic != MAGIC) {
         ok = refuse(why, path, "it is no memory file of slated" ANEW);
@@ -224,7 +235,7 @@ static bool recognise(struct memory_file *f, const char *path, const struct memo
                           (unsigned long long)h->shape.file_bytes);
         kept_get(&h->state, &state);
         kept_get(&h->boot, &boot);
-        if (ok && !f->borrowed && state != MEMORY_STOPPED && boot != memory_boot()) {
+        if (ok && state != MEMORY_STOPPED && boot != memory_boot()) {
             log_warn("%s: the machine went down while it was in use, and not all of it may have "
                      "been written: it starts empty",
                      path);
@@ -274,8 +285,7 @@ static bool take(struct memory_file *f, char *why) {
     return true;
 }
 
-/* Makes the struct of a file that is open; it owns taken_fd. NULL: `why` says why not. */
-static struct memory_file *file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]) {
+struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]) {
     struct memory_file *f = calloc(1, sizeof *f);
     char *copy = strdup(path);
     if (f == NULL || copy == NULL) {
@@ -300,18 +310,10 @@ struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES
         refuse(why, path, "cannot open it: %s", strerror(errno));
         return NULL;
     }
-    struct memory_file *f = file_of(fd, path, why);
+    struct memory_file *f = memory_file_of(fd, path, why);
     if (f != NULL && fstat(fd, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         log_warn("%s: other users may write to it, and so change the cache or end the server",
                  path);
-    }
-    return f;
-}
-
-struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]) {
-    struct memory_file *f = file_of(taken_fd, name, why);
-    if (f != NULL) {
-        f->borrowed = true;
     }
     return f;
 }
@@ -322,25 +324,13 @@ struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]) {
         refuse(why, "memory", "cannot have a file without a name: %s", strerror(errno));
         return NULL;
     }
-    return file_of(fd, "memory", why);
+    return memory_file_of(fd, "memory", why);
 }
 
 bool memory_file_is_at(int fd, const char *path) {
     struct stat has, named;
     return fstat(fd, &has) == 0 && stat(path, &named) == 0 && has.st_dev == named.st_dev &&
            has.st_ino == named.st_ino;
-}
-
-bool memory_file_may_own(struct memory_file *f) {
-    return mprotect(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE) == 0;
-}
-
-void memory_file_own(struct memory_file *f) { f->borrowed = false; }
-
-bool memory_file_leave(struct memory_file *f) {
-    f->borrowed = true; /* memory_file_unback must not punch holes into the other process's file */
-    return mmap(f->head, f->shape.file_bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, f->fd, 0) != MAP_FAILED;
 }
 
 bool memory_file_begin(struct memory_file *f, const struct memory_wish *w,
@@ -373,11 +363,10 @@ static void init_head(struct memory_file *f) {
 }
 
 bool memory_file_map(struct memory_file *f, char *at) {
-    if (!f->borrowed &&
-        !memory_file_back(f, 0, f->shape.table_at + f->shape.page_max * sizeof(struct page))) {
+    if (!memory_file_back(f, 0, f->shape.table_at + f->shape.page_max * sizeof(struct page))) {
         return false;
     }
-    void *map = mmap(at, f->shape.file_bytes, PROT_READ | (f->borrowed ? 0 : PROT_WRITE),
+    void *map = mmap(at, f->shape.file_bytes, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_FIXED | MAP_NORESERVE, f->fd, 0);
     if (map == MAP_FAILED) {
         return false;
@@ -404,9 +393,7 @@ bool memory_file_back(const struct memory_file *f, size_t at, size_t bytes) {
 }
 
 void memory_file_unback(const struct memory_file *f, size_t at, size_t bytes) {
-    if (!f->borrowed) {
-        fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
-    }
+    fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
 }
 
 void memory_file_sync(const struct memory_file *f) {

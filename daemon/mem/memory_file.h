@@ -88,9 +88,6 @@ struct memory_wish {
 struct memory_file {
     char               *path;       /* owned; for sentences */
     int                 fd;
-    /* Another process still owns the file: the mapping cannot be written before
-     * memory_file_may_own, and nobody writes it before memory_file_own. */
-    bool                borrowed;
     bool                is_new;     /* nothing is in it yet */
     /* it is on tmpfs, so its small pages may be joined (mem/join.h) */
     bool                has_small_pages;
@@ -102,22 +99,19 @@ struct memory_file {
 /* Opens a file, or makes one, and locks it: no other process can have it from now on. NULL: `why`
  * says why not, beginning with the path. */
 struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]);
-/* Opens the file of another process, which is about to hand it over. `name` is what sentences call
- * it. The memory file owns the descriptor from now on. NULL: `why` says why not. */
-struct memory_file *memory_file_borrow(int taken_fd, const char *name, char why[MEMORY_WHY_BYTES]);
+/* Makes the struct of an open file, of which another process has another descriptor: the lock goes
+ * over with it. `path` is what sentences call the file. Owns the descriptor, also when it fails.
+ * NULL: `why` says why not. */
+struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]);
 /* Makes a file without a name, which vanishes with the last process that has it. NULL: `why` says
  * why not. */
 struct memory_file *memory_file_nameless(char why[MEMORY_WHY_BYTES]);
 /* Whether the path names the file of this descriptor. */
 bool memory_file_is_at(int fd, const char *path);
-/* Makes the mapping of a borrowed file writable. False: the system refuses, see errno. */
-bool memory_file_may_own(struct memory_file *);
-/* Ends the borrowing, after memory_file_may_own and once the other process has left the file: this
- * process owns it now. */
-void memory_file_own(struct memory_file *);
-/* Leaves the file to another process: what this process still writes, only it sees. False: the
- * system refuses, and this process must not write another byte to the file. */
-bool memory_file_leave(struct memory_file *);
+/* Whether memory_file_begin would take a file that another process serves from, as far as its shape
+ * is concerned. Changes nothing. False: `why` says why not, beginning with the path. */
+bool memory_file_fits(const struct memory_file *, const struct memory_wish *,
+                      char why[MEMORY_WHY_BYTES]);
 /* Reads what is in the file, or lays a new one out. False: `why` says why not, beginning with the
  * path. */
 bool memory_file_begin(struct memory_file *, const struct memory_wish *,

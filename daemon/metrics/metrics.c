@@ -22,6 +22,7 @@
 
 enum {
     BACKLOG = 128,
+    LISTENERS_MOST = 8,
     CLIENTS_MOST = 64,
     UNSENT_MOST = 16, /* pages that are not taken yet */
 };
@@ -45,14 +46,11 @@ struct metrics {
     pthread_t          thread;
     struct event_base *base;
     struct listener   *listeners;
-    struct event       accepts[NET_COMPANION_FDS], stops;
+    struct event       accepts[LISTENERS_MOST], stops;
     unsigned           listener_count;
     int                stop_fd;
     TAILQ_HEAD(client_list, client) clients; /* in the order in which they came */
     unsigned        client_count;
-    pthread_mutex_t looks; /* while it looks at the server, or rests */
-    bool            ends;  /* under `looks` */
-    bool            rests; /* of whoever started it */
 };
 
 /* --- clients --- */
@@ -121,11 +119,7 @@ static void answer_page(struct client *c, bool openmetrics, bool head) {
     struct text_out page;
     text_out_init(&page);
     bound_unsent(m);
-    pthread_mutex_lock(&m->looks);
-    if (!m->ends) {
-        exposition_write(m->server, openmetrics, &page);
-    }
-    pthread_mutex_unlock(&m->looks);
+    exposition_write(m->server, openmetrics, &page);
     if (page.failed) {
         log_warn("cannot tell metrics: out of memory");
         client_refuse(c, "500 Internal Server Error", "there is no memory for the metrics\n");
@@ -238,13 +232,6 @@ static void client_begin(struct metrics *m, int fd) {
 static void on_connect(evutil_socket_t listener, short what, void *arg) {
     struct metrics *m = arg;
     (void)what;
-    /* who comes while this rests is the next process's, if there is one */
-    pthread_mutex_lock(&m->looks);
-    bool ends = m->ends;
-    pthread_mutex_unlock(&m->looks);
-    if (ends) {
-        return;
-    }
     int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
         client_begin(m, fd);
@@ -320,7 +307,7 @@ static bool start_thread(struct metrics *m) {
         failed = event_add(&m->stops, NULL) == 0 ? 0 : ENOMEM;
     }
     for (struct listener *l = m->listeners;
-         !failed && l != NULL && m->listener_count < NET_COMPANION_FDS; l = l->next) {
+         !failed && l != NULL && m->listener_count < LISTENERS_MOST; l = l->next) {
         struct event *accepts = &m->accepts[m->listener_count++];
         event_assign(accepts, m->base, l->record.fd, EV_READ | EV_PERSIST, on_connect, m);
         failed = event_add(accepts, NULL) == 0 ? 0 : ENOMEM;
@@ -348,20 +335,7 @@ static void release(struct metrics *m) {
     if (m->stop_fd >= 0) {
         close(m->stop_fd);
     }
-    pthread_mutex_destroy(&m->looks);
     free(m);
-}
-
-static void metrics_rest(void *arg) {
-    struct metrics *m = arg;
-    pthread_mutex_lock(&m->looks);
-    m->rests = true;
-}
-
-void metrics_go_on(void *arg) {
-    struct metrics *m = arg;
-    m->rests = false;
-    pthread_mutex_unlock(&m->looks);
 }
 
 struct metrics *metrics_start(struct server *server, const struct metrics_config *config) {
@@ -373,14 +347,7 @@ struct metrics *metrics_start(struct server *server, const struct metrics_config
     m->server = server;
     m->stop_fd = -1;
     TAILQ_INIT(&m->clients);
-    pthread_mutex_init(&m->looks, NULL);
-    if (config->rests) {
-        metrics_rest(m); /* before there is a thread */
-    }
     if (!open_listeners(m, config) || !start_thread(m)) {
-        if (config->rests) {
-            metrics_go_on(m);
-        }
         release(m);
         return NULL;
     }
@@ -388,13 +355,7 @@ struct metrics *metrics_start(struct server *server, const struct metrics_config
     return m;
 }
 
-void metrics_companion(struct metrics *m, struct net_companion *with) {
-    *with = (struct net_companion){.rest = metrics_rest, .go_on = metrics_go_on, .arg = m};
-    for (struct listener *l = m->listeners; l != NULL && with->fd_count < NET_COMPANION_FDS;
-         l = l->next) {
-        with->fds[with->fd_count++] = l->record.fd;
-    }
-}
+const struct listener *metrics_listeners(const struct metrics *m) { return m->listeners; }
 
 void metrics_stop(struct metrics **taken) {
     struct metrics *m = *taken;
@@ -404,10 +365,6 @@ void metrics_stop(struct metrics **taken) {
         return;
     }
     while (write(m->stop_fd, &one, sizeof one) < 0 && errno == EINTR) {
-    }
-    if (m->rests) {
-        m->ends = true;
-        metrics_go_on(m);
     }
     pthread_join(m->thread, NULL);
     release(m);

@@ -9,18 +9,17 @@
 #include <stdbool.h>
 
 #include "net/handed.h"
-#include "net/net.h"
 #include "serve/server.h"
 
 enum { METRICS_PORT = 9150, METRICS_REQUEST_BYTES = 8192, METRICS_REQUEST_S = 5 };
 
+struct listener;
 struct metrics;
 
 struct metrics_config {
     const char    *address;     /* HOST, HOST:PORT or [V6]:PORT; METRICS_PORT where it names none */
     bool           open_to_all; /* others may reach it */
     struct handed *handed;      /* sockets of the process before; NULL: none */
-    bool           rests;       /* nobody is answered until metrics_go_on */
 };
 
 /* Whether its address is one that this machine has, and that may be told there. Opens no port.
@@ -28,10 +27,7 @@ struct metrics_config {
 bool            metrics_find(const struct metrics_config *);
 /* NULL, after a log line: it cannot be had. */
 struct metrics *metrics_start(struct server *, const struct metrics_config *);
-/* Ends the rest that the process begins with, or that a takeover by the next one took (the
- * companion's). `arg` is a struct metrics. */
-void            metrics_go_on(void *arg);
-/* How it goes along to the next process. */
-void            metrics_companion(struct metrics *, struct net_companion *);
-void            metrics_stop(struct metrics **); /* NULL: nothing to do; also one that rests */
+/* Where it listens: these sockets go over to a next process (net_go_along). They stay its own. */
+const struct listener *metrics_listeners(const struct metrics *);
+void            metrics_stop(struct metrics **); /* NULL: nothing to do */
 #endif

@@ -3,17 +3,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/crash.h"
-#include "base/image.h"
 #include "base/log.h"
-#include "net/state.h"
 
 enum {
     LOOK_MS = 100,
@@ -25,11 +20,6 @@ enum heard { HEARD, HEARD_END, HEARD_NOT };
 static bool fail(const char *why) {
     log_error("cannot take over: %s", why);
     return false;
-}
-
-static enum heard not_heard(const char *why) {
-    fail(why);
-    return HEARD_NOT;
 }
 
 /* Whether somebody asks this process to end; such a signal would otherwise be heard only once it
@@ -60,8 +50,8 @@ static bool await_word(const struct arrival *a) {
     return true;
 }
 
-/* Waits for the next message, which must be of that kind. HEARD_END: the other server has ended or
- * hung up, and nothing was logged. */
+/* Waits for the next message, which must be of that kind. HEARD_END: the other server has ended,
+ * and nothing was logged. */
 static enum heard hear(const struct arrival *a, enum handover_kind kind, struct handover_message *m,
                        int fds[HANDOVER_FDS_MOST]) {
     if (!await_word(a)) {
@@ -74,10 +64,11 @@ static enum heard hear(const struct arrival *a, enum handover_kind kind, struct 
     for (unsigned i = 0; got == 1 && i < m->fd_count; i++) {
         close(fds[i]);
     }
-    return not_heard(got == 1 && m->kind == HANDOVER_REFUSED ? m->text
-                     : got < 0 && errno == EPROTO
-                         ? HANDOVER_OTHER_VERSION
-                         : "the server that runs says nothing that is understood");
+    fail(got == 1 && m->kind == HANDOVER_REFUSED ? m->text
+         : got < 0 && errno == EPROTO            ? HANDOVER_OTHER_VERSION
+                                                 : "the server that runs says nothing that is "
+                                                   "understood");
+    return HEARD_NOT;
 }
 
 static bool hear_offer(struct arrival *a, unsigned *socket_count) {
@@ -95,22 +86,15 @@ static bool hear_offer(struct arrival *a, unsigned *socket_count) {
     }
     a->memory_fd = fds[0];
     a->handover_fd = fds[1];
-    if (!succession_join(&a->succession, fds[2])) {
-        return fail("the word that decides between it and the server that runs cannot be had");
-    }
-    a->facts = (struct cache_taken){.partitions = m.partitions, .index_bytes = m.index_bytes};
-    memcpy(a->secret, m.secret, sizeof a->secret);
     *socket_count = m.socket_count;
     return true;
 }
 
 bool arrive_begin(struct arrival *a, const char *path) {
-    struct handover_message m = {.layout = cargo_layout()};
+    struct handover_message m = {.kind = 0};
     int fds[HANDOVER_FDS_MOST];
-    *a = (struct arrival){.memory_fd = -1,
-                          .handover_fd = -1,
-                          .succession = {.fd = -1},
-                          .fd = handover_connect(path)};
+    *a = (struct arrival)ARRIVAL_NONE;
+    a->fd = handover_connect(path);
     if (a->fd < 0) {
         log_error("cannot take over: no server listens on %s: %s", path, strerror(errno));
         return false;
@@ -137,152 +121,39 @@ bool arrive_begin(struct arrival *a, const char *path) {
     return true;
 }
 
-void arrive_end(struct arrival *a) {
-    handed_end(&a->sockets);
-    if (a->memory_fd >= 0) {
-        close(a->memory_fd);
-    }
-    if (a->handover_fd >= 0) {
-        close(a->handover_fd);
-    }
-    if (a->fd >= 0) {
-        close(a->fd);
-    }
-    succession_close(&a->succession);
-    *a = (struct arrival){
-        .fd = -1, .memory_fd = -1, .handover_fd = -1, .succession = {.fd = -1}};
-}
-
-/* Takes over connections, whose sockets come in messages of their own. Sockets that never come were
- * those of a server that has ended, and their clients know. */
-static bool get_conns(const struct arrival *a, struct net *net, struct image *image,
-                      unsigned count) {
-    while (count > 0) {
-        struct handover_message m;
-        int fds[HANDOVER_FDS_MOST];
-        enum heard heard = hear(a, HANDOVER_CONNS, &m, fds);
-        if (heard == HEARD_END) {
-            log_warn("process %d has ended amid the takeover: %u connections are lost", a->pid,
-                     count);
-            return cargo_get(image, net, NULL, count) || fail("connections are not whole");
-        }
-        if (heard == HEARD_NOT) {
-            return false;
-        }
-        if (m.fd_count == 0 || m.fd_count > count ||
-            !cargo_get(image, net, fds, m.fd_count)) {
-            return fail("connections are not whole");
-        }
-        count -= m.fd_count;
-    }
-    return true;
-}
-
-static enum heard get_state(const struct arrival *a, struct net *net, struct held_list *held) {
-    struct handover_message m;
-    struct image image;
-    int fds[HANDOVER_FDS_MOST];
-    enum heard heard = a->ended ? HEARD_END : hear(a, HANDOVER_STATE, &m, fds);
-    if (heard != HEARD) {
-        return heard;
-    }
-    if (m.fd_count != 1 || !image_open(&image, fds[0])) {
-        return not_heard("what the server that runs hands over cannot be read");
-    }
-    crash_point("next_has_image");
-    const char *why = cache_image_get(&image, net->server->cache);
-    bool got = why == NULL ? get_conns(a, net, &image, m.conn_count) : fail(why);
-    if (got && !cargo_get_held(&image, held)) {
-        got = fail("what its clients hold is not whole, or there is no memory for it");
-    }
-    image_close(&image);
-    return got ? HEARD : HEARD_NOT;
-}
-
-/* Takes over: everything is here, and no other process has it any more. */
-static void go_on(struct net *net, struct held_list *held) {
-    struct worker *w = &net->workers[0];
-    net->config.rests = false;
-    cache_settle_in(net->server->cache);
-    cache_turn_begin(w->cache_thread);
-    cache_held_give_back(w->cache_thread, held->each, held->count);
-    cache_turn_end(w->cache_thread);
-    handover_listen_as_this(net->config.handover_fd);
-    if (net->config.unix_path != NULL && chmod(net->config.unix_path, net->config.unix_mode) != 0) {
-        log_warn("%s keeps its permissions: %s", net->config.unix_path, strerror(errno));
-    }
-    tuner_go_on(net->server->tuner);
-    for (unsigned i = 0; i < net->worker_count; i++) {
-        worker_go_on(&net->workers[i]);
-    }
-}
-
-/* The other server was killed before it had sent its image. What it had in its file is there as
- * after any kill, and this process has its sockets. A server that has only hung up has taken the
- * succession before. */
-static bool inherit(struct arrival *a, struct net *net) {
-    char why[CACHE_WHY_BYTES];
-    if (is_to_end()) {
-        return fail("this process is to end");
-    }
-    if (!succession_take(&a->succession, SUCCESSION_NEXT)) {
-        return fail("the server that runs has hung up");
-    }
-    log_warn("process %d has ended amid the takeover: this one goes on with its items, without "
-             "its connections",
-             a->pid);
-    crash_point("next_inherits");
-    return cache_inherit(net->server->cache, why) || fail(why);
-}
-
-/* Takes what can be taken without a change, and then the succession. */
-static bool take(struct arrival *a, struct net *net) {
-    if (is_to_end()) {
-        return fail("this process is to end");
-    }
-    if (!cache_may_own(net->server->cache)) {
-        handover_refuse(a->fd, "it may not write to the items' memory");
-        return fail("the items' memory cannot be written to");
-    }
-    crash_point("next_takes");
-    if (!succession_take(&a->succession, SUCCESSION_NEXT)) {
-        return fail("the server that runs goes on");
-    }
-    crash_point("next_decided");
-    cache_own(net->server->cache);
-    crash_point("next_owns");
-    if (!succession_serve(&a->succession)) {
-        /* this process was too slow, and all its memory is the other's: it may not write a byte */
-        fail("the server that runs has waited in vain, and goes on");
-        log_stop();
-        _exit(EX_UNAVAILABLE);
-    }
-    crash_point("next_serves");
-    handover_send(a->fd, &(struct handover_message){.kind = 0}, HANDOVER_SERVES, NULL, 0);
-    return true; /* whether the other hears that or has ended makes no difference */
-}
-
-bool net_arrive(struct net *net, struct arrival *a) {
+bool arrive_take_over(struct arrival *a) {
     struct handover_message m = {.kind = 0};
-    struct held_list held = {0};
-    bool taken = false;
+    int fds[HANDOVER_FDS_MOST];
     crash_point("next_built");
     /* if the other has ended, the next message shows it */
     handover_send(a->fd, &m, HANDOVER_READY, NULL, 0);
-    switch (get_state(a, net, &held)) {
-    case HEARD:
-        taken = take(a, net);
-        break;
-    case HEARD_END:
-        taken = inherit(a, net);
-        break;
-    case HEARD_NOT:
-        handover_refuse(a->fd, "it could not take the items that were handed over");
-        break;
+    enum heard heard = a->ended ? HEARD_END : hear(a, HANDOVER_GO, &m, fds);
+    if (heard == HEARD_NOT) {
+        return false;
     }
-    if (taken) {
-        go_on(net, &held);
+    if (is_to_end()) {
+        return fail("this process is to end");
     }
-    free(held.each);
-    return taken;
+    if (heard == HEARD_END) {
+        log_warn("process %d has ended amid the takeover: this one goes on with its items", a->pid);
+    }
+    crash_point("next_goes_on");
+    return true;
+}
+
+void arrive_serves(const struct arrival *a) {
+    struct handover_message m = {.kind = 0};
+    crash_point("next_serves");
+    handover_send(a->fd, &m, HANDOVER_SERVES, NULL, 0); /* whether the other lives or not */
+}
+
+void arrive_end(struct arrival *a) {
+    int *const fds[] = {&a->memory_fd, &a->handover_fd, &a->fd};
+    for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0) {
+            close(*fds[i]);
+        }
+    }
+    handed_end(&a->sockets);
+    *a = (struct arrival)ARRIVAL_NONE;
 }

@@ -35,7 +35,7 @@ void net_config_of(const struct settings *s, struct net_config *net, struct tls_
         .held_bytes_most = s->read_buf_mem_limit,
         .handover_path = s->takeover_socket,
         .handover_fd = -1,
-        .rests = s->takeover,
+        .takes_over = s->takeover,
         .tell_starting = s->memory_file && strcmp(s->starting, "answer") == 0,
     };
 }

@@ -1,5 +1,6 @@
 #include "net/handed.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,11 @@ bool handed_add(struct handed *h, const int *taken_fds, unsigned count) {
     memcpy(h->fds + h->count, taken_fds, count * sizeof *taken_fds);
     h->count += count;
     return true;
+}
+
+bool handed_keep(struct handed *h, int fd) {
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return copy >= 0 && handed_add(h, &copy, 1);
 }
 
 static bool is_at(int fd, int type, const struct sockaddr *wanted) {

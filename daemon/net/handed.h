@@ -12,6 +12,9 @@ struct handed {
 
 /* Makes the only one of this process. The descriptors are taken, also when it fails. */
 bool handed_add(struct handed *, const int *taken_fds, unsigned count);
+/* Adds a second descriptor of the socket, so that the socket stays open when its owner closes it.
+ * False: errno. */
+bool handed_keep(struct handed *, int fd);
 /* Takes a socket of this type at this address or, if the address has no port, with any port. It
  * belongs to the caller from then on. -1: there is none left. */
 int  handed_take(struct handed *, int type, const struct sockaddr *);

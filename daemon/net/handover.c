@@ -93,7 +93,7 @@ int handover_receive(int fd, struct handover_message *m, int fds[HANDOVER_FDS_MO
     while (count > 0) {
         close(fds[--count]);
     }
-    bool speaks = (size_t)got >= offsetof(struct handover_message, layout) &&
+    bool speaks = (size_t)got >= offsetof(struct handover_message, socket_count) &&
                   m->magic == HANDOVER_MAGIC;
     errno = speaks && m->version != HANDOVER_VERSION ? EPROTO : EBADMSG;
     return -1;

@@ -2,31 +2,24 @@
  * keeps messages whole.
  *
  *     next                            the one that serves
- *     HELLO     layout of its image ->
- *                                   <- OFFER     memory file; facts; the succession
+ *     HELLO                         ->
+ *                                   <- OFFER     memory file; the socket that this is said on
  *                                   <- SOCKETS   listeners and UDP, as often as it takes
  *     READY     all else is built   ->
- *                                      … nobody is answered from here …
- *                                   <- STATE     image of cache and connections
- *                                   <- CONNS     their sockets, as often as it takes
- *            … whoever takes the succession first (base/succession.h) goes on …
- *     SERVES    the other may leave ->
+ *                                      … answers what clients have asked, hangs up on them, and
+ *                                        closes the memory file: nobody is answered from here …
+ *                                   <- GO
+ *     SERVES    has the items       ->
  *
- * Instead of each message REFUSED may come, with a sentence, or the end. Until the next one has
- * taken the succession it changes nothing, and the one that serves may go on as if nothing had
- * been; it takes the succession itself when the next one has ended or does not answer, and before
- * it hangs up. A next one that ends between that and its first turn has changed only what the other
- * keeps a copy of; one that stands still there is killed by the other.
- *
- * Where the one that serves ends without having taken the succession it was killed: the next one
- * takes it, and goes on with what it was handed so far, connections that came too late excepted;
- * before STATE with what it finds in the memory file. Each wait has an end. */
+ * Instead of each message REFUSED may come, with a sentence, or the end. Before GO the memory file
+ * is the first process's, and after it the next one's. A process that has ended has nothing any
+ * more: where the first ends without having refused, it was killed, and the next one goes on with
+ * what is in the memory file, as after any kill. Where the next one ends before SERVES, the first
+ * takes the items up again. One that does neither in time is killed first. */
 #ifndef SLATE_NET_HANDOVER_H
 #define SLATE_NET_HANDOVER_H
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/key.h"
 
 enum handover_kind {
     HANDOVER_HELLO = 1,
@@ -34,28 +27,23 @@ enum handover_kind {
     HANDOVER_OFFER,
     HANDOVER_SOCKETS,
     HANDOVER_READY,
-    HANDOVER_STATE,
-    HANDOVER_CONNS,
+    HANDOVER_GO,
     HANDOVER_SERVES,
 };
 enum { HANDOVER_FDS_MOST = 200, HANDOVER_TEXT_BYTES = 512 };
-enum { HANDOVER_OFFER_FDS = 3 }; /* memory file, the socket that this is said on, the succession */
+enum { HANDOVER_OFFER_FDS = 2 }; /* memory file, the socket that this is said on */
 #define HANDOVER_OTHER_VERSION \
     "it speaks another version of takeovers; stop the server and start the next one, which with " \
     "-e has the items"
 #define HANDOVER_MAGIC UINT32_C(0x736c6f76)
 /* To be raised with each change of what is said; the first four fields stay as they are. */
-enum { HANDOVER_VERSION = 2 };
+enum { HANDOVER_VERSION = 3 };
 
 struct handover_message {
     uint32_t magic, version, kind; /* set by handover_send */
     uint32_t fd_count;
-    uint64_t layout;      /* HELLO */
-    uint64_t index_bytes; /* OFFER, with what follows */
-    uint32_t partitions, socket_count;
-    uint32_t conn_count;  /* STATE */
-    unsigned char secret[KEY_SECRET_BYTES]; /* OFFER */
-    char     text[HANDOVER_TEXT_BYTES];     /* REFUSED: a sentence */
+    uint32_t socket_count;              /* OFFER */
+    char     text[HANDOVER_TEXT_BYTES]; /* REFUSED: a sentence */
 };
 
 /* Sends a message, whose first fields it sets. False: errno. */

@@ -1,262 +1,147 @@
-/* The side that serves: finds the next process, hands everything over, or goes on. All of it is the
- * main thread's. Until the next process says that it is built, nobody notices anything; then this
- * thread has all others rest, and does the remainder in one go, with a bound for each wait. */
+/* The side that serves: finds the next process, gives it the sockets, and stops for it. All of it
+ * is the main thread's. Until the next process says that it is built, no client notices anything.
+ * Then this process stops as at any stop, but that the sockets and the memory file stay open: a
+ * client that connects meanwhile waits. If the next process does not come to serve, main starts
+ * anew with them (net_hand_over). */
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/crash.h"
-#include "base/image.h"
 #include "base/log.h"
-#include "net/handover.h"
-#include "net/heir.h"
+#include "net/arrive.h"
 #include "net/state.h"
 #include "serve/process.h"
 
 enum {
-    CONNECT_US = 10 * 1000 * 1000, /* a process that was started has so long to ask, or to end */
-    BUILD_S = 30,                 /* so long it has until it is built */
-    LISTEN_AGAIN_S = 1,           /* after a want of descriptors */
-    TUNER_US = 2000 * 1000,       /* so long the tuner has to come to rest */
-    WORKERS_US = 1000 * 1000,     /* so long the workers have; clients wait meanwhile */
-    TRY_US = 10 * 1000,           /* between two looks whether all connections can go */
-    TRIES_MOST = 100,             /* then connections that cannot go are left behind */
+    ASK_S = 10,   /* a process that was started has so long to ask, or to end */
+    BUILD_S = 30, /* it has so long until it is built */
+    SEND_S = 5,   /* it has so long to take a message */
+    SERVE_S = 5,  /* it has so long to serve, … */
+    GIB_S = 4,    /* … and so long more for each GiB of items: some 1.5 s are usual */
 };
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* since Linux 6.5 */
+#endif
 
+/* The next process ends when it likes, hangs or stands still, so every wait for it has an end. */
 struct leaving {
-    struct net  *net;
-    int          listen_fd;
-    struct heir  heir; /* the next process, once it asks */
-    pid_t        child; /* that was started; 0: none */
-    uint64_t     child_since_us; /* since when it has not asked */
-    unsigned     tries;
-    bool         tuner_rests, companion_rests;
-    struct event listen_event, listen_timer, peer_event, try_timer;
-    struct image image;
+    struct net   *net; /* NULL: it is stopped */
+    int           listen_fd;
+    bool          deaf;       /* a descriptor was wanting: it does not listen for a while */
+    int           fd, pid;    /* the next process; fd -1: nobody asks */
+    int           pidfd;      /* of it; -1: it cannot be had */
+    int           memory_fd;  /* what it was offered … */
+    struct handed sockets;    /* … and keeps open here, too */
+    pid_t         child;      /* that was started; 0: none */
+    uint64_t      child_us;   /* since when it has not asked */
+    uint64_t      stopped_us; /* when this process began to stop for it; 0: it does not */
+    uint32_t      serve_s;    /* so long the next process has then */
+    struct event  listen_event, peer_event;
 };
 
-/* --- the one who asks --- */
+/* --- the next process --- */
 
-static void companion_go_on(struct leaving *v) {
-    const struct net_companion *with = &v->net->companion;
-    if (v->companion_rests) {
-        v->companion_rests = false;
-        with->go_on(with->arg);
+static void forget_next(struct leaving *v) {
+    close(v->fd);
+    if (v->pidfd >= 0) {
+        close(v->pidfd);
     }
-}
-
-static void forget_peer(struct leaving *v) {
-    if (v->tuner_rests && !v->net->left) {
-        /* if this process has left, there is nothing to tend any more */
-        tuner_go_on(v->net->server->tuner);
-        v->tuner_rests = false;
+    if (v->memory_fd >= 0) {
+        close(v->memory_fd);
     }
-    if (!v->net->left) {
-        companion_go_on(v);
-    }
-    if (v->heir.fd >= 0) {
-        event_del(&v->peer_event);
-        event_del(&v->try_timer);
-        heir_forget(&v->heir, v->net->left);
-    }
-    v->child_since_us = clock_mono_us();
-    image_close(&v->image);
+    handed_end(&v->sockets);
+    v->fd = v->pidfd = v->memory_fd = -1;
+    v->child_us = clock_mono_us();
 }
 
 /* Goes on serving. */
 static void refuse(struct leaving *v, const char *why) {
-    log_warn("process %d does not take over: %s; this one goes on", v->heir.pid, why);
-    handover_refuse(v->heir.fd, why);
-    forget_peer(v);
+    log_warn("process %d does not take over: %s; this one goes on", v->pid, why);
+    handover_refuse(v->fd, why);
+    event_del(&v->peer_event);
+    forget_next(v);
 }
 
-static unsigned count_sockets(const struct net *net) {
-    unsigned n = 0;
-    for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
-        n++;
+/* Kills the next process, so that it does not go on beside this one. False: the system does not let
+ * this one do that. */
+static bool kill_next(const struct leaving *v) {
+    return v->pidfd >= 0 && syscall(SYS_pidfd_send_signal, v->pidfd, SIGKILL, NULL, 0) == 0;
+}
+
+/* A filter of system calls allows only the first way. -1: neither way works. */
+static int pidfd_of(int peer, int pid) {
+    int fd;
+    socklen_t bytes = sizeof fd;
+    return getsockopt(peer, SOL_SOCKET, SO_PEERPIDFD, &fd, &bytes) == 0
+               ? fd
+               : (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* --- what it is offered --- */
+
+static bool keep_sockets(struct leaving *v) {
+    const struct net *net = v->net;
+    const struct listener *const lists[] = {net->listeners, net->also};
+    bool kept = true;
+    for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (const struct listener *l = lists[i]; l != NULL; l = l->next) {
+            kept = kept && handed_keep(&v->sockets, l->record.fd);
+        }
     }
     for (const struct udp_socket *u = net->udp; u != NULL; u = u->next) {
-        n++;
+        kept = kept && handed_keep(&v->sockets, u->record.fd);
     }
-    return n + net->companion.fd_count;
-}
-
-static bool send_fds(int to, enum handover_kind kind, const int *fds, unsigned count) {
-    bool sent = true;
-    for (unsigned at = 0; at < count && sent; at += HANDOVER_FDS_MOST) {
-        struct handover_message m = {.kind = 0};
-        unsigned n = count - at < HANDOVER_FDS_MOST ? count - at : HANDOVER_FDS_MOST;
-        sent = handover_send(to, &m, kind, fds + at, n);
-    }
-    return sent;
+    return kept;
 }
 
 static bool send_sockets(const struct leaving *v) {
-    const struct net *net = v->net;
-    unsigned count = count_sockets(net), n = 0;
-    int *fds = calloc(count + 1, sizeof *fds);
-    if (fds == NULL) {
-        return false;
+    bool sent = true;
+    for (unsigned at = 0; at < v->sockets.count && sent; at += HANDOVER_FDS_MOST) {
+        struct handover_message m = {.kind = 0};
+        unsigned left = v->sockets.count - at;
+        sent = handover_send(v->fd, &m, HANDOVER_SOCKETS, v->sockets.fds + at,
+                             left < HANDOVER_FDS_MOST ? left : HANDOVER_FDS_MOST);
     }
-    for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
-        fds[n++] = l->record.fd;
-    }
-    for (const struct udp_socket *u = net->udp; u != NULL; u = u->next) {
-        fds[n++] = u->record.fd;
-    }
-    for (unsigned i = 0; i < net->companion.fd_count; i++) {
-        fds[n++] = net->companion.fds[i];
-    }
-    bool sent = send_fds(v->heir.fd, HANDOVER_SOCKETS, fds, n);
-    free(fds);
     return sent;
 }
 
-static void offer(struct leaving *v, const struct handover_message *hello) {
-    struct cache *cache = v->net->server->cache;
-    struct handover_message m = {.partitions = cache_partitions(cache),
-                                 .socket_count = count_sockets(v->net)};
-    size_t index_bytes;
-    if (hello->layout != cargo_layout()) {
-        refuse(v, "it lays out what is handed over otherwise than the server that runs; stop that "
-                  "one and start the next, which with -e has the items");
+static void offer(struct leaving *v) {
+    v->memory_fd = fcntl(cache_file(v->net->server->cache), F_DUPFD_CLOEXEC, 0);
+    if (v->memory_fd < 0 || !keep_sockets(v)) {
+        refuse(v, "there is no memory or no descriptor for the takeover");
         return;
     }
-    if (!image_make(&v->image, cache_image_bytes(cache, &index_bytes)) ||
-        !succession_make(&v->heir.succession)) {
-        refuse(v, "there is no memory or no descriptor for the hand-over");
-        return;
-    }
-    const int fds[HANDOVER_OFFER_FDS] = {cache_file(cache), v->listen_fd, v->heir.succession.fd};
-    m.index_bytes = index_bytes;
-    key_hash_secret(m.secret);
+    struct handover_message m = {.socket_count = v->sockets.count};
+    const int fds[HANDOVER_OFFER_FDS] = {v->memory_fd, v->listen_fd};
     crash_point("offer_made");
-    if (!handover_send(v->heir.fd, &m, HANDOVER_OFFER, fds, HANDOVER_OFFER_FDS) ||
-        !send_sockets(v)) {
+    if (!handover_send(v->fd, &m, HANDOVER_OFFER, fds, HANDOVER_OFFER_FDS) || !send_sockets(v)) {
         refuse(v, strerror(errno));
     }
     crash_point("offered");
 }
 
-/* --- all others rest --- */
-
-static void go_on(struct net *net) {
-    for (unsigned i = 0; i < net->worker_count; i++) {
-        worker_go_on(&net->workers[i]);
-    }
-}
-
-static bool rest(struct net *net) {
-    bool all = true;
-    for (unsigned i = 0; i < net->worker_count; i++) {
-        worker_rest(&net->workers[i]);
-    }
-    for (unsigned i = 0; i < net->worker_count && all; i++) {
-        all = worker_await_rest(&net->workers[i], WORKERS_US);
-    }
-    if (!all) {
-        go_on(net);
-    }
-    return all;
-}
-
-static bool send_state(struct leaving *v) {
-    struct net *net = v->net;
-    struct handover_message m = {.conn_count = cargo_count(net)};
-    int *fds = calloc(m.conn_count + 1, sizeof *fds);
-    bool sent = fds != NULL && cache_image_put(&v->image, net->server->cache);
-    crash_point("image_made");
-    if (sent) {
-        cargo_put(&v->image, net, fds);
-        cargo_put_held(&v->image, net);
-        sent = image_finish(&v->image) &&
-               handover_send(v->heir.fd, &m, HANDOVER_STATE, &v->image.fd, 1);
-    }
-    crash_point("state_told");
-    sent = sent && send_fds(v->heir.fd, HANDOVER_CONNS, fds, m.conn_count);
-    crash_point("state_sent");
-    free(fds);
-    return sent;
-}
-
-static void leave(struct leaving *v, uint64_t rested_us) {
-    struct net *net = v->net;
-    net->left = true;
-    crash_point("left");
-    if (!cache_leave(net->server->cache)) {
-        _exit(0); /* nothing of the cache may be touched from here on */
-    }
-    log_info("process %d has taken over; clients waited %.1f ms", v->heir.pid,
-             (double)(clock_mono_us() - rested_us) / 1000);
-    atomic_store_explicit(&net->server->stop, SERVER_STOP, memory_order_release);
-    event_base_loopbreak(net->base);
-}
-
-/* Has all other threads rest. */
-static void hand_over(struct leaving *v, uint64_t rested_us) {
-    struct cache *cache = v->net->server->cache;
-    char why[HANDOVER_TEXT_BYTES];
-    if (!send_state(v)) {
-        snprintf(why, sizeof why, "a page is on its way, or there is no memory");
-    } else {
-        heir_await_answer(&v->heir, why);
-    }
-    crash_point("next_heard");
-    if (!succession_take(&v->heir.succession, SUCCESSION_FIRST)) {
-        if (heir_comes_to_serve(&v->heir)) {
-            leave(v, rested_us);
-            return;
-        }
-        cache_take_up_again(cache);
-    }
-    go_on(v->net); /* first, because refusing may last until the other is told */
-    refuse(v, why);
-}
-
-/* Looks again soon while some connection is amid a value, amid a reply that its client does not
- * take, or waits for another thread's answer. */
-static void try_now(struct leaving *v) {
-    static const struct timeval soon = {.tv_usec = TRY_US};
-    uint64_t rested_us = clock_mono_us();
-    if (!rest(v->net)) {
-        refuse(v, "a worker does not come to rest");
-        return;
-    }
-    if (cargo_busy(v->net) > 0 && v->tries++ < TRIES_MOST) {
-        go_on(v->net);
-        event_add(&v->try_timer, &soon);
-        return;
-    }
-    hand_over(v, rested_us);
-}
-
-static void on_try(evutil_socket_t fd, short what, void *arg) {
-    (void)fd;
-    (void)what;
-    try_now(arg);
-}
-
-static void on_ready(struct leaving *v) {
-    const struct net_companion *with = &v->net->companion;
+/* The next process is built: has main stop this one. */
+static void stop_for_next(struct leaving *v) {
+    struct server *server = v->net->server;
+    uint64_t pages = cache_slab(server->cache)->arena->pages_out;
+    int run = SERVER_RUN; /* a wish to stop goes before */
     crash_point("next_ready");
-    if (with->rest != NULL) { /* before the tuner, for which its answers may wait */
-        with->rest(with->arg);
-        v->companion_rests = true;
-    }
-    if (!tuner_rest(v->net->server->tuner, TUNER_US)) {
-        refuse(v, "the tuner does not come to rest");
-        return;
-    }
-    v->tuner_rests = true;
-    v->tries = 0;
-    try_now(v);
+    event_del(&v->peer_event);
+    v->serve_s = SERVE_S + (uint32_t)(pages * GIB_S / 1024);
+    v->stopped_us = clock_mono_us();
+    atomic_compare_exchange_strong(&server->stop, &run, SERVER_HAND_OVER);
+    event_base_loopbreak(v->net->base);
 }
 
 /* --- events --- */
@@ -266,17 +151,18 @@ static void on_peer(evutil_socket_t fd, short what, void *arg) {
     struct handover_message m;
     int fds[HANDOVER_FDS_MOST];
     if (what & EV_TIMEOUT) {
-        refuse(v, "it is not built in time");
+        kill_next(v);
+        refuse(v, "it is not built in time, and is killed");
         return;
     }
     int got = handover_receive(fd, &m, fds);
     for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
         close(fds[i]); /* nobody asked for them */
     }
-    if (got == 1 && m.kind == HANDOVER_HELLO && v->image.fd < 0) {
-        offer(v, &m);
-    } else if (got == 1 && m.kind == HANDOVER_READY && v->image.fd >= 0 && !v->tuner_rests) {
-        on_ready(v);
+    if (got == 1 && m.kind == HANDOVER_HELLO && v->memory_fd < 0) {
+        offer(v);
+    } else if (got == 1 && m.kind == HANDOVER_READY && v->memory_fd >= 0) {
+        stop_for_next(v);
     } else {
         refuse(v, got == 1 && m.kind == HANDOVER_REFUSED ? m.text
                   : got == 0                             ? "it has ended"
@@ -285,43 +171,30 @@ static void on_peer(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-/* Stops listening for a while: without a descriptor the event of a waiting process would come again
- * and again. */
-static void listen_later(struct leaving *v) {
-    static const struct timeval later = {.tv_sec = LISTEN_AGAIN_S};
-    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        log_warn("a process that would take over waits: %s", strerror(errno));
-        event_del(&v->listen_event);
-        event_add(&v->listen_timer, &later);
-    }
-}
-
-static void on_listen_again(evutil_socket_t fd, short what, void *arg) {
-    struct leaving *v = arg;
-    (void)fd;
-    (void)what;
-    event_add(&v->listen_event, NULL);
-}
-
 static void on_next(evutil_socket_t fd, short what, void *arg) {
-    static const struct timeval most = {.tv_sec = BUILD_S};
+    static const struct timeval build = {.tv_sec = BUILD_S}, send = {.tv_sec = SEND_S};
     struct leaving *v = arg;
-    struct heir heir;
-    int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC), pid;
     (void)what;
     if (peer < 0) {
-        listen_later(v);
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            log_warn("a process that would take over waits: %s", strerror(errno));
+            v->deaf = event_del(&v->listen_event) == 0; /* its event would come again and again */
+        }
         return;
     }
-    bool ours = heir_meet(&heir, peer, v->net->server);
-    if (!ours || v->heir.fd >= 0) {
+    bool ours = handover_is_ours(peer, &pid);
+    if (!ours || v->fd >= 0) {
         handover_refuse(peer, ours ? "another process is taking over" : "it is another user's");
-        heir_forget(&heir, false);
+        close(peer);
         return;
     }
-    v->heir = heir;
+    setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof send);
+    v->fd = peer;
+    v->pid = pid;
+    v->pidfd = pidfd_of(peer, pid);
     event_assign(&v->peer_event, v->net->base, peer, EV_READ | EV_PERSIST, on_peer, v);
-    event_add(&v->peer_event, &most);
+    event_add(&v->peer_event, &build);
 }
 
 bool leaving_begin(struct net *net) {
@@ -331,8 +204,7 @@ bool leaving_begin(struct net *net) {
         return false;
     }
     v->net = net;
-    v->heir.fd = -1;
-    v->image.fd = -1;
+    v->fd = v->pidfd = v->memory_fd = -1;
     v->listen_fd = cfg->handover_fd >= 0 ? cfg->handover_fd : handover_listen(cfg->handover_path);
     net->leaving = v;
     if (v->listen_fd < 0) {
@@ -340,8 +212,6 @@ bool leaving_begin(struct net *net) {
         return false;
     }
     event_assign(&v->listen_event, net->base, v->listen_fd, EV_READ | EV_PERSIST, on_next, v);
-    event_assign(&v->listen_timer, net->base, -1, 0, on_listen_again, v);
-    event_assign(&v->try_timer, net->base, -1, 0, on_try, v);
     return event_add(&v->listen_event, NULL) == 0;
 }
 
@@ -351,23 +221,19 @@ void leaving_end(struct leaving **taken) {
     if (v == NULL) {
         return;
     }
-    forget_peer(v);
+    if (v->fd >= 0) {
+        refuse(v, "this one stops");
+    }
     if (v->listen_fd >= 0) {
         if (event_initialized(&v->listen_event)) {
             event_del(&v->listen_event);
-            event_del(&v->listen_timer);
         }
         close(v->listen_fd);
-        if (!v->net->left && !v->net->config.rests) {
+        if (net_has_paths(v->net)) {
             unlink(v->net->config.handover_path);
         }
     }
     free(v);
-}
-
-bool net_left(const struct net *net, int *pid) {
-    *pid = net->left && net->leaving != NULL ? net->leaving->heir.pid : 0;
-    return net->left;
 }
 
 void leaving_start_next(struct net *net) {
@@ -377,26 +243,97 @@ void leaving_start_next(struct net *net) {
     }
     if (v == NULL) {
         log_warn("no other process can take over: that needs -o takeover_socket");
-    } else if (v->child != 0 || v->heir.fd >= 0) {
+    } else if (v->child != 0 || v->fd >= 0) {
         log_warn("another process is taking over");
     } else {
         v->child = process_start_next();
-        v->child_since_us = clock_mono_us();
+        v->child_us = clock_mono_us();
     }
 }
 
 void leaving_look(struct leaving *v) {
     int status;
-    if (v == NULL || v->child == 0) {
+    if (v == NULL) {
+        return;
+    }
+    if (v->deaf) {
+        v->deaf = event_add(&v->listen_event, NULL) != 0;
+    }
+    if (v->child == 0) {
         return;
     }
     if (waitpid(v->child, &status, WNOHANG) != 0) {
         v->child = 0;
-    } else if (v->heir.fd < 0 && clock_mono_us() - v->child_since_us > CONNECT_US) {
+    } else if (v->fd < 0 && clock_mono_us() - v->child_us > (uint64_t)ASK_S * 1000000) {
         log_warn("process %d, started to take over, has neither asked for it nor ended in %d s: it "
                  "is killed",
-                 (int)v->child, CONNECT_US / 1000000);
+                 (int)v->child, ASK_S);
         kill(v->child, SIGKILL); /* the next look sees its end */
-        v->child_since_us = clock_mono_us();
+        v->child_us = clock_mono_us();
     }
+}
+
+/* --- handing over --- */
+
+struct leaving *net_leave(struct net *net) {
+    struct leaving *v = net->leaving;
+    net->leaving = NULL;
+    net->left = true;
+    v->net = NULL;
+    event_del(&v->listen_event);
+    return v;
+}
+
+/* Waits until the next process serves. False: it has ended, by itself or killed. */
+static bool next_serves(const struct leaving *v) {
+    struct pollfd p = {.fd = v->fd, .events = POLLIN};
+    uint64_t until_us = clock_mono_us() + (uint64_t)v->serve_s * 1000000;
+    bool late = false, killed = false;
+    for (;;) {
+        uint64_t now_us = clock_mono_us(), left_us = until_us > now_us ? until_us - now_us : 0;
+        struct handover_message m;
+        int fds[HANDOVER_FDS_MOST], got = -1;
+        int ready = poll(&p, 1, late ? -1 : (int)(left_us / 1000));
+        if (ready > 0) {
+            got = handover_receive(v->fd, &m, fds);
+            for (unsigned i = 0; got == 1 && i < m.fd_count; i++) {
+                close(fds[i]);
+            }
+        }
+        if (got == 0 || (got == 1 && m.kind == HANDOVER_SERVES && !killed)) {
+            return got == 1;
+        }
+        if (ready >= 0 && !late) {
+            late = true;
+            killed = kill_next(v);
+            log_warn("process %d does not serve within %u s%s", v->pid, v->serve_s,
+                     killed ? ": it is killed" : "; this one may not kill it, and waits");
+        }
+    }
+}
+
+int net_hand_over(struct leaving **taken, struct arrival *back) {
+    struct leaving *v = *taken;
+    struct handover_message m = {.kind = 0};
+    *taken = NULL;
+    crash_point("left");
+    handover_send(v->fd, &m, HANDOVER_GO, NULL, 0); /* if it has ended, the next look shows that */
+    crash_point("next_goes");
+    int pid = next_serves(v) ? v->pid : 0;
+    if (pid != 0) {
+        log_info("process %d has taken over; clients waited %.1f ms", pid,
+                 (double)(clock_mono_us() - v->stopped_us) / 1000);
+        close(v->listen_fd);
+    } else {
+        log_warn("process %d does not take over: it has ended; this one goes on", v->pid);
+        *back = (struct arrival){.fd = -1,
+                                 .memory_fd = v->memory_fd,
+                                 .handover_fd = v->listen_fd,
+                                 .sockets = v->sockets};
+        v->memory_fd = -1;
+        v->sockets = (struct handed){0};
+    }
+    forget_next(v);
+    free(v);
+    return pid;
 }

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/handover.h"
 #include "net/places.h"
 #include "net/port_file.h"
 #include "net/starting.h"
@@ -172,9 +174,6 @@ static int start_workers(struct net *net) {
     }
     server->worker_count = net->worker_count;
     for (unsigned i = 0; i < net->worker_count; i++) {
-        if (net->config.rests) {
-            rest_ask(&net->workers[i].rest);
-        }
         if (!worker_start(&net->workers[i])) {
             return -1;
         }
@@ -250,7 +249,16 @@ struct net *net_start(struct server *server, const struct net_config *config) {
     return net;
 }
 
-void net_go_along(struct net *net, const struct net_companion *with) { net->companion = *with; }
+void net_go_along(struct net *net, const struct listener *also) { net->also = also; }
+
+void net_arrived(struct net *net) {
+    const struct net_config *cfg = &net->config;
+    net->config.takes_over = false;
+    handover_listen_as_this(cfg->handover_fd);
+    if (cfg->unix_path != NULL && chmod(cfg->unix_path, cfg->unix_mode) != 0) {
+        log_warn("%s keeps its permissions: %s", cfg->unix_path, strerror(errno));
+    }
+}
 
 /* --- running and stopping --- */
 
@@ -293,18 +301,16 @@ static void close_listeners(struct net *net) {
     }
 }
 
-void net_stop(struct net *net, bool graceful) {
+void net_stop(struct net *net, uint32_t grace_us) {
     if (net->stopped) {
         return;
     }
     net->stopped = true;
     atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
     close_listeners(net);
-    leaving_end(&net->leaving);
     for (unsigned i = 0; i < net->worker_count; i++) {
         if (net->workers[i].started) {
-            worker_order(&net->workers[i], graceful ? WORKER_FINISH : WORKER_STOP);
-            worker_go_on(&net->workers[i]);
+            worker_stop(&net->workers[i], grace_us);
         }
     }
     for (unsigned i = 0; i < net->worker_count; i++) {
@@ -320,7 +326,8 @@ void net_destroy(struct net **taken) {
     }
     *taken = NULL;
     starting_end(&net->starting, NULL, NULL);
-    net_stop(net, false);
+    net_stop(net, 0);
+    leaving_end(&net->leaving);
     for (unsigned i = 0; i < net->worker_count; i++) {
         net->server->workers[i] = NULL;
         worker_fini(&net->workers[i]);
@@ -338,8 +345,7 @@ void net_destroy(struct net **taken) {
     if (net->wake_fd >= 0) {
         close(net->wake_fd);
     }
-    /* before it has arrived, or after it has left, the path is another process's */
-    if (net->socket_path != NULL && !net->left && !net->config.rests) {
+    if (net->socket_path != NULL && net_has_paths(net)) {
         unlink(net->socket_path);
     }
     free(net->socket_path);

@@ -44,7 +44,7 @@ struct net_config {
     const char *handover_path;
     int         handover_fd;
     struct handed *handed; /* sockets of the process before; NULL: none */
-    bool        rests;     /* workers rest, and nobody is accepted, until net_arrive */
+    bool        takes_over; /* until net_arrived, the paths of sockets are another process's */
     /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
     const char *port_file;
     /* whoever asks before net_begin is told so (net/starting.h); else all wait */
@@ -75,33 +75,29 @@ enum server_stop net_run(struct net *);
 /* Makes net_run look at server->stop. `net` is a struct net; async-signal-safe. */
 void net_wake(void *net);
 
-/* What goes along to the next process beside the network's own: sockets that listen, and a thread
- * that answers there. It rests while the cache is handed over, and for good when it was. */
-enum { NET_COMPANION_FDS = 8 };
-struct net_companion {
-    int      fds[NET_COMPANION_FDS];
-    unsigned fd_count;
-    void   (*rest)(void *); /* returns once it does; NULL: there is nobody */
-    void   (*go_on)(void *);
-    void    *arg;
-};
-/* Before net_run; the sockets are borrowed. */
-void net_go_along(struct net *, const struct net_companion *);
+/* Sockets beside the network's own that go over to a next process. Before net_run; they are
+ * borrowed. */
+struct listener;
+void net_go_along(struct net *, const struct listener *);
 
-/* Whether another process has taken over: all that is left is to end. Its number. */
-bool net_left(const struct net *, int *pid);
+/* This process has taken over (net/arrive.h) and serves: the paths of sockets are its own now. */
+void net_arrived(struct net *);
 
+/* Once net_run has returned SERVER_HAND_OVER and net_stop was called: takes out the next process,
+ * with the sockets and the memory file that were offered to it, which stay open. */
+struct leaving;
+struct leaving *net_leave(struct net *);
+/* Once all else is destroyed: lets the next process have the memory file, and waits until it
+ * serves. Returns its number. 0: it has ended, or was killed because it hung; `back` has the
+ * sockets and the file, for a start anew. */
 struct arrival;
-/* The other side (net/arrive.h): waits until the process before has left everything to this one;
- * then cache and connections are this one's. False: it goes on, and this one has to end, after a
- * line in the log. */
-bool net_arrive(struct net *, struct arrival *);
+int net_hand_over(struct leaving **taken, struct arrival *back);
 
-/* Stops accepting, then ends and joins the workers. Graceful: requests already sent by clients are
- * answered and replies are delivered first, for at most NET_GRACE_S seconds; otherwise connections
- * are closed as they are. */
-enum { NET_GRACE_S = 5 };
-void net_stop(struct net *, bool graceful);
+/* Stops accepting, then ends and joins the workers. For so long at most, requests already sent by
+ * clients are answered and replies are delivered first; then connections are closed as they are.
+ * While a next process takes over, clients that come wait for all that time. */
+enum { NET_GRACE_US = 5 * 1000 * 1000, NET_HAND_OVER_GRACE_US = 300 * 1000 };
+void net_stop(struct net *, uint32_t grace_us);
 
 /* After net_stop. Removes the UNIX socket it made. */
 void net_destroy(struct net **);

@@ -27,12 +27,18 @@ struct net {
     uint64_t          disabled_at_us, counted_until_us, disabled_conns;
     struct udp_socket *udp;
     struct leaving   *leaving; /* how it is handed over; NULL: it cannot be */
-    struct net_companion companion; /* likewise of what goes along */
-    bool              left;    /* to another process, whose sockets and items they are now */
+    const struct listener *also; /* go over, too; borrowed */
+    bool              left; /* to another process, whose sockets and items they are now */
     char             *socket_path; /* to be removed; NULL: none */
     unsigned          next_worker, worker_count; /* worker_count: initialised */
     struct worker     workers[];
 };
+
+/* Whether the paths of sockets are this process's. They are another's before this one has arrived
+ * and after it has left. */
+static inline bool net_has_paths(const struct net *net) {
+    return !net->left && !net->config.takes_over;
+}
 
 static inline void net_add(_Atomic uint64_t *n, uint64_t by) {
     atomic_fetch_add_explicit(n, by, memory_order_relaxed);
@@ -59,27 +65,4 @@ void leaving_end(struct leaving **);
 void leaving_start_next(struct net *);
 /* once in a while: whether a process that was started has ended */
 void leaving_look(struct leaving *);
-
-/* --- cargo.c: connections on their way, while all workers rest --- */
-struct image;
-/* Differs between builds that lay out otherwise what one hands to the other. */
-uint64_t cargo_layout(void);
-/* How many connections are amid something that is soon over. */
-unsigned cargo_busy(struct net *);
-/* How many can be handed over. The others stay: they are closed when this process leaves. */
-unsigned cargo_count(const struct net *);
-/* Puts these, with their sockets in the same order. */
-void cargo_put(struct image *, const struct net *, int *fds);
-/* Puts what the others hold of items: the next process gives it back, for they never come to. */
-void cargo_put_held(struct image *, const struct net *);
-/* Makes connections of so many; the descriptors are taken. NULL: they never came, and so many are
- * passed over. False: the image is not whole, or no memory. */
-bool cargo_get(struct image *, struct net *, const int *taken_fds, unsigned count);
-/* `each` is the caller's from now on. False: as above. */
-struct held_list {
-    struct cache_held *each;
-    unsigned           count;
-};
-bool cargo_get_held(struct image *, struct held_list *);
-
 #endif

@@ -36,7 +36,7 @@ static void close_between_turns(struct conn *c) {
 
 /* --- events --- */
 
-bool worker_own(struct worker *w, struct conn *c) {
+static void own(struct worker *w, struct conn *c) {
     c->next = w->conns;
     c->link = &w->conns;
     if (w->conns != NULL) {
@@ -49,19 +49,17 @@ bool worker_own(struct worker *w, struct conn *c) {
     if (!conn_open(c, w) || (c->tls_mode != LISTEN_TLS_NONE && !tls_conn_open(c))) {
         log_warn("out of memory for a connection");
         close_between_turns(c);
-        return false;
     }
-    return true;
 }
 
-void worker_take_inbox(struct worker *w) {
+static void take_inbox(struct worker *w) {
     lock_take(&w->inbox_lock);
     struct conn *c = w->inbox;
     w->inbox = NULL;
     lock_release(&w->inbox_lock);
     while (c != NULL) {
         struct conn *next = c->ready_next;
-        worker_own(w, c);
+        own(w, c);
         c = next;
     }
 }
@@ -73,7 +71,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
-    worker_take_inbox(w);
+    take_inbox(w);
     /* one of them, or none, has its answer; the others sleep on after their turn */
     while (w->asleep.first != NULL) {
         struct conn *c = conn_queue_take(&w->asleep);
@@ -250,7 +248,8 @@ static void worker_turn(struct worker *w) {
 static void finish_begin(struct worker *w) {
     static const struct timeval tick = {.tv_usec = FINISH_TICK_US};
     w->finishing = true;
-    w->finish_by_us = clock_mono_us() + (uint64_t)NET_GRACE_S * 1000000;
+    w->finish_by_us = clock_mono_us() + w->grace_us;
+    take_inbox(w); /* nobody comes after these */
     event_add(&w->idle_timer, &tick);
     for (struct conn *c = w->conns; c != NULL; c = c->next) {
         c->readable = c->pending == NULL && c->value != VALUE_WAITS;
@@ -260,11 +259,11 @@ static void finish_begin(struct worker *w) {
 
 /* Whether the worker goes on. */
 static bool obey(struct worker *w) {
-    rest_here(&w->rest);
-    switch ((enum worker_order)atomic_load_explicit(&w->order, memory_order_acquire)) {
-    case WORKER_RUN: return true;
-    case WORKER_STOP: return false;
-    case WORKER_FINISH: break;
+    if (!atomic_load_explicit(&w->stops, memory_order_acquire)) {
+        return true;
+    }
+    if (w->grace_us == 0) {
+        return false;
     }
     if (!w->finishing) {
         finish_begin(w);
@@ -321,7 +320,6 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     conn_queue_init(&w->asleep);
     conn_queue_init(&w->handshakes);
     lock_init(&w->inbox_lock);
-    rest_init(&w->rest);
     struct event_config *ec = event_config_new();
     if (ec != NULL) {
         /* only the worker's thread uses the base */
@@ -376,22 +374,9 @@ void worker_adopt(struct worker *w, struct conn *c) {
     }
 }
 
-void worker_order(struct worker *w, enum worker_order order) {
-    atomic_store_explicit(&w->order, order, memory_order_release);
-    worker_wake(w);
-}
-
-void worker_rest(struct worker *w) {
-    rest_ask(&w->rest);
-    worker_wake(w);
-}
-
-bool worker_await_rest(struct worker *w, uint64_t most_us) {
-    return rest_await(&w->rest, most_us);
-}
-
-void worker_go_on(struct worker *w) {
-    rest_end(&w->rest);
+void worker_stop(struct worker *w, uint32_t grace_us) {
+    w->grace_us = grace_us;
+    atomic_store_explicit(&w->stops, true, memory_order_release);
     worker_wake(w);
 }
 
@@ -405,7 +390,7 @@ void worker_join(struct worker *w) {
 void worker_fini(struct worker *w) {
     if (w->batch != NULL) {
         udp_forget(w);
-        worker_take_inbox(w);
+        take_inbox(w);
         cache_turn_begin(w->cache_thread);
         while (w->conns != NULL) {
             conn_close(w->conns);
@@ -427,6 +412,5 @@ void worker_fini(struct worker *w) {
     if (w->base != NULL) {
         event_base_free(w->base);
     }
-    rest_fini(&w->rest);
     lock_fini(&w->inbox_lock);
 }

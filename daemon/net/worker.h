@@ -15,7 +15,6 @@
 #include <stdbool.h>
 
 #include "base/lock.h"
-#include "base/rest.h"
 #include "net/buffer.h"
 #include "net/conn.h"
 #include "net/net.h"
@@ -40,8 +39,6 @@ struct conn_queue {
     struct conn *first, **end;
 };
 
-enum worker_order { WORKER_RUN, WORKER_STOP, WORKER_FINISH };
-
 struct udp_batch;
 
 struct worker {
@@ -65,10 +62,10 @@ struct worker {
     pthread_t              thread;
     unsigned               lingering; /* of its connections */
     bool                   started, finishing;
+    uint32_t               grace_us;   /* set before `stops` */
     uint64_t               finish_by_us;
     uint64_t               received_bytes, sent_bytes; /* in this turn */
-    _Atomic int            order; /* enum worker_order */
-    struct rest            rest;
+    _Atomic bool           stops;
     struct lock            inbox_lock;
     struct conn           *inbox; /* new connections, linked by ready_next */
 };
@@ -78,18 +75,10 @@ bool worker_init(struct worker *, struct server *, const struct net_config *, st
 bool worker_start(struct worker *);
 /* Hands the worker a connection whose record is filled and registered. Any thread. */
 void worker_adopt(struct worker *, struct conn *taken);
-void worker_order(struct worker *, enum worker_order); /* any thread */
-/* Has the worker rest between two turns, and go on. While it rests, the thread that asked may do as
- * the worker would. One thread asks for all workers; worker_await_rest follows worker_rest. */
-void worker_rest(struct worker *);
-/* Waits until the worker rests; false: it does not yet. */
-bool worker_await_rest(struct worker *, uint64_t most_us);
-void worker_go_on(struct worker *);
+/* Has it end: at once, or when it has answered what clients have sent, within so long at most. One
+ * caller, once. */
+void worker_stop(struct worker *, uint32_t grace_us);
 void worker_join(struct worker *);
-/* While it rests: takes over connections that it has not seen yet. */
-void worker_take_inbox(struct worker *);
-/* While it rests: takes over a connection. False: no memory, and the connection is closed. */
-bool worker_own(struct worker *, struct conn *taken);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
 /* How long answers that go on rest after pieces that took so long, while others ask. */

@@ -26,6 +26,7 @@ static const char *const allowed[] = {
     /* files */
     "_llseek", "access", "chdir", "chmod", "close", "close_range", "creat", "dup", "dup2", "dup3",
     "faccessat", "faccessat2", "fadvise64", "fallocate", "fchmod", "fcntl", "fcntl64", "fdatasync",
+    "flock",
     "fstat", "fstat64", "fstatat64", "fstatfs", "fsync", "ftruncate", "ftruncate64", "getcwd",
     "getdents", "getdents64", "ioctl", "lseek", "lstat", "lstat64", "newfstatat", "open", "openat",
     "pread64", "pwrite64", "read", "readlink", "readlinkat", "readv", "rename", "renameat",

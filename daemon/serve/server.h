@@ -8,7 +8,6 @@
 
 #include "base/counter.h"
 #include "base/lock.h"
-#include "cache/handover.h"
 #include "serve/access/users.h"
 #include "serve/config/audit.h"
 #include "serve/config/settings.h"
@@ -93,7 +92,8 @@ struct logins;
 /* Answers that are made once for all who ask at once. */
 enum server_shared { SERVER_SHARED_SIZEHIST, SERVER_SHARED_SIZES, SERVER_SHARED };
 
-enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL };
+/* SERVER_HAND_OVER: a next process is built, and takes over */
+enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL, SERVER_HAND_OVER };
 
 /* What `stats reset` subtracts from now on, since a counter is only ever written by its owner. */
 struct server_baseline {

@@ -60,6 +60,5 @@ void told_tuner(const struct settings *s, struct tune_config *config) {
         .crawler = s->lru_crawler,
         .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
         .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
-        .rests = s->takeover,
     };
 }

@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "base/rest.h"
 #include "tune/active.h"
 #include "tune/crawl.h"
 #include "tune/sweep.h"
@@ -63,7 +62,6 @@ struct tuner {
     _Atomic uint32_t crawler_sleep_us, crawler_tocrawl;
     _Atomic bool     stop;
     _Atomic bool     moving;
-    struct rest      rest;
 
     /* over what follows: other threads ask and look, the tuner's thread answers */
     struct lock          lock;
@@ -71,7 +69,6 @@ struct tuner {
     struct class_set     crawl_classes; /* classes that a crawl was asked for; none: no crawl */
     struct automove_wish wish;
     struct automove_trial *trial; /* waits for its answer; NULL: none */
-    bool                 rests;   /* the thread rests: no trial is taken */
     struct tune_words    words;
     struct tune_worth    worth;
     struct move_log      moves; /* has a lock of its own */

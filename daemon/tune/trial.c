@@ -22,18 +22,16 @@ void automove_trial_release(struct automove_trial **taken) {
     }
 }
 
-enum asked_how tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
+bool tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
     lock_take(&t->lock);
-    enum asked_how how = t->rests           ? ASKED_RESTS
-                         : t->trial != NULL ? ASKED_BUSY
-                                            : ASKED_TAKEN;
-    if (how == ASKED_TAKEN) {
+    bool taken = t->trial == NULL;
+    if (taken) {
         asked_hold(&trial->asked);
         t->trial = trial;
     }
     lock_release(&t->lock);
     tuner_wake(t);
-    return how;
+    return taken;
 }
 
 static void answer(struct tuner *t, bool starts) {

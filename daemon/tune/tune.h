@@ -38,7 +38,6 @@ struct tune_config {
     enum auto_scope sample_follow;
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
     const char *record; /* automove_record: a file, see tune/shown.h; NULL: none */
-    bool     rests;   /* the thread rests from its start until tuner_go_on */
     bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
 };
 
@@ -46,12 +45,6 @@ struct tuner;
 /* Starts the threads; NULL and errno. */
 struct tuner *tuner_create(struct cache *, const struct tune_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
-
-/* Has the thread do nothing from its next step on, and waits for that, `most_us` at most. False:
- * the thread did not rest in that time, and goes on. While it rests, no page is half moved. One
- * caller. A page whose move has begun is moved before; an order for several goes on after. */
-bool tuner_rest(struct tuner *, uint64_t most_us);
-void tuner_go_on(struct tuner *);
 
 /* For a tuner without a thread: decides what is due at `now_us`, and does it. `now_us` is not 0 and
  * never goes back. Outside a turn, on one thread. It looks for no expired items, and chunk sizes
@@ -80,7 +73,7 @@ bool tuner_set_ratio(struct tuner *, double ratio);       /* false: out of range
 bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 */
 
 /* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
- * stop and a takeover do not wait for it: they are the answer then. */
+ * stop does not wait for it: the stop is the answer then. */
 struct automove_trial {
     struct asked asked;
     char         name[AUTOMOVE_NAME_BYTES];
@@ -90,11 +83,12 @@ struct automove_trial {
 struct automove_trial *automove_trial_create(const char *name); /* NULL: out of memory */
 /* To be called by whoever created it; also before it is answered. */
 void automove_trial_release(struct automove_trial **);
-/* Hands the trial to the tuner's thread, and keeps the caller's hold. It waits for nobody. */
-enum asked_how tuner_try_automove(struct tuner *, struct automove_trial *);
+/* Hands the trial to the tuner's thread, and keeps the caller's hold. It waits for nobody. False:
+ * another trial still waits for its answer. */
+bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands an order to the tuner's thread (tune/geometry/geometry.h). */
-enum asked_how tuner_order_geometry(struct tuner *, struct geometry_order *);
+/* Hands an order to the tuner's thread (tune/geometry/geometry.h). False: another one waits. */
+bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_set_geometry_rate(struct tuner *, double rate_pct);
 void tuner_set_geometry_auto(struct tuner *, bool on);
 void tuner_geometry(struct tuner *, struct geometry_facts *);

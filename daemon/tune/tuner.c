@@ -110,18 +110,6 @@ void tuner_tend_at(struct tuner *t, uint64_t now_us) {
     whatif_tend_at(t->whatif, now_us);
 }
 
-bool tuner_rest(struct tuner *t, uint64_t most_us) {
-    rest_ask(&t->rest);
-    tuner_wake(t);
-    bool rests = rest_await(&t->rest, most_us);
-    if (!rests) {
-        rest_end(&t->rest);
-    }
-    return rests;
-}
-
-void tuner_go_on(struct tuner *t) { rest_end(&t->rest); }
-
 /* Ends the decision with which sets go on, once they need no more pages. Returns when to look
  * again. */
 static uint64_t tend_help(struct tuner *t) {
@@ -141,28 +129,6 @@ static uint64_t tend_help(struct tuner *t) {
     return t->help_until_us;
 }
 
-/* Refuses questions from now on, or takes them again. Those that wait are answered first: after a
- * takeover there is nobody to answer them. */
-static void refuse_questions(struct tuner *t, bool refuse) {
-    lock_take(&t->lock);
-    t->rests = refuse;
-    lock_release(&t->lock);
-    if (refuse) {
-        tuner_refuse_trial(t, "another process takes over, try again");
-    }
-    geometry_rest(t->geometry, refuse);
-}
-
-static void rest(struct tuner *t) {
-    refuse_questions(t, true);
-    cache_help_end(t->ct);
-    tuner_count_help(t);
-    cache_help_settle(t->ct, PAGE_PATIENCE_US);
-    geometry_give_back(t->geometry);
-    rest_until_end(&t->rest);
-    refuse_questions(t, false);
-}
-
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
     thread_name("slated-tuner");
@@ -170,13 +136,7 @@ static void *tuner_main(void *arg) {
     if (!event_thread_begin()) {
         log_warn("tuner: no memory to send its events to clients that watch");
     }
-    for (;;) {
-        if (rest_is_asked(&t->rest)) {
-            rest(t);
-        }
-        if (atomic_load_explicit(&t->stop, memory_order_acquire)) {
-            break;
-        }
+    while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
         cache_keep_time(t->cache);
         tuner_serve_trial(t);
         adopt(t);
@@ -254,10 +214,6 @@ static void take_config(struct tuner *t, struct cache *cache, const struct tune_
     atomic_init(&t->crawler_sleep_us, cfg->crawler_sleep_us);
     atomic_init(&t->crawler_tocrawl, cfg->crawler_tocrawl);
     lock_init(&t->lock);
-    rest_init(&t->rest);
-    if (cfg->rests) {
-        rest_ask(&t->rest);
-    }
     move_log_init(&t->moves);
     /* the limit may fall before the first turn */
     t->limit_seen =
@@ -320,7 +276,6 @@ void tuner_destroy(struct tuner **taken) {
         atomic_store_explicit(&t->stop, true, memory_order_release);
         atomic_store_explicit(&t->mover.cancel, true, memory_order_relaxed);
         tuner_wake(t);
-        tuner_go_on(t);
         pthread_join(t->thread, NULL);
     }
     pace_stop(&t->pace);
@@ -339,17 +294,16 @@ void tuner_destroy(struct tuner **taken) {
         close(t->wake_fd);
     }
     move_log_fini(&t->moves);
-    rest_fini(&t->rest);
     lock_fini(&t->lock);
     free(t);
 }
 
 /* --- what others ask for --- */
 
-enum asked_how tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
-    enum asked_how how = geometry_ask(t->geometry, order);
+bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
+    bool taken = geometry_ask(t->geometry, order);
     tuner_wake(t);
-    return how;
+    return taken;
 }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {

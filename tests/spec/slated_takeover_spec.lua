@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The next process takes over from the one that serves: its items, sockets and connections, or nothing at all.
+-- The next process takes over from the one that serves: its items and its sockets, or nothing at all.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
@@ -7,6 +7,8 @@ local takeover = require "support.takeover"
 local wire = require "support.wire"
 
 local EX_UNAVAILABLE <const>, EX_USAGE <const> = 69, 64
+local TAKEOVERS <const>, ITEMS <const> = 5, 2000
+local LARGE_BYTES <const>, UNREAD_GETS <const> = 300000, 20
 
 describe("a takeover", function()
     local place
@@ -14,6 +16,32 @@ describe("a takeover", function()
     local function start(more)
         place:start(more)
         return place:connect()
+    end
+
+    -- Whether the server has hung up, and has said nothing before.
+    local function is_closed(client)
+        local line, why, part = client:receive("*l")
+        return line == nil and why == "closed" and part == ""
+    end
+
+    -- The place's next process, and a connection to it.
+    local function take_over(more)
+        if more then
+            local before = place:serving()
+            place:run(more .. " --takeover")
+            place:wait_for_next(before)
+        else
+            place:take_over()
+        end
+        return place:connect()
+    end
+
+    local function store(client, count, bytes_of)
+        for i = 1, count do
+            local bytes = bytes_of(i)
+            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, bytes, ("v"):rep(bytes))))
+        end
+        assert.equal("MN", wire.ask(client, "mn"))
     end
 
     before_each(function()
@@ -24,43 +52,53 @@ describe("a takeover", function()
         place:finish()
     end)
 
-    it("keeps items, their CAS, and connections, amid a request too, five times over", function()
+    it("keeps items and their CAS, five times over; connections end between two requests", function()
         local client = start("-m 64")
-        local other = place:connect()
-        for i = 1, 2000 do
-            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i % 900, ("v"):rep(100 + i % 900))))
-        end
-        assert.equal("MN", wire.ask(client, "mn"))
+        store(client, ITEMS, function(i) return 100 + i % 900 end)
         assert.equal("STORED", wire.ask(client, "set number 0 0 1\r\n0"))
         local cas = 0
-        for round = 1, 5 do
-            assert(other:send("set half" .. round .. " 0 0 5\r\nhe"))
-            assert.equal("HD", wire.ask(client, "mg key1"))
-            place:take_over()
-            assert(other:send("llo\r\n"))
-            assert.equal("STORED", other:receive("*l"))
+        for round = 1, TAKEOVERS do
+            local before = client
+            client = take_over()
+            assert.is_true(is_closed(before))
             assert.equal(tostring(round), wire.ask(client, "incr number 1"))
             local now = tonumber(wire.ask(client, "mg number c"):match("c(%d+)"))
             assert.is_true(now > cas)
             cas = now
-            for i = 1, 2000 do
+            for i = 1, ITEMS do
                 assert.equal(("HD s%d"):format(100 + i % 900), wire.ask(client, ("mg key%d s"):format(i)))
             end
-            local fresh = place:connect()
-            assert.equal("HD s5", wire.ask(fresh, ("mg half%d s"):format(round)))
-            fresh:close()
         end
-        assert.equal(5, place:count("has taken over; clients waited"))
+        assert.equal(TAKEOVERS, place:count("has taken over; clients waited"))
     end)
 
-    it("keeps a connection of the binary protocol", function()
+    it("ends connections that are amid a request or a reply, and leaves none of their memory taken", function()
         local client = start("-m 64")
-        local noop = "\x80\x0a" .. ("\0"):rep(22)
-        assert(client:send(noop))
-        assert.equal("\x81\x0a", client:receive(24):sub(1, 2))
-        place:take_over()
-        assert(client:send(noop))
-        assert.equal("\x81\x0a", client:receive(24):sub(1, 2))
+        local set_large = ("set large 0 0 %d\r\n%s"):format(LARGE_BYTES, ("v"):rep(LARGE_BYTES))
+        assert.equal("STORED", wire.ask(client, set_large))
+        local half, unread, watcher = place:connect(), place:connect(), place:connect()
+        assert(half:send(("set half 0 0 %d\r\nbegun"):format(LARGE_BYTES)))
+        assert(unread:send(("get large\r\n"):rep(UNREAD_GETS)))
+        assert.equal("OK", wire.ask(watcher, "watch mutations"))
+        patience.wait_for("values to come and to be sent", function()
+            local states = {}
+            local _, now = wire.stats(client, "conns")
+            for name, value in pairs(now) do
+                states[#states + 1] = name:find(":state$") and value or nil
+            end
+            states = table.concat(states, " ")
+            return states:find("conn_nread") and states:find("conn_mwrite") and states:find("conn_watch")
+        end)
+        client = take_over()
+        assert.is_true(is_closed(half) and is_closed(watcher))
+        assert.equal("EN", wire.ask(client, "mg half"))
+        assert.equal("DELETED", wire.ask(client, "delete large"))
+        local used = 0
+        local _, slabs = wire.stats(client, "slabs")
+        for name, value in pairs(slabs) do
+            used = used + (name:find(":used_chunks$") and tonumber(value) or 0)
+        end
+        assert.equal(0, used)
     end)
 
     it("is refused with a sentence where nobody listens, and without a place to look", function()
@@ -73,25 +111,26 @@ describe("a takeover", function()
         assert.is_nil(place:serving())
     end)
 
-    it("is refused with options that the index does not fit, and the first goes on", function()
-        local client = start("-m 64")
+    it("is refused with options that the items do not fit, and no client of the first notices", function()
+        local client = start("-m 16")
         assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
+        server.write_file(place.folder .. "/there", "")
         for options, sentence in pairs {
-            ["--index=chained"] = "another --index",
-            ["--partitions=64"] = "another number of --partitions",
-            ["-C"] = "one of the two has -C",
+            ["-m 4096"] = "it has room for",
             ["-o slab_chunk_max=256k"] = "its largest chunk",
+            ["-t 0"] = "",
+            ["-l 203.0.113.1 -p 1 --public -s ''"] = "",
+            [("-e %s/other"):format(place.folder)] = "which -e names, is not where the server that runs has its items",
+            [("-e %s/there"):format(place.folder)] = "which -e names, is not where the server that runs has its items",
+            ["--store=heap"] = "takeover_socket needs --store=slab",
         } do
-            local said, status = place:refused("-m 64 " .. options)
+            local said, status = place:refused("-m 16 " .. options)
             assert.matches(sentence, said, 1, true)
             assert.not_equal(0, status)
-            assert.equal("HD", wire.ask(client, "mg a"))
-            local fresh = place:connect()
-            assert.equal("HD", wire.ask(fresh, "mg a"))
-            fresh:close()
+            assert.equal("HD", wire.ask(client, "mg a"), options)
         end
-        place:take_over()
-        assert.equal("HD", wire.ask(client, "mg a"))
+        assert.equal("", place:read("there"))
+        assert.equal("HD", wire.ask(take_over(), "mg a"))
     end)
 
     it("keeps no UDP socket that nobody reads, with fewer threads", function()
@@ -109,11 +148,9 @@ describe("a takeover", function()
     end)
 
     it("comes amid a change of the chunk sizes, which the next process takes to its end", function()
-        local client = start("-m 16 -o slab_geometry_rate=2,no_slab_geometry_auto")
-        for i = 1, 30000 do
-            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 900, ("v"):rep(900))))
-        end
-        assert.equal("MN", wire.ask(client, "mn"))
+        local words = "-m 16 -o slab_geometry_rate=2,no_slab_geometry_auto"
+        local client = start(words)
+        store(client, 30000, function() return 900 end)
         local function geometry()
             return select(2, wire.stats(client, "geometry"))
         end
@@ -122,9 +159,7 @@ describe("a takeover", function()
             local now = geometry()
             return now.state == "draining" and now.pages_held == "1"
         end)
-        local before = place:serving()
-        place:run("-m 16 -o slab_geometry_rate=2,no_slab_geometry_auto --takeover")
-        place:wait_for_next(before)
+        client = take_over(words)
         -- the next process serves before its tuner takes the change up
         patience.wait_for("the change to go on", function()
             local state = geometry().state
@@ -138,46 +173,23 @@ describe("a takeover", function()
         end
     end)
 
-    it("answers every order to the tuner, which rests while a client amid a value holds the takeover up", function()
-        local words = "-m 64 -o no_slab_geometry_auto"
-        local client, slow = start(words), place:connect()
-        assert.equal("STORED", wire.ask(client, "set item 0 0 1\r\na"))
-        assert(slow:send("set slow 0 0 100000\r\n" .. ("v"):rep(50000)))
-        local before = place:serving()
-        place:run(words .. " --takeover")
-        local asked = 0
-        patience.wait_for("the next process to serve", function()
-            local answer = wire.ask(client, "slabs geometry revert dry")
-            asked = asked + 1
-            assert.is_string(answer, ("order %d has no answer"):format(asked))
-            assert.is_truthy(answer:find("^NOREVERT") or answer:find("^BUSY another process is taking over"), answer)
-            return place:serving() ~= before
-        end)
-        place:wait_for_next(before)
-        assert.equal("HD", wire.ask(client, "mg item"))
-    end)
-
     it("keeps all items with other options, one after the other, in the chunks that these ask for", function()
-        local client = start("-m 32 -o slab_geometry_rate=100,no_slab_geometry_auto")
-        for i = 1, 2000 do
-            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i, ("v"):rep(100 + i))))
-        end
-        assert.equal("MN", wire.ask(client, "mn"))
+        local always = " -o slab_geometry_rate=100,no_slab_geometry_auto"
+        local client = start("-m 32" .. always)
+        store(client, ITEMS, function(i) return 100 + i end)
         local function sizes()
             local _, geometry = wire.stats(client, "geometry")
             return geometry.state == "steady" and tonumber(geometry.classes)
         end
         local was = sizes()
-        for _, words in ipairs { "-m 32 -f 2", "-m 128 -f 2", "-m 16 -f 2 -t 4", "-m 32 -f 2 -I 2m --policy=sieve",
-            "-m 32" } do
-            local before = place:serving()
-            place:run(words .. " -o slab_geometry_rate=100,no_slab_geometry_auto --takeover")
-            place:wait_for_next(before)
+        for _, words in ipairs { "-m 32 -f 2 --index=cuckoo", "-m 128 -f 2 --partitions=64", "-m 16 -f 2 -t 4 -C",
+            "-m 32 -f 2 -I 2m --policy=sieve", "-m 32" } do
+            client = take_over(words .. always)
             patience.wait_for("the chunk sizes of " .. words, function()
                 local now = sizes()
                 return now and (now < was) == (words:find("-f 2", 1, true) ~= nil)
             end)
-            for i = 1, 2000 do
+            for i = 1, ITEMS do
                 assert.equal(("HD s%d"):format(100 + i), wire.ask(client, ("mg key%d s"):format(i)), words)
             end
             local _, settings = wire.stats(client, "settings")
@@ -191,7 +203,7 @@ describe("a takeover", function()
         assert.equal("OK", wire.ask(client, "config set slab_automove lra"))
         assert.equal("STORED", wire.ask(client, "set short 0 3 1\r\ns"))
         assert.equal("STORED", wire.ask(client, "set long 0 1000 1\r\nl"))
-        place:take_over()
+        client = take_over()
         assert.equal("CONFIG hot_max_factor 0.50 runtime", wire.lines(client, "config get hot_max_factor")[1])
         assert.equal("CONFIG slab_automove lra runtime", wire.lines(client, "config get slab_automove")[1])
         local left = tonumber(wire.ask(client, "mg long t"):match("t(%d+)"))
@@ -200,38 +212,22 @@ describe("a takeover", function()
             return wire.ask(client, "mg short") == "EN"
         end)
         assert.equal("OK", wire.ask(client, "flush_all 4"))
-        place:take_over()
+        client = take_over()
         patience.wait_for("the flush", function()
             return wire.ask(client, "mg long") == "EN"
         end)
         assert.equal("STORED", wire.ask(client, "set after 0 0 1\r\na"))
-        place:take_over()
-        assert.equal("HD", wire.ask(client, "mg after"))
-    end)
-
-    it("is refused where the items are not in the file that the next one's -e names", function()
-        local client = start("-m 64")
-        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
-        for _, name in ipairs { "other", "there" } do
-            server.write_file(place.folder .. "/there", "")
-            local said, status = place:refused(("-m 64 -e %s/%s"):format(place.folder, name))
-            assert.matches(("%s/%s, which -e names, is not where the server that runs has its items"):format(
-                place.folder, name), said, 1, true)
-            assert.not_equal(0, status)
-        end
-        assert.equal("", place:read("there"))
-        place:take_over()
-        assert.equal("HD", wire.ask(client, "mg a"))
+        assert.equal("HD", wire.ask(take_over(), "mg after"))
     end)
 
     it("keeps a memory file's items for the start after", function()
-        local client = start(("-m 64 -e %s/memory"):format(place.folder))
+        local words = ("-m 64 -e %s/memory"):format(place.folder)
+        local client = start(words)
         assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
-        place:take_over()
-        assert.equal("STORED", wire.ask(client, "set b 0 0 1\r\nb"))
+        assert.equal("STORED", wire.ask(take_over(), "set b 0 0 1\r\nb"))
         place:kill(place:serving())
         os.remove(place.folder .. "/s")
-        client = start(("-m 64 -e %s/memory"):format(place.folder))
+        client = start(words)
         assert.equal("HD", wire.ask(client, "mg a"))
         assert.equal("HD", wire.ask(client, "mg b"))
     end)

@@ -79,6 +79,7 @@ static void link_partition(struct adopter *t, unsigned number) {
         return;
     }
     lock_take(&p->lock);
+    index_expect(&p->index, count);
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count) {
             prefetch_to_write(item_at(a->c, found[i + AHEAD].ref));

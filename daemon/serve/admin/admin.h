@@ -9,7 +9,6 @@ struct automove_trial;
 
 #define ANSWER_ERROR "ERROR\r\n"
 #define ANSWER_OK "OK\r\n"
-#define ANSWER_TAKEN_OVER "BUSY another process is taking over, ask again\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
 /* Checks the settings, makes them the server's and notes who asked for it. False: nothing changed,

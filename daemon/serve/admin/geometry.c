@@ -70,12 +70,9 @@ static void ask(struct command_context *ctx, const struct words *words,
     o->order = order;
     say_again(words, o->said);
     waiting_begin(&o->waiting, ctx, &order->asked, tell_answer, ordered_destroy);
-    enum asked_how how = tuner_order_geometry(ctx->server->tuner, order);
-    if (how != ASKED_TAKEN) {
+    if (!tuner_order_geometry(ctx->server->tuner, order)) {
         waiting_end(&o->waiting);
-        text_out_str(ctx->out, how == ASKED_RESTS
-                                   ? ANSWER_TAKEN_OVER
-                                   : "BUSY currently processing another geometry request\r\n");
+        text_out_str(ctx->out, "BUSY currently processing another geometry request\r\n");
         return;
     }
     ctx->more = &o->waiting.more;

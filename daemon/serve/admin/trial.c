@@ -56,11 +56,9 @@ void admin_try_then(struct command_context *ctx, const char *name, const char *s
     }
     *t = (struct tried){.trial = trial, .subject = subject, .then = then};
     waiting_begin(&t->waiting, ctx, &trial->asked, tell_outcome, tried_destroy);
-    enum asked_how how = tuner_try_automove(ctx->server->tuner, trial);
-    if (how != ASKED_TAKEN) {
+    if (!tuner_try_automove(ctx->server->tuner, trial)) {
         waiting_end(&t->waiting);
-        text_out_str(ctx->out, how == ASKED_RESTS ? ANSWER_TAKEN_OVER
-                                                  : "BUSY currently trying another mode\r\n");
+        text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
         return;
     }
     ctx->more = &t->waiting.more;

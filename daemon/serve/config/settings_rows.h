@@ -237,11 +237,11 @@
       "threads by NAPI id are not built") \
     X(TEXT, takeover_socket, NULL, OPT_EXTENDED, "takeover_socket", NULL, 0, 0, \
       "path", STARTUP, PROCESS, \
-      "UNIX socket at which the next process takes over from this one, see UPGRADES WITHOUT A " \
-      "GAP; needs --store=slab") \
+      "UNIX socket at which the next process takes over from this one, see UPGRADES; needs " \
+      "--store=slab") \
     X(FLAG, takeover, NULL, 0, "takeover", false, 0, 0, "flag", STARTUP, PROCESS, \
-      "take over items, sockets and connections from the server at -o takeover_socket; end if " \
-      "there is none") \
+      "take over items and listening sockets from the server at -o takeover_socket; end if there " \
+      "is none") \
     X(TEXT, memory_file, "memory_file", 'e', "memory-file", NULL, 0, 0, "path", STARTUP, MEMORY, \
       "keep items in this file, on a file system in memory, so that the next start goes on with " \
       "them, even after a crash; needs --store=slab") \

@@ -187,10 +187,6 @@ struct output *output_keep(struct output *out, const char *text) {
     return kept;
 }
 
-const struct item *output_borrowed(const struct output *out, unsigned i) {
-    return i < out->value_end - out->value_next ? out->values[out->value_next + i].item : NULL;
-}
-
 static void return_values(struct output *out) {
     for (; out->value_next < out->value_end; out->value_next++) {
         cache_return(out->ct, out->values[out->value_next].item);

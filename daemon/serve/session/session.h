@@ -122,14 +122,6 @@ void session_set_access(struct session *, const struct session_access *);
 /* Its client has proven this name, which has this role: by a login, or by a certificate. From now
  * on the audit names the client so. */
 void session_let_in(struct session *, const char *name, size_t name_bytes, enum role);
-/* A session between two requests, as a part of an image for the next process (base/image.h). */
-struct image;
-size_t session_image_bytes(void); /* of what each has, for builds that differ */
-bool session_may_go(const struct session *);
-void session_put(struct image *, const struct session *);
-/* Into one that has its access already, which bounds what it may do. False: the image is not whole,
- * or the access forbids what it speaks, or its user is none any more. */
-bool session_get(struct image *, struct session *, struct server *);
 /* After SESSION_NEED_EVENT: whether nobody needs the answer once the client has ended its
  * sending. */
 bool session_ends_with_client(const struct session *);
@@ -175,8 +167,6 @@ size_t         output_keep_bytes(const struct output *);
  * that says why may follow, in the middle of a multi-get, too. The next `begun_bytes` count as
  * begun. False: packets are left, and nothing has changed. Not of a kept one. */
 bool output_cut(struct output *, size_t begun_bytes);
-/* The i-th value that is borrowed still; NULL: there are not so many. */
-const struct item *output_borrowed(const struct output *, unsigned i);
 /* of output_keep; returns what is still borrowed */
 void   output_destroy(struct output **);
 #endif

@@ -15,7 +15,6 @@ struct geometry_change {
 
     struct lock            lock; /* guards the order, the facts and since_us */
     struct geometry_order *order;
-    bool                   rests; /* no order is taken */
     struct geometry_facts  facts;
     /* since when it runs, beyond facts.seconds; 0: it does not run */
     uint64_t               since_us;

@@ -398,8 +398,6 @@ uint64_t geometry_tend(struct geometry_change *g) {
     return g->due_us < g->look_us ? g->due_us : g->look_us;
 }
 
-void geometry_give_back(struct geometry_change *g) { refit_release(&g->refit); }
-
 uint64_t geometry_tend_at(struct geometry_change *g, uint64_t now_us) {
     g->hand_us = now_us;
     return geometry_tend(g);

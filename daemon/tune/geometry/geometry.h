@@ -99,11 +99,9 @@ void geometry_destroy(struct geometry_change **); /* answers what still waits */
 struct geometry_order *geometry_order_create(enum geometry_verb);
 /* To be called by whoever created it; also before it is answered. */
 void geometry_order_release(struct geometry_order **);
-/* Hands the order over, and keeps the caller's hold. The caller then wakes the tuner. */
-enum asked_how geometry_ask(struct geometry_change *, struct geometry_order *);
-/* Says whether orders are refused from now on. One that waits is answered first. To be called on
- * the tuner's thread. */
-void geometry_rest(struct geometry_change *, bool rests);
+/* Hands the order over, and keeps the caller's hold. The caller then wakes the tuner. False:
+ * another order still waits for its answer. */
+bool geometry_ask(struct geometry_change *, struct geometry_order *);
 bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
 /* Sets the pace: a share of all pages a second, which holds from the next page on. The caller then
  * wakes the tuner. */
@@ -113,9 +111,6 @@ void geometry_set_rate(struct geometry_change *, double rate_pct);
 void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 
-/* Gives the pages that a change keeps at hand back to the pool: a process that takes over can take
- * no page that lies between two classes. The change goes on later, here or there. */
-void geometry_give_back(struct geometry_change *);
 /* Does what is due. Returns when it wants to be called again (clock_mono_us); GEOMETRY_NEVER: when
  * something is asked. */
 uint64_t geometry_tend(struct geometry_change *);

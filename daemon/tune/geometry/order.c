@@ -26,17 +26,15 @@ void geometry_order_release(struct geometry_order **taken) {
     }
 }
 
-enum asked_how geometry_ask(struct geometry_change *g, struct geometry_order *o) {
+bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
     lock_take(&g->lock);
-    enum asked_how how = g->rests           ? ASKED_RESTS
-                         : g->order != NULL ? ASKED_BUSY
-                                            : ASKED_TAKEN;
-    if (how == ASKED_TAKEN) {
+    bool taken = g->order == NULL;
+    if (taken) {
         asked_hold(&o->asked);
         g->order = o;
     }
     lock_release(&g->lock);
-    return how;
+    return taken;
 }
 
 static struct geometry_order *next_order(struct geometry_change *g) {
@@ -209,15 +207,6 @@ void geometry_serve(struct geometry_change *g) {
     if (o != NULL) {
         serve(g, o);
         answered(g, o);
-    }
-}
-
-void geometry_rest(struct geometry_change *g, bool rests) {
-    lock_take(&g->lock);
-    g->rests = rests;
-    lock_release(&g->lock);
-    if (rests) {
-        geometry_serve(g);
     }
 }
 

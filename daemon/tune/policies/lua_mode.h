@@ -1,8 +1,8 @@
 /* Policies in Lua as a mode of automove: `slabs automove lua:NAME [name=value ...]`.
  *
  * A policy's code runs in a thread of its own, one call a thread, so that a policy that takes long
- * holds nobody: neither the tuner, which moves pages for others meanwhile, nor a stop or a takeover
- * of the server. Whoever asked may leave before the answer. A policy that is broken, raises an
+ * holds nobody: neither the tuner, which moves pages for others meanwhile, nor a stop of the
+ * server. Whoever asked may leave before the answer. A policy that is broken, raises an
  * error, reaches a limit or answers nonsense fails the mode, with the reason. */
 #ifndef SLATE_TUNE_POLICIES_LUA_MODE_H
 #define SLATE_TUNE_POLICIES_LUA_MODE_H

@@ -34,7 +34,7 @@ static inline void rig_close(struct rig *r) {
 static inline const char *order(struct rig *r, struct geometry_order *o) {
     static char answer[GEOMETRY_ANSWER_BYTES];
     snprintf(answer, sizeof answer, "nobody answers");
-    if (tuner_order_geometry(r->t, o) == ASKED_TAKEN) {
+    if (tuner_order_geometry(r->t, o)) {
         for (int i = 0; i < PATIENCE_MS && !asked_is_answered(&o->asked); i++) {
             usleep(1000);
         }

@@ -81,7 +81,7 @@ static inline void host_stop(struct host *h, bool graceful) {
     atomic_store(&h->rig.server.stop, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
     net_wake(h->net);
     pthread_join(h->thread, NULL);
-    net_stop(h->net, graceful);
+    net_stop(h->net, graceful ? NET_GRACE_US : 0);
     net_destroy(&h->net);
     atomic_store(&h->rig.server.stop, SERVER_RUN);
 }

@@ -119,7 +119,7 @@ static void ask(struct rig *r, const struct change *c, bool force, bool dry, cha
     o->force = force;
     o->dry = dry;
     snprintf(answer, GEOMETRY_ANSWER_BYTES, "nobody answers");
-    if (tuner_order_geometry(r->t, o) == ASKED_TAKEN) {
+    if (tuner_order_geometry(r->t, o)) {
         for (int i = 0; i < PATIENCE_MS && !asked_is_answered(&o->asked); i++) {
             usleep(1000);
         }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "net/handed.h"
@@ -37,6 +38,19 @@ static void test_many_are_handed(void) {
     is(bad, 0, "there is room for all that were handed over, in %d pieces", TIMES);
     handed_end(&h);
     is(open_descriptors(), before, "those that nobody took are closed");
+}
+
+static void test_a_socket_that_is_kept_outlives_its_owner(void) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct handed h = {0};
+    snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "slate-test-%d", (int)getpid());
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool listens = bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 1) == 0;
+    bool kept = handed_keep(&h, fd);
+    close(fd);
+    ok(listens && kept && connect(client, (struct sockaddr *)&at, sizeof at) == 0, "who connects when its owner has closed it is not refused");
+    close(client);
+    handed_end(&h);
 }
 
 /* Sends a message and two descriptors, with other first fields or another length. */
@@ -82,15 +96,15 @@ static void test_messages(void) {
 
 static void test_whole(void) {
     int ends[2], fds[HANDOVER_FDS_MOST], got_fds[HANDOVER_FDS_MOST], pid;
-    struct handover_message m = {.layout = 7}, got;
+    struct handover_message m = {.socket_count = 7}, got;
     ok(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0, "there are sockets");
     ok(handover_is_ours(ends[0], &pid) && pid == (int)getpid(), "this process is its own user's");
     for (unsigned i = 0; i < HANDOVER_FDS_MOST; i++) {
         fds[i] = ends[0];
     }
-    ok(handover_send(ends[0], &m, HANDOVER_CONNS, fds, HANDOVER_FDS_MOST) &&
-           handover_receive(ends[1], &got, got_fds) == 1 && got.kind == HANDOVER_CONNS &&
-           got.layout == 7 && got.fd_count == HANDOVER_FDS_MOST,
+    ok(handover_send(ends[0], &m, HANDOVER_SOCKETS, fds, HANDOVER_FDS_MOST) &&
+           handover_receive(ends[1], &got, got_fds) == 1 && got.kind == HANDOVER_SOCKETS &&
+           got.socket_count == 7 && got.fd_count == HANDOVER_FDS_MOST,
        "a message comes with as many descriptors as may go at once");
     for (unsigned i = 0; i < got.fd_count; i++) {
         close(got_fds[i]);
@@ -107,6 +121,7 @@ static void test_whole(void) {
 
 int main(void) {
     test_many_are_handed();
+    test_a_socket_that_is_kept_outlives_its_owner();
     test_messages();
     test_whole();
     return tap_done();

@@ -407,38 +407,6 @@ static void test_pages_are_joined_and_all_stays(void) {
     end(&l);
 }
 
-/* --- another process's --- */
-
-static void test_a_file_that_was_left_keeps_its_memory(void) {
-    char said[MEMORY_WHY_BYTES];
-    const struct memory_wish wish = {.limit_bytes = 64 << 20, .reserve_bytes = 64 << 20,
-                                     .store_name = "slab"};
-    struct stat before, after;
-    struct memory_file *f = memory_file_nameless(said);
-    bool made = f != NULL && memory_file_begin(f, &wish, said);
-    ok(made, "there is a file without a name");
-    if (!made) {
-        return;
-    }
-    size_t bytes = f->shape.file_bytes;
-    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
-    memory_file_back(f, 0, bytes);
-    f->head = (struct memory_head *)(void *)at;
-    at[bytes - 1] = 'a';
-    ok(memory_file_leave(f), "it is left");
-    fstat(f->fd, &before);
-    memory_file_unback(f, 0, bytes);
-    at[bytes - 1] = 'b';
-    fstat(f->fd, &after);
-    char there = 0;
-    ok(pread(f->fd, &there, 1, (off_t)bytes - 1) == 1 && there == 'a' &&
-           before.st_blocks > 0 && after.st_blocks == before.st_blocks,
-       "what is given back or written after that changes nothing in it");
-    munmap(at, bytes);
-    f->head = NULL;
-    memory_file_close(&f);
-}
-
 int main(void) {
     memory_file_fixture_begin("life");
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -453,7 +421,6 @@ int main(void) {
     test_policies_come_back();
     test_notes_come_back();
     test_pages_are_joined_and_all_stays();
-    test_a_file_that_was_left_keeps_its_memory();
     unlink(path);
     return tap_done();
 }

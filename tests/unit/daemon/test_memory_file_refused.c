@@ -56,6 +56,34 @@ static void test_other_ways_are_refused(void) {
     comes_back("after all that");
 }
 
+/* As a process that takes over looks at it: the other one goes on. */
+static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
+    afresh();
+    struct cache *c = open_cache();
+    struct cache_thread *ct = cache_thread_create(c);
+    fill(ct);
+    struct cache_config config = file_config();
+    ok(memory_file_open(path, why) == NULL, "a file in use is opened by no other");
+    int fd = fcntl(cache_file(c), F_DUPFD_CLOEXEC, 0);
+    config.memory_file = memory_file_of(fd, path, why);
+    ok(config.memory_file != NULL && memory_file_is_at(fd, path) && cache_fits_file(&config), "but one who is given its descriptor may look");
+    config.slab.chunk_bytes_max = 256 << 10;
+    ok(!cache_fits_file(&config) && strstr(why, "its largest chunk is") != NULL, "and learns what does not fit: %s", why);
+    unsigned counts[3];
+    count_wrong(ct, counts);
+    is(counts[0], ITEMS, "which changes nothing");
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+    ok(memory_file_open(path, why) == NULL, "when the first has closed it, it is still locked: %s", why);
+    config.slab.chunk_bytes_max = file_config().slab.chunk_bytes_max;
+    c = cache_create(&config);
+    ct = cache_thread_create(c);
+    count_wrong(ct, counts);
+    is(counts[0], ITEMS, "and the other has all that is in it");
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 /* A field of the shape that says otherwise, with a checksum that agrees. */
 static void test_shapes_of_others_are_refused(void) {
     static const struct {
@@ -142,6 +170,7 @@ int main(void) {
     memory_file_fixture_begin("refused");
     test_files_of_others_are_refused();
     test_other_ways_are_refused();
+    test_a_file_in_use_is_looked_at_and_goes_over();
     test_shapes_of_others_are_refused();
     test_every_byte_of_the_head_is_checked();
     test_counts_of_cas_are_checked();
