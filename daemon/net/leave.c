@@ -24,6 +24,7 @@
 #include "serve/process.h"
 
 enum {
+    DEAF_S = 1,   /* between two looks for a descriptor */
     ASK_S = 10,   /* a process that was started has so long to ask, or to end */
     BUILD_S = 30, /* it has so long until it is built */
     SEND_S = 5,   /* it has so long to take a message */
@@ -38,7 +39,7 @@ enum {
 struct leaving {
     struct net   *net; /* NULL: it is stopped */
     int           listen_fd;
-    bool          deaf;       /* a descriptor was wanting: it does not listen for a while */
+    uint64_t      deaf_until_us; /* a descriptor was wanting, so it does not listen; 0: it does */
     int           fd, pid;    /* the next process; fd -1: nobody asks */
     int           pidfd;      /* of it; -1: it cannot be had */
     int           memory_fd;  /* what it was offered … */
@@ -179,7 +180,8 @@ static void on_next(evutil_socket_t fd, short what, void *arg) {
     if (peer < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             log_warn("a process that would take over waits: %s", strerror(errno));
-            v->deaf = event_del(&v->listen_event) == 0; /* its event would come again and again */
+            event_del(&v->listen_event); /* it would come again and again */
+            v->deaf_until_us = clock_mono_us() + DEAF_S * 1000000;
         }
         return;
     }
@@ -256,8 +258,9 @@ void leaving_look(struct leaving *v) {
     if (v == NULL) {
         return;
     }
-    if (v->deaf) {
-        v->deaf = event_add(&v->listen_event, NULL) != 0;
+    if (v->deaf_until_us != 0 && clock_mono_us() >= v->deaf_until_us &&
+        event_add(&v->listen_event, NULL) == 0) {
+        v->deaf_until_us = 0;
     }
     if (v->child == 0) {
         return;
