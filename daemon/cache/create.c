@@ -198,7 +198,7 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     if (room) {
         c->threads[c->thread_count++] = ct;
         /* the seed is the same every time, so that a replay gives the same result */
-        ct->random = c->thread_count * UINT64_C(0x9e3779b97f4a7c15) | 1u;
+        ct->random = c->thread_count * RANDOM_ODD | 1u;
         for (ct->turn = c->turns; ct->turn->used; ct->turn++) {
         }
         ct->turn->used = true;

@@ -146,7 +146,7 @@ uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
             used_s = node_used_s(&it->node);
         }
     }
-    return used_s;
+    return used_s > 0 ? used_s - cache_item_clock(c).ahead_s : 0;
 }
 
 static bool of_class(const struct cache *c, uint32_t page, unsigned class_id) {
@@ -196,7 +196,7 @@ static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick 
             continue;
         }
         rank(r, page,
-             pick == PICK_RANDOM ? thread_random(ct)
+             pick == PICK_RANDOM ? random_next(&ct->random)
                                  : atomic_load_explicit(&p->birth, memory_order_relaxed));
     }
 }

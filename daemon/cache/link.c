@@ -158,7 +158,8 @@ static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uin
     uint32_t refs[INDEX_CHAIN_MOST];
     struct item *oldest = NULL;
     /* of items used in the same second, any */
-    unsigned count = index_rivals(&p->index, hash, refs), start = (unsigned)thread_random(ct);
+    unsigned count = index_rivals(&p->index, hash, refs),
+             start = (unsigned)random_next(&ct->random);
     for (unsigned i = 0; i < count; i++) {
         struct item *it = item_at(c, refs[(start + i) % count]);
         if (cache_item_dead(c, it, ct->now_s)) {

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "cache/epoch.h"
 #include "cache/pages.h"
 #include "cache/signals.h"
@@ -165,13 +166,13 @@ struct cache_thread {
     uint32_t         now_s;
     /* the items' clock at the turn's begin, or at the last look for a live item under a lock */
     struct item_clock item_clock;
-    uint32_t         sample_below; /* likewise */
+    uint32_t         sample_below; /* as the cache had it at the turn's begin */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
     bool             moves_pages;  /* cache_thread_moves_pages */
     uint64_t         moves_evicted; /* cache_thread_evicted */
     bool             refits;       /* within cache_refit */
     unsigned         tails_moved;  /* by the evacuation of the last tail */
-    uint64_t         random;
+    uint64_t         random; /* the state of random_next */
     uint64_t         copied_bytes; /* cache_thread_copied */
     /* chunks to give back once the thread holds no lock, linked through node.next; 0: none */
     uint32_t         give;
@@ -251,10 +252,4 @@ static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
     return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;
 }
 
-static inline uint64_t thread_random(struct cache_thread *ct) { /* xorshift64* */
-    uint64_t x = ct->random;
-    x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
-    ct->random = x;
-    return x * 2685821657736338717u;
-}
 #endif

@@ -110,7 +110,7 @@ static bool choose_oldest(struct cache *c, unsigned class_id, unsigned start, un
 
 bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, bool *leaving) {
     struct cache *c = ct->cache;
-    unsigned start = (unsigned)thread_random(ct) % c->partition_count, chosen = 0;
+    unsigned start = (unsigned)random_next(&ct->random) % c->partition_count, chosen = 0;
     uint64_t next;
     look(c, start, class_id);
     /* each look makes one note true, so it ends after as many as there are */

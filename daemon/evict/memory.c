@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "evict/list.h"
 
 enum {
@@ -80,7 +81,7 @@ static struct evict_memory *memory_for(struct evict_queue *q, unsigned pct) {
 static uint64_t mixed_hash(const struct evict_queue *q, const struct node *n) {
     /* the hash's ends chose partition and bucket already, so its bits are mixed */
     uint64_t x = q->space->hash_of(n);
-    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 31) * RANDOM_ODD;
     return x ^ x >> 29;
 }
 

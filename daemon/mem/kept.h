@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/random.h"
+
 static inline void kept_order(void) { atomic_signal_fence(memory_order_seq_cst); }
 
 typedef _Atomic uint64_t kept_word;
@@ -46,7 +48,7 @@ struct kept_number {
 };
 
 static inline uint32_t kept_hash31(uint64_t v) {
-    return (uint32_t)((v ^ v >> 31) * UINT64_C(0x9e3779b97f4a7c15) >> 33);
+    return (uint32_t)((v ^ v >> 31) * RANDOM_ODD >> 33);
 }
 /* one writer at a time */
 static inline void kept_set_number(struct kept_number *n, uint64_t v) {

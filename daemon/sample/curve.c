@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/prefetch.h"
+#include "base/random.h"
 #include "sample/stream.h"
 
 enum {
@@ -49,7 +50,7 @@ struct curve {
 /* --- the treap: ordered by time, and a heap by mixed hashes --- */
 
 static uint32_t priority(const struct entry *e) {
-    return (uint32_t)(e->hash * 0x9e3779b97f4a7c15u >> 32);
+    return (uint32_t)(e->hash * RANDOM_ODD >> 32);
 }
 
 static void sum_up(struct curve *c, uint32_t i) {

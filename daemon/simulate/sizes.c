@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
+
 #define BYTES_MAX 1073741824.0 /* 1 GiB */
 #define SIGMA_MAX 8.0
 
@@ -35,18 +37,9 @@ void simulate_sizes_say(const struct simulate_sizes *s, char to[SIMULATE_SIZES_B
     }
 }
 
-/* Steele and others, "Fast splittable pseudorandom number generators", OOPSLA 2014: its
- * finaliser. */
-static uint64_t mixed(uint64_t x) {
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 /* Box and Muller's transform of two numbers in (0, 1] that follow from the key. */
 static double normal_of(uint64_t key_hash, uint64_t seed) {
-    uint64_t first = mixed(key_hash ^ mixed(seed)), second = mixed(first);
+    uint64_t first = random_mix(key_hash ^ random_mix(seed)), second = random_mix(first);
     double u = ((double)(first >> 11) + 1) * 0x1p-53, v = (double)(second >> 11) * 0x1p-53;
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }

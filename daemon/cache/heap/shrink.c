@@ -151,7 +151,7 @@ static void choose_pages(struct cache_shrink *s) {
         }
     }
     for (uint64_t chosen = 0; lived_in > 0 && chosen < s->too_much_bytes; lived_in--) {
-        uint32_t drawn = (uint32_t)(thread_random(s->ct) % lived_in);
+        uint32_t drawn = (uint32_t)(random_next(&s->ct->random) % lived_in);
         s->chosen[pages[drawn]] = true;
         chosen += s->bytes[pages[drawn]];
         pages[drawn] = pages[lived_in - 1];

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "proto/binary.h"
 #include "serve/session/insides.h"
 #include "serve/commands.h"
@@ -24,6 +25,7 @@ struct batch *batch_create(struct server *server, struct cache_thread *ct,
     b->sv.cache = server->cache;
     b->sv.ct = ct;
     b->sv.counters = counters;
+    b->key_random = RANDOM_ODD;
     b->speaks_text = strcmp(server->settings->protocol, "binary") != 0;
     b->speaks_binary = strcmp(server->settings->protocol, "ascii") != 0;
     b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;

@@ -1,6 +1,7 @@
 /* Running the requests of a group, and commands. */
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/random.h"
 #include "cache/signals.h"
 #include "proto/binary.h"
 #include "serve/commands.h"
@@ -160,9 +161,9 @@ static void note_key(struct batch *b, unsigned count) {
         cache_sample_key(b->sv.ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
     }
     b->key_every = cache_sample_key_every(b->sv.cache);
-    b->key_random = b->key_random * 6364136223846793005u + 1442695040888963407u;
     uint32_t most = b->key_every != 0 ? b->key_every : LOOK_AGAIN;
-    b->key_due = b->key_wait = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
+    uint64_t drawn = random_next(&b->key_random) >> 32;
+    b->key_due = b->key_wait = most / 2 + (uint32_t)(drawn * (most + 1) >> 32);
 }
 
 /* Whether much was copied since it was last asked: an append or prepend copies the whole value. It

@@ -2,12 +2,7 @@
 
 #include <inttypes.h>
 
-static uint64_t draw(struct automove_need *a, uint64_t below) { /* xorshift64* */
-    uint64_t x = a->random;
-    x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
-    a->random = x;
-    return (x * 2685821657736338717u >> 11) % below;
-}
+#include "base/random.h"
 
 /* A class whose page may be chosen for `receiver`. */
 static bool takes_part(const struct snapshot *s, unsigned class_id, unsigned receiver) {
@@ -24,7 +19,7 @@ static unsigned choose_random(struct automove_need *a, const struct snapshot *s,
     for (unsigned i = 1; i <= s->class_count; i++) {
         pages += takes_part(s, i, receiver) ? s->classes[i].pages : 0;
     }
-    uint64_t at = pages > 0 ? draw(a, pages) : 0;
+    uint64_t at = pages > 0 ? random_next(&a->random) % pages : 0;
     for (unsigned i = 1; i <= s->class_count && pages > 0; i++) {
         uint64_t of_class = takes_part(s, i, receiver) ? s->classes[i].pages : 0;
         if (at < of_class) {
@@ -35,13 +30,18 @@ static unsigned choose_random(struct automove_need *a, const struct snapshot *s,
     return SLAB_CLASS_NONE;
 }
 
+/* How long what a page of the class takes along was not used; free chunks never were. */
+static uint32_t idle_s(const struct snapshot_class *c) {
+    return c->free_chunks >= c->chunks_per_page ? UINT32_MAX : c->age_s;
+}
+
 static unsigned choose_least_accessed(struct automove_need *a, const struct snapshot *s,
                                       unsigned receiver) {
     (void)a;
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
         if (takes_part(s, i, receiver) &&
-            (best == SLAB_CLASS_NONE || s->classes[i].age_s > s->classes[best].age_s)) {
+            (best == SLAB_CLASS_NONE || idle_s(&s->classes[i]) > idle_s(&s->classes[best]))) {
             best = i;
         }
     }
@@ -69,6 +69,12 @@ static struct page_move *add_move(struct decision *d, const struct snapshot *s, 
     uint32_t receiver_s = s->classes[to].age_s;
     switch (pick) {
     case PICK_LEAST_ACCESSED:
+        if (idle_s(donor) == UINT32_MAX) {
+            return decision_move(d, from, to, 1,
+                                 "class %u needs memory at age %u s, class %u has a page's worth "
+                                 "of free chunks",
+                                 to, receiver_s, from);
+        }
         return decision_move(d, from, to, 1,
                              "class %u needs memory at age %u s, class %u has the items least "
                              "recently accessed, %u s ago",
@@ -136,7 +142,7 @@ bool automove_lrc_decide(void *state, const struct snapshot *s, struct decision 
 static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
     struct automove_need *a = state;
     (void)cfg, (void)argument, (void)why;
-    a->random = 0x9e3779b97f4a7c15u; /* which pages are drawn need not be a secret */
+    a->random = RANDOM_ODD; /* which pages are drawn need not be a secret */
     return true;
 }
 

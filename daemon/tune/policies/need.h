@@ -1,6 +1,7 @@
 /* random, lra, lrc: twemcache's slab evictions (its options -M 2, 4 and 8). A class that needs
- * memory gets a page, whoever has it: any page, the one that was longest not read or written, or
- * the one that its class has had for longest.
+ * memory gets a page, whoever has it: any page, the one that its class has had for longest, or one
+ * of the class whose next victim was longest not used, and there one whose items were longest not
+ * used, by a sample.
  *
  * All pages take part, also those of the class in need. When one of its own is chosen, nothing
  * moves: it evicts its own items one by one until it has done so for a page's worth of chunks, and

@@ -362,6 +362,7 @@ static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
         s.classes[i].oldest_page_birth = i == 4 ? 1 : 100 + i;
         s.classes[i].page_age_s = i == 4 ? 500 : 10;
         s.classes[i].age_s = i == 5 ? 300 : i;
+        s.classes[i].free_chunks = 0;
     }
     s.classes[2].hungry = true;
     s.classes[2].evicted = 1000;
@@ -422,6 +423,9 @@ static void test_lra_and_lrc_choose_by_age(void) {
        "lra: a page of the class whose items were longest not accessed");
     s.classes[5].pages = 1;
     ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 6, "lra: but no class's last one");
+    s.classes[1].free_chunks = CHUNKS;
+    ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 1, "lra: a page's worth of free chunks goes before any item");
+    s.classes[1].free_chunks = 0;
     s.classes[6].hungry = true;
     struct decision d = {0};
     ok(automove_lrc_decide(&a, &s, &d) && d.count == 2 && d.moves[1].to == 6, "lrc: two classes in need get a page each");
