@@ -7,7 +7,7 @@ local units = require "slate.base.units"
 
 local M = {}
 
-local POINTS_STEP <const> = 2 -- of slated's 17 points, so that both tables fit a screen; JSON and charts have all
+local POINTS_STEP <const> = 4 -- of slated's 17 points, so that both tables fit a screen; JSON and charts have all
 
 -- Three hit ratios of one server that need not agree: below the tables it is said why.
 local NOTE <const> = [[

@@ -2,6 +2,10 @@
 --- Every threshold of the judges, in one table: from where on a figure is worth a word, how much must have been seen,
 -- and for how long. Units stand in the names: _s seconds, _ratio a share of 1, _pct per cent.
 -- slate-terms(7) says the rules in words. Constants of a method, such as curves, stand where they are used.
+-- @module slate.judge.thresholds
+
+--- The thresholds, by name.
+-- @table thresholds
 return {
     -- All judges.
     lately_s = 10, -- hit ratios, evictions, predictions and guards go by the last so many seconds
