@@ -1,6 +1,4 @@
-/* Starts threads that no signal interrupts: signals are for the main thread. SIGBUS stays
- * unblocked, for it may be the thread's own (mem/lost.h): if it were blocked, the system would end
- * the process at once, without a word in the log. */
+/* Starts threads that no signal interrupts: signals are for the main thread. */
 #ifndef SLATE_BASE_THREAD_H
 #define SLATE_BASE_THREAD_H
 #include <pthread.h>
@@ -10,7 +8,6 @@
 static inline int thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     sigset_t held, before;
     sigfillset(&held);
-    sigdelset(&held, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &held, &before);
     int error = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/crash.h"
-#include "mem/join.h"
 #include "mem/memory_note.h"
 #include "mem/recall.h"
 
@@ -304,11 +303,9 @@ void keep_serve(struct cache *c) {
     crash_point("about_to_serve");
     memory_file_made(c->arena->file);
     c->kept = true;
-    c->joiner = c->config.huge_pages ? joiner_start(c->arena) : NULL;
 }
 
 void keep_stop(struct cache *c) {
-    joiner_stop(&c->joiner);
     if (!c->kept) {
         return;
     }

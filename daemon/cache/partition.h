@@ -88,7 +88,6 @@ struct cache {
     bool                sizes_wanted; /* cache_sizes_wanted */
     struct arena       *arena;
     /* joins the small pages of its memory file; NULL: they stay as they are */
-    struct joiner      *joiner;
     struct slab        *slab;
     /* of the heap store, whose slab has a single class and no page; else NULL */
     struct heap        *heap;

@@ -19,7 +19,6 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "mem/item.h"
-#include "mem/lost.h"
 #include "mem/page.h"
 
 /* ASCII, in the machine's byte order: before the head is whole, and after. */
@@ -255,7 +254,6 @@ static void look_at_place(struct memory_file *f) {
     if (fstatfs(f->fd, &fs) != 0) {
         return;
     }
-    f->has_small_pages = fs.f_type == TMPFS_MAGIC;
     if (fs.f_type == HUGETLBFS_MAGIC && (size_t)fs.f_bsize > HUGE_BYTES) {
         f->map_align_bytes = (size_t)fs.f_bsize;
     } else if (fs.f_type != HUGETLBFS_MAGIC && fs.f_type != TMPFS_MAGIC &&
@@ -372,7 +370,6 @@ bool memory_file_map(struct memory_file *f, char *at) {
         return false;
     }
     f->head = (struct memory_head *)map;
-    lost_watch(f->path, map, f->shape.file_bytes);
     if (f->is_new) {
         init_head(f);
         crash_point("head_made");

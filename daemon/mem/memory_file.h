@@ -89,8 +89,6 @@ struct memory_file {
     char               *path;       /* owned; for sentences */
     int                 fd;
     bool                is_new;     /* nothing is in it yet */
-    /* it is on tmpfs, so its small pages may be joined (mem/join.h) */
-    bool                has_small_pages;
     size_t              map_align_bytes;
     struct memory_shape shape;
     struct memory_head *head;       /* mapped by the arena; NULL before that */

@@ -9,9 +9,8 @@
  * measured apart and taken off. Keys are random, so that the index and the items miss the processor's caches as in life,
  * except in the cases of one request a turn, whose few keys stay in them.
  *
- * MEMORY_FILE=/dev/shm/file has the items in a memory file, as -e does; SETTLE_S is how long its pages are given to be joined
- * (daemon/mem/join.h). Instructions an operation, of either, by 64 turns of 40
- * sessions: valgrind --tool=callgrind --toggle-collect=turn build/bench/session_bench 100000 0 'get x32' */
+ * MEMORY_FILE=/dev/shm/file has the items in a memory file, as -e does. Instructions an operation, of either, by
+ * 64 turns of 40 sessions: valgrind --tool=callgrind --toggle-collect=turn build/bench/session_bench 100000 0 'get x32' */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,8 +223,6 @@ int main(int argc, char **argv) {
         return 1;
     }
     fill(&b);
-    const char *settle_s = getenv("SETTLE_S");
-    sleep(settle_s != NULL ? (unsigned)strtoul(settle_s, NULL, 10) : 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (argc < 4 || strstr(cases[i].name, argv[3])) {
             run_case(&b, &cases[i], seconds);

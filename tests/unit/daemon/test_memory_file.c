@@ -1,7 +1,6 @@
 /* A cache in a memory file: what comes back after a stop and after a crash. */
 #include "tap.h"
 
-#include "mem/join.h"
 #include "mem/memory_note.h"
 #include "memory_file_fixture.h"
 #include "tune/geometry/geometry.h"
@@ -374,39 +373,6 @@ static void test_notes_come_back(void) {
     is(misread, 0, "with any byte of the notes changed the last or the one before is read, and nothing else");
 }
 
-/* --- small pages that are joined --- */
-
-static bool joined_or_failed(const struct cache *c) {
-    struct join_facts f = joiner_facts(c->joiner);
-    return f.joined >= 2 || f.failed > 0;
-}
-
-static void test_pages_are_joined_and_all_stays(void) {
-    unsigned counts[3];
-    afresh();
-    struct cache_config config = file_config();
-    config.huge_pages = true;
-    struct life l = {.c = open_cache_of(config)};
-    l.ct = cache_thread_create(l.c);
-    fill(l.ct);
-    bool can = l.c->joiner != NULL;
-    while (can && !joined_or_failed(l.c)) { /* both ends of the wait are the thread's; a hang is ended by the runner */
-        fill(l.ct);
-        usleep(10 * 1000);
-    }
-    struct join_facts f = joiner_facts(l.c->joiner);
-    ok(!can || f.joined + f.failed > 0, "pages are joined where the system does that (%" PRIu64 " pairs, %" PRIu64 " not)", f.joined, f.failed);
-    count_wrong(l.ct, counts);
-    is(counts[0], ITEMS, "… and all items are as they were");
-    accounts(&l, "with joined pages");
-    end(&l);
-    l = (struct life){.c = open_cache_of(config)};
-    l.ct = cache_thread_create(l.c);
-    count_wrong(l.ct, counts);
-    is(counts[0], ITEMS, "joined pages come back");
-    end(&l);
-}
-
 int main(void) {
     memory_file_fixture_begin("life");
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -420,7 +386,6 @@ int main(void) {
     test_the_order_of_eviction_comes_back();
     test_policies_come_back();
     test_notes_come_back();
-    test_pages_are_joined_and_all_stays();
     unlink(path);
     return tap_done();
 }
