@@ -331,7 +331,6 @@ static int make_memory(struct memory_file *taken, bool only_check) {
 
 /* What was built, in reverse. */
 static void tear_down(struct net *net) {
-    arrive_end(&arrival);
     if (net) {
         net_destroy(&net);
     }
@@ -339,6 +338,8 @@ static void tear_down(struct net *net) {
         tuner_destroy(&server.tuner);
     }
     cache_destroy(&server.cache);
+    /* the process before takes the memory file up again once it sees this end */
+    arrive_end(&arrival);
     logins_destroy(&server.logins);
     server_fini(&server);
 }

@@ -75,9 +75,13 @@ static void wait_again(struct client *c) {
 static void client_send(struct client *c) {
     ssize_t n = send(c->fd, c->answer.bytes + c->sent_bytes, c->answer.used - c->sent_bytes,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        client_end(c); /* it has hung up, and would be writable again and again */
+        return;
+    }
     c->sent_bytes += n > 0 ? (size_t)n : 0;
     if (has_unsent(c)) {
-        event_add(&c->writable, NULL); /* of one that has hung up the deadline tells */
+        event_add(&c->writable, NULL);
     } else {
         text_out_fini(&c->answer);
         c->sent_bytes = 0;

@@ -266,6 +266,10 @@ void leaving_look(struct leaving *v) {
         return;
     }
     if (waitpid(v->child, &status, WNOHANG) != 0) {
+        if (v->pid != v->child) { /* else it was told why it does not take over */
+            log_warn("process %d, started to take over, has ended; this one goes on",
+                     (int)v->child);
+        }
         v->child = 0;
     } else if (v->fd < 0 && clock_mono_us() - v->child_us > (uint64_t)ASK_S * 1000000) {
         log_warn("process %d, started to take over, has neither asked for it nor ended in %d s: it "
@@ -329,6 +333,9 @@ int net_hand_over(struct leaving **taken, struct arrival *back) {
         close(v->listen_fd);
     } else {
         log_warn("process %d does not take over: it has ended; this one goes on", v->pid);
+        if (v->child == v->pid) {
+            waitpid(v->child, NULL, 0); /* nobody looks for it any more */
+        }
         *back = (struct arrival){.fd = -1,
                                  .memory_fd = v->memory_fd,
                                  .handover_fd = v->listen_fd,

@@ -101,8 +101,8 @@ describe("servers of a file", function()
         local code, out, err = ctl.run("-s file:fleet classes")
         assert.equal(74, code)
         assert.equal("", out)
-        assert.equal("slatectl: fleet, line 1: 'ho?]0;x?st??1m:1' is not a server: write host:port, [v6address]:port "
-            .. "or /path/to.sock\n", err)
+        assert.equal("slatectl: fleet, line 1: 'ho?]0;x?st??1m:1' is not a server: write host:port, [v6address]:port, "
+            .. "/path/to.sock, tls://host:port, dns:name:port or file:path\n", err)
         local recording = '{"schema":"slate/snapshot/1","time_s":%d,"server":"\\u001b]0;x\\u0007","general":{},'
             .. '"classes":[]}\n'
         server.write_file(ctl.folder .. "/day", recording:format(1) .. recording:format(2))

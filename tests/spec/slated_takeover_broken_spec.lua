@@ -9,7 +9,7 @@ local socket = require "socket"
 local takeover = require "support.takeover"
 local wire = require "support.wire"
 
-local EX_UNAVAILABLE <const>, KILLED <const> = 69, 137
+local EX_UNAVAILABLE <const>, EX_OSERR <const>, KILLED <const> = 69, 71, 137
 local OFFER <const>, SOCKETS <const>, READY <const>, GO <const> = 3, 4, 5, 6
 local SPIN_TICKS <const> = 60 -- of the two seconds or more in which it looks twice
 local KILLS <const>, KILL_LATEST_MS <const> = 8, 60
@@ -144,6 +144,33 @@ describe("a takeover that comes to nothing", function()
             assert.equal("STORED", wire.ask(client, "set item 0 0 4\r\nkept"))
         end
         take_over()
+    end)
+
+    it("for a port of it is taken, which it learns late: it leaves the file before the first serves again", function()
+        local taken = assert(socket.bind("127.0.0.1", 0))
+        local metrics = ("-o metrics=127.0.0.1:%d"):format(select(2, taken:getsockname()))
+        start(nil, ("-e %s/memory"):format(folder))
+        local first = place:serving()
+        for i = 1, 2 do
+            local said, status = place:refused(("-e %s/memory %s"):format(folder, metrics))
+            assert.equal(EX_OSERR, status, said)
+            patience.wait_for("the first to say so", function() return place:refusals() == i end)
+            goes_on(first, true)
+        end
+        taken:close()
+        take_over()
+    end)
+
+    it("for its options are wrong, when SIGUSR2 starts it: the first tells that", function()
+        server.write_file(folder .. "/options", "-m 64\n")
+        start(nil, ("--config %s/options"):format(folder))
+        local first = place:serving()
+        server.write_file(folder .. "/options", "-m 64\nno_such_option\n")
+        assert(os.execute("kill -USR2 " .. first))
+        patience.wait_for("the first to tell", function()
+            return place:log():find("started to take over, has ended; this one goes on", 1, true)
+        end)
+        goes_on(first)
     end)
 
     -- The first was killed: the next one has its items and sockets.

@@ -173,8 +173,8 @@ function M.parse_server(text)
     end
     local port = rest == "" and M.DEFAULT_PORT or tonumber((rest or ""):match("^:(%d+)$"))
     if host == "" or not port then
-        return nil, ("'%s' is not a server: write host:port, [v6address]:port or /path/to.sock"):format(
-            shown(text))
+        return nil, ("'%s' is not a server: write host:port, [v6address]:port, /path/to.sock, tls://host:port, "
+            .. "dns:name:port or file:path"):format(shown(text))
     end
     if port < 1 or port > 65535 then
         return nil, ("'%s' names port %s: ports go from 1 to 65535"):format(shown(text), shown(rest:sub(2)))
