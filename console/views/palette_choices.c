@@ -168,7 +168,7 @@ static void tell_setting(const struct tunable *row, bool is_told, char help[NOTE
 static void add_values(struct choices *choices, const struct tunable *row, const char *value,
                        const char *help) {
     char before[PALETTE_LINE_BYTES];
-    snprintf(before, sizeof before, "set %s ", row->name);
+    snprintf(before, sizeof before, "set %.100s ", row->name);
     choices->typed = value;
     if (row->choices[0] == '\0') {
         add(choices, before, value, "", help);
