@@ -147,8 +147,10 @@ static ssize_t ask_tls(int fd, const struct probe *p, char *line, size_t room, c
     ssize_t  n = -1;
     bool     is_ready = ctx != NULL && take_certificate(ctx, p, why) &&
                     (ssl = SSL_new(ctx)) != NULL && SSL_set_fd(ssl, fd) == 1;
-    if (is_ready && SSL_connect(ssl) == 1 &&
-        SSL_write(ssl, question, sizeof question - 1) > 0) {
+    if (is_ready && SSL_connect(ssl) == 1) {
+        /* a server that refuses us may have hung up by now: its reason still waits to be read */
+        SSL_write(ssl, question, sizeof question - 1);
+        ERR_clear_error();
         n = SSL_read(ssl, line, (int)room);
     }
     if (is_ready && n <= 0) {
