@@ -393,7 +393,7 @@ static int build_and_serve(bool only_check, struct leaving **next) {
     if (!only_check && !open_memory_file(&file)) {
         goto done;
     }
-    if (settings.takeover && !take_over(file)) {
+    if (settings.takeover && !only_check && !take_over(file)) {
         memory_file_close(&file);
         status = EX_UNAVAILABLE;
         goto done;
