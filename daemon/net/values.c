@@ -103,8 +103,11 @@ void values_note(struct values *v, struct conn *c, bool waits) {
         note_waiting(v, c);
     } else if (session_holds_draft(c->session)) {
         note_held(v, c);
-    } else {
+    } else if (c->value != VALUE_NONE) {
         values_forget(v, c);
+    } else { /* the turn of almost every connection */
+        c->waited = false;
+        return;
     }
     c->waited = false;
     if ((waits && v->waiting_count == 1) || !event_pending(&v->timer, EV_TIMEOUT, NULL)) {
