@@ -13,21 +13,17 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "net/arrive.h"
-#include "net/config.h"
 #include "net/net.h"
 #include "net/probe.h"
 #include "serve/access/cyrus.h"
 #include "serve/access/logins.h"
-#include "serve/check.h"
-#include "serve/config/environment.h"
 #include "serve/config/kept.h"
 #include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
-#include "serve/notify.h"
 #include "serve/process.h"
+#include "serve/start.h"
 #include "serve/stats/stats.h"
-#include "serve/told.h"
 #include "serve/version.h"
 #include "simulate/simulate.h"
 
@@ -81,7 +77,7 @@ static void take_signals(const sigset_t *held) {
 
 static void cache_config_of(const struct settings *s, struct memory_file *file, char *refused,
                             struct cache_config *config, struct slab_sizes *sizes) {
-    told_cache(s, config, sizes);
+    start_cache_config(s, config, sizes);
     config->memory_file = file;
     config->why = refused;
 }
@@ -154,7 +150,7 @@ static struct cache *open_cache(const struct settings *s, struct memory_file *ta
 
 static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
     struct tune_config config;
-    told_tuner(s, &config);
+    start_tune_config(s, &config);
     config.policy_dir = policy_dir(s);
     config.on_failure = server_automove_failed;
     config.on_failure_arg = &server;
@@ -239,7 +235,7 @@ static void say_ready(struct net *net) {
              cache_policy(server.cache)->name);
     process_drop_start();
     process_ready(&settings);
-    notify_ready();
+    process_notify("READY=1");
 }
 
 /* Until the server is to end, or until a next process is to serve: *next has it then. */
@@ -263,7 +259,7 @@ static int serve(struct net *net, const sigset_t *held, struct leaving **next) {
         *next = net_leave(net);
         return EXIT_SUCCESS;
     }
-    notify_stopping();
+    process_notify("STOPPING=1");
     log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
     net_stop(net, how == SERVER_STOP_GRACEFUL ? NET_GRACE_US : 0);
     if (settings.pidfile) {
@@ -371,7 +367,7 @@ static int build_and_serve(bool only_check, struct leaving **next) {
         log_error("cannot start: out of memory");
         return EX_OSERR;
     }
-    if ((status = check_named(&settings)) != 0 || (status = make_access(only_check)) != 0) {
+    if ((status = start_check_named(&settings)) != 0 || (status = make_access(only_check)) != 0) {
         goto done;
     }
     if (settings.takeover && !arrive_begin(&arrival, settings.takeover_socket)) {
@@ -417,7 +413,9 @@ static int serve_until_end(void) {
         }
         int pid = net_hand_over(&next, &arrival);
         if (pid != 0) {
-            notify_main(pid);
+            char state[32];
+            snprintf(state, sizeof state, "MAINPID=%d", pid);
+            process_notify(state);
             return status;
         }
         settings = server.at_start; /* changes since then are noted in the memory file */
@@ -453,7 +451,7 @@ static int begin(void) {
         log_warn("%d worker threads are many: more than there are processors do not help",
                  settings.threads);
     }
-    check_tell_vain(&settings);
+    start_tell_vain(&settings);
     return process_limits(&settings);
 }
 
@@ -479,7 +477,7 @@ static int check(void) {
                 build_and_serve(true, NULL) == 0;
     if (good) {
         printf("slated: these options are good\n");
-        check_print_need(&settings);
+        start_print_need(&settings);
     }
     return good ? EXIT_SUCCESS : EX_USAGE;
 }
@@ -515,13 +513,9 @@ int main(int argc, char **argv) {
     if (probe_is_wanted(argc, argv)) {
         return probe_run(argc, argv, stdout);
     }
-    if ((argv = process_words(argc, argv)) == NULL) {
-        fprintf(stderr, "slated: out of memory\n");
-        return EX_OSERR;
-    }
-    const char *more = getenv(ENVIRONMENT_OPTIONS);
+    const char *more = getenv(OPTIONS_ENVIRONMENT);
     int command_line_words = argc;
-    if (more && (argv = environment_arguments(more, &argc, argv, why)) == NULL) {
+    if ((argv = options_words(more ? more : "", &argc, argv, why)) == NULL) {
         fprintf(stderr, "slated: %s\n", why);
         return EX_USAGE;
     }

@@ -8,7 +8,7 @@
 #define SLATE_METRICS_METRICS_H
 #include <stdbool.h>
 
-#include "net/handed.h"
+#include "net/handover.h"
 #include "serve/server.h"
 
 enum { METRICS_PORT = 9150, METRICS_REQUEST_BYTES = 8192, METRICS_REQUEST_S = 5 };

@@ -1,7 +1,6 @@
 /* The side that comes in a takeover: what it has from the process before. */
 #ifndef SLATE_NET_ARRIVE_H
 #define SLATE_NET_ARRIVE_H
-#include "net/handed.h"
 #include "net/handover.h"
 
 struct arrival {

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "net/address.h"
-#include "net/handed.h"
+#include "net/handover.h"
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 

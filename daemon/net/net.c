@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,7 +15,6 @@
 #include "base/log.h"
 #include "net/handover.h"
 #include "net/places.h"
-#include "net/port_file.h"
 #include "net/starting.h"
 #include "net/state.h"
 #include "net/tls.h"
@@ -45,6 +45,91 @@ static void on_memory(evutil_socket_t fd, short what, void *arg) {
 }
 
 /* --- starting --- */
+
+static struct tls_config tls_config_of(const struct settings *s) {
+    return (struct tls_config){
+        .chain_file = s->ssl_chain_cert,
+        .key_file = s->ssl_key,
+        .ca_file = s->ssl_ca_cert,
+        .key_is_der = s->ssl_keyformat == 2,
+        .verify_mode = (unsigned)s->ssl_verify_mode,
+        .ciphers = s->ssl_ciphers,
+        .min_version = s->ssl_min_version,
+        .session_cache = s->ssl_session_cache,
+        .kernel = s->ssl_kernel_tls,
+        .write_bytes = s->ssl_wbuf_size,
+        .handshake_s = (uint32_t)s->ssl_handshake_timeout,
+    };
+}
+
+void net_config_of(const struct settings *s, struct net_config *net, struct tls_config *tls) {
+    *tls = tls_config_of(s);
+    *net = (struct net_config){
+        .listen = s->inter,
+        .tls = s->ssl_enabled ? tls : NULL,
+        .port = s->port,
+        .open_to_all = s->public,
+        .udp_port = s->udpport,
+        .udp_factor = (uint32_t)s->udp_reply_factor,
+        .unix_path = s->socketpath,
+        .unix_mode = (unsigned)s->access_mask,
+        .backlog = s->backlog,
+        .worker_count = (unsigned)s->threads,
+        .value_timeout_s = (uint32_t)s->value_timeout,
+        .held_bytes_most = s->read_buf_mem_limit,
+        .handover_path = s->takeover_socket,
+        .handover_fd = -1,
+        .takes_over = s->takeover,
+        .tell_starting = s->memory_file && strcmp(s->starting, "answer") == 0,
+    };
+}
+
+/* The last first, as memcached does. */
+static void write_tcp(FILE *f, const struct listener *l) {
+    if (l != NULL) {
+        write_tcp(f, l->next);
+        if (l->port != 0) {
+            fprintf(f, "TCP %s: %d\n", l->is_v6 ? "INET6" : "INET", l->port);
+        }
+    }
+}
+
+/* Once for the sockets of all workers. */
+static void write_udp(FILE *f, const struct udp_socket *u) {
+    if (u != NULL) {
+        write_udp(f, u->next);
+        if (u->next == NULL || u->next->port != u->port || u->next->is_v6 != u->is_v6) {
+            fprintf(f, "UDP %s: %d\n", u->is_v6 ? "INET6" : "INET", u->port);
+        }
+    }
+}
+
+/* The file of MEMCACHED_PORT_FILENAME: a line "TCP INET: port" for each listener, TCP or UDP, INET
+ * or INET6; of the sockets of the workers that share an address, one line. The file appears
+ * complete or not at all. Returns 0, or -1 and errno. */
+static int port_file_write(const struct listener *list, const struct udp_socket *udp,
+                           const char *path) {
+    char draft[4096];
+    if (snprintf(draft, sizeof draft, "%s.lck", path) >= (int)sizeof draft) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    FILE *f = fopen(draft, "we");
+    if (f == NULL) {
+        return -1;
+    }
+    write_tcp(f, list);
+    write_udp(f, udp);
+    bool bad = ferror(f) != 0;
+    bad = fclose(f) != 0 || bad;
+    if (bad || rename(draft, path) != 0) {
+        int saved = errno;
+        unlink(draft);
+        errno = saved;
+        return -1;
+    }
+    return 0;
+}
 
 /* A socket a worker for each address. */
 static int open_udp(struct net *net, const struct place *p) {

@@ -51,6 +51,10 @@ struct net_config {
     bool        tell_starting;
 };
 
+/* What the network is told of the settings. Both borrow texts of the settings, and the first points
+ * to the second with -Z. What comes of another process or of the environment is left out. */
+void net_config_of(const struct settings *, struct net_config *, struct tls_config *);
+
 struct net;
 
 /* Finds what is named: certificates, the addresses to listen on, the folders of UNIX sockets. Opens

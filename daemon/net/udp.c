@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "net/address.h"
 #include "net/buffer.h"
-#include "net/handed.h"
+#include "net/handover.h"
 #include "net/udp_frame.h"
 #include "net/udp_out.h"
 #include "net/worker.h"

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/asked.h"
 #include "cache/cache.h"
 #include "serve/access/role.h"
 #include "serve/server.h"
@@ -60,4 +61,58 @@ bool command_piece_full(const struct command_context *);
 /* Writes the next piece. After the last one, or when there is no memory for it, what goes on is
  * destroyed and NULL. Threading: the session's worker. */
 void command_go_on(struct command_more **, struct command_context *);
+
+/* --- answers that another thread makes (base/asked.h): the session sleeps until it is woken --- */
+
+/* The first member of the command's own struct. */
+struct waiting {
+    struct command_more more; /* first: the session knows only this */
+    struct asked       *asked;
+    void (*tell)(struct waiting *, struct command_context *); /* writes the answer */
+    /* gives up the question and frees the struct */
+    void (*destroy)(struct waiting *);
+};
+
+/* Before the question is handed over: from then on the answer wakes the session. */
+void waiting_begin(struct waiting *, struct command_context *, struct asked *,
+                   void (*tell)(struct waiting *, struct command_context *),
+                   void (*destroy)(struct waiting *));
+/* It was not handed over: as if it had not begun. */
+void waiting_end(struct waiting *);
+
+/* --- long answers, with END behind the last piece ---
+ *
+ * The command gives a function that writes from row *next on, at least one row, until
+ * command_piece_full; a row is whatever the command counts by: a class, a page, a place in a table.
+ * What it needs beside is `state`, copied when the answer takes more than a piece. Rows are as they
+ * are when their piece is made, unless the state holds a copy of all. */
+
+/* false: there are no more rows */
+typedef bool (*pieces_write)(struct command_context *, uint32_t *next, void *state);
+
+/* Writes the first piece, from row `first` on, and leaves the others to the session. Without memory
+ * for that, the answer is an error. */
+void pieces_answer(struct command_context *, pieces_write, uint32_t first, void *state,
+                   size_t state_bytes);
+
+/* --- answers that are shared (serve/shared.h): one session makes it, all tell it in pieces ---
+ *
+ * An answer about SHARED_MANY_ITEMS and more serves for SHARED_AGE_COSTS times the processor time
+ * that it took. So making it takes a part of one processor only, whatever the number of those who
+ * ask. With fewer items each client sees at once what it has just stored. */
+enum { SHARED_MANY_ITEMS = 100 * 1000, SHARED_AGE_COSTS = 20 };
+
+/* How an answer is made. Threading: the worker's of who makes it. */
+struct shared_maker {
+    size_t state_bytes;
+    /* The state is zero before. False: out of memory. */
+    bool (*begin)(void *state, struct command_context *);
+    /* Works until it is done or command_piece_full, then returns whether work is left. */
+    bool (*go_on)(void *state, struct command_context *, struct text_out *answer);
+    void (*end)(void *state); /* also of a state that did not begin */
+};
+
+/* Answers the command; `shared` outlives the session. */
+void tell_shared(struct command_context *, struct shared_answer *shared,
+                  const struct shared_maker *);
 #endif

@@ -8,43 +8,24 @@
 #include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "base/input.h"
 #include "base/log.h"
-#include "serve/descriptors.h"
+#include "watch/watcher.h"
 
 static int ready_fd = -1; /* where the parent waits */
-
-/* --- the command line --- */
-
-static char **own_words; /* and behind them their bytes */
-
-char **process_words(int argc, char **argv) {
-    size_t list_bytes = ((size_t)argc + 1) * sizeof *argv, bytes = list_bytes;
-    for (int i = 0; i < argc; i++) {
-        bytes += strlen(argv[i]) + 1;
-    }
-    own_words = malloc(bytes);
-    if (own_words == NULL) {
-        return NULL;
-    }
-    char *to = (char *)own_words + list_bytes;
-    for (int i = 0; i < argc; i++) {
-        own_words[i] = to;
-        to = stpcpy(to, argv[i]) + 1;
-    }
-    own_words[argc] = NULL;
-    return own_words;
-}
 
 /* --- stdio --- */
 
@@ -105,6 +86,58 @@ int process_start_next(void) {
 }
 
 /* --- limits --- */
+
+/* stdio, the event loops, the pidfile */
+enum { DESCRIPTORS_OTHERS = 16 };
+
+/* The files that the server has open beside its connections. */
+static rlim_t own_files(const struct settings *s) {
+    return descriptors_reserved((unsigned)s->threads) + WATCHERS_MAX + DESCRIPTORS_OTHERS;
+}
+
+bool descriptors_allow(const struct settings *s, char *why) {
+    struct rlimit limit;
+    rlim_t want = (rlim_t)s->maxconns + own_files(s);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        snprintf(why, SETTING_WHY_BYTES, "cannot read the limit of open files: %s",
+                 strerror(errno));
+        return false;
+    }
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= want) {
+        return true;
+    }
+    limit.rlim_cur = want;
+    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < want) {
+        limit.rlim_max = want; /* root may */
+    }
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        snprintf(why, SETTING_WHY_BYTES,
+                 "cannot open %lu files at once (%s): ask for fewer connections, or start as root",
+                 (unsigned long)want, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+bool descriptors_fit(struct settings *s, char *why) {
+    struct rlimit limit;
+    if (descriptors_allow(s, why)) {
+        return true;
+    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < (rlim_t)s->maxconns ||
+        limit.rlim_max <= own_files(s)) {
+        return false;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return false;
+    }
+    int fit = (int)(limit.rlim_max - own_files(s));
+    log_warn("at most %d connections, not %d: the process may open %lu files", fit, s->maxconns,
+             (unsigned long)limit.rlim_max);
+    s->maxconns = fit;
+    return true;
+}
 
 static int raise_cores(void) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}, was;
@@ -337,5 +370,33 @@ void process_pidfile_write(const char *path, int predecessor) {
 void process_pidfile_remove(const char *path) {
     if (pid_in(path) == (long)getpid() && unlink(path) != 0) {
         log_warn("cannot remove the pidfile %s: %s", path, strerror(errno));
+    }
+}
+
+/* --- the service manager --- */
+
+void process_notify(const char *state) {
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    if (path == NULL || path[0] == '\0') {
+        return;
+    }
+    size_t n = strlen(path);
+    if ((path[0] != '/' && path[0] != '@') || n >= sizeof to.sun_path) {
+        log_warn("NOTIFY_SOCKET is no path of a socket: %.100s", path);
+        return;
+    }
+    memcpy(to.sun_path, path, n);
+    if (path[0] == '@') { /* a name outside of the file system */
+        to.sun_path[0] = '\0';
+    }
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t to_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+    if (fd < 0 || sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
+                         to_bytes) < 0) {
+        log_warn("cannot tell the service manager %s: %s", state, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
     }
 }

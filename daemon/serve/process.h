@@ -11,10 +11,6 @@
 
 #include "serve/config/settings.h"
 
-/* A copy of the command line, which is cut up when it is read: so ps shows it as it was given.
- * Lives as long as the process. NULL: out of memory. */
-char **process_words(int argc, char **argv);
-
 /* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets
  * its number. Says nothing. */
 int process_stdio(void);
@@ -24,6 +20,19 @@ void process_note_start(char **argv);
 /* Starts the program that is at this one's path now, with the same options and --takeover. Returns
  * its number, or 0 after a line in the log. */
 int  process_start_next(void);
+
+/* How many files the process may have open: its connections, and what the server needs beside
+ * them. */
+/* For itself: the listeners', the workers' and the log's. */
+static inline unsigned descriptors_reserved(unsigned threads) { return 5 * threads; }
+
+/* Raises the process's limit where it is too low for these settings; it is never lowered. False:
+ * the system does not allow it, and `why` (SETTING_WHY_BYTES) holds a sentence. */
+bool descriptors_allow(const struct settings *, char *why);
+/* The same, for a start. Where the system allows a file for each connection, which is all that
+ * memcached asks for, but not the server's own files, maxconns becomes smaller, after a log
+ * line. */
+bool descriptors_fit(struct settings *, char *why);
 
 /* Room for all connections, or for fewer (descriptors_fit), and core files with -r. */
 int process_limits(struct settings *);
@@ -56,4 +65,10 @@ void process_ready(const struct settings *);
  * memcached does; removes the file if it is still ours. */
 void process_pidfile_write(const char *path, int predecessor);
 void process_pidfile_remove(const char *path);
+
+/* Tells the service manager that started us how we are: systemd's notification protocol
+ * (sd_notify(3)), a datagram to the socket that NOTIFY_SOCKET names. Without that name nothing
+ * happens, and a manager that is gone is passed over: a cache serves all the same. `state`:
+ * READY=1, STOPPING=1, MAINPID=number. Cost: one socket a call. */
+void process_notify(const char *state);
 #endif

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "mem/memory_note.h"
 #include "serve/config/kept.h"
-#include "serve/descriptors.h"
+#include "serve/process.h"
 #include "serve/prefix.h"
 #include "tune/whatif/auto.h"
 

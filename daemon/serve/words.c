@@ -5,47 +5,29 @@
 #include "base/number.h"
 #include "mem/slab.h"
 
-void words_split(const char *line, size_t bytes, struct words *w) {
-    const char *at = line, *end = line + bytes;
-    w->count = 0;
-    while (w->count < WORDS_MAX) {
-        while (at < end && *at == ' ') {
-            at++;
-        }
-        const char *start = at;
-        while (at < end && *at != ' ') {
-            at++;
-        }
-        if (at == start) {
-            return;
-        }
-        w->word[w->count++] = (struct word){start, (size_t)(at - start)};
-    }
+bool word_is(const struct token *w, const char *text) {
+    return strlen(text) == w->bytes && memcmp(w->ptr, text, w->bytes) == 0;
 }
 
-bool word_is(const struct word *w, const char *text) {
-    return strlen(text) == w->len && memcmp(w->at, text, w->len) == 0;
+bool word_begins(const struct token *w, const char *text) {
+    return strncmp(w->ptr, text, w->bytes) == 0;
 }
 
-bool word_begins(const struct word *w, const char *text) {
-    return strncmp(w->at, text, w->len) == 0;
-}
-
-static bool digits(const struct word *w, uint64_t most, uint64_t *n) {
+static bool digits(const struct token *w, uint64_t most, uint64_t *n) {
     *n = 0;
-    for (size_t i = 0; i < w->len; i++) {
-        if (w->at[i] < '0' || w->at[i] > '9') {
+    for (size_t i = 0; i < w->bytes; i++) {
+        if (w->ptr[i] < '0' || w->ptr[i] > '9') {
             return false;
         }
-        *n = *n * 10 + (uint64_t)(w->at[i] - '0');
+        *n = *n * 10 + (uint64_t)(w->ptr[i] - '0');
         if (*n > most) {
             return false;
         }
     }
-    return w->len > 0;
+    return w->bytes > 0;
 }
 
-bool word_u32(const struct word *w, uint32_t *to) {
+bool word_u32(const struct token *w, uint32_t *to) {
     uint64_t n;
     if (!digits(w, UINT32_MAX, &n)) {
         return false;
@@ -54,9 +36,9 @@ bool word_u32(const struct word *w, uint32_t *to) {
     return true;
 }
 
-bool word_i32(const struct word *w, int32_t *to) {
-    bool negative = w->len > 0 && w->at[0] == '-';
-    struct word rest = {w->at + negative, w->len - negative};
+bool word_i32(const struct token *w, int32_t *to) {
+    bool negative = w->bytes > 0 && w->ptr[0] == '-';
+    struct token rest = {w->ptr + negative, w->bytes - negative};
     uint64_t n;
     if (!digits(&rest, (uint64_t)INT32_MAX + negative, &n)) {
         return false;
@@ -65,32 +47,32 @@ bool word_i32(const struct word *w, int32_t *to) {
     return true;
 }
 
-bool word_text(const struct word *w, char *to, size_t room) {
-    if (w->len >= room) {
+bool word_text(const struct token *w, char *to, size_t room) {
+    if (w->bytes >= room) {
         return false;
     }
-    memcpy(to, w->at, w->len);
-    to[w->len] = '\0';
+    memcpy(to, w->ptr, w->bytes);
+    to[w->bytes] = '\0';
     return true;
 }
 
-bool word_double(const struct word *w, double *to) {
+bool word_double(const struct token *w, double *to) {
     char text[64];
     return word_text(w, text, sizeof text) && number_real(text, to);
 }
 
-bool word_classes(const struct word *w, unsigned last, struct class_set *classes) {
+bool word_classes(const struct token *w, unsigned last, struct class_set *classes) {
     *classes = (struct class_set){{0}};
     if (word_is(w, "all")) {
         *classes = class_set_all();
         return true;
     }
-    const char *at = w->at, *end = w->at + w->len;
+    const char *at = w->ptr, *end = w->ptr + w->bytes;
     while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
-        struct word id = {at, (size_t)((comma ? comma : end) - at)};
+        struct token id = {at, (uint32_t)((comma ? comma : end) - at)};
         uint32_t    class_id;
-        if (id.len > 0) { /* memcached skips empty ones */
+        if (id.bytes > 0) { /* memcached skips empty ones */
             if (!word_u32(&id, &class_id) || class_id == SLAB_CLASS_NONE || class_id > last) {
                 return false;
             }

@@ -51,7 +51,7 @@ int main(void) { return replay(FUZZ_CORPUS); }
 #else
 enum { WORDS_MAX = 256, WORD_BYTES = 64, POOL = 64, INPUT_BYTES = 1500 };
 
-struct word {
+struct token {
     char   bytes[WORD_BYTES];
     size_t n;
 };
@@ -60,7 +60,7 @@ struct input {
     size_t  n;
 };
 
-static struct word  words[WORDS_MAX];
+static struct token  words[WORDS_MAX];
 static size_t       word_count;
 static struct input pool[POOL];
 static uint64_t     state;
@@ -76,7 +76,7 @@ static void read_word(const char *line) {
     if (line[0] == '#' || !p || word_count == WORDS_MAX) {
         return;
     }
-    struct word *w = &words[word_count];
+    struct token *w = &words[word_count];
     for (p++; *p && *p != '"' && w->n < WORD_BYTES; p++) {
         char c = *p;
         if (c == '\\' && p[1] == 'x') {
@@ -103,7 +103,7 @@ static void insert(struct input *in, size_t at, const void *bytes, size_t n) {
 static void mutate(struct input *in) {
     const struct input *other = &pool[pick(POOL)];
     size_t at = pick((uint32_t)in->n + 1), n = pick(40);
-    const struct word *w = &words[pick((uint32_t)word_count)];
+    const struct token *w = &words[pick((uint32_t)word_count)];
     uint8_t byte = (uint8_t)pick(256);
     switch (pick(6)) {
     case 0:

@@ -3,7 +3,7 @@
  * What an operator gives as text: the command line with -o and its lists, that of the simulator, listeners, users, chunk sizes, settings; and
  * the numbers and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
  *
- * Covers: daemon/serve:options|settings|listen_list|slab_sizes|users|role daemon/net:address daemon/simulate:options|sizes daemon/proto:base64 daemon/base:number
+ * Covers: daemon/serve:options|settings|listen_list|settings_rules|users|role daemon/net:address daemon/simulate:options|sizes daemon/proto:base64 daemon/base:number
  *
  * Input: one byte that chooses the reader, then the text. */
 #include <getopt.h>
@@ -19,7 +19,6 @@
 #include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/config/settings.h"
-#include "serve/config/slab_sizes.h"
 #include "simulate/options.h"
 
 enum { TEXT_MAX = 2000, WORDS_MAX = 24, USERS_READER = 255 };

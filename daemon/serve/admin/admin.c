@@ -130,7 +130,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
 }
 
 /* The bit of the first class of events that begins so; 0: none does. */
-static unsigned watch_class(const struct word *name) {
+static unsigned watch_class(const struct token *name) {
 #define CLASS_NAME(constant, word) #word,
     static const char *const names[] = {EVENT_CLASSES_TABLE(CLASS_NAME)};
     for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
@@ -142,12 +142,12 @@ static unsigned watch_class(const struct word *name) {
 }
 
 /* sample=N: of the events of requests only those of one key in N. 0: it is not that. */
-static uint32_t watch_sample(const struct word *word) {
+static uint32_t watch_sample(const struct token *word) {
     static const char name[] = "sample=";
     size_t   bytes = sizeof name - 1;
     uint32_t one_in;
-    bool     good = word->len > bytes && memcmp(word->at, name, bytes) == 0 &&
-                number_u32(word->at + bytes, word->len - bytes, &one_in);
+    bool     good = word->bytes > bytes && memcmp(word->ptr, name, bytes) == 0 &&
+                number_u32(word->ptr + bytes, word->bytes - bytes, &one_in);
     return good && one_in <= EVENT_SAMPLE_MAX ? one_in : 0;
 }
 

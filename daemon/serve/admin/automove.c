@@ -8,15 +8,15 @@
 static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
     size_t used = 0;
     for (unsigned i = 2; i < w->count; i++) {
-        const struct word *word = &w->word[i];
-        if (used + word->len + 2 > AUTOMOVE_NAME_BYTES) {
+        const struct token *word = &w->word[i];
+        if (used + word->bytes + 2 > AUTOMOVE_NAME_BYTES) {
             return false;
         }
         if (i > 2) {
             name[used++] = ' ';
         }
-        memcpy(name + used, word->at, word->len);
-        used += word->len;
+        memcpy(name + used, word->ptr, word->bytes);
+        used += word->bytes;
     }
     name[used] = '\0';
     return true;
@@ -48,7 +48,7 @@ static bool automove_mode(const struct words *w, struct settings *to, char *why)
 /* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was
  * one of them. */
 static bool automove_knob(const struct words *w, struct settings *to, const char **error) {
-    const struct word *knob = &w->word[2], *value = &w->word[3];
+    const struct token *knob = &w->word[2], *value = &w->word[3];
     uint32_t window_s;
     double   ratio;
     if (w->count > 3 ? word_begins(knob, "window") : word_is(knob, "window")) {

@@ -52,7 +52,8 @@ static void refuse(struct command_context *ctx, const struct settings *now,
 static void set(struct command_context *ctx, const struct words *w) {
     struct settings from, to;
     char value[VALUE_BYTES], why[SETTING_WHY_BYTES];
-    const struct setting *row = w->count == 4 ? setting_find(w->word[2].at, w->word[2].len) : NULL;
+    const struct setting *row =
+        w->count == 4 ? setting_find(w->word[2].ptr, w->word[2].bytes) : NULL;
     if (w->count != 4 || !word_text(&w->word[3], value, sizeof value)) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: config set name value\r\n");
         return;

@@ -13,7 +13,7 @@ static const char *switch_crawler(struct settings *to, bool on) {
     return NULL;
 }
 
-static const char *sleep_us(const struct word *w, struct settings *to) {
+static const char *sleep_us(const struct token *w, struct settings *to) {
     uint32_t us;
     if (!word_u32(w, &us)) {
         return ANSWER_BAD_FORMAT;
@@ -25,7 +25,7 @@ static const char *sleep_us(const struct word *w, struct settings *to) {
     return NULL;
 }
 
-static const char *tocrawl(const struct word *w, struct settings *to) {
+static const char *tocrawl(const struct token *w, struct settings *to) {
     uint32_t items;
     if (!word_u32(w, &items) || items > INT32_MAX) {
         return ANSWER_BAD_FORMAT;
@@ -55,7 +55,7 @@ static void change(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, error ? error : ANSWER_OK);
 }
 
-static void crawl(struct command_context *ctx, const struct word *ids) {
+static void crawl(struct command_context *ctx, const struct token *ids) {
     struct class_set classes;
     const char *answer = ANSWER_BAD_CLASS;
     if (word_classes(ids, server_class_last(ctx->server), &classes)) {
@@ -69,7 +69,7 @@ static void crawl(struct command_context *ctx, const struct word *ids) {
     text_out_str(ctx->out, answer);
 }
 
-static void dump(struct command_context *ctx, enum dump_kind kind, const struct word *ids) {
+static void dump(struct command_context *ctx, enum dump_kind kind, const struct token *ids) {
     struct class_set classes = class_set_all();
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n"

@@ -82,12 +82,12 @@ static bool let_go(struct command_context *ctx, const struct key *key) {
  * go. Unlike ref it needs no item. `reffed` names the item held last, whatever its key, for it may
  * have been replaced. */
 void admin_debugitem(struct command_context *ctx, const struct words *w) {
-    if (w->count < 3 || w->word[2].len > KEY_BYTES_MAX) {
+    if (w->count < 3 || w->word[2].bytes > KEY_BYTES_MAX) {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;
     }
-    const struct word *verb = &w->word[1];
-    struct key key = key_make(w->word[2].at, w->word[2].len);
+    const struct token *verb = &w->word[1];
+    struct key key = key_make(w->word[2].ptr, w->word[2].bytes);
     bool found = true;
     if (word_is(verb, "ref")) {
         found = hold(ctx, &key);

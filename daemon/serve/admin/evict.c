@@ -53,7 +53,7 @@ static void whole(struct command_context *ctx, const char *name) {
     text_out_str(ctx->out, ANSWER_OK);
 }
 
-static void one_class(struct command_context *ctx, const char *name, const struct word *number) {
+static void one_class(struct command_context *ctx, const char *name, const struct token *number) {
     struct cache *cache = ctx->server->cache;
     const struct evict_policy *policy = evict_find(name);
     unsigned most = cache_slab(cache)->class_count;

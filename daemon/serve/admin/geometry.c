@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "serve/admin/admin.h"
-#include "serve/waiting.h"
 
 #define FACTOR_LEAST 1.01
 #define FACTOR_MOST 100.0
@@ -54,7 +53,7 @@ static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
     to[0] = '\0';
     for (unsigned i = 2; i < words->count && len < AUDIT_VALUE_BYTES; i++) {
         int n = snprintf(to + len, AUDIT_VALUE_BYTES - len, "%s%.*s", i > 2 ? " " : "",
-                         (int)words->word[i].len, words->word[i].at);
+                         (int)words->word[i].bytes, words->word[i].ptr);
         len += n > 0 ? (size_t)n : 0;
     }
 }
@@ -79,11 +78,11 @@ static void ask(struct command_context *ctx, const struct words *words,
 }
 
 /* Sizes in bytes with commas between them. */
-static bool parse_sizes(const struct word *w, struct geometry_order *o) {
-    const char *at = w->at, *end = w->at + w->len;
+static bool parse_sizes(const struct token *w, struct geometry_order *o) {
+    const char *at = w->ptr, *end = w->ptr + w->bytes;
     for (;;) {
         const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
-        struct word number = {at, (size_t)((comma ? comma : end) - at)};
+        struct token number = {at, (uint32_t)((comma ? comma : end) - at)};
         if (o->size_count == GEOMETRY_SIZES_MAX || !word_u32(&number, &o->sizes[o->size_count])) {
             return false;
         }
@@ -98,7 +97,7 @@ static bool parse_sizes(const struct word *w, struct geometry_order *o) {
 /* What one verb takes. NULL: it is right; else what is allowed. */
 static const char *parse_verb(struct command_context *ctx, const struct words *w, unsigned count,
                               struct geometry_order *o) {
-    const struct word *value = count > 3 ? &w->word[3] : NULL;
+    const struct token *value = count > 3 ? &w->word[3] : NULL;
     uint32_t classes;
     switch (o->verb) {
     case GEOMETRY_FACTOR:

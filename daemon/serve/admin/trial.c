@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "serve/admin/admin.h"
-#include "serve/waiting.h"
 
 struct tried {
     struct waiting         waiting; /* first */

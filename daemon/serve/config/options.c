@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "serve/config/config_file.h"
-#include "serve/config/environment.h"
 
 enum { LONG_BASE = 1000 }; /* a long option returns LONG_BASE + its row */
 
@@ -224,6 +223,74 @@ static enum options_action action_of(const struct setting *row) {
     return OPTIONS_RUN;
 }
 
+/* --- the environment --- */
+
+/* Cuts `text` into words in place. Returns how many, or -1 if a quote has no end. */
+static int split_words(char *text, char **word) {
+    int   count = 0;
+    char *to = text;
+    for (const char *at = text;;) {
+        while (isspace((unsigned char)*at)) {
+            at++;
+        }
+        if (*at == '\0') {
+            return count;
+        }
+        /* `to` never passes `at`: quotes are left out, and a blank becomes the end of its word */
+        word[count++] = to;
+        char quote = '\0';
+        for (; *at != '\0' && (quote || !isspace((unsigned char)*at)); at++) {
+            if (quote ? *at == quote : *at == '\'' || *at == '"') {
+                quote = quote ? '\0' : *at;
+            } else {
+                *to++ = *at;
+            }
+        }
+        if (quote) {
+            return -1;
+        }
+        bool last = *at == '\0';
+        at += !last;
+        *to++ = '\0';
+        if (last) {
+            return count;
+        }
+    }
+}
+
+/* Settings borrow from the words. Volatile, so that they stay reachable for the leak checker. */
+static char **volatile own_words;
+
+char **options_words(const char *text, int *argc, char **argv, char *why) {
+    size_t bytes = strlen(text) + 1, given = (size_t)*argc;
+    /* a word has at least one byte, and a blank or the end behind it */
+    size_t words = given + bytes / 2 + 1;
+    for (size_t i = 0; i < given; i++) {
+        bytes += strlen(argv[i]) + 1;
+    }
+    char **word = malloc(words * sizeof *word + bytes), *to = (char *)(word + words);
+    if (!word) {
+        snprintf(why, SETTING_WHY_BYTES, "out of memory");
+        return NULL;
+    }
+    strcpy(to, text);
+    int count = split_words(to, word + 1);
+    if (count < 0) {
+        snprintf(why, SETTING_WHY_BYTES, OPTIONS_ENVIRONMENT " has a quote without an end");
+        free(word);
+        return NULL;
+    }
+    to += strlen(text) + 1;
+    for (size_t i = 0; i < given; i++) {
+        word[i > 0 ? i + (size_t)count : 0] = to;
+        to = stpcpy(to, argv[i]) + 1;
+    }
+    *argc = (int)given + count;
+    word[*argc] = NULL;
+    own_words = word;
+    return word;
+}
+
 /* --- the file of options --- */
 
 /* "-vv", "-m64" or "-m 64", without the dash. *rest: the options behind it; NULL: none. */
@@ -401,8 +468,8 @@ static enum options_action read_words(struct settings *s, int argc, char **argv,
 static void name_environment(char *why) {
     char said[OPTIONS_WHY_BYTES];
     snprintf(said, sizeof said, "%s", why);
-    snprintf(why, OPTIONS_WHY_BYTES, ENVIRONMENT_OPTIONS ": %.*s",
-             (int)(OPTIONS_WHY_BYTES - sizeof ENVIRONMENT_OPTIONS - 2), said);
+    snprintf(why, OPTIONS_WHY_BYTES, OPTIONS_ENVIRONMENT ": %.*s",
+             (int)(OPTIONS_WHY_BYTES - sizeof OPTIONS_ENVIRONMENT - 2), said);
 }
 
 enum options_action options_parse(int argc, char **argv, int from_environment, struct settings *s,

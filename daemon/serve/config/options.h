@@ -17,4 +17,15 @@ enum { OPTIONS_WHY_BYTES = SETTING_WHY_BYTES + 512 };
  * which has to live as long. Uses getopt: call it on one thread, before any other starts. */
 enum options_action options_parse(int argc, char **argv, int from_environment,
                                   struct settings *settings, char *why);
+
+/* Options from the environment, for containers: this variable holds words as a command line does.
+ * They come before the words of the command line, which therefore win. */
+#define OPTIONS_ENVIRONMENT "SLATED_OPTIONS"
+/* Puts the words of `text` between the program's name and the other words of argv; *argc becomes
+ * their number. Blanks separate words, except between quotes of either kind, which are removed. No
+ * other character has a meaning. The last pointer is NULL. All of it is one allocation, the words
+ * of argv are copies: reading options cuts them up, and ps shows them as they were given. Settings
+ * may borrow from it, so it must live as long as they do. NULL: a quote has no end, or memory is
+ * out; `why` (SETTING_WHY_BYTES) holds a sentence that says so. */
+char **options_words(const char *text, int *argc, char **argv, char *why);
 #endif

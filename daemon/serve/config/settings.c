@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/resident.h"
 #include "mem/arena.h"
-#include "serve/config/settings_inner.h"
 
 static void *place(struct settings *s, const struct setting *row) {
     return (char *)s + row->offset;
@@ -17,69 +16,18 @@ static void *place(struct settings *s, const struct setting *row) {
 
 static void put_number(struct settings *s, const struct setting *row, double number) {
     void *at = place(s, row);
-    switch ((enum setting_type)row->type) {
-    case SETTING_FLAG:
-    case SETTING_NEGATED:
-    case SETTING_NEGSWITCH:
-        *(bool *)at = number != 0;
-        break;
-    case SETTING_COUNT:
-    case SETTING_INT:
-    case SETTING_OCTAL:
-        *(int *)at = (int)number;
-        break;
-    case SETTING_BYTES:
-    case SETTING_KILOBYTES:
-    case SETTING_MEGABYTES:
-        *(uint64_t *)at = (uint64_t)number;
-        break;
-    case SETTING_RATIO:
-    case SETTING_RATIO3:
-        *(double *)at = number;
-        break;
-    case SETTING_TEXT:
-    case SETTING_CHOICE:
-    case SETTING_MODE:
-    case SETTING_LIST:
-    case SETTING_ACCEPTED:
-    case SETTING_ABSENT:
-    case SETTING_ACTION:
-        break;
+    switch (setting_types[row->type].kept) {
+    case SETTING_KEPT_BOOL: *(bool *)at = number != 0; break;
+    case SETTING_KEPT_INT: *(int *)at = (int)number; break;
+    case SETTING_KEPT_UINT64: *(uint64_t *)at = (uint64_t)number; break;
+    case SETTING_KEPT_DOUBLE: *(double *)at = number; break;
+    case SETTING_KEPT_TEXT:
+    case SETTING_KEPT_CHARS:
+    case SETTING_KEPT_NOT: break;
     }
 }
 
-static size_t size_of(const struct setting *row) {
-    switch ((enum setting_type)row->type) {
-    case SETTING_FLAG:
-    case SETTING_NEGATED:
-    case SETTING_NEGSWITCH:
-        return sizeof(bool);
-    case SETTING_COUNT:
-    case SETTING_INT:
-    case SETTING_OCTAL:
-        return sizeof(int);
-    case SETTING_BYTES:
-    case SETTING_KILOBYTES:
-    case SETTING_MEGABYTES:
-        return sizeof(uint64_t);
-    case SETTING_RATIO:
-    case SETTING_RATIO3:
-        return sizeof(double);
-    case SETTING_TEXT:
-        return sizeof(const char *);
-    case SETTING_CHOICE:
-        return SETTING_CHOICE_BYTES;
-    case SETTING_MODE:
-        return AUTOMOVE_NAME_BYTES;
-    case SETTING_LIST:
-        return SETTING_LIST_BYTES;
-    case SETTING_ACCEPTED:
-    case SETTING_ABSENT:
-    case SETTING_ACTION:
-        return 0;
-    }
-    return 0;
-}
+static size_t size_of(const struct setting *row) { return setting_types[row->type].bytes; }
 
 void settings_init(struct settings *s) {
     memset(s, 0, sizeof *s);
@@ -87,8 +35,7 @@ void settings_init(struct settings *s) {
         put_number(s, row, row->default_number);
         if (row->type == SETTING_TEXT) {
             *(const char **)place(s, row) = row->default_text;
-        } else if (row->type == SETTING_LIST || row->type == SETTING_MODE ||
-                   row->type == SETTING_CHOICE) {
+        } else if (setting_types[row->type].kept == SETTING_KEPT_CHARS) {
             snprintf(place(s, row), size_of(row), "%s", row->default_text);
         }
     }
@@ -365,15 +312,9 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     return true;
 }
 
-/* Whether the setting has a meaning with this store: settings of slabs have one only with
- * --store=slab. At the start they are accepted with any store, so that one server's line of options
- * can be given to another. */
-static bool has_store(const struct settings *s, const struct setting *row) {
-    return strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0;
-}
-
 bool setting_is_live(const struct settings *s, const struct setting *row) {
-    return row->when == SETTING_RUNTIME && row->name && has_store(s, row);
+    return row->when == SETTING_RUNTIME && row->name &&
+           (strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0);
 }
 
 struct setting setting_live(const struct setting *row, size_t memory_most) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "mem/slab.h"
 #include "serve/config/settings_rows.h"
 #include "tune/policies/automove.h"
 
@@ -111,6 +112,24 @@ struct setting {
 };
 extern const struct setting setting_table[SETTING_ROWS];
 
+/* How struct settings keeps a value of each type, in how many bytes, and the type's name in
+ * --describe. */
+enum setting_kept {
+    SETTING_KEPT_BOOL,
+    SETTING_KEPT_INT,
+    SETTING_KEPT_UINT64,
+    SETTING_KEPT_DOUBLE,
+    SETTING_KEPT_TEXT,
+    SETTING_KEPT_CHARS,
+    SETTING_KEPT_NOT, /* nothing is kept */
+};
+struct setting_type_facts {
+    enum setting_kept kept;
+    size_t            bytes;
+    const char       *name;
+};
+extern const struct setting_type_facts setting_types[]; /* by enum setting_type */
+
 enum { SETTING_WHY_BYTES = 256 };
 
 void settings_init(struct settings *); /* sets every value to its default */
@@ -169,8 +188,6 @@ int  setting_format(const struct settings *, const struct setting *, char *to, s
 /* The same, as `stats settings` shows it: in memcached's way, which has other words for some
  * values. */
 int  setting_format_stat(const struct settings *, const struct setting *, char *to, size_t room);
-/* the type as --describe names it: flag, whole, bytes, choice, ... */
-const char *setting_type_name(const struct setting *);
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
 /* Whether both have the same values of all settings that may change while the server runs. */
@@ -182,4 +199,21 @@ void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */
  * default, min, max, unit, when, group, stat, help. */
 void settings_help(FILE *);
 void settings_describe(FILE *);
+
+/* A list of chunk sizes, as `-o slab_sizes=96-200-1000` gives it. */
+enum { SLAB_SIZES_LEAST_BYTES = 48, SLAB_SIZES_STEP_BYTES = 8 };
+struct slab_sizes {
+    uint32_t bytes[SLAB_CLASSES_MAX];
+    unsigned count;
+};
+/* Reads the list. Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to
+ * less than chunk_bytes_max, which is added as the last; there are at most class_most - 1. False:
+ * the list is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
+bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
+                      struct slab_sizes *, char *why);
+
+/* Writes a sentence, or a clause of one, into `why` (SETTING_WHY_BYTES). Returns false. */
+__attribute__((format(printf, 2, 3))) bool setting_refuse(char *why, const char *format, ...);
+/* Copies a choice into SETTING_CHOICE_BYTES of room. */
+void setting_put_choice(char *at, const char *text);
 #endif

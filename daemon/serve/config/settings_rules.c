@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/resident.h"
 #include "mem/arena.h"
 #include "serve/config/listen_list.h"
-#include "serve/config/settings_inner.h"
-#include "serve/config/slab_sizes.h"
+#include "serve/config/settings.h"
 
 enum { BUFFERS_SHARE = 8 }; /* of the process's memory, where read_buf_mem_limit is not given */
 enum { ITEM_HEADER_MAX = 48 }; /* most bytes of an item before its key */
@@ -217,6 +217,37 @@ static bool check_store(const struct settings *s, char *why) {
         return setting_refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
     }
     return true;
+}
+
+bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
+                      struct slab_sizes *sizes, char *why) {
+    sizes->count = 0;
+    for (const char *at = text;;) {
+        uint64_t size;
+        const char *end = at + number_digits(at, 10, &size);
+        if (end == at || (*end != '-' && *end != '\0')) {
+            return setting_refuse(
+                why, "slab_sizes wants sizes in bytes with - between them, not \"%s\"", text);
+        }
+        if (size < SLAB_SIZES_LEAST_BYTES || size >= chunk_bytes_max) {
+            return setting_refuse(
+                why, "slab_sizes: %" PRIu64 " is not from %d to under slab_chunk_max (%u bytes)",
+                size, SLAB_SIZES_LEAST_BYTES, chunk_bytes_max);
+        }
+        if (sizes->count > 0 && size < sizes->bytes[sizes->count - 1] + SLAB_SIZES_STEP_BYTES) {
+            return setting_refuse(
+                why, "slab_sizes: %" PRIu64 " must be at least %d more than the size before it",
+                size, SLAB_SIZES_STEP_BYTES);
+        }
+        if (sizes->count == class_most - 1) {
+            return setting_refuse(why, "slab_sizes holds at most %u sizes", class_most - 1);
+        }
+        sizes->bytes[sizes->count++] = (uint32_t)size;
+        if (*end == '\0') {
+            return true;
+        }
+        at = end + 1;
+    }
 }
 
 bool settings_check(const struct settings *s, char *why) {

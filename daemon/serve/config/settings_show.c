@@ -24,37 +24,22 @@ static int format_ratio3(double ratio, char *to, size_t room) {
 int setting_format(const struct settings *s, const struct setting *row, char *to, size_t room) {
     const void *at = (const char *)s + row->offset;
     const char *text = row->default_text;
-    switch ((enum setting_type)row->type) {
-    case SETTING_FLAG:
-    case SETTING_NEGATED:
-        return snprintf(to, room, "%s", *(const bool *)at ? "yes" : "no");
-    case SETTING_NEGSWITCH:
-        return snprintf(to, room, "%s", *(const bool *)at ? "on" : "off");
-    case SETTING_COUNT:
-    case SETTING_INT:
-        return snprintf(to, room, "%d", *(const int *)at);
-    case SETTING_OCTAL:
-        return snprintf(to, room, "%o", (unsigned)*(const int *)at);
-    case SETTING_BYTES:
-    case SETTING_KILOBYTES:
-    case SETTING_MEGABYTES:
-        return snprintf(to, room, "%" PRIu64, *(const uint64_t *)at);
-    case SETTING_RATIO:
-        return snprintf(to, room, "%.2f", *(const double *)at);
-    case SETTING_RATIO3:
-        return format_ratio3(*(const double *)at, to, room);
-    case SETTING_TEXT:
-        text = *(const char *const *)at;
+    switch (setting_types[row->type].kept) {
+    case SETTING_KEPT_BOOL:
+        text = *(const bool *)at ? "yes" : "no";
+        if (row->type == SETTING_NEGSWITCH) {
+            text = *(const bool *)at ? "on" : "off";
+        }
         break;
-    case SETTING_CHOICE:
-    case SETTING_MODE:
-    case SETTING_LIST:
-        text = at;
-        break;
-    case SETTING_ACCEPTED:
-    case SETTING_ABSENT:
-    case SETTING_ACTION:
-        break;
+    case SETTING_KEPT_INT:
+        return snprintf(to, room, row->type == SETTING_OCTAL ? "%o" : "%d", *(const int *)at);
+    case SETTING_KEPT_UINT64: return snprintf(to, room, "%" PRIu64, *(const uint64_t *)at);
+    case SETTING_KEPT_DOUBLE:
+        return row->type == SETTING_RATIO3 ? format_ratio3(*(const double *)at, to, room)
+                                           : snprintf(to, room, "%.2f", *(const double *)at);
+    case SETTING_KEPT_TEXT: text = *(const char *const *)at; break;
+    case SETTING_KEPT_CHARS: text = at; break;
+    case SETTING_KEPT_NOT: break;
     }
     return snprintf(to, room, "%s", text ? text : "NULL");
 }
@@ -109,8 +94,7 @@ static bool is_option(const struct setting *row) { return row->flag || row->name
  * default. */
 static bool default_text(const struct setting *row, char *to, size_t room) {
     struct settings defaults;
-    if (row->type == SETTING_ACCEPTED || row->type == SETTING_ABSENT ||
-        row->type == SETTING_ACTION || row->type == SETTING_COUNT ||
+    if (setting_types[row->type].kept == SETTING_KEPT_NOT || row->type == SETTING_COUNT ||
         (!row->default_text && row->default_number == 0)) {
         return false;
     }
@@ -118,8 +102,7 @@ static bool default_text(const struct setting *row, char *to, size_t room) {
         return row->type == SETTING_FLAG &&
                snprintf(to, room, "on; no_%s turns it off", row->name) > 0;
     }
-    if (row->type == SETTING_BYTES || row->type == SETTING_KILOBYTES ||
-        row->type == SETTING_MEGABYTES) {
+    if (setting_types[row->type].kept == SETTING_KEPT_UINT64) {
         char bytes[32];
         setting_say_bytes(bytes, row->default_number);
         return snprintf(to, room, "%s", bytes) > 0;
@@ -204,23 +187,10 @@ void settings_help(FILE *to) {
 
 /* --- --describe --- */
 
-static const char *const type_names[] = {
-    [SETTING_FLAG] = "flag",           [SETTING_NEGATED] = "flag",
-    [SETTING_NEGSWITCH] = "flag",      [SETTING_COUNT] = "count",
-    [SETTING_INT] = "whole",           [SETTING_OCTAL] = "octal",
-    [SETTING_BYTES] = "bytes",         [SETTING_KILOBYTES] = "kilobytes",
-    [SETTING_MEGABYTES] = "megabytes", [SETTING_RATIO] = "number",
-    [SETTING_RATIO3] = "number",       [SETTING_TEXT] = "text",
-    [SETTING_CHOICE] = "choice",       [SETTING_MODE] = "mode",
-    [SETTING_LIST] = "list",           [SETTING_ACCEPTED] = "accepted",
-    [SETTING_ABSENT] = "absent",       [SETTING_ACTION] = "action",
-};
 static const char *const group_names[GROUP_COUNT] = {
     [GROUP_NETWORK] = "network", [GROUP_MEMORY] = "memory", [GROUP_TUNING] = "tuning",
     [GROUP_ACCESS] = "access",   [GROUP_PROCESS] = "process",
 };
-
-const char *setting_type_name(const struct setting *row) { return type_names[row->type]; }
 
 void settings_describe(FILE *to) {
     struct settings defaults;
@@ -237,7 +207,7 @@ void settings_describe(FILE *to) {
             snprintf(option, sizeof option, "--%s", row->name);
         }
         fprintf(to, "%s\t%s\t%s\t%s\t%.15g\t%.15g\t%s\t%s\t%s\t%s\t%s\n", row->field, option,
-                setting_type_name(row), row->type == SETTING_ACTION ? "-" : value, row->min,
+                setting_types[row->type].name, row->type == SETTING_ACTION ? "-" : value, row->min,
                 row->max, row->unit, row->when == SETTING_RUNTIME ? "runtime" : "startup",
                 group_names[row->group], row->stat ? row->stat : "-", row->help);
     }

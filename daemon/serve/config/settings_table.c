@@ -3,63 +3,49 @@
 
 #include "serve/config/settings.h"
 
-/* By type: the default as a number, the default as a text, and the place in struct settings. */
-#define NUMBER_FLAG(d) (d)
-#define NUMBER_NEGATED(d) (d)
-#define NUMBER_NEGSWITCH(d) (d)
-#define NUMBER_COUNT(d) (d)
-#define NUMBER_INT(d) (d)
-#define NUMBER_OCTAL(d) (d)
-#define NUMBER_BYTES(d) (double)(d)
-#define NUMBER_KILOBYTES(d) (double)(d)
-#define NUMBER_MEGABYTES(d) (double)(d)
-#define NUMBER_RATIO(d) (d)
-#define NUMBER_RATIO3(d) (d)
-#define NUMBER_TEXT(d) 0
-#define NUMBER_CHOICE(d) 0
-#define NUMBER_MODE(d) 0
-#define NUMBER_LIST(d) 0
-#define NUMBER_ACCEPTED(d) 0
-#define NUMBER_ABSENT(d) 0
-#define NUMBER_ACTION(d) 0
+const struct setting_type_facts setting_types[] = {
+    [SETTING_FLAG] = {SETTING_KEPT_BOOL, sizeof(bool), "flag"},
+    [SETTING_NEGATED] = {SETTING_KEPT_BOOL, sizeof(bool), "flag"},
+    [SETTING_NEGSWITCH] = {SETTING_KEPT_BOOL, sizeof(bool), "flag"},
+    [SETTING_COUNT] = {SETTING_KEPT_INT, sizeof(int), "count"},
+    [SETTING_INT] = {SETTING_KEPT_INT, sizeof(int), "whole"},
+    [SETTING_OCTAL] = {SETTING_KEPT_INT, sizeof(int), "octal"},
+    [SETTING_BYTES] = {SETTING_KEPT_UINT64, sizeof(uint64_t), "bytes"},
+    [SETTING_KILOBYTES] = {SETTING_KEPT_UINT64, sizeof(uint64_t), "kilobytes"},
+    [SETTING_MEGABYTES] = {SETTING_KEPT_UINT64, sizeof(uint64_t), "megabytes"},
+    [SETTING_RATIO] = {SETTING_KEPT_DOUBLE, sizeof(double), "number"},
+    [SETTING_RATIO3] = {SETTING_KEPT_DOUBLE, sizeof(double), "number"},
+    [SETTING_TEXT] = {SETTING_KEPT_TEXT, sizeof(const char *), "text"},
+    [SETTING_CHOICE] = {SETTING_KEPT_CHARS, SETTING_CHOICE_BYTES, "choice"},
+    [SETTING_MODE] = {SETTING_KEPT_CHARS, AUTOMOVE_NAME_BYTES, "mode"},
+    [SETTING_LIST] = {SETTING_KEPT_CHARS, SETTING_LIST_BYTES, "list"},
+    [SETTING_ACCEPTED] = {SETTING_KEPT_NOT, 0, "accepted"},
+    [SETTING_ABSENT] = {SETTING_KEPT_NOT, 0, "absent"},
+    [SETTING_ACTION] = {SETTING_KEPT_NOT, 0, "action"},
+};
 
-#define WORDS_FLAG(d) NULL
-#define WORDS_NEGATED(d) NULL
-#define WORDS_NEGSWITCH(d) NULL
-#define WORDS_COUNT(d) NULL
-#define WORDS_INT(d) NULL
-#define WORDS_OCTAL(d) NULL
-#define WORDS_BYTES(d) NULL
-#define WORDS_KILOBYTES(d) NULL
-#define WORDS_MEGABYTES(d) NULL
-#define WORDS_RATIO(d) NULL
-#define WORDS_RATIO3(d) NULL
-#define WORDS_TEXT(d) (d)
-#define WORDS_CHOICE(d) (d)
-#define WORDS_MODE(d) (d)
-#define WORDS_LIST(d) (d)
-#define WORDS_ACCEPTED(d) (d)
-#define WORDS_ABSENT(d) (d)
-#define WORDS_ACTION(d) NULL
-
-#define PLACE_FLAG(field) offsetof(struct settings, field)
-#define PLACE_NEGATED(field) offsetof(struct settings, field)
-#define PLACE_NEGSWITCH(field) offsetof(struct settings, field)
-#define PLACE_COUNT(field) offsetof(struct settings, field)
-#define PLACE_INT(field) offsetof(struct settings, field)
-#define PLACE_OCTAL(field) offsetof(struct settings, field)
-#define PLACE_BYTES(field) offsetof(struct settings, field)
-#define PLACE_KILOBYTES(field) offsetof(struct settings, field)
-#define PLACE_MEGABYTES(field) offsetof(struct settings, field)
-#define PLACE_RATIO(field) offsetof(struct settings, field)
-#define PLACE_RATIO3(field) offsetof(struct settings, field)
-#define PLACE_TEXT(field) offsetof(struct settings, field)
-#define PLACE_CHOICE(field) offsetof(struct settings, field)
-#define PLACE_MODE(field) offsetof(struct settings, field)
-#define PLACE_LIST(field) offsetof(struct settings, field)
-#define PLACE_ACCEPTED(field) 0
-#define PLACE_ABSENT(field) 0
-#define PLACE_ACTION(field) 0
+/* By type: the default, and the place in struct settings. */
+#define KEPT_NUMBER(field_, d) \
+    .default_number = (double)(d), .offset = offsetof(struct settings, field_),
+#define KEPT_WORDS(field_, d) .default_text = (d), .offset = offsetof(struct settings, field_),
+#define KEPT_FLAG KEPT_NUMBER
+#define KEPT_NEGATED KEPT_NUMBER
+#define KEPT_NEGSWITCH KEPT_NUMBER
+#define KEPT_COUNT KEPT_NUMBER
+#define KEPT_INT KEPT_NUMBER
+#define KEPT_OCTAL KEPT_NUMBER
+#define KEPT_BYTES KEPT_NUMBER
+#define KEPT_KILOBYTES KEPT_NUMBER
+#define KEPT_MEGABYTES KEPT_NUMBER
+#define KEPT_RATIO KEPT_NUMBER
+#define KEPT_RATIO3 KEPT_NUMBER
+#define KEPT_TEXT KEPT_WORDS
+#define KEPT_CHOICE KEPT_WORDS
+#define KEPT_MODE KEPT_WORDS
+#define KEPT_LIST KEPT_WORDS
+#define KEPT_ACCEPTED(field_, d) .default_text = (d),
+#define KEPT_ABSENT(field_, d) .default_text = (d),
+#define KEPT_ACTION(field_, d)
 
 #define SETTING_ROW(type_, field_, stat_, flag_, name_, default_, min_, max_, unit_, when_, \
                     group_, help_)                                                          \
@@ -68,11 +54,9 @@
      .name = name_,                                                                         \
      .unit = unit_,                                                                         \
      .help = help_,                                                                         \
-     .default_text = WORDS_##type_(default_),                                               \
-     .default_number = NUMBER_##type_(default_),                                            \
+     KEPT_##type_(field_, default_)                                                         \
      .min = (double)(min_),                                                                 \
      .max = (double)(max_),                                                                 \
-     .offset = PLACE_##type_(field_),                                                       \
      .type = SETTING_##type_,                                                               \
      .when = SETTING_##when_,                                                               \
      .group = GROUP_##group_,                                                               \
@@ -100,28 +84,8 @@ bool setting_has_effect(const struct setting *row) {
 }
 
 bool setting_takes_value(const struct setting *row) {
-    switch ((enum setting_type)row->type) {
-    case SETTING_FLAG:
-    case SETTING_NEGATED:
-    case SETTING_NEGSWITCH:
-    case SETTING_COUNT:
-    case SETTING_ACTION:
-        return false;
-    case SETTING_ACCEPTED:
-    case SETTING_ABSENT:
-        return strcmp(row->unit, "flag") != 0;
-    case SETTING_INT:
-    case SETTING_OCTAL:
-    case SETTING_BYTES:
-    case SETTING_KILOBYTES:
-    case SETTING_MEGABYTES:
-    case SETTING_RATIO:
-    case SETTING_RATIO3:
-    case SETTING_TEXT:
-    case SETTING_CHOICE:
-    case SETTING_MODE:
-    case SETTING_LIST:
-        return true;
-    }
-    return false;
+    enum setting_kept kept = setting_types[row->type].kept;
+    return kept == SETTING_KEPT_NOT
+               ? row->type != SETTING_ACTION && strcmp(row->unit, "flag") != 0
+               : kept != SETTING_KEPT_BOOL && row->type != SETTING_COUNT;
 }

@@ -8,7 +8,6 @@
 #include "proto/binary.h"
 #include "serve/access/logins.h"
 #include "serve/session/insides.h"
-#include "serve/waiting.h"
 
 /* --- before --- */
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "serve/config/audit.h"
-#include "serve/pieces.h"
 #include "serve/stats/stats.h"
 #include "tune/pages/moves.h"
 

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "mem/arena.h"
-#include "serve/pieces.h"
 #include "serve/stats/stats.h"
 
 struct class_stats {

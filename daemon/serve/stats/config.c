@@ -3,27 +3,9 @@
 #include "serve/stats/stats.h"
 
 static bool is_number(const struct setting *row) {
-    switch ((enum setting_type)row->type) {
-    case SETTING_COUNT:
-    case SETTING_INT:
-    case SETTING_BYTES:
-    case SETTING_KILOBYTES:
-    case SETTING_MEGABYTES:
-    case SETTING_RATIO:
-    case SETTING_RATIO3: return true;
-    case SETTING_FLAG:
-    case SETTING_NEGATED:
-    case SETTING_NEGSWITCH:
-    case SETTING_OCTAL:
-    case SETTING_TEXT:
-    case SETTING_CHOICE:
-    case SETTING_MODE:
-    case SETTING_LIST:
-    case SETTING_ACCEPTED:
-    case SETTING_ABSENT:
-    case SETTING_ACTION: return false;
-    }
-    return false;
+    enum setting_kept kept = setting_types[row->type].kept;
+    return (kept == SETTING_KEPT_INT && row->type != SETTING_OCTAL) ||
+           kept == SETTING_KEPT_UINT64 || kept == SETTING_KEPT_DOUBLE;
 }
 
 static const char *source_of(const struct server *server, const struct settings *now,
@@ -56,7 +38,7 @@ static void put_row(struct command_context *ctx, const struct settings *now,
     setting_format(defaults, row, value, sizeof value);
     text_out_printf(out, "STAT %s:default %s\r\n", name, value);
     text_out_printf(out, "STAT %s:source %s\r\n", name, source_of(ctx->server, now, defaults, row));
-    text_out_printf(out, "STAT %s:type %s\r\n", name, setting_type_name(row));
+    text_out_printf(out, "STAT %s:type %s\r\n", name, setting_types[row->type].name);
     text_out_printf(out, "STAT %s:unit %s\r\n", name,
                     row->type == SETTING_CHOICE ? "name" : row->unit);
     if (is_number(row)) {

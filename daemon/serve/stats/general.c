@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "serve/descriptors.h"
+#include "serve/process.h"
 #include "serve/stats/stats.h"
 #include "serve/version.h"
 

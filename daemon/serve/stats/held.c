@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "cache/counters.h"
-#include "serve/pieces.h"
-#include "serve/tell_shared.h"
 #include "serve/stats/stats.h"
 
 /* clang-format off */

@@ -1,7 +1,6 @@
 /* stats moves: sums over all page moves, and the last moves one by one. */
 #include <inttypes.h>
 
-#include "serve/pieces.h"
 #include "serve/stats/stats.h"
 #include "tune/pages/moves.h"
 

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "cache/pages.h"
-#include "serve/pieces.h"
 #include "serve/stats/stats.h"
 
 enum { PAGES_SHOWN = 4096 }; /* in one answer, which then has about 200 kB */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "serve/admin/admin.h"
-#include "serve/pieces.h"
 #include "serve/stats/stats.h"
 #include "tune/whatif/whatif.h"
 #include "watch/line.h"

@@ -4,7 +4,6 @@
 
 #include "serve/admin/admin.h"
 #include "serve/dump.h"
-#include "serve/pieces.h"
 #include "serve/prefix.h"
 
 static void stats_reset(struct command_context *ctx, const struct words *w) {
@@ -28,7 +27,7 @@ static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *st
 static void stats_detail(struct command_context *ctx, const struct words *w) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];
-    const struct word *what = w->count > 2 ? &w->word[2] : NULL;
+    const struct token *what = w->count > 2 ? &w->word[2] : NULL;
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
     } else if (what && word_begins(what, "dump")) {

@@ -28,8 +28,8 @@ void stats_automove(struct command_context *); /* automove.c */
 void stats_config(struct command_context *);  /* config.c */
 void stats_geometry(struct command_context *); /* geometry.c */
 
-/* Parts that go out in pieces and write END themselves (serve/pieces.h); and parts that take words,
- * which write END or an error. */
+/* Parts that go out in pieces and write END themselves; and parts that take words, which write END
+ * or an error. */
 void stats_conns(struct command_context *, const struct words *); /* conns.c */
 void stats_items(struct command_context *);   /* classes.c */
 void stats_slabs(struct command_context *);

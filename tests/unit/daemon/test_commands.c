@@ -260,12 +260,12 @@ static void test_prefixes_are_bounded(void) {
     prefix_stats_destroy(&p);
 }
 
-static struct word word_of(const char *text) { return (struct word){text, strlen(text)}; }
+static struct token word_of(const char *text) { return (struct token){text, strlen(text)}; }
 
 static void test_words(void) {
     struct words w;
     words_split("  a  bc   d ", 12, &w);
-    ok(w.count == 3 && word_is(&w.word[1], "bc") && w.word[2].len == 1, "lines are split at runs of spaces");
+    ok(w.count == 3 && word_is(&w.word[1], "bc") && w.word[2].bytes == 1, "lines are split at runs of spaces");
     words_split("a b c d e f g h i j k l m n o p q r s t u v w x y z", 51, &w);
     is(w.count, WORDS_MAX, "into at most WORDS_MAX words");
     words_split("", 0, &w);
@@ -274,7 +274,7 @@ static void test_words(void) {
     int32_t  i;
     struct class_set classes;
     double   d;
-    struct word word = word_of("4294967295");
+    struct token word = word_of("4294967295");
     ok(word_u32(&word, &u) && u == UINT32_MAX, "the largest number is one");
     static const char *const not_u32[] = {"4294967296", "", "-1", "+1", "1x", " 1", "99999999999999999999999"};
     for (size_t n = 0; n < sizeof not_u32 / sizeof *not_u32; n++) {

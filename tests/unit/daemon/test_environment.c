@@ -1,5 +1,5 @@
 /* Options from the environment: how a text is cut into words, and where they stand. */
-#include "serve/config/environment.h"
+#include "serve/config/options.h"
 #include "serve/config/settings.h"
 #include "tap.h"
 
@@ -10,7 +10,7 @@ static const char *words(const char *text) {
     static char shown[512];
     char *argv[] = {"slated", "-t", "2", NULL};
     int argc = 3;
-    char **word = environment_arguments(text, &argc, argv, why);
+    char **word = options_words(text, &argc, argv, why);
     if (!word) {
         return why;
     }

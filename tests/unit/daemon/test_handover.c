@@ -8,7 +8,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "net/handed.h"
 #include "net/handover.h"
 
 enum { AT_ONCE = 100, TIMES = 5 };

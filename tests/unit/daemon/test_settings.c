@@ -6,7 +6,6 @@
 #include "index/index.h"
 #include "serve/config/listen_list.h"
 #include "serve/config/options.h"
-#include "serve/config/slab_sizes.h"
 #include "tap.h"
 
 static struct settings s;

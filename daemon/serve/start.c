@@ -1,4 +1,4 @@
-#include "serve/check.h"
+#include "serve/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/resident.h"
 #include "serve/memory.h"
 #include "serve/process.h"
 #include "tune/policies/automove.h"
+#include "tune/whatif/auto.h"
 
 static bool mode_is_there(const struct settings *s) {
     char reason[REASON_BYTES], dir[1100];
@@ -55,7 +57,7 @@ static bool file_is_good(const char *option, const char *path, int how) {
     return true;
 }
 
-int check_named(const struct settings *s) {
+int start_check_named(const struct settings *s) {
     if (!mode_is_there(s)) {
         return EX_USAGE;
     }
@@ -66,7 +68,7 @@ int check_named(const struct settings *s) {
 
 static uint64_t whole_mib(uint64_t bytes) { return (bytes + SETTINGS_MIB - 1) / SETTINGS_MIB; }
 
-void check_print_need(const struct settings *s) {
+void start_print_need(const struct settings *s) {
     uint64_t need = settings_memory_need(s),
              conns = (uint64_t)s->maxconns * settings_conn_bytes(s);
     if (s->process_memory > 0 && need > s->process_memory) {
@@ -97,7 +99,7 @@ static void tell_group(const struct settings *s) {
                      : "");
 }
 
-void check_tell_vain(const struct settings *s) {
+void start_tell_vain(const struct settings *s) {
     if (s->group_limits) {
         tell_group(s);
     }
@@ -127,4 +129,65 @@ void check_tell_vain(const struct settings *s) {
                      row->flag == OPT_EXTENDED ? "-o " : "--", row->name);
         }
     }
+}
+
+void start_cache_config(const struct settings *s, struct cache_config *config,
+                        struct slab_sizes *sizes) {
+    char why[SETTING_WHY_BYTES];
+    /* Values that are copied are never chained, however small the chunks asked for. */
+    uint32_t chunk_bytes_max =
+        s->slab_chunk_max < SLAB_CHUNK_MAX_CALM ? SLAB_CHUNK_MAX_CALM : (uint32_t)s->slab_chunk_max;
+    *sizes = (struct slab_sizes){.count = 0};
+    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max,
+                                                    (unsigned)s->slab_classes, sizes, why);
+    *config = (struct cache_config){
+        .limit_bytes = s->maxbytes,
+        .limit_bytes_most = resident_machine(),
+        .store = cache_store_find(s->store),
+        .block_bytes = (uint32_t)s->block_size,
+        .index = index_kind_find(s->index),
+        .partitions = (unsigned)s->partitions,
+        .threads = (unsigned)s->threads,
+        .slab = {.chunk_bytes_min = (uint32_t)s->chunk_size + SLAB_HEADER_ROOM,
+                 .growth_factor = s->factor,
+                 .sizes = listed ? sizes->bytes : NULL,
+                 .size_count = sizes->count,
+                 .chunk_bytes_max = chunk_bytes_max,
+                 .class_most = (unsigned)s->slab_classes},
+        .item_bytes_max = (uint32_t)s->item_size_max,
+        .cas = s->cas,
+        .evict = s->evict_to_free,
+        .steal_pages = s->slab_reassign,
+        .huge_pages = true,
+        .patience_us = CACHE_PATIENCE_US,
+        .policy = auto_policy(settings_policy(s), NULL),
+        .hot_pct = (uint32_t)s->hot_lru_pct,
+        .warm_pct = (uint32_t)s->warm_lru_pct,
+        .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
+        .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
+        .s3fifo = {(uint32_t)s->s3fifo_small_percent, (uint32_t)s->s3fifo_ghost_percent,
+                   (uint32_t)s->s3fifo_promote_hits, (uint32_t)s->s3fifo_skip_percent},
+        .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
+        .policy_of_file = !evict_find(settings_policy(s)), /* auto goes on from where it was */
+        .process_bytes = s->process_memory,
+    };
+}
+
+void start_tune_config(const struct settings *s, struct tune_config *config) {
+    *config = (struct tune_config){
+        .automove = s->slab_automove,
+        .record = s->automove_record,
+        .ratio = s->slab_automove_ratio,
+        .window_s = (unsigned)s->slab_automove_window,
+        .geometry_rate_pct = s->slab_geometry_rate,
+        .geometry_auto = s->slab_geometry_auto,
+        .sample_rate = s->sample_rate,
+        .sample_follow = auto_scope(settings_policy(s)),
+        .worker_count = (unsigned)s->threads,
+        .reassign = s->slab_reassign,
+        .sweeps = s->lru_maintainer,
+        .crawler = s->lru_crawler,
+        .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
+        .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
+    };
 }
