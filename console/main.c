@@ -1,9 +1,8 @@
 /* slatetop: parses the command line and runs the console or batch mode. */
 #include "app/batch.h"
 #include "app/loop.h"
-#include "app/output.h"
 #include "brain/own_rules.h"
-#include "facts/plain.h"
+#include "facts/words.h"
 
 #include <locale.h>
 #include <malloc.h>

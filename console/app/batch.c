@@ -2,7 +2,6 @@
 
 #include "app/clock.h"
 #include "app/fleet.h"
-#include "app/output.h"
 #include "app/timeline.h"
 #include "brain/ask.h"
 #include "brain/brain.h"
@@ -11,6 +10,7 @@
 #include "draw/class_table.h"
 #include "brain/format.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <poll.h>
@@ -20,6 +20,18 @@
 #include <time.h>
 
 enum { BATCH_WINDOW_MS = 1000, FIRST_REPLY_MS = 5000 };
+
+bool output_flush(int *exit_code) {
+    *exit_code = EXIT_OK;
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return true;
+    }
+    if (errno != EPIPE) {
+        fprintf(stderr, "slatetop: cannot write: %s\n", strerror(errno));
+        *exit_code = EXIT_OUTPUT;
+    }
+    return false;
+}
 
 static volatile sig_atomic_t was_interrupted;
 

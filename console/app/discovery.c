@@ -4,14 +4,9 @@
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <lauxlib.h>
 #include <netdb.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MODULE "slate.wire.lists"
@@ -80,17 +75,11 @@ static int list_servers(lua_State *L) {
     return 1;
 }
 
-/* No terminal handlers, no shared state; the answer goes into the pipe. */
-static void answer_and_exit(const struct address *list, int pipe_fd) {
-    static const int handled[] = {SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGQUIT};
+static void answer_servers(const struct address *list, int pipe_fd) {
     size_t bytes = 0;
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
-        signal(handled[i], SIG_DFL);
-    }
-    signal(SIGINT, SIG_IGN);
     lua_State *L = lua_state_take();
     if (L == NULL) {
-        _exit(1);
+        return;
     }
     lua_pushcfunction(L, list_servers);
     lua_pushstring(L, address_list_word(list));
@@ -103,35 +92,24 @@ static void answer_and_exit(const struct address *list, int pipe_fd) {
          bytes -= (size_t)written) {
         text += written;
     }
-    _exit(0);
 }
 
 bool discovery_begin(struct discovery *discovery, const struct address *list) {
-    int ends[2];
-    char *text = malloc(DISCOVERY_BYTES);
-    if (text == NULL || pipe2(ends, O_CLOEXEC) != 0) {
-        free(text);
-        return false;
+    *discovery = (struct discovery){.lookup = LOOKUP_NONE, .text = malloc(DISCOVERY_BYTES)};
+    bool has_begun =
+        discovery->text != NULL && lookup_begin(&discovery->lookup, list, answer_servers);
+    if (!has_begun) {
+        free(discovery->text);
+        *discovery = DISCOVERY_NONE;
     }
-    pid_t child = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? fork() : -1;
-    if (child == 0) {
-        answer_and_exit(list, ends[1]);
-    }
-    close(ends[1]);
-    if (child < 0) {
-        close(ends[0]);
-        free(text);
-        return false;
-    }
-    *discovery = (struct discovery){.child = child, .pipe_fd = ends[0], .text = text};
-    return true;
+    return has_begun;
 }
 
 bool discovery_step(struct discovery *discovery) {
     ssize_t got;
     do {
         size_t room = DISCOVERY_BYTES - 1 - discovery->bytes;
-        got = read(discovery->pipe_fd, discovery->text + discovery->bytes, room);
+        got = read(discovery->lookup.pipe_fd, discovery->text + discovery->bytes, room);
         discovery->bytes += got > 0 ? (size_t)got : 0;
     } while (got > 0);
     discovery->text[discovery->bytes] = '\0';
@@ -139,12 +117,7 @@ bool discovery_step(struct discovery *discovery) {
 }
 
 void discovery_end(struct discovery *discovery) {
-    if (discovery->pipe_fd < 0) {
-        return;
-    }
-    close(discovery->pipe_fd);
-    kill(discovery->child, SIGKILL);
-    waitpid(discovery->child, NULL, 0); /* a killed child is gone at once */
+    lookup_cancel(&discovery->lookup);
     free(discovery->text);
     *discovery = DISCOVERY_NONE;
 }

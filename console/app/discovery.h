@@ -8,14 +8,13 @@
 
 enum { DISCOVERY_BYTES = 128 << 10 };
 
-/* One that is under way; pipe_fd is readable when something has come, and -1 when nothing runs. */
+/* One that is under way; lookup.pipe_fd is readable when something has come. */
 struct discovery {
-    pid_t child;
-    int pipe_fd;
+    struct lookup lookup;
     char *text; /* DISCOVERY_BYTES of it, while one is under way */
     size_t bytes;
 };
-#define DISCOVERY_NONE ((struct discovery){.child = -1, .pipe_fd = -1})
+#define DISCOVERY_NONE ((struct discovery){.lookup = LOOKUP_NONE})
 
 /* Starts a child; false when it can't. */
 bool discovery_begin(struct discovery *discovery, const struct address *list);

@@ -1,7 +1,6 @@
 #include "app/fleet.h"
 
 #include "app/address_word.h"
-#include "facts/plain.h"
 #include "facts/words.h"
 
 #include <stdio.h>
@@ -120,7 +119,7 @@ static void take_answer(struct fleet *fleet, struct server_list *list, uint64_t 
 
 static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t now_ms) {
     char note[NOTE_BYTES];
-    if (list->discovery.pipe_fd >= 0 && discovery_step(&list->discovery)) {
+    if (list->discovery.lookup.pipe_fd >= 0 && discovery_step(&list->discovery)) {
         take_answer(fleet, list, now_ms);
         discovery_end(&list->discovery);
         return true;
@@ -128,7 +127,7 @@ static bool step_list(struct fleet *fleet, struct server_list *list, uint64_t no
     if (now_ms < list->due_ms) {
         return false;
     }
-    if (list->discovery.pipe_fd >= 0) {
+    if (list->discovery.lookup.pipe_fd >= 0) {
         discovery_end(&list->discovery);
         snprintf(note, sizeof note, "%.80s: no answer within %d s", list->address.text,
                  LIST_LOOKUP_MS / 1000);
@@ -188,9 +187,9 @@ unsigned fleet_polled(const struct fleet *fleet, struct pollfd *polled) {
         }
     }
     for (unsigned i = 0; i < fleet->list_count; i++) {
-        if (fleet->lists[i].discovery.pipe_fd >= 0) {
+        if (fleet->lists[i].discovery.lookup.pipe_fd >= 0) {
             polled[count++] =
-                (struct pollfd){.fd = fleet->lists[i].discovery.pipe_fd, .events = POLLIN};
+                (struct pollfd){.fd = fleet->lists[i].discovery.lookup.pipe_fd, .events = POLLIN};
         }
     }
     return count;

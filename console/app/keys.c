@@ -2,13 +2,14 @@
 
 #include "app/changes.h"
 #include "app/past.h"
-#include "app/terminal.h"
 #include "brain/ask.h"
 #include "views/marked.h"
 #include "views/palette.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { WHEEL_ROWS = 3 };
 
 /* The other servers' past stays theirs; only what is on the screen changes. A pause goes on at the
  * same time of day. What was chosen of the server before is forgotten. */
@@ -42,6 +43,24 @@ void follow_row(struct app *app, bool is_kept) {
         choose_server(app, selected - 1);
         app->ui.fleet.cursor = is_kept ? selected : app->ui.fleet.cursor;
     }
+}
+
+static void toggle_mouse(struct app *app, uint64_t now_ms) {
+    app->has_mouse = !app->has_mouse;
+    term_set_mouse(app->has_mouse);
+    show_message(app, app->has_mouse ? "mouse on: Shift selects text, M releases it"
+                                     : "mouse off: the terminal has it",
+                 now_ms);
+}
+
+static void set_theme(struct app *app, unsigned theme, uint64_t now_ms) {
+    char text[NOTE_BYTES];
+    app->theme = theme;
+    snprintf(text, sizeof text,
+             term_set_theme(app->theme) ? "theme: %s"
+                                        : "no colours here: mono is the only theme%.0s",
+             theme_names[app->theme]);
+    show_message(app, text, now_ms);
 }
 
 static void do_command(struct app *app, enum command command, uint64_t now_ms);
@@ -211,7 +230,7 @@ static void do_command(struct app *app, enum command command, uint64_t now_ms) {
         next_stream(app, now_ms);
         break;
     case COMMAND_THEME:
-        next_theme(app, now_ms);
+        set_theme(app, (app->theme + 1) % THEME_COUNT, now_ms);
         break;
     case COMMAND_REDRAW:
         term_redraw();
@@ -280,4 +299,37 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     } else {
         key_in_view(app, key, now_ms);
     }
+}
+
+void handle_pointer(struct app *app, uint64_t now_ms) {
+    struct pointer pointer = term_pointer();
+    if (pointer.act != POINTER_CLICK) {
+        uint32_t key = pointer.act == POINTER_WHEEL_UP ? KEY_ARROW_UP : KEY_ARROW_DOWN;
+        for (int i = 0; i < WHEEL_ROWS && !app->ui.review.is_open; i++) {
+            handle_key(app, key, now_ms);
+        }
+        return;
+    }
+    const struct hotspot *hot =
+        app->cells != NULL ? cells_hot_at(app->cells, pointer.y, pointer.x) : NULL;
+    if (hot == NULL || app->ui.review.is_open) { /* nothing is sent by a slip of the hand */
+        return;
+    }
+    const struct view *view = view_current(&app->ui);
+    switch (hot->kind) {
+    case HOT_KEY:
+        handle_key(app, hot->value, now_ms);
+        break;
+    case HOT_VIEW:
+        view_open(&app->ui, hot->value);
+        break;
+    case HOT_SORT:
+    case HOT_ROW:
+        view_click(view, &app->ui, hot->kind, hot->value);
+        follow_row(app, true);
+        break;
+    case HOT_NOTHING:
+        break;
+    }
+    app->is_dirty = true;
 }

@@ -4,7 +4,6 @@
 #include "app/clock.h"
 #include "app/keys.h"
 #include "app/past.h"
-#include "app/pointer.h"
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "brain/lua_outside.h"

@@ -1,13 +1,12 @@
 #include "app/options.h"
 
 #include "app/address_word.h"
-#include "app/server_names.h"
 #include "app/settings_file.h"
 #include "brain/lua_outside.h"
 #include "draw/class_columns.h"
 #include "draw/keys.h"
 #include "draw/term.h"
-#include "facts/plain.h"
+#include "facts/words.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -15,50 +14,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What becomes of an option: a switch that is turned on, a path that is kept as it is given or of
+ * which a copy is kept, or what take_option knows. */
+enum taken { SWITCH, ARGUMENT, COPIED_PATH, BY_LETTER };
+#define AT(member) offsetof(struct options, member)
+
 static const struct {
     char letter;
     const char *name;
     const char *argument; /* NULL: none */
     const char *help;
     bool in_file; /* also a setting of the configuration file */
+    enum taken taken;
+    size_t at; /* in struct options */
 } rows[] = {
     {'s', "server", "ADDRESS",
      "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket; dns:name:port "
      "or file:path for several servers; or a name in ~/.config/slate/servers (127.0.0.1:11211); "
      "may be given often",
-     true},
-    {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
-    {'b', "batch", NULL, "print plain text instead of opening the console", false},
-    {'n', "iterations", "N", "batch mode: how many snapshots to print (1)", false},
-    {'j', "json", NULL, "batch mode with one JSON object a line", false},
-    {'v', "csv", NULL, "batch mode with the table of classes as comma-separated values", false},
-    {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false},
-    {'p', "replay", "FILE", "show a recording in place of a server", false},
-    {'t', "at", "SECONDS", "replay: begin paused, this many seconds after the beginning", false},
+     true, BY_LETTER, 0},
+    {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true, BY_LETTER, 0},
+    {'b', "batch", NULL, "print plain text instead of opening the console", false, SWITCH,
+     AT(batch)},
+    {'n', "iterations", "N", "batch mode: how many snapshots to print (1)", false, BY_LETTER, 0},
+    {'j', "json", NULL, "batch mode with one JSON object a line", false, SWITCH, AT(json)},
+    {'v', "csv", NULL, "batch mode with the table of classes as comma-separated values", false,
+     SWITCH, AT(csv)},
+    {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false,
+     ARGUMENT, AT(record)},
+    {'p', "replay", "FILE", "show a recording in place of a server", false, ARGUMENT, AT(replay)},
+    {'t', "at", "SECONDS", "replay: begin paused, this many seconds after the beginning", false,
+     BY_LETTER, 0},
     {'l', "audit-log", "FILE",
      "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below "
      "~/.local/state)",
-     false},
+     false, ARGUMENT, AT(audit_log)},
     {'P', "password-file", "FILE", "log in with the user:password in the first line of the file",
-     true},
-    {'S', "tls", NULL, "speak TLS with every server, as with tls:// before its name", true},
-    {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true},
+     true, BY_LETTER, 0},
+    {'S', "tls", NULL, "speak TLS with every server, as with tls:// before its name", true, SWITCH,
+     AT(has_tls)},
+    {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true,
+     COPIED_PATH, AT(tls_ca)},
     {'E', "tls-cert", "FILE",
-     "client certificate, for a server that asks for one ($SLATE_TLS_CERT)", true},
+     "client certificate, for a server that asks for one ($SLATE_TLS_CERT)", true, COPIED_PATH,
+     AT(tls_cert)},
     {'K', "tls-key", "FILE",
-     "key of the client certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
-    {'r', "read-only", NULL, "never send a command that changes the server", true},
-    {'a', "ascii", NULL, "draw with ASCII only", true},
-    {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
-    {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
-    {'M', "mouse", "WHEN", "yes, no, or auto: not over ssh (auto)", true},
+     "key of the client certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true,
+     COPIED_PATH, AT(tls_key)},
+    {'r', "read-only", NULL, "never send a command that changes the server", true, SWITCH,
+     AT(read_only)},
+    {'a', "ascii", NULL, "draw with ASCII only", true, SWITCH, AT(ascii)},
+    {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true, SWITCH, AT(mono)},
+    {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true, BY_LETTER,
+     0},
+    {'M', "mouse", "WHEN", "yes, no, or auto: not over ssh (auto)", true, BY_LETTER, 0},
     {'N', "no-state", NULL,
-     "begin with the defaults, not with the state of the last run, and keep no state", true},
-    {'c', "config", "FILE", "settings to read in place of the usual file", false},
+     "begin with the defaults, not with the state of the last run, and keep no state", true, SWITCH,
+     AT(no_state)},
+    {'c', "config", "FILE", "settings to read in place of the usual file", false, ARGUMENT,
+     AT(config)},
     {'D', "describe", NULL,
-     "print the tables of options, keys, columns and exit codes, tab-separated", false},
-    {'h', "help", NULL, "print this text", false},
-    {'V', "version", NULL, "print the version", false},
+     "print the tables of options, keys, columns and exit codes, tab-separated", false, SWITCH,
+     AT(wants_tables)},
+    {'h', "help", NULL, "print this text", false, SWITCH, AT(wants_help)},
+    {'V', "version", NULL, "print the version", false, SWITCH, AT(wants_version)},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -91,20 +110,10 @@ static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 
     longs[ROWS] = (struct option){0};
 }
 
-static bool parse_seconds(const char *text, double least, double most, double *seconds) {
+static bool parse_number(const char *text, double least, double most, double *number) {
     char *end;
-    *seconds = strtod(text, &end);
-    return end != text && *end == '\0' && *seconds >= least && *seconds <= most;
-}
-
-static bool parse_count(const char *text, unsigned *count) {
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > SNAPSHOTS_MOST) {
-        return false;
-    }
-    *count = (unsigned)value;
-    return true;
+    *number = strtod(text, &end);
+    return end != text && *end == '\0' && *number >= least && *number <= most;
 }
 
 static bool add_address(struct options *options, const char *text, char *why, size_t why_bytes) {
@@ -157,116 +166,88 @@ static bool add_server(struct options *options, const char *text, char *why, siz
     return true;
 }
 
-static bool parse_theme(const char *name, unsigned *theme, char *why, size_t why_bytes) {
-    for (*theme = 0; *theme < THEME_COUNT; ++*theme) {
-        if (strcmp(theme_names[*theme], name) == 0) {
-            return true;
-        }
-    }
-    *theme = 0;
-    snprintf(why, why_bytes,
-             "there is no theme '%.40s': default, light, colour-blind, high-contrast, mono", name);
-    return false;
-}
-
 static const char *const mouse_words[] = {"auto", "yes", "no"};
 enum { MOUSE_WORDS = sizeof mouse_words / sizeof *mouse_words };
 
-static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, size_t why_bytes) {
-    for (int i = 0; i < MOUSE_WORDS; i++) {
-        if (strcmp(mouse_words[i], word) == 0) {
-            *mouse = (enum mouse_choice)i;
-            return true;
-        }
+/* The place of a word in a list; count when it is not there. */
+static unsigned place_of(const char *const words[], unsigned count, const char *word) {
+    unsigned at = 0;
+    while (at < count && strcmp(words[at], word) != 0) {
+        at++;
     }
-    snprintf(why, why_bytes, "mouse is yes, no or auto, not '%.40s'", word);
-    return false;
+    return at;
 }
 
-static bool take_path(char out[TLS_PATH_BYTES], const char *path, char *why, size_t why_bytes) {
-    if (path[0] == '\0' || strlen(path) >= TLS_PATH_BYTES) {
-        snprintf(why, why_bytes, "'%.40s' is no path of a certificate or key", path);
-        return false;
+/* Those that are neither a switch nor a path. False with what is wrong with the argument in why. */
+static bool take_by_letter(struct options *options, int letter, const char *argument, char *why,
+                           size_t why_bytes) {
+    double number;
+    unsigned at;
+    switch (letter) {
+    case 's':
+        return add_server(options, argument, why, why_bytes);
+    case 'P':
+        return password_file_read(argument, options->credentials, why, why_bytes);
+    case 'C':
+        at = place_of(theme_names, THEME_COUNT, argument);
+        options->has_theme = true;
+        options->theme = at % THEME_COUNT;
+        snprintf(why, why_bytes,
+                 "there is no theme '%.40s': default, light, colour-blind, high-contrast, mono",
+                 argument);
+        return at < THEME_COUNT;
+    case 'M':
+        at = place_of(mouse_words, MOUSE_WORDS, argument);
+        options->mouse = (enum mouse_choice)(at % MOUSE_WORDS);
+        snprintf(why, why_bytes, "mouse is yes, no or auto, not '%.40s'", argument);
+        return at < MOUSE_WORDS;
+    case 't':
+        options->has_at = true;
+        snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'", argument);
+        return parse_number(argument, 0, 1e9, &options->at_s);
+    case 'd':
+        snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'", argument);
+        if (!parse_number(argument, INTERVAL_LEAST_MS / 1000.0, INTERVAL_MOST_MS / 1000.0,
+                          &number)) {
+            return false;
+        }
+        options->interval_ms = (uint64_t)llround(number * 1000);
+        return true;
+    default:
+        snprintf(why, why_bytes, "--iterations takes a number from 1 to %d, not '%.40s'",
+                 SNAPSHOTS_MOST, argument);
+        if (!parse_number(argument, 1, SNAPSHOTS_MOST, &number) ||
+            argument[strspn(argument, "0123456789")] != '\0') {
+            return false;
+        }
+        options->snapshots = (unsigned)number;
+        return true;
     }
-    snprintf(out, TLS_PATH_BYTES, "%s", path);
-    return true;
 }
 
 static bool take_option(struct options *options, int letter, const char *argument, char *why,
                         size_t why_bytes) {
-    double seconds;
-    switch (letter) {
-    case 's':
-        return add_server(options, argument, why, why_bytes);
-    case 'C':
-        options->has_theme = true;
-        return parse_theme(argument, &options->theme, why, why_bytes);
-    case 'M':
-        return parse_mouse(argument, &options->mouse, why, why_bytes);
-    case 'P':
-        return password_file_read(argument, options->credentials, why, why_bytes);
-    case 'A':
-        return take_path(options->tls_ca, argument, why, why_bytes);
-    case 'E':
-        return take_path(options->tls_cert, argument, why, why_bytes);
-    case 'K':
-        return take_path(options->tls_key, argument, why, why_bytes);
-    case 'c':
-        options->config = argument;
-        return true;
-    case 'w':
-        options->record = argument;
-        return true;
-    case 'l':
-        options->audit_log = argument;
-        return true;
-    case 'p':
-        options->replay = argument;
-        return true;
-    case 't':
-        options->has_at = true;
-        if (!parse_seconds(argument, 0, 1e9, &options->at_s)) {
-            snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'",
-                     argument);
-            return false;
-        }
-        return true;
-    case 'd':
-        if (!parse_seconds(argument, INTERVAL_LEAST_MS / 1000.0, INTERVAL_MOST_MS / 1000.0,
-                           &seconds)) {
-            snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'",
-                     argument);
-            return false;
-        }
-        options->interval_ms = (uint64_t)llround(seconds * 1000);
-        return true;
-    case 'n':
-        if (!parse_count(argument, &options->snapshots)) {
-            snprintf(why, why_bytes, "--iterations takes a number from 1 to %d, not '%.40s'",
-                     SNAPSHOTS_MOST, argument);
-            return false;
-        }
-        return true;
-    case 'j':
-        options->json = true;
-        options->batch = true;
-        return true;
-    case 'v':
-        options->csv = true;
-        options->batch = true;
-        return true;
-    default:
-        options->batch = options->batch || letter == 'b';
-        options->has_tls = options->has_tls || letter == 'S';
-        options->read_only = options->read_only || letter == 'r';
-        options->ascii = options->ascii || letter == 'a';
-        options->mono = options->mono || letter == 'm';
-        options->no_state = options->no_state || letter == 'N';
-        options->wants_tables = options->wants_tables || letter == 'D';
-        options->wants_help = options->wants_help || letter == 'h';
-        options->wants_version = options->wants_version || letter == 'V';
-        return true;
+    int row = 0;
+    while (rows[row].letter != letter) {
+        row++;
     }
+    char *to = (char *)options + rows[row].at;
+    switch (rows[row].taken) {
+    case SWITCH:
+        *(bool *)to = true;
+        options->batch = options->batch || options->json || options->csv;
+        return true;
+    case ARGUMENT:
+        memcpy(to, &argument, sizeof argument);
+        return true;
+    case COPIED_PATH:
+        snprintf(why, why_bytes, "'%.40s' is no path of a certificate or key", argument);
+        snprintf(to, TLS_PATH_BYTES, "%s", argument);
+        return argument[0] != '\0' && strlen(argument) < TLS_PATH_BYTES;
+    case BY_LETTER:
+        break;
+    }
+    return take_by_letter(options, letter, argument, why, why_bytes);
 }
 
 /* What each option allows and the others do not. */
@@ -337,20 +318,17 @@ static const char *config_path(int argc, char **argv, const char *letters,
     return path;
 }
 
-bool options_read_file(struct options *options, const char *path, char *why, size_t why_bytes) {
-    return settings_file_read(path, true, take_setting, options, why, why_bytes) == SETTINGS_TAKEN;
-}
-
 static bool read_config(struct options *options, const char *path, char *why, size_t why_bytes) {
     char usual[4096];
-    if (path != NULL) {
-        return options_read_file(options, path, why, why_bytes);
-    }
-    if (!lua_outside_place("options", usual, sizeof usual)) {
+    bool is_given = path != NULL;
+    if (!is_given && !lua_outside_place("options", usual, sizeof usual)) {
         return true;
     }
-    enum settings_read got =
-        settings_file_read(usual, false, take_setting, options, why, why_bytes);
+    enum settings_read got = settings_file_read(is_given ? path : usual, is_given, take_setting,
+                                                options, why, why_bytes);
+    if (is_given) {
+        return got == SETTINGS_TAKEN;
+    }
     if (got == SETTINGS_UNREADABLE) {
         snprintf(options->unread, sizeof options->unread, "%s: starting with the defaults", why);
         plain_make(options->unread);
@@ -476,4 +454,30 @@ void options_describe(FILE *out) {
     for (int i = 0; i < EXIT_ROWS; i++) {
         fprintf(out, "exit\t%d\t%s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
     }
+}
+
+/* ---- what opens the servers' doors ---- */
+
+/* The path of the option, else of the environment; NULL: neither. */
+static const char *path_of(const char *given, const char *variable) {
+    const char *named = getenv(variable);
+    return given[0] != '\0' ? given : named != NULL && named[0] != '\0' ? named : NULL;
+}
+
+bool options_open(struct options *options, char *why, size_t why_bytes) {
+    const struct tls_files files = {.ca = path_of(options->tls_ca, "SLATE_TLS_CA"),
+                                    .cert = path_of(options->tls_cert, "SLATE_TLS_CERT"),
+                                    .key = path_of(options->tls_key, "SLATE_TLS_KEY")};
+    bool has_tls = false;
+    for (unsigned i = 0; i < options->server_count; i++) {
+        has_tls = has_tls || options->servers[i].is_tls;
+    }
+    options->access = (struct access){.credentials = options->credentials,
+                                      .tls = tls_context_create(&files)};
+    return !has_tls || options->access.tls == NULL ||
+           tls_context_load(options->access.tls, why, why_bytes);
+}
+
+void options_close(struct options *options) {
+    tls_context_destroy(&options->access.tls);
 }

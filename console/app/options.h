@@ -59,8 +59,6 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
  * sentence in why when they can't be used. */
 bool options_open(struct options *options, char *why, size_t why_bytes);
 void options_close(struct options *options);
-/* Reads a file of settings that must be there; see settings_file_read. */
-bool options_read_file(struct options *options, const char *path, char *why, size_t why_bytes);
 void options_help(FILE *out);
 /* The tables of options, keys, columns, rates and exit codes as tab-separated lines: kind, name,
  * (key), meaning. */

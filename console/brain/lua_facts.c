@@ -1,5 +1,7 @@
 #include "brain/lua_facts.h"
 
+#include "brain/lua_values.h"
+
 #include <lauxlib.h>
 #include <stdlib.h>
 
@@ -65,11 +67,8 @@ static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_
     for (int i = 0; snapshot_is_proxy(snapshot) && i < PROXY_COUNT; i++) {
         set_stat(L, general_stat_names[proxy_read[i]], general[proxy_read[i]]);
     }
-    uint64_t pressure = general[GENERAL_extstore_memory_pressure];
-    if (pressure != STAT_ABSENT) {
-        lua_pushnumber(L, (lua_Number)pressure / 100);
-        lua_setfield(L, -2, "extstore_memory_pressure");
-    }
+    lua_values_set_number(L, "extstore_memory_pressure",
+                          stat_number(general[GENERAL_extstore_memory_pressure]) / 100);
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
     /* by which snapshots need not keep them */
@@ -95,30 +94,37 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_
     }
 }
 
+/* Settings that the modules read, and whether one is an integer, a fraction or a switch. */
+static const struct {
+    const char *name;
+    enum setting_stat setting;
+    char form;
+} settings_read[] = {
+    {"maxconns", SETTING_maxconns, 'i'},
+    {"chunk_size", SETTING_chunk_size, 'i'},
+    {"slab_chunk_max", SETTING_slab_chunk_max, 'i'},
+    {"item_size_max", SETTING_item_size_max, 'i'},
+    {"growth_factor", SETTING_growth_factor, 'f'},
+    {"slab_reassign", SETTING_slab_reassign, 's'},
+    {"ext_item_size", SETTING_ext_item_size, 'i'},
+    {"ext_compact_under", SETTING_ext_compact_under, 'i'},
+    {"ext_max_frag", SETTING_ext_max_frag, 'f'},
+    {"ext_drop_unread", SETTING_ext_drop_unread, 's'},
+};
+
 /* memcached calls the first modes of automove by number. */
 static void push_settings(lua_State *L, const struct snapshot *snapshot) {
     lua_createtable(L, 0, 12);
-    set_stat(L, "maxconns", snapshot->setting[SETTING_maxconns]);
-    set_stat(L, "chunk_size", snapshot->setting[SETTING_chunk_size]);
-    set_stat(L, "slab_chunk_max", snapshot->setting[SETTING_slab_chunk_max]);
-    set_stat(L, "item_size_max", snapshot->setting[SETTING_item_size_max]);
-    if (snapshot->setting[SETTING_growth_factor] != STAT_ABSENT) {
-        lua_pushnumber(L, (lua_Number)snapshot->setting[SETTING_growth_factor] / 1000);
-        lua_setfield(L, -2, "growth_factor");
-    }
-    if (snapshot->setting[SETTING_slab_reassign] != STAT_ABSENT) {
-        lua_pushboolean(L, snapshot->setting[SETTING_slab_reassign] != 0);
-        lua_setfield(L, -2, "slab_reassign");
-    }
-    set_stat(L, "ext_item_size", snapshot->setting[SETTING_ext_item_size]);
-    set_stat(L, "ext_compact_under", snapshot->setting[SETTING_ext_compact_under]);
-    if (snapshot->setting[SETTING_ext_max_frag] != STAT_ABSENT) {
-        lua_pushnumber(L, (lua_Number)snapshot->setting[SETTING_ext_max_frag] / 1000);
-        lua_setfield(L, -2, "ext_max_frag");
-    }
-    if (snapshot->setting[SETTING_ext_drop_unread] != STAT_ABSENT) {
-        lua_pushboolean(L, snapshot->setting[SETTING_ext_drop_unread] != 0);
-        lua_setfield(L, -2, "ext_drop_unread");
+    for (size_t i = 0; i < sizeof settings_read / sizeof *settings_read; i++) {
+        uint64_t value = snapshot->setting[settings_read[i].setting];
+        if (settings_read[i].form == 'i' || value == STAT_ABSENT) {
+            set_stat(L, settings_read[i].name, value);
+        } else if (settings_read[i].form == 'f') {
+            lua_values_set_number(L, settings_read[i].name, (double)value / 1000);
+        } else {
+            lua_pushboolean(L, value != 0);
+            lua_setfield(L, -2, settings_read[i].name);
+        }
     }
     if (snapshot_is_proxy(snapshot)) {
         lua_pushboolean(L, true);
@@ -135,16 +141,9 @@ static void push_settings(lua_State *L, const struct snapshot *snapshot) {
 void lua_facts_push(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
     luaL_checkstack(L, 4, NULL);
     lua_createtable(L, 0, 7);
-    if (snapshot->version[0] != '\0') {
-        lua_pushstring(L, snapshot->version);
-        lua_setfield(L, -2, "version");
-    }
-    lua_pushnumber(L, (lua_Number)snapshot->at_ms / 1000);
-    lua_setfield(L, -2, "time_s");
-    if (snapshot->is_slated) {
-        lua_pushstring(L, snapshot->own_version);
-        lua_setfield(L, -2, "slated");
-    }
+    lua_values_set_text(L, "version", snapshot->version[0] != '\0' ? snapshot->version : NULL);
+    lua_values_set_number(L, "time_s", (double)snapshot->at_ms / 1000);
+    lua_values_set_text(L, "slated", snapshot->is_slated ? snapshot->own_version : NULL);
     push_general(L, snapshot, is_whole);
     lua_setfield(L, -2, "general");
     push_settings(L, snapshot);

@@ -1,9 +1,7 @@
-/* The reading half of recording.h. */
 #include "brain/recording.h"
 
 #include "brain/lua_state.h"
 #include "brain/lua_values.h"
-#include "facts/plain.h"
 #include "facts/words.h"
 
 #include <errno.h>
@@ -17,28 +15,27 @@
 #include <unistd.h>
 
 #define MODULE "slate.facts.record_line"
-enum { READ_BYTES = 65536, FIELD_BYTES = 400 };
+#define SCHEMA "slate/snapshot/1"
+enum { EXAMINE_BYTES = 65536, FIELD_BYTES = 400 };
 enum { SNAPSHOT = 2 }; /* its place on the stack, while it is taken */
 
 struct recording {
-    int fd;
+    FILE *file;
     off_t file_bytes, read_bytes;
     unsigned long line; /* number of the one read last */
-    char *text;         /* start..used: read and not yet handed out */
-    size_t start, used, capacity;
     bool has_first;
     int64_t first_wall_ms, last_wall_ms;
     char server[200];
     struct snapshot last; /* for the settings that most lines leave out */
     lua_State *lua;
     int chain; /* of slate.facts.record_line, in Lua's registry */
+    char text[RECORDING_LINE_LIMIT]; /* of the line; memory that it does not reach is not taken */
 };
 
 /* One call of Lua for a recording. */
 struct reading {
     struct recording *recording;
-    const char *line;
-    size_t bytes;
+    size_t bytes; /* of the line */
     struct snapshot *snapshot;
     int64_t wall_ms;
     char *text;
@@ -67,8 +64,8 @@ struct recording *recording_open(const char *path, char *why, size_t why_bytes) 
         lua_State *lua = recording != NULL ? lua_state_take() : NULL; /* until recording_close */
         struct reading reading = {.recording = recording};
         snprintf(why, why_bytes, "out of memory");
-        if (lua != NULL && lua_values_call(begin, &reading, why, why_bytes)) {
-            recording->fd = fd;
+        if (lua != NULL && lua_values_call(begin, &reading, why, why_bytes) &&
+            (recording->file = fdopen(fd, "r")) != NULL) {
             recording->file_bytes = info.st_size;
             recording->lua = lua;
             snapshot_init(&recording->last);
@@ -87,76 +84,27 @@ struct recording *recording_open(const char *path, char *why, size_t why_bytes) 
 
 void recording_close(struct recording **recording) {
     if (*recording != NULL) {
-        close((*recording)->fd);
+        fclose((*recording)->file);
         luaL_unref((*recording)->lua, LUA_REGISTRYINDEX, (*recording)->chain);
         lua_gc((*recording)->lua, LUA_GCCOLLECT); /* what was read is on the tape */
         lua_state_give_back();
-        free((*recording)->text);
         free(*recording);
         *recording = NULL;
     }
 }
 
-/* Reads more behind what is there; false at the end of the file. */
-static bool read_more(struct recording *recording) {
-    if (recording->start > 0) {
-        memmove(recording->text, recording->text + recording->start,
-                recording->used - recording->start);
-        recording->used -= recording->start;
-        recording->start = 0;
-    }
-    if (recording->capacity < recording->used + READ_BYTES) {
-        size_t wanted = 2 * recording->capacity + READ_BYTES;
-        char *larger = realloc(recording->text, wanted);
-        if (larger == NULL) {
-            return false;
-        }
-        recording->text = larger;
-        recording->capacity = wanted;
-    }
-    ssize_t got = read(recording->fd, recording->text + recording->used, READ_BYTES);
-    if (got <= 0) {
-        return false;
-    }
-    recording->used += (size_t)got;
-    recording->read_bytes += got;
-    return true;
-}
-
-/* The next line without its end; NULL at the end. A line that is too long comes as bytes 0 and
- * *is_long. */
-static const char *next_line(struct recording *recording, size_t *bytes, bool *is_long) {
-    size_t scanned = 0;
-    *is_long = false;
-    for (;;) {
-        size_t there = recording->used - recording->start;
-        char *newline = there > scanned ? memchr(recording->text + recording->start + scanned, '\n',
-                                                 there - scanned)
-                                        : NULL;
-        if (newline != NULL) {
-            char *from = recording->text + recording->start;
-            *bytes = (size_t)(newline - from);
-            recording->start += *bytes + 1;
-            recording->line++;
-            return *is_long ? (*bytes = 0, from) : from;
-        }
-        if (there > RECORDING_LINE_LIMIT) {
-            *is_long = true;
-            recording->start = recording->used; /* forget it, go on to its end */
-            there = 0;
-        }
-        scanned = there;
-        if (!read_more(recording)) {
-            break;
+/* Reads the next line, of which text holds RECORDING_LINE_LIMIT bytes at most; false at the end of
+ * the file. A line that is torn there counts. */
+static bool next_line(struct recording *recording, size_t *bytes) {
+    int byte;
+    for (*bytes = 0; (byte = getc_unlocked(recording->file)) != EOF && byte != '\n'; ++*bytes) {
+        if (*bytes < RECORDING_LINE_LIMIT) {
+            recording->text[*bytes] = (char)byte;
         }
     }
-    *bytes = recording->used - recording->start;
-    if (*bytes == 0 && !*is_long) {
-        return NULL;
-    }
-    recording->start = recording->used; /* a line torn at the end of the file */
+    recording->read_bytes += (off_t)*bytes + 1;
     recording->line++;
-    return *is_long ? (*bytes = 0, recording->text) : recording->text + recording->start - *bytes;
+    return *bytes > 0 || byte != EOF;
 }
 
 /* The value on top as a server spells it; false for what no server says. */
@@ -239,7 +187,7 @@ static int read_line(lua_State *L) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, recording->chain);
     lua_getfield(L, -1, "decode");
     lua_insert(L, -2);
-    lua_pushlstring(L, reading->line, reading->bytes);
+    lua_pushlstring(L, recording->text, reading->bytes);
     lua_call(L, 2, 2);
     if (!lua_istable(L, -2)) {
         return lua_error(L);
@@ -264,14 +212,12 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
                                      int64_t *wall_ms, char *why, size_t why_bytes) {
     struct reading reading = {.recording = recording, .snapshot = snapshot};
     char problem[FIELD_BYTES] = "it is longer than 4 MiB";
-    bool is_long;
     do {
-        reading.line = next_line(recording, &reading.bytes, &is_long);
-        if (reading.line == NULL) {
+        if (!next_line(recording, &reading.bytes)) {
             return RECORDING_END;
         }
-    } while (reading.bytes == 0 && !is_long);
-    if (is_long || !lua_values_call(read_line, &reading, problem, sizeof problem)) {
+    } while (reading.bytes == 0);
+    if (reading.bytes > RECORDING_LINE_LIMIT || !lua_values_call(read_line, &reading, problem, sizeof problem)) {
         words_printf(why, why_bytes, "line %lu is not a snapshot: %s", recording->line, problem);
         return RECORDING_BAD_LINE;
     }
@@ -310,8 +256,171 @@ const char *recording_server(const struct recording *recording) {
 }
 
 double recording_progress(const struct recording *recording) {
-    return recording->file_bytes > 0
-               ? (double)(recording->read_bytes - (off_t)(recording->used - recording->start)) /
-                     (double)recording->file_bytes
+    return recording->read_bytes < recording->file_bytes
+               ? (double)recording->read_bytes / (double)recording->file_bytes
                : 1;
+}
+
+/* ---- writing ---- */
+
+/* One call of Lua for a line. */
+struct making {
+    struct recording_writer *writer; /* NULL: a whole line is wanted */
+    const struct raw_replies *raw;
+    const struct raw_about *about;
+    char *text; /* with a newline behind it */
+    size_t bytes;
+};
+
+void raw_take(struct raw_replies *raw, enum stats_group group, const char *text, size_t bytes) {
+    if (raw->capacity[group] < bytes) {
+        char *larger = realloc(raw->text[group], bytes);
+        if (larger == NULL) {
+            raw->bytes[group] = 0;
+            return;
+        }
+        raw->text[group] = larger;
+        raw->capacity[group] = bytes;
+    }
+    memcpy(raw->text[group], text, bytes);
+    raw->bytes[group] = bytes;
+}
+
+void raw_forget(struct raw_replies *raw) {
+    memset(raw->bytes, 0, sizeof raw->bytes);
+}
+
+void raw_fini(struct raw_replies *raw) {
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        free(raw->text[group]);
+    }
+    *raw = (struct raw_replies){0};
+}
+
+static void push_replies(lua_State *L, const struct raw_replies *raw) {
+    static const char *const groups[] = {[GROUP_GENERAL] = "", [GROUP_ITEMS] = "items",
+                                         [GROUP_SLABS] = "slabs", [GROUP_SETTINGS] = "settings"};
+    lua_createtable(L, 0, GROUP_COUNT);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        if (raw->bytes[i] > 0) {
+            lua_pushlstring(L, raw->text[i], raw->bytes[i]);
+            lua_setfield(L, -2, groups[i]);
+        }
+    }
+}
+
+/* Pushes the function that makes the line, with the writer's chain where it has one. */
+static int push_maker(lua_State *L, struct recording_writer *writer) {
+    if (writer == NULL) {
+        lua_values_push_function(L, MODULE, "whole");
+        return 0;
+    }
+    if (!writer->has_begun) {
+        lua_values_push_function(L, MODULE, "chain");
+        lua_pushboolean(L, true);
+        lua_call(L, 1, 1);
+        writer->chain = luaL_ref(L, LUA_REGISTRYINDEX);
+        writer->has_begun = lua_state_take() != NULL; /* until recording_end */
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, writer->chain);
+    lua_getfield(L, -1, "next");
+    lua_insert(L, -2);
+    return 1;
+}
+
+/* (making) -> nothing */
+static int make_line(lua_State *L) {
+    struct making *making = lua_touserdata(L, 1);
+    int count = push_maker(L, making->writer);
+    push_replies(L, making->raw);
+    lua_createtable(L, 0, 3);
+    lua_values_set_number(L, "time_s", (double)making->about->wall_ms / 1000);
+    lua_values_set_text(L, "server", making->about->server);
+    if (making->about->own_version[0] != '\0') {
+        lua_values_set_text(L, "slated", making->about->own_version);
+    }
+    lua_call(L, count + 2, 1);
+    const char *text = luaL_checklstring(L, -1, &making->bytes);
+    making->text = malloc(making->bytes + 2);
+    if (making->text == NULL) {
+        return luaL_error(L, "out of memory");
+    }
+    memcpy(making->text, text, making->bytes);
+    memcpy(making->text + making->bytes, "\n", 2);
+    return 0;
+}
+
+char *recording_whole(const struct raw_replies *raw, const struct raw_about *about) {
+    struct making making = {.raw = raw, .about = about};
+    char why[200];
+    lua_values_call(make_line, &making, why, sizeof why);
+    return making.text;
+}
+
+/* Looks at a file that exists: true when it is empty or a recording. */
+static bool is_recording(int fd, off_t bytes, bool *ends_whole) {
+    char first[EXAMINE_BYTES + 1], last = '\n';
+    ssize_t got = pread(fd, first, EXAMINE_BYTES, 0);
+    if (got <= 0) {
+        *ends_whole = true;
+        return got == 0;
+    }
+    first[got] = '\0';
+    *ends_whole = pread(fd, &last, 1, bytes - 1) == 1 && last == '\n';
+    return strstr(first, "{\"schema\":\"" SCHEMA "\"") != NULL;
+}
+
+bool recording_append_to(struct recording_writer *writer, const char *path, char *why,
+                         size_t why_bytes) {
+    struct stat info;
+    bool ends_whole;
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        snprintf(why, why_bytes, "cannot write %.100s: %s", path, strerror(errno));
+    } else if (!S_ISREG(info.st_mode)) {
+        snprintf(why, why_bytes, "cannot write %.100s: not a regular file", path);
+    } else if (!is_recording(fd, info.st_size, &ends_whole)) {
+        snprintf(why, why_bytes, "%.100s exists and is not a recording: nothing was written to it",
+                 path);
+    } else if (!ends_whole && write(fd, "\n", 1) != 1) {
+        /* the torn line of an earlier run stays open */
+        snprintf(why, why_bytes, "cannot write %.100s: %s", path, strerror(errno));
+    } else {
+        *writer = (struct recording_writer){.fd = fd};
+        return true;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return false;
+}
+
+void recording_end(struct recording_writer *writer) {
+    if (writer->fd >= 0) {
+        close(writer->fd);
+    }
+    if (writer->has_begun) {
+        luaL_unref(lua_state_take(), LUA_REGISTRYINDEX, writer->chain);
+        lua_state_give_back();
+        lua_state_give_back();
+    }
+    *writer = (struct recording_writer){.fd = -1};
+}
+
+bool recording_write(struct recording_writer *writer, const struct raw_replies *raw,
+                     const struct raw_about *about, char *why, size_t why_bytes) {
+    struct making making = {.writer = writer, .raw = raw, .about = about};
+    char problem[160];
+    bool is_written = false;
+    if (lua_values_call(make_line, &making, problem, sizeof problem)) {
+        errno = ENOSPC; /* where not all of it is taken */
+        is_written = /* one write, one line */
+            write(writer->fd, making.text, making.bytes + 1) == (ssize_t)making.bytes + 1;
+        snprintf(problem, sizeof problem, "%s", strerror(errno));
+        free(making.text);
+    }
+    if (!is_written) {
+        snprintf(why, why_bytes, "the recording ends here: %s", problem);
+    }
+    return is_written;
 }

@@ -43,18 +43,17 @@ static bool starts_with(const char *text, const char *word) {
 /* "39 classes would hold 1.2 % fewer items in 64 pages, 1000 instead of 1010, and waste 9.9 % of
  * their memory instead of 10.1 %; it would be refused without force" */
 static void read_figures(struct outlook *outlook) {
-    double pct, waste, waste_now;
+    double pct, waste;
     char less[8];
     unsigned classes;
     const char *at = strstr(outlook->words, "and waste ");
     if (at != NULL &&
         sscanf(outlook->words, "%u classes would hold %lf %% %7s items", &classes, &pct,
                less) == 3 &&
-        sscanf(at, "and waste %lf %% of their memory instead of %lf %%", &waste, &waste_now) == 2) {
+        sscanf(at, "and waste %lf %%", &waste) == 1) {
         outlook->classes = classes;
         outlook->items_pct = strcmp(less, "fewer") == 0 ? -pct : pct;
         outlook->waste_pct = waste;
-        outlook->waste_now_pct = waste_now;
     }
 }
 
@@ -75,11 +74,11 @@ static void take(struct outlook *outlook, const char *text, size_t text_bytes, u
                     starts_with(whole, "SERVER_ERROR");
     words_printf(outlook->words, sizeof outlook->words, "%s",
                  blank != NULL && !is_error ? blank + 1 : whole);
-    outlook->classes = outlook->items_pct = outlook->waste_pct = outlook->waste_now_pct = NAN;
+    outlook->classes = outlook->items_pct = outlook->waste_pct = NAN;
     outlook->is_known = true;
-    outlook->would_be_made =
-        starts_with(whole, "PREDICTED ") && strstr(whole, "it would be refused") == NULL;
-    if (starts_with(whole, "PREDICTED ")) {
+    bool is_predicted = starts_with(whole, "PREDICTED ");
+    outlook->would_be_made = is_predicted && strstr(whole, "it would be refused") == NULL;
+    if (is_predicted) {
         read_figures(outlook);
     }
 }

@@ -26,8 +26,8 @@ struct outlook {
     unsigned ticket; /* of the question, by which its answer is told from others */
     uint64_t asked_ms, known_ms; /* known_ms: when the newest answer came */
     bool would_be_made;              /* the server would take the order, without force */
-    double classes, items_pct;       /* of the prediction: more items, in percent; NAN: none */
-    double waste_pct, waste_now_pct; /* of the memory of the items */
+    /* of the prediction: more items, and what the memory of the items would waste; NAN: none */
+    double classes, items_pct, waste_pct;
     char words[OUTLOOK_WORDS_BYTES]; /* the server's, without the first word */
 };
 struct outlook_list {

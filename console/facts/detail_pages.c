@@ -7,20 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void page_list_init(struct page_list *list) {
-    *list = (struct page_list){.limit = NAN, .out = NAN};
-}
-
 void page_list_fini(struct page_list *list) {
     free(list->pages);
-    page_list_init(list);
+    *list = (struct page_list){0};
 }
 
-/* Room for a page of this number; false: beyond what is kept, or out of memory. */
+/* Room for a page of this number; false: out of memory. */
 static bool make_room(struct page_list *list, unsigned number) {
-    if (number >= PAGES_KEPT) {
-        return false;
-    }
     if (number >= list->room) {
         unsigned room = list->room > 0 ? list->room : 64;
         while (room <= number) {
@@ -78,19 +71,13 @@ void page_list_parse(struct page_list *list, const char *text, size_t text_bytes
     }
     list->notes_use = list->notes_use && first > 0;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
-        double number;
         struct page_info page;
-        if (strcmp(line.name, "pages_limit") == 0) {
-            list->limit = stat_line_number(line.value);
-        } else if (strcmp(line.name, "pages_out") == 0) {
-            list->out = stat_line_number(line.value);
-        } else if (strncmp(line.name, "page:", 5) == 0) {
-            number = stat_line_number(line.name + 5);
-            if (number >= first && number < PAGES_KEPT && parse_page(line.value, &page) &&
-                make_room(list, (unsigned)number)) {
-                list->pages[(unsigned)number] = page;
-                list->notes_use = list->notes_use || page.unused_s != UINT32_MAX;
-            }
+        double number =
+            strncmp(line.name, "page:", 5) == 0 ? stat_line_number(line.name + 5) : NAN;
+        if (number >= first && number < PAGES_KEPT && parse_page(line.value, &page) &&
+            make_room(list, (unsigned)number)) {
+            list->pages[(unsigned)number] = page;
+            list->notes_use = list->notes_use || page.unused_s != UINT32_MAX;
         }
     }
     list->is_whole = list->is_whole || !goes_on;

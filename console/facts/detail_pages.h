@@ -22,14 +22,12 @@ struct page_info {
 struct page_list {
     struct page_info *pages; /* by number */
     unsigned count, room;    /* one more than the highest number seen; allocated */
-    double limit, out;       /* pages there may be, and are in classes */
     unsigned next;           /* first page of the part to ask for; 0 after the last part */
     bool is_whole;           /* every part was seen once */
     bool notes_use;          /* some page says when it was used */
 };
 
-void page_list_init(struct page_list *list);
-void page_list_fini(struct page_list *list);
+void page_list_fini(struct page_list *list); /* as before the first part: all zero */
 /* Takes in the part that begins with page list->next. */
 void page_list_parse(struct page_list *list, const char *text, size_t text_bytes);
 #endif

@@ -8,22 +8,14 @@
 
 /* --- curves --- */
 
-static void curve_point(struct curve *curve, double bytes, double hit_ratio) {
-    bool ascends = curve->count == 0 || bytes > curve->points[curve->count - 1].bytes;
-    if (curve->count < CURVE_POINTS && ascends && bytes > 0 && hit_ratio >= 0 && hit_ratio <= 1) {
-        curve->points[curve->count].bytes = bytes;
-        curve->points[curve->count++].hit_ratio = hit_ratio;
-    }
-}
-
 void curve_parse(struct curve *curve, const char *text, size_t text_bytes) {
-    const struct stat_slot slots[] = {{"bytes", &curve->bytes},
-                                      {"reads", &curve->reads},
-                                      {"lru_hit_ratio", &curve->hit_ratio},
-                                      {"hit_ratio_x0.5", &curve->at_size[0]},
-                                      {"hit_ratio_x1", &curve->at_size[1]},
-                                      {"hit_ratio_x2", &curve->at_size[2]},
-                                      {"hit_ratio_x4", &curve->at_size[3]}};
+    const struct stat_slot slots[] = {STAT_NUMBER("bytes", curve->bytes),
+                                      STAT_NUMBER("reads", curve->reads),
+                                      STAT_NUMBER("lru_hit_ratio", curve->hit_ratio),
+                                      STAT_NUMBER("hit_ratio_x0.5", curve->at_size[0]),
+                                      STAT_NUMBER("hit_ratio_x1", curve->at_size[1]),
+                                      STAT_NUMBER("hit_ratio_x2", curve->at_size[2]),
+                                      STAT_NUMBER("hit_ratio_x4", curve->at_size[3])};
     struct stat_line line;
     *curve = (struct curve){.bytes = NAN, .reads = NAN, .hit_ratio = NAN};
     for (int i = 0; i < CURVE_SIZES; i++) {
@@ -31,8 +23,14 @@ void curve_parse(struct curve *curve, const char *text, size_t text_bytes) {
     }
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         STAT_LINE_TAKE(slots, line.name, line.value);
-        if (strncmp(line.name, "point:", 6) == 0) {
-            curve_point(curve, stat_line_number(line.name + 6), stat_line_number(line.value));
+        if (strncmp(line.name, "point:", 6) != 0 || curve->count == CURVE_POINTS) {
+            continue;
+        }
+        double bytes = stat_line_number(line.name + 6), hit_ratio = stat_line_number(line.value);
+        bool ascends = curve->count == 0 || bytes > curve->points[curve->count - 1].bytes;
+        if (ascends && bytes > 0 && hit_ratio >= 0 && hit_ratio <= 1) {
+            curve->points[curve->count].bytes = bytes;
+            curve->points[curve->count++].hit_ratio = hit_ratio;
         }
     }
 }
@@ -55,22 +53,10 @@ double curve_value_at(const struct curve *curve, double bytes) {
 
 /* --- what if --- */
 
-static void set_guess(struct policy_guess *guess, const char *field, const char *value) {
-    const struct stat_slot slots[] = {{"hit_ratio", &guess->hit_ratio},
-                                      {"difference", &guess->difference},
-                                      {"reads", &guess->reads}};
-    STAT_LINE_TAKE(slots, field, value);
-}
-
-static struct policy_guess blank_guess(const char *name, size_t name_bytes) {
-    struct policy_guess guess = {.hit_ratio = NAN, .difference = NAN, .reads = NAN};
-    memcpy(guess.name, name, name_bytes < POLICY_NAME_BYTES ? name_bytes : POLICY_NAME_BYTES - 1);
-    return guess;
-}
-
 /* The policy of this name, made when it is new; NULL when there are too many. */
 static struct policy_guess *guess_named(struct whatif *whatif, const char *name, size_t n) {
-    struct policy_guess blank = blank_guess(name, n);
+    struct policy_guess blank = {.hit_ratio = NAN, .difference = NAN};
+    memcpy(blank.name, name, n < POLICY_NAME_BYTES ? n : POLICY_NAME_BYTES - 1);
     for (unsigned i = 0; i < whatif->count; i++) {
         if (stat_line_is(whatif->policies[i].name, blank.name)) {
             return &whatif->policies[i];
@@ -83,43 +69,25 @@ static struct policy_guess *guess_named(struct whatif *whatif, const char *name,
     return &whatif->policies[whatif->count++];
 }
 
-static void take_whatif_fact(struct whatif *whatif, const struct stat_line *line) {
-    const struct stat_slot slots[] = {
-        {"rate", &whatif->rate},
-        {"keys", &whatif->keys},
-        {"windows", &whatif->windows},
-        {"real_hit_ratio", &whatif->hit_ratio},
-        {"records", &whatif->records},
-        {"records_dropped", &whatif->dropped},
-        {"memory_bytes", &whatif->memory_bytes},
-    };
-    STAT_LINE_TAKE(slots, line->name, line->value);
-    if (stat_line_is(line->name, "sampling")) {
-        whatif->is_sampling = stat_line_is(line->value, "1");
-    } else if (stat_line_is(line->name, "auto")) {
-        whatif->follows = stat_line_is(line->value, "1");
-    } else if (stat_line_is(line->name, "policy")) {
-        stat_line_copy(whatif->policy, sizeof whatif->policy, line->value);
-    } else if (stat_line_is(line->name, "why")) {
-        stat_line_copy(whatif->why, sizeof whatif->why, line->value);
-    }
-}
-
 void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
     struct stat_line line;
     memset(whatif, 0, sizeof *whatif);
-    whatif->rate = whatif->keys = whatif->windows = whatif->hit_ratio = NAN;
-    whatif->dropped = whatif->records = whatif->memory_bytes = NAN;
+    const struct stat_slot slots[] = {STAT_TEXT("policy", whatif->policy),
+                                      STAT_TEXT("why", whatif->why)};
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         const char *colon = strchr(line.name, ':');
         if (colon == NULL) {
-            take_whatif_fact(whatif, &line);
+            STAT_LINE_TAKE(slots, line.name, line.value);
+            whatif->is_sampling |= stat_line_is(line.name, "sampling") &&
+                                   stat_line_is(line.value, "1");
         /* those of classes are for Lua: slate.judge.prospect */
         } else if (strncmp(line.name, "class:", 6) != 0) {
             struct policy_guess *guess =
                 guess_named(whatif, line.name, (size_t)(colon - line.name));
             if (guess != NULL) {
-                set_guess(guess, colon + 1, line.value);
+                const struct stat_slot of_policy[] = {STAT_NUMBER("hit_ratio", guess->hit_ratio),
+                                                      STAT_NUMBER("difference", guess->difference)};
+                STAT_LINE_TAKE(of_policy, colon + 1, line.value);
             }
         }
     }
@@ -148,12 +116,11 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
             *key = (struct hot_key){.requests = NAN, .error = NAN};
             hot->count = number;
         }
-        const struct stat_slot slots[] = {
-            {"requests", &key->requests}, {"error", &key->error}, {"doubt", &key->doubt}};
+        const struct stat_slot slots[] = {STAT_NUMBER("requests", key->requests),
+                                          STAT_NUMBER("error", key->error),
+                                          STAT_NUMBER("doubt", key->doubt),
+                                          STAT_TEXT("key", key->key)};
         STAT_LINE_TAKE(slots, field, line.value);
-        if (stat_line_is(field, "key")) {
-            stat_line_copy(key->key, sizeof key->key, line.value);
-        }
     }
 }
 
@@ -179,12 +146,11 @@ double size_bins_waste(const struct size_bins *sizes) {
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes) {
     struct stat_line line;
     memset(sizes, 0, sizeof *sizes);
-    sizes->items = sizes->item_bytes = sizes->taken_bytes = sizes->sampled_pages = NAN;
+    sizes->items = sizes->item_bytes = sizes->taken_bytes = NAN;
     sizes->is_tracked = true;
-    const struct stat_slot slots[] = {{"items", &sizes->items},
-                                      {"item_bytes", &sizes->item_bytes},
-                                      {"taken_bytes", &sizes->taken_bytes},
-                                      {"sampled_pages", &sizes->sampled_pages}};
+    const struct stat_slot slots[] = {STAT_NUMBER("items", sizes->items),
+                                      STAT_NUMBER("item_bytes", sizes->item_bytes),
+                                      STAT_NUMBER("taken_bytes", sizes->taken_bytes)};
     double sum = 0;
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         double value = stat_line_number(line.value), bytes = stat_line_number(line.name);
@@ -203,7 +169,7 @@ void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_byte
 
 void size_bins_by_class(struct size_bins *sizes, const struct snapshot *now) {
     memset(sizes, 0, sizeof *sizes);
-    sizes->item_bytes = sizes->taken_bytes = sizes->sampled_pages = NAN;
+    sizes->item_bytes = sizes->taken_bytes = NAN;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         const struct class_stats *stats = snapshot_class(now, id);
         double items = stat_number(stats->value[CLASS_number]);

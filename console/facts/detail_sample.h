@@ -34,13 +34,12 @@ double curve_value_at(const struct curve *curve, double bytes);
 
 struct policy_guess {
     char name[POLICY_NAME_BYTES];
-    double hit_ratio, difference, reads; /* the difference is from today's policy */
+    double hit_ratio, difference; /* the difference is from today's policy */
 };
 /* What other eviction policies would do. */
 struct whatif {
-    bool is_sampling, follows;
+    bool is_sampling;
     char policy[POLICY_NAME_BYTES], why[SAMPLE_WHY_BYTES];
-    double rate, keys, windows, hit_ratio, dropped, records, memory_bytes;
     unsigned count;
     struct policy_guess policies[POLICY_LIMIT];
 };
@@ -61,7 +60,7 @@ void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes);
 /* Items by size, header and key included. */
 struct size_bins {
     bool is_tracked; /* memcached: "stats sizes" is on */
-    double items, item_bytes, taken_bytes, sampled_pages;
+    double items, item_bytes, taken_bytes;
     double bins[SIZE_BINS];
 };
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes);

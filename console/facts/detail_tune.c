@@ -9,9 +9,12 @@
 /* --- moves --- */
 
 static void take_move_field(struct page_move *move, const char *field, const char *value) {
-    const struct stat_slot slots[] = {{"time", &move->time_s},       {"pages", &move->pages},
-                                 {"rescued", &move->rescued},   {"lost", &move->lost},
-                                 {"duration_us", &move->duration_us}};
+    const struct stat_slot slots[] = {STAT_NUMBER("time", move->time_s),
+                                      STAT_NUMBER("pages", move->pages),
+                                      STAT_NUMBER("lost", move->lost),
+                                      STAT_TEXT("mode", move->mode),
+                                      STAT_TEXT("outcome", move->outcome),
+                                      STAT_TEXT("reason", move->reason)};
     STAT_LINE_TAKE(slots, field, value);
     double number = stat_line_number(value);
     unsigned class_id = number >= 0 && number < TUNE_CLASSES ? (unsigned)number : 0;
@@ -19,12 +22,6 @@ static void take_move_field(struct page_move *move, const char *field, const cha
         move->from = class_id;
     } else if (stat_line_is(field, "to")) {
         move->to = class_id;
-    } else if (stat_line_is(field, "mode")) {
-        stat_line_copy(move->mode, sizeof move->mode, value);
-    } else if (stat_line_is(field, "outcome")) {
-        stat_line_copy(move->outcome, sizeof move->outcome, value);
-    } else if (stat_line_is(field, "reason")) {
-        stat_line_copy(move->reason, sizeof move->reason, value);
     }
 }
 
@@ -38,44 +35,22 @@ static struct page_move *move_numbered(struct move_list *list, unsigned number) 
         list->count--;
     }
     struct page_move *move = &list->moves[list->count++];
-    *move = (struct page_move){.number = number,
-                               .time_s = NAN,
-                               .pages = NAN,
-                               .rescued = NAN,
-                               .lost = NAN,
-                               .duration_us = NAN};
+    *move = (struct page_move){.number = number, .time_s = NAN, .pages = NAN, .lost = NAN};
     return move;
 }
 
 void move_list_parse(struct move_list *list, const char *text, size_t text_bytes) {
     struct stat_line line;
     memset(list, 0, sizeof *list);
-    list->pages_moved = list->given_up = list->rescues = list->evicted = NAN;
-    const struct stat_slot slots[] = {{"pages_moved", &list->pages_moved},
-                                 {"given_up", &list->given_up},
-                                 {"rescues", &list->rescues},
-                                 {"evicted", &list->evicted}};
-    const struct {
-        const char *name;
-        char *to;
-        size_t bytes;
-    } words[] = {{"mode", list->mode, sizeof list->mode},
-                 {"why", list->why, sizeof list->why},
-                 {"failed", list->failed, sizeof list->failed},
-                 {"state", list->state, sizeof list->state},
-                 {"last_busy", list->last_busy, sizeof list->last_busy}};
+    const struct stat_slot slots[] = {STAT_TEXT("mode", list->mode), STAT_TEXT("why", list->why),
+                                      STAT_TEXT("failed", list->failed)};
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         unsigned number;
         const char *field;
         if (stat_line_numbered(line.name, 1u << 31, &number, &field)) {
             take_move_field(move_numbered(list, number), field, line.value);
-            continue;
-        }
-        STAT_LINE_TAKE(slots, line.name, line.value);
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            if (stat_line_is(line.name, words[i].name)) {
-                stat_line_copy(words[i].to, words[i].bytes, line.value);
-            }
+        } else {
+            STAT_LINE_TAKE(slots, line.name, line.value);
         }
     }
 }
@@ -97,11 +72,11 @@ void worth_list_parse(struct worth_list *list, const char *text, size_t text_byt
         const char *field;
         if (stat_line_numbered(line.name, TUNE_CLASSES, &id, &field)) {
             struct page_worth *worth = &list->classes[id];
-            const struct stat_slot slots[] = {{"gain", &worth->gain},
-                                         {"gain_doubt", &worth->gain_doubt},
-                                         {"loss", &worth->loss},
-                                         {"loss_doubt", &worth->loss_doubt},
-                                         {"average", &worth->average}};
+            const struct stat_slot slots[] = {STAT_NUMBER("gain", worth->gain),
+                                         STAT_NUMBER("gain_doubt", worth->gain_doubt),
+                                         STAT_NUMBER("loss", worth->loss),
+                                         STAT_NUMBER("loss_doubt", worth->loss_doubt),
+                                         STAT_NUMBER("average", worth->average)};
             STAT_LINE_TAKE(slots, field, line.value);
         } else if (stat_line_is(line.name, "mode")) {
             stat_line_copy(list->mode, sizeof list->mode, line.value);
@@ -137,36 +112,14 @@ void policy_list_parse(struct policy_list *list, const char *text, size_t text_b
 /* --- geometry --- */
 
 void geometry_state_parse(struct geometry_state *geometry, const char *text, size_t text_bytes) {
+    *geometry = (struct geometry_state){.waste_before_pct = NAN, .waste_predicted_pct = NAN};
+    const struct stat_slot slots[] = {STAT_NUMBER("waste_before", geometry->waste_before_pct),
+                                      STAT_NUMBER("waste_predicted", geometry->waste_predicted_pct),
+                                      STAT_TEXT("state", geometry->state),
+                                      STAT_TEXT("why", geometry->why)};
     struct stat_line line;
-    memset(geometry, 0, sizeof *geometry);
-    struct geometry_state *g = geometry;
-    g->classes = g->classes_wanted = g->waste_before_pct = g->waste_predicted_pct = NAN;
-    g->pages_old = g->pages_new = g->seconds = NAN;
-    for (unsigned id = 0; id < TUNE_CLASSES; id++) {
-        g->of_class[id] = (struct geometry_class){NAN, NAN, false};
-    }
-    const struct stat_slot slots[] = {
-        {"classes", &g->classes},           {"classes_wanted", &g->classes_wanted},
-        {"waste_before", &g->waste_before_pct}, {"waste_predicted", &g->waste_predicted_pct},
-        {"pages_old", &g->pages_old},       {"pages_new", &g->pages_new},
-        {"seconds", &g->seconds}};
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
-        unsigned id;
-        const char *field;
-        if (stat_line_numbered(line.name, TUNE_CLASSES, &id, &field)) {
-            struct geometry_class *c = &g->of_class[id];
-            const struct stat_slot of_class[] = {{"chunk_size", &c->chunk_bytes},
-                                            {"total_pages", &c->pages}};
-            STAT_LINE_TAKE(of_class, field, line.value);
-            c->is_retired = c->is_retired || (stat_line_is(field, "class_state") &&
-                                              stat_line_is(line.value, "retired"));
-        } else if (stat_line_is(line.name, "state")) {
-            stat_line_copy(g->state, sizeof g->state, line.value);
-        } else if (stat_line_is(line.name, "why")) {
-            stat_line_copy(g->why, sizeof g->why, line.value);
-        } else {
-            STAT_LINE_TAKE(slots, line.name, line.value);
-        }
+        STAT_LINE_TAKE(slots, line.name, line.value);
     }
 }
 

@@ -14,13 +14,11 @@ struct page_move {
     unsigned number;
     double time_s; /* unix time */
     unsigned from, to;
-    double pages, rescued, lost, duration_us;
+    double pages, lost;
     char mode[MODE_BYTES], outcome[48], reason[REASON_BYTES];
 };
 struct move_list {
-    char mode[MODE_BYTES], why[REASON_BYTES], failed[REASON_BYTES], state[REASON_BYTES];
-    char last_busy[REASON_BYTES];
-    double pages_moved, given_up, rescues, evicted;
+    char mode[MODE_BYTES], why[REASON_BYTES], failed[REASON_BYTES];
     unsigned count;
     struct page_move moves[MOVES_LIMIT]; /* the oldest first, as they come */
 };
@@ -45,15 +43,9 @@ struct policy_list {
 };
 void policy_list_parse(struct policy_list *list, const char *text, size_t text_bytes);
 
-struct geometry_class {
-    double chunk_bytes, pages;
-    bool is_retired;
-};
 struct geometry_state {
     char state[MODE_BYTES], why[REASON_BYTES];
-    double classes, classes_wanted, waste_before_pct, waste_predicted_pct;
-    double pages_old, pages_new, seconds;
-    struct geometry_class of_class[TUNE_CLASSES]; /* chunk_bytes is NAN for ids not in use */
+    double waste_before_pct, waste_predicted_pct;
 };
 void geometry_state_parse(struct geometry_state *geometry, const char *text, size_t text_bytes);
 

@@ -8,11 +8,7 @@
 #include <string.h>
 
 struct details *details_create(void) {
-    struct details *details = calloc(1, sizeof *details);
-    if (details != NULL) {
-        page_list_init(&details->pages);
-    }
-    return details;
+    return calloc(1, sizeof(struct details));
 }
 
 void details_destroy(struct details **details) {
@@ -29,7 +25,6 @@ void details_forget(struct details *details) {
     page_list_fini(&details->pages);
     answers_fini(&details->answers);
     memset(details, 0, sizeof *details);
-    page_list_init(&details->pages);
     details->focus.class_id = class_id;
 }
 
@@ -48,18 +43,8 @@ void details_forget_class(struct details *details, unsigned class_id) {
     }
 }
 
-static void take_hot_keys(struct details *details, const char *text, size_t text_bytes) {
-    const struct answer *before = &details->answers.of[INQUIRY_HOTKEYS];
-    if (before->state == ANSWER_KNOWN) {
-        details->hot_before = details->hot;
-        details->hot_before_ms = before->at_ms;
-    }
-    hot_keys_parse(&details->hot, text, text_bytes);
-}
-
 static void parse(struct details *details, enum inquiry inquiry, unsigned class_id,
-                  const char *text,
-                  size_t text_bytes) {
+                  const char *text, size_t text_bytes) {
     switch (inquiry) {
     case INQUIRY_MOVES:
         move_list_parse(&details->moves, text, text_bytes);
@@ -93,7 +78,7 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
         whatif_parse(&details->whatif, text, text_bytes);
         break;
     case INQUIRY_HOTKEYS:
-        take_hot_keys(details, text, text_bytes);
+        hot_keys_parse(&details->hot, text, text_bytes);
         break;
     case INQUIRY_CLASS: /* by details_take_group */
     case INQUIRY_SETTINGS:
@@ -106,8 +91,7 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
 }
 
 void details_take(struct details *details, enum inquiry inquiry, unsigned class_id,
-                  const char *text,
-                  size_t text_bytes, bool is_stats, uint64_t now_ms) {
+                  const char *text, size_t text_bytes, bool is_stats, uint64_t now_ms) {
     if (is_stats) {
         parse(details, inquiry, class_id, text, text_bytes);
     }

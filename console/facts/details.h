@@ -39,8 +39,7 @@ struct details {
     struct curve class_curves[CLASS_LIMIT]; /* count 0: too few reads, or not known */
     unsigned curves_first[2];               /* classes to ask for with each refresh; 0: none */
     struct whatif whatif;
-    struct hot_keys hot, hot_before; /* the newest answer, and the one before it */
-    uint64_t hot_before_ms;
+    struct hot_keys hot;
     struct outlook_list outlooks;
 };
 

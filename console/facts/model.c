@@ -9,64 +9,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_LIMIT = 10, LONGEST_WINDOW_MS = 100000 };
-#define SOURCE_END GENERAL_COUNT /* ends a list of sources */
+enum { LONGEST_WINDOW_MS = 100000 };
 
+/* GENERAL_pid, which is no counter, ends the list of sources. */
 const struct metric_row metric_rows[METRIC_COUNT] = {
     [METRIC_OPS] = {"ops/s", "ops", UNIT_PER_SECOND,
-                    "gets, sets, touches, deletes and counter changes a second"},
-    [METRIC_GETS] = {"gets/s", "gets", UNIT_PER_SECOND, "keys asked for a second"},
-    [METRIC_SETS] = {"sets/s", "sets", UNIT_PER_SECOND, "store commands a second"},
-    [METRIC_HITS] = {"hits/s", "hits", UNIT_PER_SECOND, "keys found a second"},
+                    "gets, sets, touches, deletes and counter changes a second",
+                    {GENERAL_cmd_get, GENERAL_cmd_set, GENERAL_cmd_touch, GENERAL_delete_hits,
+                     GENERAL_delete_misses, GENERAL_incr_hits, GENERAL_incr_misses,
+                     GENERAL_decr_hits, GENERAL_decr_misses}},
+    [METRIC_GETS] = {"gets/s", "gets", UNIT_PER_SECOND, "keys asked for a second",
+                     {GENERAL_cmd_get}},
+    [METRIC_SETS] = {"sets/s", "sets", UNIT_PER_SECOND, "store commands a second",
+                     {GENERAL_cmd_set}},
+    [METRIC_HITS] = {"hits/s", "hits", UNIT_PER_SECOND, "keys found a second", {GENERAL_get_hits}},
     [METRIC_HIT_RATIO] = {"hit %", "hit_ratio", UNIT_RATIO,
-                          "share of the keys asked for that were found, in the interval"},
+                          "share of the keys asked for that were found, in the interval", {0}},
     [METRIC_EVICTIONS] = {"evictions/s", "evictions", UNIT_PER_SECOND,
-                          "live items thrown out for memory a second"},
+                          "live items thrown out for memory a second", {GENERAL_evictions}},
     [METRIC_EVICTED_UNREAD] = {"evicted unread/s", "evicted_unread", UNIT_PER_SECOND,
-                               "evicted items that were never read"},
+                               "evicted items that were never read",
+                               {GENERAL_evicted_unfetched}},
     [METRIC_EXPIRED_UNREAD] = {"expired unread/s", "expired_unread", UNIT_PER_SECOND,
-                               "expired items that were never read"},
+                               "expired items that were never read",
+                               {GENERAL_expired_unfetched}},
     [METRIC_LOST_BY_MOVES] = {"lost by moves/s", "lost_by_moves", UNIT_PER_SECOND,
-                              "live items dropped by page moves, not counted as evictions"},
+                              "live items dropped by page moves, not counted as evictions",
+                              {GENERAL_slab_reassign_evictions_nomem,
+                               GENERAL_slab_reassign_busy_deletes}},
+    /* these two are the judge's */
     [METRIC_NO_MEMORY] = {"out of memory/s", "out_of_memory", UNIT_PER_SECOND,
-                          "sets refused for want of memory"},
+                          "sets refused for want of memory", {0}},
     [METRIC_REFUSED] = {"refused conns/s", "refused_connections", UNIT_PER_SECOND,
-                        "connections refused or made to wait at the limit"},
+                        "connections refused or made to wait at the limit", {0}},
     [METRIC_BYTES_IN] = {"received", "received_bytes", UNIT_BYTES_PER_SECOND,
-                         "bytes from clients a second"},
-    [METRIC_BYTES_OUT] = {"sent", "sent_bytes", UNIT_BYTES_PER_SECOND, "bytes to clients a second"},
+                         "bytes from clients a second", {GENERAL_bytes_read}},
+    [METRIC_BYTES_OUT] = {"sent", "sent_bytes", UNIT_BYTES_PER_SECOND,
+                          "bytes to clients a second", {GENERAL_bytes_written}},
     [METRIC_CPU] = {"server cpu %", "server_cpu", UNIT_RATIO,
-                    "processor time of the server; 100 is one core"},
+                    "processor time of the server; 100 is one core",
+                    {GENERAL_rusage_user, GENERAL_rusage_system}},
     [METRIC_REPLY_MS] = {"stats reply ms", "reply_ms", UNIT_MS,
-                         "time of one refresh, from request to last reply"},
-    [METRIC_CONNECTIONS] = {"connections", "connections", UNIT_COUNT, "open connections"},
+                         "time of one refresh, from request to last reply", {0}},
+    [METRIC_CONNECTIONS] = {"connections", "connections", UNIT_COUNT, "open connections", {0}},
     [METRIC_PAGES_MOVED] = {"page moves/s", "page_moves", UNIT_PER_SECOND,
-                            "pages that changed class a second"},
-};
-
-/* Counters whose increase a second makes a rate. Those a server does not have are left out of the
- * sum. */
-static const enum general_stat rate_sources[METRIC_COUNT][SOURCE_LIMIT] = {
-    [METRIC_OPS] = {GENERAL_cmd_get, GENERAL_cmd_set, GENERAL_cmd_touch, GENERAL_delete_hits,
-                    GENERAL_delete_misses, GENERAL_incr_hits, GENERAL_incr_misses,
-                    GENERAL_decr_hits, GENERAL_decr_misses, SOURCE_END},
-    [METRIC_GETS] = {GENERAL_cmd_get, SOURCE_END},
-    [METRIC_SETS] = {GENERAL_cmd_set, SOURCE_END},
-    [METRIC_HITS] = {GENERAL_get_hits, SOURCE_END},
-    [METRIC_EVICTIONS] = {GENERAL_evictions, SOURCE_END},
-    [METRIC_EVICTED_UNREAD] = {GENERAL_evicted_unfetched, SOURCE_END},
-    [METRIC_EXPIRED_UNREAD] = {GENERAL_expired_unfetched, SOURCE_END},
-    [METRIC_LOST_BY_MOVES] = {GENERAL_slab_reassign_evictions_nomem,
-                              GENERAL_slab_reassign_busy_deletes, SOURCE_END},
-    [METRIC_NO_MEMORY] = {SOURCE_END}, /* these two are the judge's */
-    [METRIC_REFUSED] = {SOURCE_END},
-    [METRIC_BYTES_IN] = {GENERAL_bytes_read, SOURCE_END},
-    [METRIC_BYTES_OUT] = {GENERAL_bytes_written, SOURCE_END},
-    [METRIC_CPU] = {GENERAL_rusage_user, GENERAL_rusage_system, SOURCE_END},
-    [METRIC_PAGES_MOVED] = {GENERAL_slabs_moved, SOURCE_END},
-    [METRIC_HIT_RATIO] = {SOURCE_END},
-    [METRIC_REPLY_MS] = {SOURCE_END},
-    [METRIC_CONNECTIONS] = {SOURCE_END},
+                            "pages that changed class a second", {GENERAL_slabs_moved}},
 };
 
 /* CLASS_COUNT: not a rate. */
@@ -109,7 +96,7 @@ static double increase(uint64_t before, uint64_t now) {
 static double summed_increase(const struct snapshot *before, const struct snapshot *now,
                               const enum general_stat *sources) {
     double sum = NAN;
-    for (; *sources != SOURCE_END; sources++) {
+    for (; *sources != GENERAL_pid; sources++) {
         double change = increase(before->general[*sources], now->general[*sources]);
         if (change < 0) {
             return RATE_RESET;
@@ -128,7 +115,7 @@ static double per_second(double change, double dt_s) {
 static void compute_rates(struct model *model, const struct snapshot *before,
                           const struct snapshot *now, double dt_s) {
     for (int i = 0; i < METRIC_COUNT; i++) {
-        model->metric[i] = per_second(summed_increase(before, now, rate_sources[i]), dt_s);
+        model->metric[i] = per_second(summed_increase(before, now, metric_rows[i].sources), dt_s);
     }
     double lookups = model->metric[METRIC_GETS], hits = model->metric[METRIC_HITS];
     model->metric[METRIC_HIT_RATIO] = lookups > 0 && hits >= 0 ? fmin(hits / lookups, 1.0) : NAN;
@@ -251,11 +238,6 @@ static void note_changes(struct model *model, const struct snapshot *before,
     }
 }
 
-static bool is_restart(const struct snapshot *before, const struct snapshot *now) {
-    return before->general[GENERAL_pid] != now->general[GENERAL_pid] ||
-           increase(before->general[GENERAL_uptime], now->general[GENERAL_uptime]) < 0;
-}
-
 struct model *model_create(const char *server, struct judge *taken) {
     struct model *model = calloc(1, sizeof *model);
     if (model == NULL ||
@@ -304,9 +286,11 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     const struct snapshot *before = &model->before, *now = &model->now;
     double dt_s =
         had && now->at_ms > before->at_ms ? (double)(now->at_ms - before->at_ms) / 1000.0 : 0;
-    if (!had || dt_s <= 0) {
+    bool is_restart = before->general[GENERAL_pid] != now->general[GENERAL_pid] ||
+                      increase(before->general[GENERAL_uptime], now->general[GENERAL_uptime]) < 0;
+    if (dt_s <= 0) {
         forget_rates(model, NAN);
-    } else if (is_restart(before, now)) {
+    } else if (is_restart) {
         forget_rates(model, RATE_RESET);
         history_break(&model->history);
         model_note(model, EVENT_SERVER, wall,

@@ -63,6 +63,9 @@ struct metric_row {
     const char *key;  /* in JSON; rates are a second, ratios 0..1 */
     enum unit unit;
     const char *meaning; /* one sentence for the operator */
+    /* Counters whose increase a second makes the rate, up to a 0. Those that a server does not have
+     * are left out of the sum. */
+    enum general_stat sources[10];
 };
 
 enum link_state { LINK_CONNECTING, LINK_UP, LINK_DOWN };

@@ -60,8 +60,13 @@ bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, cons
 void stat_line_take(const struct stat_slot *slots, size_t count, const char *name,
                     const char *value) {
     for (size_t i = 0; i < count; i++) {
-        if (stat_line_is(name, slots[i].name)) {
+        if (!stat_line_is(name, slots[i].name)) {
+            continue;
+        }
+        if (slots[i].to != NULL) {
             *slots[i].to = stat_line_number(value);
+        } else {
+            stat_line_copy(slots[i].text, slots[i].text_bytes, value);
         }
     }
 }

@@ -22,13 +22,17 @@ double stat_line_number(const char *text);
  * limit and a colon. */
 bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest);
 
-/* Where one named number goes. */
+/* Where one named number goes, or one named text with its end. */
 struct stat_slot {
     const char *name;
-    double *to;
+    double *to; /* NULL: it is a text */
+    char *text;
+    size_t text_bytes;
 };
+#define STAT_NUMBER(name, number) {name, &(number), NULL, 0}
+#define STAT_TEXT(name, array) {name, NULL, array, sizeof(array)}
 
-/* Puts a number into each slot of that name. slots: an array. */
+/* Puts the value into each slot of that name. slots: an array. */
 void stat_line_take(const struct stat_slot *slots, size_t count, const char *name,
                     const char *value);
 #define STAT_LINE_TAKE(slots, name, value)                                                         \

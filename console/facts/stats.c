@@ -1,8 +1,9 @@
 #include "facts/stats.h"
 
+#include "facts/stat_line.h"
+
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define STAT_AS_NAME(name) #name,
@@ -13,75 +14,55 @@ static const char *const setting_names[SETTING_COUNT] = {SETTING_STATS(STAT_AS_N
 #define STAT_AS_ABSENT(name) STAT_ABSENT,
 static const struct class_stats absent_class = {false, {CLASS_STATS(STAT_AS_ABSENT)}};
 
-struct span {
-    const char *at;
-    size_t bytes;
-};
-
-static bool span_is(struct span span, const char *name) {
-    return strlen(name) == span.bytes && memcmp(span.at, name, span.bytes) == 0;
-}
-
-static int name_index(const char *const names[], int count, struct span name) {
-    for (int i = 0; i < count; i++) {
-        if (span_is(name, names[i])) {
-            return i;
-        }
+static int name_index(const char *const names[], int count, const char *name) {
+    int i = 0;
+    while (i < count && strcmp(names[i], name) != 0) {
+        i++;
     }
-    return -1;
+    return i < count ? i : -1;
 }
 
 /* Digits only; anything else, a negative number, and 2^63 and more, is absent: a counter that went
  * below zero is nearly 2^64. Leaves *rest behind the digits, or at the first where they do not
  * fit. */
-static uint64_t parse_digits(struct span text, struct span *rest) {
+static uint64_t parse_digits(const char *text, const char **rest) {
     uint64_t value = 0;
-    size_t i = 0;
+    const char *at = text;
     *rest = text;
-    for (; i < text.bytes && isdigit((unsigned char)text.at[i]); i++) {
-        uint64_t digit = (uint64_t)(text.at[i] - '0');
+    for (; isdigit((unsigned char)*at); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
         if (value > (INT64_MAX - digit) / 10) {
             return STAT_ABSENT;
         }
         value = value * 10 + digit;
     }
-    *rest = (struct span){text.at + i, text.bytes - i};
-    return i > 0 ? value : STAT_ABSENT;
+    *rest = at;
+    return at > text ? value : STAT_ABSENT;
 }
 
-static uint64_t parse_number(struct span text) {
-    struct span rest;
-    uint64_t value = parse_digits(text, &rest);
-    return rest.bytes == 0 ? value : STAT_ABSENT;
+static uint64_t parse_number(const char *text) {
+    uint64_t value = parse_digits(text, &text);
+    return *text == '\0' ? value : STAT_ABSENT;
 }
 
 /* "12.345678" in units of 10^-places; a plain integer is fine too. */
-static uint64_t parse_fixed(struct span text, unsigned places) {
-    struct span rest;
+static uint64_t parse_fixed(const char *text, unsigned places) {
+    const char *rest;
     uint64_t value = parse_digits(text, &rest);
-    if (value == STAT_ABSENT || value > UINT64_MAX / 10000000) {
+    if (value == STAT_ABSENT || value > UINT64_MAX / 10000000 || (*rest != '\0' && *rest != '.')) {
         return STAT_ABSENT;
     }
-    size_t at = 1;
-    for (unsigned i = 0; i < places; i++, at++) {
-        bool has_digit =
-            rest.bytes > at && rest.at[0] == '.' && isdigit((unsigned char)rest.at[at]);
-        value = value * 10 + (has_digit ? (uint64_t)(rest.at[at] - '0') : 0);
+    const char *digit = *rest == '.' ? rest + 1 : rest;
+    for (unsigned i = 0; i < places; i++) {
+        value = value * 10 + (isdigit((unsigned char)*digit) ? (uint64_t)(*digit - '0') : 0);
+        digit += *digit != '\0';
     }
-    return rest.bytes == 0 || rest.at[0] == '.' ? value : STAT_ABSENT;
+    return value;
 }
 
-static void copy_printable(char *out, size_t out_bytes, struct span text) {
-    size_t n = text.bytes < out_bytes - 1 ? text.bytes : out_bytes - 1;
-    for (size_t i = 0; i < n; i++) {
-        out[i] = text.at[i] >= ' ' && text.at[i] <= '~' ? text.at[i] : '?';
-    }
-    out[n] = '\0';
-}
-
-static void parse_general(struct snapshot *snapshot, struct span name, struct span value) {
-    if (span_is(name, "version")) {
-        copy_printable(snapshot->version, sizeof snapshot->version, value);
+static void parse_general(struct snapshot *snapshot, const char *name, const char *value) {
+    if (stat_line_is(name, "version")) {
+        stat_line_copy(snapshot->version, sizeof snapshot->version, value);
         return;
     }
     int i = name_index(general_stat_names, GENERAL_COUNT, name);
@@ -95,14 +76,14 @@ static void parse_general(struct snapshot *snapshot, struct span name, struct sp
 }
 
 /* name is "12:chunk_size", or "items:12:number" with the "items:" already taken off. */
-static void parse_class(struct snapshot *snapshot, struct span name, struct span value) {
-    struct span rest;
-    uint64_t id = parse_digits(name, &rest);
-    if (id >= CLASS_LIMIT || rest.bytes < 2 || rest.at[0] != ':') {
+static void parse_class(struct snapshot *snapshot, const char *name, const char *value) {
+    unsigned id;
+    const char *field;
+    if (!stat_line_numbered(name, CLASS_LIMIT, &id, &field) || field[0] == '\0') {
         return;
     }
-    int i = name_index(class_stat_names, CLASS_COUNT, (struct span){rest.at + 1, rest.bytes - 1});
-    struct class_stats *stats = snapshot_add_class(snapshot, (unsigned)id);
+    int i = name_index(class_stat_names, CLASS_COUNT, field);
+    struct class_stats *stats = snapshot_add_class(snapshot, id);
     stats->present = true;
     if (i >= 0) {
         stats->value[i] = parse_number(value);
@@ -112,48 +93,48 @@ static void parse_class(struct snapshot *snapshot, struct span name, struct span
 static const char *const automove_words[AUTOMOVE_MODES] = {"off", "ratio", "eviction", "random",
                                                     "lra", "lrc",   "utility"};
 
-static uint64_t parse_automove(struct span value) {
-    for (unsigned mode = 0; mode < AUTOMOVE_MODES; mode++) {
-        if (span_is(value, automove_words[mode])) {
-            return mode;
-        }
-    }
-    return parse_number(value);
-}
-
-static void parse_setting(struct snapshot *snapshot, struct span name, struct span value) {
+static void parse_setting(struct snapshot *snapshot, const char *name, const char *value) {
     int i = name_index(setting_names, SETTING_COUNT, name);
     if (i < 0) {
         return;
     }
-    if (i == SETTING_slab_automove && value.at[0] != '-') {
-        copy_printable(snapshot->automove, sizeof snapshot->automove, value);
-        snapshot->setting[i] = parse_automove(value);
+    if (i == SETTING_slab_automove && value[0] != '-') {
+        int mode = name_index(automove_words, AUTOMOVE_MODES, value);
+        stat_line_copy(snapshot->automove, sizeof snapshot->automove, value);
+        snapshot->setting[i] = mode >= 0 ? (uint64_t)mode : parse_number(value);
     } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor ||
                i == SETTING_ext_max_frag) {
         snapshot->setting[i] = parse_fixed(value, 3);
-    } else if (span_is(value, "yes") || span_is(value, "on")) {
+    } else if (stat_line_is(value, "yes") || stat_line_is(value, "on")) {
         snapshot->setting[i] = 1;
-    } else if (span_is(value, "no") || span_is(value, "off")) {
+    } else if (stat_line_is(value, "no") || stat_line_is(value, "off")) {
         snapshot->setting[i] = 0;
     } else {
         snapshot->setting[i] = parse_number(value);
     }
 }
 
-static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct span name,
-                       struct span value) {
+static void parse_slated(struct snapshot *snapshot, const char *name, const char *value) {
+    const struct stat_slot slots[] = {STAT_TEXT("slated_version", snapshot->own_version),
+                                      STAT_TEXT("role", snapshot->role),
+                                      STAT_TEXT("store", snapshot->store)};
+    snapshot->is_slated = true;
+    STAT_LINE_TAKE(slots, name, value);
+}
+
+static void parse_stat(struct snapshot *snapshot, enum stats_group group, const char *name,
+                       const char *value) {
     switch (group) {
     case GROUP_GENERAL:
         parse_general(snapshot, name, value);
         break;
     case GROUP_ITEMS:
-        if (name.bytes > 6 && memcmp(name.at, "items:", 6) == 0) {
-            parse_class(snapshot, (struct span){name.at + 6, name.bytes - 6}, value);
+        if (strncmp(name, "items:", 6) == 0) {
+            parse_class(snapshot, name + 6, value);
         }
         break;
     case GROUP_SLABS:
-        if (span_is(name, "total_malloced")) {
+        if (stat_line_is(name, "total_malloced")) {
             snapshot->general[GENERAL_total_malloced] = parse_number(value);
         }
         parse_class(snapshot, name, value);
@@ -162,18 +143,10 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         parse_setting(snapshot, name, value);
         break;
     case GROUP_SLATED:
-        snapshot->is_slated = true;
-        if (span_is(name, "slated_version")) {
-            copy_printable(snapshot->own_version, sizeof snapshot->own_version, value);
-        } else if (span_is(name, "role")) {
-            copy_printable(snapshot->role, sizeof snapshot->role, value);
-        } else if (span_is(name, "store")) {
-            copy_printable(snapshot->store, sizeof snapshot->store, value);
-        }
+        parse_slated(snapshot, name, value);
         break;
     case GROUP_PROXY_BACKENDS:
-        if (name.bytes > 4 && memcmp(name.at, "bad_", 4) == 0 &&
-            parse_number(value) != STAT_ABSENT) {
+        if (strncmp(name, "bad_", 4) == 0 && parse_number(value) != STAT_ABSENT) {
             snapshot->general[GENERAL_proxy_links_bad] += parse_number(value);
         }
         break;
@@ -214,26 +187,12 @@ struct class_stats *snapshot_add_class(struct snapshot *snapshot, unsigned id) {
 
 void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
                     size_t text_bytes) {
-    const char *end = text + text_bytes;
+    struct stat_line line;
     if (group == GROUP_PROXY_BACKENDS) { /* only bad ones are told */
         snapshot->general[GENERAL_proxy_links_bad] = 0;
     }
-    for (const char *line = text; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *stop = newline != NULL ? newline : end;
-        const char *next = newline != NULL ? newline + 1 : end;
-        if (stop > line && stop[-1] == '\r') {
-            stop--;
-        }
-        if (stop - line > 5 && memcmp(line, "STAT ", 5) == 0) {
-            const char *name = line + 5;
-            const char *space = memchr(name, ' ', (size_t)(stop - name));
-            const char *value = space != NULL ? space + 1 : stop;
-            parse_stat(snapshot, group,
-                       (struct span){name, (size_t)((space != NULL ? space : stop) - name)},
-                       (struct span){value, (size_t)(stop - value)});
-        }
-        line = next;
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        parse_stat(snapshot, group, line.name, line.value);
     }
 }
 

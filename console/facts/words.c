@@ -6,10 +6,6 @@
 
 static const char more[] = "…";
 
-static bool is_within_character(char byte) {
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 /* A word ends before a blank, and a number of a list before a comma. One word that fills all of
  * the buffer, as a long path does, is cut between two characters. */
 static void end_behind_word(char *out, size_t out_bytes) {
@@ -22,7 +18,7 @@ static void end_behind_word(char *out, size_t out_bytes) {
         at--;
     }
     if (at == 0) {
-        for (at = most; at > 0 && is_within_character(out[at]);) {
+        for (at = most; at > 0 && (out[at] & 0xc0) == 0x80;) {
             at--;
         }
     }
@@ -41,4 +37,17 @@ void words_printf(char *out, size_t out_bytes, const char *format, ...) {
     va_start(ap, format);
     words_vprintf(out, out_bytes, format, ap);
     va_end(ap);
+}
+
+void plain_make(char *text) {
+    for (char *at = text; *at != '\0'; at++) {
+        bool is_wide = (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
+                       (unsigned char)at[1] < 0xa0; /* a control beyond ASCII, in UTF-8 */
+        if ((unsigned char)*at < ' ' || *at == 0x7f || is_wide) {
+            *at = '?';
+        }
+        if (is_wide) {
+            *++at = '?';
+        }
+    }
 }

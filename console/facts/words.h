@@ -11,4 +11,7 @@ __attribute__((format(printf, 3, 4))) void words_printf(char *out, size_t out_by
                                                         const char *format, ...);
 __attribute__((format(printf, 3, 0))) void words_vprintf(char *out, size_t out_bytes,
                                                          const char *format, va_list ap);
+
+/* Of a text that a file or a server brought: what a terminal would obey becomes '?', in place. */
+void plain_make(char *text);
 #endif

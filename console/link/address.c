@@ -31,14 +31,6 @@ bool address_make_tls(struct address *address, char *why, size_t why_bytes) {
     return true;
 }
 
-static void take_endpoints(struct endpoints *found, const struct addrinfo *info) {
-    for (; info != NULL && found->count < ENDPOINT_LIMIT; info = info->ai_next) {
-        struct endpoint *endpoint = &found->list[found->count++];
-        memcpy(&endpoint->socket_address, info->ai_addr, info->ai_addrlen);
-        endpoint->bytes = info->ai_addrlen;
-    }
-}
-
 static int resolve(const struct address *address, int flags, struct endpoints *found) {
     *found = (struct endpoints){0};
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
@@ -48,7 +40,12 @@ static int resolve(const struct address *address, int flags, struct endpoints *f
         snprintf(found->why, sizeof found->why, "%s", gai_strerror(error));
         return error;
     }
-    take_endpoints(found, info);
+    for (const struct addrinfo *one = info; one != NULL && found->count < ENDPOINT_LIMIT;
+         one = one->ai_next) {
+        struct endpoint *endpoint = &found->list[found->count++];
+        memcpy(&endpoint->socket_address, one->ai_addr, one->ai_addrlen);
+        endpoint->bytes = one->ai_addrlen;
+    }
     freeaddrinfo(info);
     return 0;
 }
@@ -65,30 +62,30 @@ bool address_is_numeric(const struct address *address, struct endpoints *found) 
     return resolve(address, AI_NUMERICHOST | AI_NUMERICSERV, found) == 0;
 }
 
-/* In the child: no terminal handlers, no shared state, one write that fits the pipe, and out. */
-static void answer_and_exit(const struct address *address, int pipe_fd) {
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
-    signal(SIGSEGV, SIG_DFL);
-    signal(SIGABRT, SIG_DFL);
+/* One write that fits the pipe. */
+static void answer_endpoints(const struct address *address, int pipe_fd) {
     struct endpoints found;
     resolve(address, AI_NUMERICSERV, &found);
-    size_t bytes =
-        offsetof(struct endpoints, list) + (size_t)found.count * sizeof *found.list;
+    size_t bytes = offsetof(struct endpoints, list) + (size_t)found.count * sizeof *found.list;
     ssize_t written = write(pipe_fd, &found, bytes);
-    _exit(written == (ssize_t)bytes ? 0 : 1);
+    (void)written; /* who reads less of it says that the lookup failed */
 }
 
-bool lookup_begin(struct lookup *lookup, const struct address *address) {
+bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_answer *answer) {
+    static const int handled[] = {SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGQUIT};
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         return false;
     }
-    pid_t child = fork();
-    if (child == 0) {
-        answer_and_exit(address, ends[1]);
+    pid_t child = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? fork() : -1;
+    if (child == 0) { /* no terminal handlers, no shared state */
+        for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+            signal(handled[i], SIG_DFL);
+        }
+        signal(SIGINT, SIG_IGN);
+        signal(SIGPIPE, SIG_IGN);
+        (answer != NULL ? answer : answer_endpoints)(address, ends[1]);
+        _exit(0);
     }
     close(ends[1]);
     if (child < 0) {
@@ -117,5 +114,5 @@ void lookup_cancel(struct lookup *lookup) {
     close(lookup->pipe_fd);
     kill(lookup->child, SIGKILL);
     waitpid(lookup->child, NULL, 0); /* a killed child is gone at once */
-    *lookup = (struct lookup){.child = -1, .pipe_fd = -1};
+    *lookup = LOOKUP_NONE;
 }

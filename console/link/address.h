@@ -44,6 +44,7 @@ struct lookup {
     pid_t child;
     int pipe_fd;
 };
+#define LOOKUP_NONE ((struct lookup){.child = -1, .pipe_fd = -1})
 
 /* A list as lua/slate/wire/lists.lua takes it: without "tls://". */
 const char *address_list_word(const struct address *address);
@@ -55,8 +56,11 @@ bool address_make_tls(struct address *address, char *why, size_t why_bytes);
  * too long). */
 bool address_is_numeric(const struct address *address, struct endpoints *found);
 
-/* Starts a child; false with errno when it can't. */
-bool lookup_begin(struct lookup *lookup, const struct address *address);
+/* What the child does: writes to the pipe, which may wait. */
+typedef void lookup_answer(const struct address *address, int pipe_fd);
+/* Starts a child that answers about an address: its endpoints, or what another `answer` than NULL
+ * writes. False with errno when it can't. */
+bool lookup_begin(struct lookup *lookup, const struct address *address, lookup_answer *answer);
 /* Reads the answer (count 0 and a reason when there is none) and ends the lookup. Call when pipe_fd
  * is readable. */
 void lookup_end(struct lookup *lookup, struct endpoints *found);

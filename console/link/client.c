@@ -164,7 +164,7 @@ static void begin(struct client *client, uint64_t now_ms) {
     client->endpoint = 0;
     if (address_is_numeric(&client->address, &client->endpoints)) {
         try_connect(client, now_ms);
-    } else if (lookup_begin(&client->lookup, &client->address)) {
+    } else if (lookup_begin(&client->lookup, &client->address, NULL)) {
         client->state = CLIENT_LOOKUP;
         client->deadline_ms = now_ms + LOOKUP_MS;
     } else {
@@ -274,7 +274,7 @@ struct client *client_create(const struct address *address, const struct access 
     client->address = *address;
     client->access = access;
     client->fd = -1;
-    client->lookup = (struct lookup){.child = -1, .pipe_fd = -1};
+    client->lookup = LOOKUP_NONE;
     client->state = CLIENT_DOWN;
     client->backoff_ms = BACKOFF_FIRST_MS;
     return client;

@@ -173,17 +173,14 @@ static void draw_eviction_ages(const struct frame *frame, struct column *column,
     double seen = 0;
     for (int i = 0; i < AGE_STEPS && seen * 2 < sum; i++) {
         seen += counts[i];
-        stat_name_words(median, sizeof median, details->ages.names[i]);
+        snprintf(median, sizeof median, "%s", details->ages.names[i]);
+    }
+    char *gap = strchr(median, '_'); /* "under_16s" */
+    if (gap != NULL) {
+        *gap = ' ';
     }
     snprintf(text, sizeof text, "   median %s", median);
     cells_text_fit(column->cells, y, x, column->width - x, STYLE_PLAIN, text);
-}
-
-void stat_name_words(char *out, size_t out_bytes, const char *name) {
-    snprintf(out, out_bytes, "%s", name);
-    for (char *at = out; *at != '\0'; at++) {
-        *at = *at == '_' ? ' ' : *at;
-    }
 }
 
 /* "evicted   12345   402/s" */

@@ -2,7 +2,6 @@
 
 #include "draw/term.h"
 #include "views/marked.h"
-#include "views/view_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

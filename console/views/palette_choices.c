@@ -1,7 +1,6 @@
 #include "views/palette_choices.h"
 
 #include "draw/term.h"
-#include "views/view_list.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The frame around every view: title, tabs, overlays, message line and key bar. */
 #ifndef CONSOLE_VIEWS_SCREEN_H
 #define CONSOLE_VIEWS_SCREEN_H
-#include "views/view_list.h"
+#include "views/view.h"
 
 /* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);

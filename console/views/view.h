@@ -1,7 +1,7 @@
 /* What a view is: one const struct and one file. A view draws the model onto cells and turns
  * commands into intents; it does no I/O and changes nothing but its own part of struct ui.
  *
- * To add a view: a file here with its struct, a line in view_list (screen.c), a COMMAND_VIEW_ and a
+ * To add a view: a file here with its struct, a line in view_list (view.c), a COMMAND_VIEW_ and a
  * scope in keys. */
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
@@ -198,6 +198,13 @@ unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const stru
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
 
+/* The views in the order of their keys; NULL ends. */
+extern const struct view *const view_list[];
+/* The view on the screen. */
+const struct view *view_current(const struct ui *ui);
+/* Goes to a view of view_list. */
+void view_open(struct ui *ui, unsigned view);
+
 /* A click on a head or a row of a view. */
 void view_click(const struct view *view, struct ui *ui, enum hot_kind kind, unsigned value);
 
@@ -255,19 +262,6 @@ struct intent say(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* The state of a class and what to press, in a sentence; the style it is to be drawn in. */
 int class_hint(const struct frame *frame, unsigned class_id, char *out, size_t out_bytes);
-
-/* "under_16s" as "under 16s". */
-void stat_name_words(char *out, size_t out_bytes, const char *name);
-
-/* The table of other chunk sizes, and what each would bring: on slated as it predicts itself, else
- * reckoned from the sizes that the server tracks, and said to be. */
-enum { SIZE_CHOICES_ROWS = 9 };
-#define SIZES_NEED_SLABS "chunk sizes need --store=slab; this server has %s"
-void size_choices_draw(const struct frame *frame, const struct ui *ui,
-                       const struct size_bins *sizes, const struct size_plan *plan,
-                       struct cells *cells, struct rect area);
-struct intent size_choices_command(const struct frame *frame, struct ui *ui, enum command command);
-void size_choices_wants(struct wants *wants);
 
 /* Page moves: flows, what automove thinks, and the last moves, newest first. */
 void moves_draw(const struct frame *frame, struct cells *cells, struct rect area);

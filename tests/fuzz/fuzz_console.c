@@ -147,8 +147,8 @@ static void read_files(unsigned kind, const char *text, size_t n) {
         model_destroy(&model);
     } else {
         static struct options options;
-        memset(&options, 0, sizeof options);
-        must(options_read_file(&options, path, why, sizeof why) || why[0] != '\0', "a bad file of settings has a reason");
+        char name[] = "slatetop", option[] = "--config", *argv[] = {name, option, path, NULL};
+        must(options_parse(&options, 3, argv, why, sizeof why) || why[0] != '\0', "a bad file of settings has a reason");
     }
     close(fd);
 }

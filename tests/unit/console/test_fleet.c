@@ -21,8 +21,8 @@ static void write_file(const char *text) {
 static void look(void) {
     now_ms += LIST_RETRY_MS + 1;
     fleet_step_lists(&fleet, now_ms);
-    struct pollfd polled = {.fd = fleet.lists[0].discovery.pipe_fd, .events = POLLIN};
-    while (polled.fd >= 0 && fleet.lists[0].discovery.pipe_fd >= 0) {
+    struct pollfd polled = {.fd = fleet.lists[0].discovery.lookup.pipe_fd, .events = POLLIN};
+    while (polled.fd >= 0 && fleet.lists[0].discovery.lookup.pipe_fd >= 0) {
         poll(&polled, 1, -1);
         fleet_step_lists(&fleet, now_ms);
     }

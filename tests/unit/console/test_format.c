@@ -1,6 +1,6 @@
 #include "brain/format.h"
 #include "facts/model.h"
-#include "facts/plain.h"
+#include "facts/words.h"
 #include "tap.h"
 
 #include <math.h>

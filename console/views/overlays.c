@@ -1,0 +1,178 @@
+/* Overlays over any view: what a figure means, by man/explain.txt; why automove moves pages, or does
+ * not; and the columns of the class table, which follows at once. */
+#include "views/view.h"
+
+#include "brain/ask.h"
+#include "facts/words.h"
+
+#include <stdio.h>
+
+enum { LABEL_WIDTH = 9 };
+
+/* ---- what a figure means ---- */
+
+void explain_open(struct ui *ui, const struct view *view) {
+    ui->explain = (struct explain_ui){.is_open = true};
+    view_terms(view, ui, &ui->explain.terms);
+}
+
+void explain_command(struct ui *ui, enum command command) {
+    struct explain_ui *explain = &ui->explain;
+    unsigned count = explain->terms.count, *current = &explain->terms.current;
+    explain->top = list_step(explain->top, command_rows(command, OVERLAY_ROWS_MOST),
+                             OVERLAY_ROWS_MOST);
+    switch (command) {
+    case COMMAND_NEXT_FIELD:
+        *current = (*current + 1) % count;
+        explain->top = 0;
+        break;
+    case COMMAND_PREVIOUS_FIELD:
+        *current = (*current + count - 1) % count;
+        explain->top = 0;
+        break;
+    case COMMAND_CANCEL:
+        explain->is_open = false;
+        break;
+    default: /* any other key means nothing here */
+        break;
+    }
+}
+
+/* The whole entry from `line` on; returns the row behind it. */
+static int draw_entry(struct cells *cells, struct rect inside, int line,
+                      const struct explanation *entry) {
+    const struct {
+        const char *label, *text;
+    } parts[] = {{"what", entry->meaning}, {"do", entry->what_to_do},   {"source", entry->source},
+                 {"formula", entry->formula}, {"unit", entry->unit}, {"also", entry->also}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        line += overlay_text(cells, inside, line, LABEL_WIDTH, STYLE_HEADER, parts[i].label,
+                             STYLE_DIALOG, parts[i].text);
+    }
+    return line;
+}
+
+void explain_draw(struct ui *ui, struct cells *cells) {
+    struct explain_ui *explain = &ui->explain;
+    const char *term = explain->terms.name[explain->terms.current];
+    const struct explanation *entry = explain_term(term);
+    if (entry == NULL) {
+        return; /* a test sees to it that every term has one */
+    }
+    int lines = draw_entry(NULL, overlay_inside(cells), 0, entry);
+    char title[80];
+    snprintf(title, sizeof title, "%s (%u of %u, Right: next)", term, explain->terms.current + 1,
+             explain->terms.count);
+    struct rect inside = overlay_box(cells, lines, &explain->top, title);
+    draw_entry(cells, inside, -(int)explain->top, entry);
+}
+
+/* ---- why automove moves pages ---- */
+
+void why_command(struct ui *ui, enum command command) {
+    ui->why.top = list_step(ui->why.top, command_rows(command, OVERLAY_ROWS_MOST),
+                            OVERLAY_ROWS_MOST);
+    if (command == COMMAND_CANCEL) {
+        ui->why.is_open = false;
+    }
+}
+
+/* Draws all lines from `line` on; returns the row behind them. */
+static int draw_lines(struct cells *cells, struct rect inside, int line,
+                      const struct sentence *lines, unsigned count) {
+    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD,
+                                     [TONE_NOTE] = STYLE_DIALOG, [TONE_WARN] = STYLE_WARN,
+                                     [TONE_BAD] = STYLE_BAD};
+    static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
+                                        [TONE_WARN] = "!", [TONE_BAD] = "!"};
+    for (unsigned i = 0; i < count; i++) {
+        enum tone tone = lines[i].tone;
+        line += overlay_text(cells, inside, line, 2, styles[tone], marks[tone],
+                             i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : styles[tone],
+                             lines[i].text);
+    }
+    return line;
+}
+
+void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
+    struct sentence lines[SENTENCES_MOST];
+    struct question question = {.module = "slate.judge.attention", .function = "automove_reasons",
+                                .is_past = frame->is_past || frame->is_replay};
+    unsigned count = brain_ask(frame->model, &question, lines);
+    struct rect inside = overlay_inside(cells);
+    int rows = draw_lines(NULL, inside, 0, lines, count);
+    char title[80];
+    size_t room = (size_t)(inside.width > 4 ? inside.width : 4); /* the box has that for a title */
+    words_printf(title, room < sizeof title ? room : sizeof title,
+                 "%.30s: why automove moves pages, or does not", model_server(frame->model));
+    inside = overlay_box(cells, rows, &ui->why.top, title);
+    draw_lines(cells, inside, -(int)ui->why.top, lines, count);
+}
+
+/* ---- columns of the class table ---- */
+
+void columns_draw(const struct ui *ui, struct cells *cells) {
+    static const char *const words[] = {
+        [COLUMN_AUTO] = "room", [COLUMN_ALWAYS] = "ALWAYS", [COLUMN_NEVER] = "never"};
+    const struct class_table_ui *table = &ui->classes;
+    int width = cells->width < 84 ? cells->width - 2 : 82;
+    int height = cells->height - 3 < COLUMN_COUNT + 2 ? cells->height - 3 : COLUMN_COUNT + 2;
+    struct rect box = {1, (cells->width - width) / 2, height, width};
+    cells_box(cells, box, "columns: Space shows or hides, < and > move");
+    int rows = box.height - 2;
+    int top = (int)ui->columns.cursor < rows ? 0 : (int)ui->columns.cursor - rows + 1;
+    for (int i = 0; i < rows && top + i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)table->order[top + i];
+        enum column_choice choice = table->choice[column];
+        int y = box.y + 1 + i, x = box.x + 2;
+        bool is_current = top + i == (int)ui->columns.cursor;
+        cells_text(cells, y, x, STYLE_STRONG, is_current ? "▶" : " ");
+        cells_text(cells, y, x + 2, choice == COLUMN_ALWAYS ? STYLE_STRONG : STYLE_DIALOG,
+                   words[choice]);
+        cells_text(cells, y, x + 9, STYLE_STRONG, class_columns[column].head);
+        cells_text_fit(cells, y, x + 17, box.width - 20, STYLE_DIALOG,
+                       class_columns[column].meaning);
+        if (is_current) {
+            cells_select(cells, y, box.x + 1, box.width - 2);
+        }
+    }
+}
+
+static void swap_with(struct ui *ui, unsigned other) {
+    uint8_t *order = ui->classes.order, column = order[ui->columns.cursor];
+    order[ui->columns.cursor] = order[other];
+    order[other] = column;
+    ui->columns.cursor = other;
+}
+
+void columns_command(struct ui *ui, enum command command) {
+    struct class_table_ui *table = &ui->classes;
+    unsigned at = ui->columns.cursor;
+    ui->columns.cursor = list_step(at, command_rows(command, COLUMN_COUNT), COLUMN_COUNT - 1);
+    enum column_choice *choice = &table->choice[table->order[at]];
+    switch (command) {
+    case COMMAND_TOGGLE:
+        *choice = *choice == COLUMN_AUTO     ? COLUMN_ALWAYS
+                  : *choice == COLUMN_ALWAYS ? COLUMN_NEVER
+                                             : COLUMN_AUTO;
+        break;
+    case COMMAND_EARLIER:
+        if (at > 0) {
+            swap_with(ui, at - 1);
+        }
+        break;
+    case COMMAND_LATER:
+        if (at + 1 < COLUMN_COUNT) {
+            swap_with(ui, at + 1);
+        }
+        break;
+    case COMMAND_RESET:
+        class_table_reset_columns(table);
+        break;
+    case COMMAND_CANCEL:
+        ui->columns.is_open = false;
+        break;
+    default: /* the rest of the commands belong to other places */
+        break;
+    }
+}
