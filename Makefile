@@ -75,7 +75,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 facts/snapshot facts/stats facts/storage facts/store facts/waste judge/attention judge/bounds judge/checks \
                 judge/doctor judge/fit judge/outlook judge/prospect judge/rules judge/starving judge/thresholds \
                 judge/verdict judge/view wire/lists wire/names wire/request
-# Of the modules that these require, those that console/brain/lua_given.c provides, and those of functions that slatetop never calls.
+# Of the modules that these require, those that console/brain/lua_state.c provides, and those of functions that slatetop never calls.
 BRAIN_GIVEN    := base/clock
 BRAIN_UNCALLED := base/input base/shell wire/keydump wire/resolver
 LOAD_LIBS    := -lssl -lcrypto -lz -lm

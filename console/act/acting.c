@@ -1,7 +1,6 @@
 #include "act/acting.h"
 
 #include "act/lua_act.h"
-#include "brain/lua_given.h"
 #include "brain/lua_state.h"
 #include "brain/observer.h"
 #include "facts/words.h"
@@ -233,7 +232,7 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     char why[NOTE_BYTES];
     call->method = method;
     if (now_ms != 0) {
-        lua_given_set_time(now_ms);
+        lua_state_set_time(now_ms);
     }
     bool is_done = lua_values_call(run, call, why, sizeof why);
     if (!is_done) {
@@ -397,21 +396,22 @@ bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, t
     return (acting->is_running || acting->has_trial) && tell(&call, "leave", now_ms) && call.is_so;
 }
 
-void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {
-    struct call call = {
-        .acting = acting, .model = model, .words = out, .out_bytes = out_bytes};
+static void take_words(struct acting *acting, const char *method, bool has_words,
+                       struct model *model, uint64_t now_ms, char *out, size_t out_bytes) {
+    struct call call = {.acting = acting, .model = model, .words = out, .out_bytes = out_bytes};
     out[0] = '\0';
-    if (acting->is_running || acting->has_trial) {
-        tell(&call, "leftovers", 0);
+    if (has_words) {
+        tell(&call, method, now_ms);
     }
+}
+
+void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {
+    take_words(acting, "leftovers", acting->is_running || acting->has_trial, model, 0, out,
+               out_bytes);
 }
 
 void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out,
                   size_t out_bytes) {
-    struct call call = {
-        .acting = acting, .model = model, .words = out, .out_bytes = out_bytes};
-    out[0] = '\0';
-    if (acting->is_running || acting->has_trial || acting->is_followed) {
-        tell(&call, "words", now_ms);
-    }
+    take_words(acting, "words", acting->is_running || acting->has_trial || acting->is_followed,
+               model, now_ms, out, out_bytes);
 }

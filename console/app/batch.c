@@ -218,6 +218,18 @@ static void print_csv(const struct model *model, int64_t wall_ms) {
     }
 }
 
+/* In the form that was asked for; the line is that of a recording, for JSON, and is freed. */
+static void print_sample(const struct options *options, const struct model *model, char *line,
+                         int64_t wall_ms, uint64_t now_ms) {
+    if (options->json) {
+        print_json(model, line, now_ms, options->interval_ms);
+    } else if (options->csv) {
+        print_csv(model, wall_ms);
+    } else {
+        print_text(model, (time_t)(wall_ms / 1000), now_ms, options->interval_ms);
+    }
+}
+
 /* One server of the fleet: what it still has to print, and how long it may take. */
 struct batch {
     unsigned printed;
@@ -258,14 +270,8 @@ static bool step(const struct options *options, struct session *session, struct 
     }
     if (session->has_sample) {
         session->has_sample = false;
-        if (options->json) {
-            print_json(session->model, session_line(session, wall_ms), now_ms,
-                       options->interval_ms);
-        } else if (options->csv) {
-            print_csv(session->model, wall_ms);
-        } else {
-            print_text(session->model, (time_t)(wall_ms / 1000), now_ms, options->interval_ms);
-        }
+        print_sample(options, session->model,
+                     options->json ? session_line(session, wall_ms) : NULL, wall_ms, now_ms);
         batch->printed++;
         batch->limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
         return output_flush(exit_code);
@@ -358,15 +364,9 @@ static char *line_at(const char *path, int64_t wall_ms) {
 static void print_moment(const struct options *options, struct timeline *timeline,
                          struct session *session) {
     const struct model *model = timeline_model(timeline, session->tape, session->model, 0);
-    uint64_t now_ms = model_now(model)->at_ms;
-    if (options->json) {
-        print_json(model, line_at(options->replay, timeline->wall_ms), now_ms,
-                   options->interval_ms);
-    } else if (options->csv) {
-        print_csv(model, timeline->wall_ms);
-    } else {
-        print_text(model, (time_t)(timeline->wall_ms / 1000), now_ms, options->interval_ms);
-    }
+    print_sample(options, model,
+                 options->json ? line_at(options->replay, timeline->wall_ms) : NULL,
+                 timeline->wall_ms, model_now(model)->at_ms);
 }
 
 /* So many moments from --at on, or the last of the recording. */
@@ -383,9 +383,7 @@ static int print_replay(const struct options *options) {
     struct timeline timeline = {0};
     timeline_hold(&timeline, session->tape);
     if (options->has_at) {
-        timeline.index = 0;
-        timeline_step(&timeline, session->tape, 0);
-        timeline_seek(&timeline, session->tape, timeline.wall_ms + (int64_t)(options->at_s * 1000));
+        timeline_seek_from_start(&timeline, session->tape, options->at_s);
     } else {
         timeline_step(&timeline, session->tape, 1 - (int64_t)options->snapshots);
     }

@@ -101,14 +101,11 @@ static void open_help(struct ui *ui) {
     ui->help_top = 0;
 }
 
-static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
+static void key_in_review(struct app *app, enum command command, uint32_t key, uint64_t now_ms) {
     struct review *review = &app->ui.review;
     if ((key >= '0' && key <= '9') || key == '.') {
         review_type(review, (char)key);
-        return;
-    }
-    enum command command = key_command(key, SCOPE_REVIEW);
-    if (command == COMMAND_SEND) {
+    } else if (command == COMMAND_SEND) {
         send_reviewed(app, now_ms);
     } else if (command == COMMAND_HELP) {
         open_help(&app->ui);
@@ -119,8 +116,7 @@ static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
     }
 }
 
-static void key_in_search(struct ui *ui, uint32_t key) {
-    enum command command = key_command(key, SCOPE_FILTER);
+static void key_in_search(struct ui *ui, enum command command, uint32_t key) {
     if (command == COMMAND_ACCEPT || command == COMMAND_CANCEL) {
         ui->help_is_searched = false;
         ui->help_searched[command == COMMAND_CANCEL ? 0 : strlen(ui->help_searched)] = '\0';
@@ -130,18 +126,11 @@ static void key_in_search(struct ui *ui, uint32_t key) {
     ui->help_top = 0;
 }
 
-static void key_in_help(struct app *app, uint32_t key) {
+static void key_in_help(struct ui *ui, enum command command) {
     enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing brings it back to the last line */
-    if (app->ui.help_is_searched) {
-        key_in_search(&app->ui, key);
-        return;
-    }
-    enum command command = key_command(key, SCOPE_HELP);
-    app->ui.help_top = list_step(app->ui.help_top, command_rows(command, SCREEN), ROWS_MOST);
-    app->ui.help_is_searched = command == COMMAND_FILTER;
-    if (command == COMMAND_CANCEL) {
-        app->ui.help_is_open = false;
-    }
+    ui->help_top = list_step(ui->help_top, command_rows(command, SCREEN), ROWS_MOST);
+    ui->help_is_searched = command == COMMAND_FILTER;
+    ui->help_is_open = command != COMMAND_CANCEL;
 }
 
 static unsigned view_count(void) {
@@ -263,41 +252,54 @@ static void do_command(struct app *app, enum command command, uint64_t now_ms) {
     obey(app, &intent, now_ms);
 }
 
-static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
-    enum command command = key_command(key, view_current(&app->ui)->scope);
-    if (command == COMMAND_NONE) {
-        say_unknown(app, key, now_ms);
-    } else {
-        do_command(app, command, now_ms);
-    }
-}
-
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
+    struct ui *ui = &app->ui;
     app->message[0] = '\0';
     app->is_dirty = true;
     follow_row(app, true);
-    if (app->ui.help_is_open) { /* also over a review, which it is opened from */
-        key_in_help(app, key);
-    } else if (app->ui.palette.is_open) {
-        struct frame frame = make_frame(app, now_ms);
-        struct intent intent =
-            palette_command(&frame, &app->ui, key_command(key, SCOPE_PALETTE), key);
+    enum scope scope = screen_scope(ui);
+    enum command command = key_command(key, scope);
+    struct frame frame;
+    struct intent intent;
+    switch (scope) {
+    case SCOPE_HELP: /* also over a review, which it is opened from */
+        key_in_help(ui, command);
+        break;
+    case SCOPE_FILTER:
+        if (ui->help_is_open) {
+            key_in_search(ui, command, key);
+        } else {
+            class_table_edit(&ui->classes, command, key);
+        }
+        break;
+    case SCOPE_PALETTE:
+        frame = make_frame(app, now_ms);
+        intent = palette_command(&frame, ui, command, key);
         obey(app, &intent, now_ms);
-    } else if (app->ui.review.is_open) {
-        key_in_review(app, key, now_ms);
-    } else if (app->ui.classes.edits_filter) {
-        class_table_edit(&app->ui.classes, key_command(key, SCOPE_FILTER), key);
-    } else if (app->ui.columns.is_open) {
-        columns_command(&app->ui, key_command(key, SCOPE_COLUMNS));
-    } else if (app->ui.tune.edits) {
-        struct frame frame = make_frame(app, now_ms);
-        tune_edit(&app->ui, &frame, key_command(key, SCOPE_VALUE), key);
-    } else if (app->ui.why.is_open) {
-        why_command(&app->ui, key_command(key, SCOPE_WHY));
-    } else if (app->ui.explain.is_open) {
-        explain_command(&app->ui, key_command(key, SCOPE_EXPLAIN));
-    } else {
-        key_in_view(app, key, now_ms);
+        break;
+    case SCOPE_REVIEW:
+        key_in_review(app, command, key, now_ms);
+        break;
+    case SCOPE_COLUMNS:
+        columns_command(ui, command);
+        break;
+    case SCOPE_VALUE:
+        frame = make_frame(app, now_ms);
+        tune_edit(ui, &frame, command, key);
+        break;
+    case SCOPE_WHY:
+        why_command(ui, command);
+        break;
+    case SCOPE_EXPLAIN:
+        explain_command(ui, command);
+        break;
+    default: /* of a view */
+        if (command == COMMAND_NONE) {
+            say_unknown(app, key, now_ms);
+        } else {
+            do_command(app, command, now_ms);
+        }
+        break;
     }
 }
 

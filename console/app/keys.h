@@ -1,5 +1,5 @@
-/* What a key, a click or the wheel means where the operator is: in a view, in one of the overlays, or in a line that is
- * typed. */
+/* What a key, a click or the wheel means where the operator is: in a view, in one of the overlays,
+ * or in a line that is typed. */
 #ifndef CONSOLE_APP_KEYS_H
 #define CONSOLE_APP_KEYS_H
 #include "app/state.h"

@@ -169,15 +169,6 @@ static bool add_server(struct options *options, const char *text, char *why, siz
 static const char *const mouse_words[] = {"auto", "yes", "no"};
 enum { MOUSE_WORDS = sizeof mouse_words / sizeof *mouse_words };
 
-/* The place of a word in a list; count when it is not there. */
-static unsigned place_of(const char *const words[], unsigned count, const char *word) {
-    unsigned at = 0;
-    while (at < count && strcmp(words[at], word) != 0) {
-        at++;
-    }
-    return at;
-}
-
 /* Those that are neither a switch nor a path. False with what is wrong with the argument in why. */
 static bool take_by_letter(struct options *options, int letter, const char *argument, char *why,
                            size_t why_bytes) {
@@ -189,7 +180,7 @@ static bool take_by_letter(struct options *options, int letter, const char *argu
     case 'P':
         return password_file_read(argument, options->credentials, why, why_bytes);
     case 'C':
-        at = place_of(theme_names, THEME_COUNT, argument);
+        at = theme_named(argument);
         options->has_theme = true;
         options->theme = at % THEME_COUNT;
         snprintf(why, why_bytes,
@@ -197,7 +188,9 @@ static bool take_by_letter(struct options *options, int letter, const char *argu
                  argument);
         return at < THEME_COUNT;
     case 'M':
-        at = place_of(mouse_words, MOUSE_WORDS, argument);
+        for (at = 0; at < MOUSE_WORDS && strcmp(mouse_words[at], argument) != 0;) {
+            at++;
+        }
         options->mouse = (enum mouse_choice)(at % MOUSE_WORDS);
         snprintf(why, why_bytes, "mouse is yes, no or auto, not '%.40s'", argument);
         return at < MOUSE_WORDS;

@@ -126,11 +126,7 @@ bool time_command(struct app *app, enum command command, uint64_t now_ms) {
 
 void seek_once_loaded(struct app *app) {
     if (app->seeks && app->replay->recording == NULL) {
-        struct timeline *timeline = &app->timeline;
-        timeline->index = 0;
-        timeline_step(timeline, app->replay->tape, 0);
-        timeline_seek(timeline, app->replay->tape,
-                      timeline->wall_ms + (int64_t)(app->options->at_s * 1000));
+        timeline_seek_from_start(&app->timeline, app->replay->tape, app->options->at_s);
         app->seeks = false;
         app->is_dirty = true;
     }

@@ -23,16 +23,6 @@ bool remembered_path(char out[REMEMBERED_PATH_BYTES]) {
     return lua_outside_place("remembered", out, REMEMBERED_PATH_BYTES);
 }
 
-/* The column of a name of n bytes; COLUMN_COUNT when there is none. */
-static unsigned column_named(const char *name, size_t n) {
-    unsigned column = 0;
-    while (column < COLUMN_COUNT && (strlen(class_columns[column].name) != n ||
-                                     memcmp(class_columns[column].name, name, n) != 0)) {
-        column++;
-    }
-    return column;
-}
-
 /* ---- writing ---- */
 
 struct text {
@@ -78,12 +68,8 @@ void remembered_write(const struct ui *ui, unsigned theme, char out[REMEMBERED_B
 /* ---- reading ---- */
 
 static bool take_theme(struct draft *draft, const char *value) {
-    for (draft->theme = 0; draft->theme < THEME_COUNT; draft->theme++) {
-        if (strcmp(theme_names[draft->theme], value) == 0) {
-            return true;
-        }
-    }
-    return false;
+    draft->theme = theme_named(value);
+    return draft->theme < THEME_COUNT;
 }
 
 /* "NAME up" or "NAME down". */
@@ -91,7 +77,7 @@ static bool take_sort(struct draft *draft, const char *value) {
     struct class_table_ui *table = &draft->ui->classes;
     size_t n = strcspn(value, " ");
     table->is_ascending = strcmp(value + n, " up") == 0;
-    table->sort = column_named(value, n);
+    table->sort = class_column_named(value, n);
     return table->sort < COLUMN_COUNT && (table->is_ascending || strcmp(value + n, " down") == 0);
 }
 
@@ -102,7 +88,7 @@ static bool take_columns(struct draft *draft, const char *value) {
     unsigned count = 0;
     for (size_t n; value += strspn(value, " "), (n = strcspn(value, " ")) > 0; value += n) {
         bool has_sign = value[0] == '+' || value[0] == '-';
-        unsigned column = column_named(value + has_sign, n - has_sign);
+        unsigned column = class_column_named(value + has_sign, n - has_sign);
         if (column == COLUMN_COUNT || is_named[column]) {
             return false;
         }

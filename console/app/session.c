@@ -345,7 +345,5 @@ void session_want(struct session *session, const struct wants *wants, uint64_t n
         outlook_want(&to->outlooks, wants->orders, wants->order_count);
         memcpy(to->curves_first, wants->curves_first, sizeof to->curves_first);
     }
-    poller_want_probes(&session->poller, wants->probes);
-    poller_want(&session->poller, to != NULL ? wants->inquiries : 0,
-                to != NULL ? wants->unhurried : 0, to, now_ms);
+    poller_want(&session->poller, wants, to, now_ms);
 }

@@ -55,6 +55,12 @@ void timeline_seek(struct timeline *timeline, struct tape *tape, int64_t wall_ms
     }
 }
 
+void timeline_seek_from_start(struct timeline *timeline, struct tape *tape, double seconds) {
+    timeline->index = 0;
+    timeline_step(timeline, tape, 0);
+    timeline_seek(timeline, tape, timeline->wall_ms + (int64_t)(seconds * 1000));
+}
+
 bool timeline_to_event(struct timeline *timeline, struct tape *tape, const struct model *live,
                        int direction) {
     timeline_hold(timeline, tape);

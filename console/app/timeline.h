@@ -31,6 +31,8 @@ void timeline_hold(struct timeline *timeline, struct tape *tape);
  * tape. */
 void timeline_step(struct timeline *timeline, struct tape *tape, int64_t samples);
 void timeline_seek(struct timeline *timeline, struct tape *tape, int64_t wall_ms);
+/* To so many seconds behind the first sample. */
+void timeline_seek_from_start(struct timeline *timeline, struct tape *tape, double seconds);
 /* To the next (1) or previous (-1) event; false when there is none. */
 bool timeline_to_event(struct timeline *timeline, struct tape *tape, const struct model *live,
                        int direction);

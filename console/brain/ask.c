@@ -14,14 +14,20 @@
 
 enum { LONG_WINDOW_MS = 100000 };
 
+struct findings {
+    struct kept kept;
+    unsigned count;
+    struct sentence of[SENTENCES_MOST];
+};
+
 struct own_values {
-    uint64_t snapshot_ms;
+    struct kept kept;
     char text[OWN_COLUMNS_MOST][CLASS_LIMIT][OWN_CELL_BYTES];
     double number[OWN_COLUMNS_MOST][CLASS_LIMIT]; /* NAN: it is none */
 };
 
 struct worths {
-    uint64_t snapshot_ms, replies_ms;
+    struct kept kept;
     unsigned count;
     struct class_worth of[CLASS_LIMIT];
 };
@@ -195,26 +201,19 @@ static uint64_t replies_ms(const struct model *model) {
 }
 
 const struct sentence *brain_findings(const struct model *model, unsigned *count) {
-    /* what is kept here changes nothing that can be seen */
-    struct brain *brain = (struct brain *)brain_of(model);
-    const struct snapshot *now = model_now(model);
-    if (brain->findings == NULL) { /* of no snapshot, for none is of time 0 */
-        brain->findings = calloc(1, sizeof *brain->findings);
-    }
-    struct findings *kept = brain->findings;
+    bool is_old;
+    struct findings *findings =
+        brain_kept(model, KEPT_FINDINGS, sizeof *findings, replies_ms(model), &is_old);
     *count = 0;
-    if (now == NULL || kept == NULL) {
+    if (findings == NULL) {
         return NULL;
     }
-    uint64_t came_ms = replies_ms(model);
-    if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
+    if (is_old) {
         struct question question = {.module = "slate.judge.attention", .function = "findings"};
-        kept->count = brain_ask(model, &question, kept->of);
-        kept->snapshot_ms = now->at_ms;
-        kept->replies_ms = came_ms;
+        findings->count = brain_ask(model, &question, findings->of);
     }
-    *count = kept->count;
-    return kept->of;
+    *count = findings->count;
+    return findings->of;
 }
 
 /* ---- what a page is worth ---- */
@@ -247,24 +246,18 @@ static int find_worths(lua_State *L) {
 }
 
 unsigned brain_worth(const struct model *model, const struct class_worth **worth) {
-    struct brain *brain = (struct brain *)brain_of(model); /* as in brain_findings */
-    const struct snapshot *now = model_now(model);
-    if (brain->worths == NULL) {
-        brain->worths = calloc(1, sizeof *brain->worths);
-    }
-    struct worths *kept = brain->worths;
-    if (kept == NULL || now == NULL || brain_failure(brain) != NULL) {
+    bool is_old;
+    struct worths *worths =
+        brain_kept(model, KEPT_WORTHS, sizeof *worths, replies_ms(model), &is_old);
+    if (worths == NULL || brain_failure(brain_of(model)) != NULL) {
         return 0;
     }
-    uint64_t came_ms = replies_ms(model);
-    if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
-        kept->count = 0;
-        kept->snapshot_ms = now->at_ms;
-        kept->replies_ms = came_ms;
-        brain_find(brain, find_worths, model, kept);
+    if (is_old) {
+        worths->count = 0;
+        brain_find(brain_of(model), find_worths, model, worths);
     }
-    *worth = kept->of;
-    return kept->count;
+    *worth = worths->of;
+    return worths->count;
 }
 
 /* ---- columns of an operator's own ---- */
@@ -299,24 +292,19 @@ static int find_values(lua_State *L) {
 
 /* NULL when there are none. */
 static const struct own_values *own_values_of(const struct model *model) {
-    /* what is kept here changes nothing that can be seen */
-    struct brain *brain = (struct brain *)brain_of(model);
-    const struct snapshot *now = model_now(model);
-    if (brain->own == NULL) {
-        brain->own = calloc(1, sizeof *brain->own);
-    }
-    if (brain->own == NULL || now == NULL || brain_failure(brain) != NULL) {
+    bool is_old;
+    struct own_values *own = brain_kept(model, KEPT_OWN_VALUES, sizeof *own, 0, &is_old);
+    if (own == NULL || brain_failure(brain_of(model)) != NULL) {
         return NULL;
     }
-    if (brain->own->snapshot_ms != now->at_ms) {
-        memset(brain->own, 0, sizeof *brain->own);
-        for (size_t i = 0; i < sizeof brain->own->number / sizeof brain->own->number[0][0]; i++) {
-            brain->own->number[i / CLASS_LIMIT][i % CLASS_LIMIT] = NAN;
+    if (is_old) {
+        memset(own->text, 0, sizeof own->text);
+        for (size_t i = 0; i < sizeof own->number / sizeof own->number[0][0]; i++) {
+            own->number[i / CLASS_LIMIT][i % CLASS_LIMIT] = NAN;
         }
-        brain->own->snapshot_ms = now->at_ms;
-        brain_find(brain, find_values, brain, brain->own);
+        brain_find(brain_of(model), find_values, brain_of(model), own);
     }
-    return brain->own;
+    return own;
 }
 
 const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id) {

@@ -82,12 +82,8 @@ static void read_rows(struct brain *brain) {
 static void read_held(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "over") == LUA_TTABLE) {
-        double classes = lua_values_number(L, "classes");
         brain->held = (struct held){.bytes = lua_values_number(L, "held_bytes"),
                                     .limit_bytes = lua_values_number(L, "limit_bytes"),
-                                    .classes = classes > 0 ? (unsigned)classes : 0,
-                                    .is_by_classes = lua_values_flag(L, "is_by_classes"),
-                                    .is_falling = lua_values_flag(L, "is_falling"),
                                     .is_much = lua_values_flag(L, "is_much")};
     }
     lua_pop(L, 1);
@@ -147,8 +143,7 @@ static int find_giver(lua_State *L) {
     giver->class_id = -1;
     lua_call(L, 2, 4);
     if (lua_isinteger(L, -4)) {
-        *giver = (struct giver){(int)lua_tointeger(L, -4), lua_tonumber(L, -3), lua_tonumber(L, -2),
-                                (unsigned)lua_tointeger(L, -1)};
+        *giver = (struct giver){(int)lua_tointeger(L, -4), (unsigned)lua_tointeger(L, -1)};
     }
     return 0;
 }
@@ -218,10 +213,9 @@ void brain_destroy(struct brain **brain) {
     if (*brain != NULL) {
         luaL_unref((*brain)->lua, LUA_REGISTRYINDEX, (*brain)->observer);
         lua_state_give_back();
-        free((*brain)->findings);
-        free((*brain)->own);
-        free((*brain)->worths);
-        free((*brain)->sizes);
+        for (int kind = 0; kind < KEPT_KINDS; kind++) {
+            free((*brain)->kept[kind]);
+        }
         free(*brain);
         *brain = NULL;
     }
@@ -298,8 +292,23 @@ void brain_find(const struct brain *brain, lua_CFunction find, const void *of, v
     }
 }
 
+void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, uint64_t replies_ms,
+                 bool *is_old) {
+    struct kept **kept = &((struct brain *)brain_of(model))->kept[kind];
+    const struct snapshot *now = model_now(model);
+    if (*kept == NULL) { /* of no snapshot, for none is of time 0 */
+        *kept = calloc(1, bytes);
+    }
+    if (*kept == NULL || now == NULL) {
+        return NULL;
+    }
+    *is_old = (*kept)->snapshot_ms != now->at_ms || (*kept)->replies_ms != replies_ms;
+    **kept = (struct kept){now->at_ms, replies_ms};
+    return *kept;
+}
+
 struct giver brain_giver(const struct brain *brain, unsigned class_id) {
-    struct giver giver = {brain->failure[0] == '\0' ? (int)class_id : -1, 0, NAN, 0};
+    struct giver giver = {brain->failure[0] == '\0' ? (int)class_id : -1, 0};
     brain_find(brain, find_giver, brain, &giver);
     return giver;
 }
@@ -317,16 +326,8 @@ struct waste brain_waste(const struct brain *brain) {
 }
 
 uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *snapshot) {
-    lua_State *L = brain->lua;
     uint64_t refused = STAT_ABSENT;
-    if (brain->failure[0] == '\0') {
-        lua_pushcfunction(L, count_refused);
-        lua_pushlightuserdata(L, (void *)snapshot);
-        lua_pushlightuserdata(L, &refused);
-        if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
-            lua_pop(L, 1); /* as in brain_giver */
-        }
-    }
+    brain_find(brain, count_refused, snapshot, &refused);
     return refused;
 }
 

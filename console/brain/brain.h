@@ -26,21 +26,17 @@ struct class_verdict {
     double evicted_per_s; /* mean over the last samples; NAN when unknown */
 };
 
-/* Memory held in pages, against the limit: see lua/slate/judge/starving.lua. All but the bools 0
- * when the server does not tell. */
+/* Memory held in pages, against the limit: see lua/slate/judge/starving.lua. 0 when the server does
+ * not tell. */
 struct held {
     double bytes, limit_bytes;
-    unsigned classes;   /* that have pages */
-    bool is_by_classes; /* a page for each of these is more than the limit */
-    bool is_falling, is_much;
+    bool is_much;
 };
 
 /* A class that could give pages to another. */
 struct giver {
-    int class_id;      /* -1: none can */
-    double free_pages; /* whole pages that it could give for nothing */
-    double keeps_s;    /* how long it would keep its items without a page of others */
-    unsigned pages;    /* how many to move */
+    int class_id;   /* -1: none can */
+    unsigned pages; /* how many to move */
 };
 
 /* A sentence of a module: see ask.h. */

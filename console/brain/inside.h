@@ -7,16 +7,11 @@
 
 enum { FAILURE_BYTES = 200 };
 
-/* What was found when it was asked for last, and of which snapshot and replies. */
-struct findings {
+/* What was found when it was asked for last begins so: of which snapshot and replies it is. */
+struct kept {
     uint64_t snapshot_ms, replies_ms;
-    unsigned count;
-    struct sentence of[SENTENCES_MOST];
 };
-
-struct own_values; /* ask.c */
-struct worths;     /* likewise */
-struct size_plans; /* sizes.c */
+enum kept_kind { KEPT_FINDINGS, KEPT_OWN_VALUES, KEPT_WORTHS, KEPT_SIZES, KEPT_KINDS };
 
 struct brain {
     struct judge judge; /* first: what the model knows of it */
@@ -28,16 +23,19 @@ struct brain {
     int worst; /* the class that starves and is told first; -1: none */
     struct held held;
     char automove[AUTOMOVE_TOLD_BYTES];
-    struct findings *findings; /* NULL: nobody asked yet */
-    struct own_values *own;    /* likewise */
-    struct worths *worths;     /* likewise */
-    struct size_plans *sizes;  /* likewise */
+    struct kept *kept[KEPT_KINDS]; /* NULL: nobody asked yet */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 
 /* Calls find(of, out), both as light userdata, in protected mode. A brain that has failed, or a
  * call that fails, leaves out as it was, or as far as it came. */
 void brain_find(const struct brain *brain, lua_CFunction find, const void *of, void *out);
+
+/* What is kept of a kind, so many bytes, zero at first; changes nothing that can be seen. is_old:
+ * it is to be found again, for the snapshot or the replies are others. NULL before the first
+ * snapshot, and when out of memory. */
+void *brain_kept(const struct model *model, enum kept_kind kind, size_t bytes, uint64_t replies_ms,
+                 bool *is_old);
 
 /* Pushes the operator's own rules, nil where there are none. */
 void own_rules_push(lua_State *L);

@@ -4,6 +4,7 @@
 #ifndef CONSOLE_BRAIN_LUA_STATE_H
 #define CONSOLE_BRAIN_LUA_STATE_H
 #include <lua.h>
+#include <stdint.h>
 
 /* The state, made at the first call; NULL when out of memory. Each call asks for one
  * lua_state_give_back. */
@@ -11,4 +12,8 @@ lua_State *lua_state_take(void);
 
 /* The last one closes the state. */
 void lua_state_give_back(void);
+
+/* The monotonic time that slate.base.clock has from now on; its sleep yields the seconds to whoever
+ * runs the coroutine. */
+void lua_state_set_time(uint64_t now_ms);
 #endif

@@ -217,7 +217,8 @@ enum recording_result recording_next(struct recording *recording, struct snapsho
             return RECORDING_END;
         }
     } while (reading.bytes == 0);
-    if (reading.bytes > RECORDING_LINE_LIMIT || !lua_values_call(read_line, &reading, problem, sizeof problem)) {
+    if (reading.bytes > RECORDING_LINE_LIMIT ||
+        !lua_values_call(read_line, &reading, problem, sizeof problem)) {
         words_printf(why, why_bytes, "line %lu is not a snapshot: %s", recording->line, problem);
         return RECORDING_BAD_LINE;
     }

@@ -14,7 +14,7 @@
 #define MODULE "slate.judge.prospect"
 
 struct size_plans {
-    uint64_t snapshot_ms, replies_ms;
+    struct kept kept;
     struct size_plan plan;
 };
 
@@ -108,24 +108,17 @@ static uint64_t replies_ms(const struct model *model) {
 }
 
 const struct size_plan *brain_sizes(const struct model *model) {
-    /* what is kept here changes nothing that can be seen */
-    struct brain *brain = (struct brain *)brain_of(model);
-    const struct snapshot *now = model_now(model);
-    if (brain->sizes == NULL) {
-        brain->sizes = calloc(1, sizeof *brain->sizes);
-    }
-    struct size_plans *kept = brain->sizes;
-    if (kept == NULL || now == NULL || brain_failure(brain) != NULL) {
+    bool is_old;
+    struct size_plans *plans =
+        brain_kept(model, KEPT_SIZES, sizeof *plans, replies_ms(model), &is_old);
+    if (plans == NULL || brain_failure(brain_of(model)) != NULL) {
         return NULL;
     }
-    uint64_t came_ms = replies_ms(model);
-    if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
-        *kept = (struct size_plans){.snapshot_ms = now->at_ms,
-                                    .replies_ms = came_ms,
-                                    .plan.waste_ratio = NAN};
-        brain_find(brain, find_sizes, model, &kept->plan);
+    if (is_old) {
+        plans->plan = (struct size_plan){.waste_ratio = NAN};
+        brain_find(brain_of(model), find_sizes, model, &plans->plan);
     }
-    return &kept->plan;
+    return &plans->plan;
 }
 
 /* (list of orders as light userdata) -> how many */

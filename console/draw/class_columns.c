@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct class_column_row class_columns[COLUMN_COUNT] = {
     [COLUMN_ID] = {"CL", "class", 3, 0, CELL_EXACT, false, "slab class id"},
@@ -43,6 +44,15 @@ const struct class_column_row class_columns[COLUMN_COUNT] = {
     [COLUMN_EVICTED] = {"EVICTED", "evicted", 7, 18, CELL_COUNT, true,
                         "live items thrown out since the counters began"},
 };
+
+unsigned class_column_named(const char *name, size_t n) {
+    unsigned column = 0;
+    while (column < COLUMN_COUNT && (strlen(class_columns[column].name) != n ||
+                                     memcmp(class_columns[column].name, name, n) != 0)) {
+        column++;
+    }
+    return column;
+}
 
 static double rate(const struct model *model, unsigned id, enum class_metric metric,
                    uint64_t window_ms) {

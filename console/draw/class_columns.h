@@ -45,6 +45,9 @@ struct class_column_row {
 
 extern const struct class_column_row class_columns[COLUMN_COUNT];
 
+/* The column of a name of n bytes; COLUMN_COUNT when there is none. */
+unsigned class_column_named(const char *name, size_t n);
+
 /* NAN when unknown. Rates as means over window_ms; 1000 and less: the newest sample's. */
 double class_column_value(const struct model *model, unsigned class_id, enum class_column column,
                           uint64_t window_ms);

@@ -31,12 +31,7 @@ static bool parse_term(const char *text, size_t n, struct term *term) {
         }
         memcpy(term->op, word + name_bytes, op_bytes);
         term->op[op_bytes] = '\0';
-        int column = 0;
-        while (column < COLUMN_COUNT &&
-               (strlen(class_columns[column].name) != name_bytes ||
-                memcmp(class_columns[column].name, word, name_bytes) != 0)) {
-            column++;
-        }
+        unsigned column = class_column_named(word, name_bytes);
         if (column == COLUMN_COUNT) {
             return false;
         }

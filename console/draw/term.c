@@ -96,6 +96,14 @@ static void release_signals(void) {
 const char *const theme_names[THEME_COUNT] = {"default", "light", "colour-blind", "high-contrast",
                                               "mono"};
 
+unsigned theme_named(const char *name) {
+    unsigned theme = 0;
+    while (theme < THEME_COUNT && strcasecmp(theme_names[theme], name) != 0) {
+        theme++;
+    }
+    return theme;
+}
+
 /* A colour of the first eight, and the nicer one where there are 256; -1: the terminal's own. */
 struct ink {
     short of_8, of_256;

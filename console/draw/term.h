@@ -11,6 +11,8 @@
 
 enum { THEME_COUNT = 5 };
 extern const char *const theme_names[THEME_COUNT];
+/* Its place in theme_names; THEME_COUNT when there is none of that name. */
+unsigned theme_named(const char *name);
 
 struct term_options {
     bool ascii; /* no glyph above 126, whatever the locale says */

@@ -1,5 +1,6 @@
 #include "facts/detail_outlook.h"
 
+#include "facts/stat_line.h"
 #include "facts/words.h"
 
 #include <math.h>
@@ -59,11 +60,7 @@ static void read_figures(struct outlook *outlook) {
 
 static void take(struct outlook *outlook, const char *text, size_t text_bytes, uint64_t now_ms) {
     char whole[OUTLOOK_ANSWER_BYTES];
-    size_t n = 0;
-    for (; n < text_bytes && n + 1 < sizeof whole && text[n] != '\r' && text[n] != '\n'; n++) {
-        whole[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
-    }
-    whole[n] = '\0';
+    stat_line_printable(whole, sizeof whole, text, text_bytes);
     if (starts_with(whole, "BUSY")) {
         outlook->is_asked = false;
         return;

@@ -39,14 +39,6 @@ void answers_fini(struct answers *answers) {
     }
 }
 
-static void take_refusal(struct answer *answer, const char *text, size_t bytes) {
-    size_t n = 0;
-    for (; n < bytes && n + 1 < sizeof answer->refusal && text[n] >= ' '; n++) {
-        answer->refusal[n] = text[n] <= '~' ? text[n] : '?';
-    }
-    answer->refusal[n] = '\0';
-}
-
 void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
                   bool is_stats, uint64_t now_ms) {
     struct answer *answer = &answers->of[inquiry];
@@ -59,7 +51,7 @@ void answers_take(struct answers *answers, enum inquiry inquiry, const char *tex
         answer->text[bytes] = '\0';
     }
     if (!is_stats) {
-        take_refusal(answer, text, bytes);
+        stat_line_printable(answer->refusal, sizeof answer->refusal, text, bytes);
     }
 }
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void copy_printable(char *out, size_t out_bytes, const char *text, size_t n) {
-    n = n < out_bytes - 1 ? n : out_bytes - 1;
-    for (size_t i = 0; i < n; i++) {
-        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+void stat_line_printable(char *out, size_t out_bytes, const char *text, size_t n) {
+    size_t used = 0;
+    for (; used < n && used + 1 < out_bytes && text[used] != '\r' && text[used] != '\n'; used++) {
+        out[used] = text[used] >= ' ' && text[used] <= '~' ? text[used] : '?';
     }
-    out[n] = '\0';
+    out[used] = '\0';
 }
 
 bool stat_line_next(const char **at, const char *end, struct stat_line *line) {
@@ -27,9 +27,9 @@ bool stat_line_next(const char **at, const char *end, struct stat_line *line) {
         }
         const char *name = begin + 5, *space = memchr(name, ' ', (size_t)(stop - name));
         const char *value = space != NULL ? space + 1 : stop;
-        copy_printable(line->name, sizeof line->name, name,
-                       (size_t)((space != NULL ? space : stop) - name));
-        copy_printable(line->value, sizeof line->value, value, (size_t)(stop - value));
+        stat_line_printable(line->name, sizeof line->name, name,
+                            (size_t)((space != NULL ? space : stop) - name));
+        stat_line_printable(line->value, sizeof line->value, value, (size_t)(stop - value));
         return true;
     }
     return false;

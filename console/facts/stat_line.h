@@ -41,6 +41,10 @@ void stat_line_take(const struct stat_slot *slots, size_t count, const char *nam
 /* Are the words the same? */
 bool stat_line_is(const char *a, const char *b);
 
+/* Copies up to n bytes of a line that a server sent, to its end: what is not printable becomes
+ * '?'. */
+void stat_line_printable(char *out, size_t out_bytes, const char *text, size_t n);
+
 /* Copies text that fits, and the beginning of text that does not. */
 void stat_line_copy(char *out, size_t out_bytes, const char *text);
 #endif

@@ -65,9 +65,7 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
     va_start(ap, format);
     words_vprintf(client->note, sizeof client->note, format, ap);
     va_end(ap);
-    for (char *at = client->note; *at != '\0'; at++) { /* a server's words may be quoted in it */
-        *at = *at >= ' ' && *at != 0x7f ? *at : '?';
-    }
+    plain_make(client->note); /* a server's words may be quoted in it */
     hang_up(client);
     lookup_cancel(&client->lookup);
     client->first = client->pending = 0;

@@ -153,10 +153,6 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
     }
 }
 
-void poller_want_probes(struct poller *poller, bool wants) {
-    poller->wants_probes = wants;
-}
-
 void poller_take_probe(struct poller *poller) {
     latency_add(&poller->probes, (fine_clock_ms() - poller->probe_asked_ms) * 1e3);
     poller->has_probe = false;
@@ -169,20 +165,18 @@ static void remember_refusal(struct poller *poller, const struct reply *reply) {
                  "it wants a login, -P FILE with user:password in the first line");
         return;
     }
-    size_t n = reply->text_bytes < sizeof poller->refusal - 1 ? reply->text_bytes
-                                                              : sizeof poller->refusal - 1;
-    memcpy(poller->refusal, reply->text, n);
-    poller->refusal[n] = '\0';
-    poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
+    stat_line_printable(poller->refusal, sizeof poller->refusal, reply->text, reply->text_bytes);
 }
 
-void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried,
-                 struct details *details, uint64_t now_ms) {
-    if (wanted & ~poller->wanted) {
+void poller_want(struct poller *poller, const struct wants *wants, struct details *details,
+                 uint64_t now_ms) {
+    unsigned at_once = details != NULL ? wants->inquiries : 0;
+    if (at_once & ~poller->wanted) {
         poller->next_ms = now_ms;
     }
-    poller->wanted = wanted | unhurried;
+    poller->wanted = details != NULL ? at_once | wants->unhurried : 0;
     poller->details = details != NULL ? details : poller->details;
+    poller->wants_probes = wants->probes;
 }
 
 /* What was wanted of a refresh; settings also when they are not known yet: the first refresh has

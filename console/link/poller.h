@@ -62,19 +62,18 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
  * which is then poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
 
-/* Whether round trips of a short command are measured, one every PROBE_EVERY_MS,
- * between refreshes. */
-void poller_want_probes(struct poller *poller, bool wants);
-/* Takes the reply to one, whose tag is TAG_PROBE. */
+/* Takes the reply to a probe, whose tag is TAG_PROBE. */
 void poller_take_probe(struct poller *poller);
 
 /* Whether as many samples have come, or are about to, as a class is judged by. */
 bool poller_is_steady(const struct poller *poller);
 
 /* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new
- * is asked for at once, unless it is unhurried. details may be NULL when nothing is wanted. */
-void poller_want(struct poller *poller, unsigned wanted, unsigned unhurried,
-                 struct details *details, uint64_t now_ms);
+ * is asked for at once, unless it is unhurried. details NULL: for none of them. Where probes are
+ * wanted, round trips of a short command are measured, one every PROBE_EVERY_MS between
+ * refreshes. */
+void poller_want(struct poller *poller, const struct wants *wants, struct details *details,
+                 uint64_t now_ms);
 
 /* Makes the next refresh due at once, settings included: something was just changed. */
 void poller_hurry(struct poller *poller, uint64_t now_ms);

@@ -1,5 +1,6 @@
 #include "link/watch.h"
 
+#include "facts/stat_line.h"
 #include "facts/words.h"
 
 #include <stdio.h>
@@ -89,11 +90,7 @@ void watch_take(struct watch_log *log, const char *text, size_t bytes) {
         bytes -= (size_t)(space - text) + 1;
         text = space + 1;
     }
-    size_t n = bytes < sizeof line->text - 1 ? bytes : sizeof line->text - 1;
-    for (size_t i = 0; i < n; i++) {
-        line->text[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    }
-    line->text[n] = '\0';
+    stat_line_printable(line->text, sizeof line->text, text, bytes);
 }
 
 static void take_lines(struct watch *watch, uint64_t now_ms) {

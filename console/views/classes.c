@@ -11,10 +11,6 @@
 
 enum { DETAIL_ROWS = 13, DETAIL_MOST = 24, SCREEN_STEP = 15 };
 
-static const char *number(double value, char out[FORMAT_BYTES]) {
-    return format_count(out, value);
-}
-
 /* "by EV/s, rates over 10 s, filter ev>0, 3 of 12 classes" */
 static void draw_status(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
                         int width) {
@@ -78,10 +74,10 @@ static void draw_class_graph(const struct frame *frame, struct cells *cells, str
 static void draw_segments(const struct class_stats *stats, struct cells *cells, int y, int x) {
     char hot[FORMAT_BYTES], warm[FORMAT_BYTES], cold[FORMAT_BYTES], temp[FORMAT_BYTES];
     cells_printf(cells, y, x, STYLE_PLAIN, "items by segment: hot %s   warm %s   cold %s   temp %s",
-                 number(stat_number(stats->value[CLASS_number_hot]), hot),
-                 number(stat_number(stats->value[CLASS_number_warm]), warm),
-                 number(stat_number(stats->value[CLASS_number_cold]), cold),
-                 number(stat_number(stats->value[CLASS_number_temp]), temp));
+                 format_count(hot, stat_number(stats->value[CLASS_number_hot])),
+                 format_count(warm, stat_number(stats->value[CLASS_number_warm])),
+                 format_count(cold, stat_number(stats->value[CLASS_number_cold])),
+                 format_count(temp, stat_number(stats->value[CLASS_number_temp])));
 }
 
 /* The class under the cursor: figures, then its evictions, hits and pages over time. */
@@ -99,19 +95,19 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
     cells_rule(cells, area.y, area.x, area.width, title);
     cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN,
                  "%s page%s of %s chunks of %s bytes; whole pages free: %s",
-                 number(stat_number(stats->value[CLASS_total_pages]), a),
+                 format_count(a, stat_number(stats->value[CLASS_total_pages])),
                  stats->value[CLASS_total_pages] == 1 ? "" : "s",
-                 number(stat_number(stats->value[CLASS_chunks_per_page]), b),
+                 format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
                  format_exact(c, stats->value[CLASS_chunk_size]),
-                 number(floor(class_free_pages(stats)), d));
+                 format_count(d, floor(class_free_pages(stats))));
     draw_segments(stats, cells, area.y + 2, area.x);
     cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN,
                  "since the counters began: %s evicted, %s of them unread; %s expired unread; %s "
                  "refused for want of memory",
-                 number(stat_number(stats->value[CLASS_evicted]), a),
-                 number(stat_number(stats->value[CLASS_evicted_unfetched]), b),
-                 number(stat_number(stats->value[CLASS_expired_unfetched]), c),
-                 number(stat_number(stats->value[CLASS_outofmemory]), d));
+                 format_count(a, stat_number(stats->value[CLASS_evicted])),
+                 format_count(b, stat_number(stats->value[CLASS_evicted_unfetched])),
+                 format_count(c, stat_number(stats->value[CLASS_expired_unfetched])),
+                 format_count(d, stat_number(stats->value[CLASS_outofmemory])));
     int third = area.width / 3, top = area.y + 4, height = area.height - 4;
     draw_class_graph(frame, cells, (struct rect){top, area.x, height, third}, id,
                      CLASS_METRIC_EVICTIONS, "evictions/s");

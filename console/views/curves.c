@@ -103,16 +103,13 @@ static void draw_sizes(const struct details *details, struct cells *cells, int y
 /* Whether more memory, and whether another policy, would help: the answers of slatectl doctor and
  * advise. A line each. */
 static int draw_answers(const struct frame *frame, struct cells *cells, int y, int width) {
-    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_PLAIN,
-                                     [TONE_GOOD] = STYLE_GOOD,
-                                     [TONE_NOTE] = STYLE_DIM,
-                                     [TONE_WARN] = STYLE_WARN,
-                                     [TONE_BAD] = STYLE_BAD};
     struct sentence sentences[SENTENCES_MOST];
     struct question question = {.module = "slate.judge.outlook", .function = "sentences"};
     unsigned count = brain_ask(frame->model, &question, sentences);
     for (unsigned i = 0; i < count; i++) {
-        cells_text_fit(cells, y + (int)i, 0, width, styles[sentences[i].tone], sentences[i].text);
+        enum style plain = sentences[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN;
+        cells_text_fit(cells, y + (int)i, 0, width, tone_style(sentences[i].tone, plain),
+                       sentences[i].text);
     }
     return (int)count;
 }
@@ -124,10 +121,8 @@ static const char *rating_of(const struct sentence *ratings, unsigned count, con
     *style = STYLE_PLAIN;
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(ratings[i].label, policy) == 0) {
-            *style = ratings[i].tone == TONE_GOOD   ? STYLE_GOOD
-                     : ratings[i].tone == TONE_WARN ? STYLE_WARN
-                     : ratings[i].tone == TONE_NOTE ? STYLE_DIM
-                                                    : STYLE_PLAIN;
+            *style = tone_style(ratings[i].tone,
+                                ratings[i].tone == TONE_NOTE ? STYLE_DIM : STYLE_PLAIN);
             return ratings[i].text;
         }
     }

@@ -42,59 +42,57 @@ static double ratio(const struct snapshot *from, const struct snapshot *to) {
     return gets > 0 && hits >= 0 ? fmin(hits / gets, 1) : NAN;
 }
 
-static int draw_counter(const char *name, uint64_t before, uint64_t now, struct cells *cells, int y,
-                        int x) {
-    char text[FORMAT_BYTES];
-    cells_printf(cells, y, x, STYLE_PLAIN, "%-20s", name);
-    cells_text_right(cells, y, x + 30, STYLE_STRONG, format_count(text, growth(before, now)));
-    return y + 1;
-}
+/* What changed of the whole server: counters at the left, gauges at the right. */
+static const struct {
+    const char *name;
+    enum general_stat stat; /* GENERAL_pid: counted by Lua */
+} counters[] = {{"keys asked for", GENERAL_cmd_get}, {"hit % of these", GENERAL_get_hits},
+                {"stores", GENERAL_cmd_set},         {"evicted", GENERAL_evictions},
+                {"out of memory", GENERAL_pid},      {"pages moved", GENERAL_slabs_moved}};
+static const struct {
+    const char *name;
+    enum general_stat stat;
+    const char *(*format)(char out[FORMAT_BYTES], double value);
+} gauges[] = {{"items", GENERAL_curr_items, format_count},
+              {"item bytes", GENERAL_bytes, format_bytes},
+              {"memory", GENERAL_limit_maxbytes, format_bytes},
+              {"connections", GENERAL_curr_connections, format_count},
+              {"pool pages", GENERAL_slab_global_page_pool, format_count}};
+enum { GENERAL_ROWS = sizeof counters / sizeof *counters };
 
-static int draw_gauge(const char *name, uint64_t before, uint64_t now, struct cells *cells, int y,
-                      int x, bool is_bytes) {
-    char was[FORMAT_BYTES], is[FORMAT_BYTES];
-    cells_printf(cells, y, x, STYLE_PLAIN, "%-12s", name);
-    const char *left = is_bytes ? format_bytes(was, stat_number(before))
-                                : format_count(was, stat_number(before));
-    const char *right =
-        is_bytes ? format_bytes(is, stat_number(now)) : format_count(is, stat_number(now));
-    cells_printf(cells, y, x + 13, before != now ? STYLE_STRONG : STYLE_PLAIN, "%s → %s", left,
-                 right);
-    return y + 1;
+static void draw_gauge(struct cells *cells, int y, int x, const char *name, bool is_same,
+                       const char *was, const char *is) {
+    cells_text(cells, y, x, STYLE_PLAIN, name);
+    cells_printf(cells, y, x + 13, is_same ? STYLE_PLAIN : STYLE_STRONG, "%s → %s", was, is);
 }
 
 static void draw_general(const struct brain *brain, const struct snapshot *a,
-                         const struct snapshot *b, struct cells *cells, struct rect area) {
-    int y = area.y, x = area.x;
-    y = draw_counter("keys asked for", a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get],
-                     cells, y, x);
-    char hit[FORMAT_BYTES];
-    cells_text(cells, y, x, STYLE_PLAIN, "hit % of these");
-    cells_text_right(cells, y++, x + 30, STYLE_STRONG, format_percent(hit, ratio(a, b)));
-    y = draw_counter("stores", a->general[GENERAL_cmd_set], b->general[GENERAL_cmd_set], cells, y,
-                     x);
-    y = draw_counter("evicted", a->general[GENERAL_evictions], b->general[GENERAL_evictions], cells,
-                     y, x);
-    y = draw_counter("out of memory", brain_refused_stores(brain, a),
-                     brain_refused_stores(brain, b), cells, y, x);
-    draw_counter("pages moved", a->general[GENERAL_slabs_moved], b->general[GENERAL_slabs_moved],
-                 cells, y, x);
-    y = area.y;
-    x = area.x + 34;
-    y = draw_gauge("items", a->general[GENERAL_curr_items], b->general[GENERAL_curr_items], cells,
-                   y, x, false);
-    y = draw_gauge("item bytes", a->general[GENERAL_bytes], b->general[GENERAL_bytes], cells, y, x,
-                   true);
-    y = draw_gauge("memory", a->general[GENERAL_limit_maxbytes], b->general[GENERAL_limit_maxbytes],
-                   cells, y, x, true);
-    y = draw_gauge("connections", a->general[GENERAL_curr_connections],
-                   b->general[GENERAL_curr_connections], cells, y, x, false);
-    y = draw_gauge("pool pages", a->general[GENERAL_slab_global_page_pool],
-                   b->general[GENERAL_slab_global_page_pool], cells, y, x, false);
-    bool is_same = strcmp(a->automove, b->automove) == 0;
-    cells_text(cells, y, x, STYLE_PLAIN, "automove");
-    cells_printf(cells, y, x + 13, is_same ? STYLE_PLAIN : STYLE_STRONG, is_same ? "%s" : "%s → %s",
-                 a->automove[0] != '\0' ? a->automove : "-", b->automove);
+                         const struct snapshot *b, struct cells *cells, int y) {
+    enum { GAUGES_X = 34, VALUES_END = 30 };
+    char text[FORMAT_BYTES], other[FORMAT_BYTES];
+    for (int i = 0; i < GENERAL_ROWS; i++) {
+        enum general_stat stat = counters[i].stat;
+        double grown = stat == GENERAL_pid ? growth(brain_refused_stores(brain, a),
+                                                    brain_refused_stores(brain, b))
+                                           : growth(a->general[stat], b->general[stat]);
+        cells_text(cells, y + i, 0, STYLE_PLAIN, counters[i].name);
+        cells_text_right(cells, y + i, VALUES_END, STYLE_STRONG,
+                         stat == GENERAL_get_hits ? format_percent(text, ratio(a, b))
+                                                  : format_count(text, grown));
+    }
+    for (int i = 0; i < GENERAL_ROWS - 1; i++) {
+        uint64_t was = a->general[gauges[i].stat], is = b->general[gauges[i].stat];
+        draw_gauge(cells, y + i, GAUGES_X, gauges[i].name, was == is,
+                   gauges[i].format(text, stat_number(was)),
+                   gauges[i].format(other, stat_number(is)));
+    }
+    const char *was = a->automove[0] != '\0' ? a->automove : "-";
+    if (strcmp(a->automove, b->automove) == 0) {
+        cells_text(cells, y + GENERAL_ROWS - 1, GAUGES_X, STYLE_PLAIN, "automove");
+        cells_text(cells, y + GENERAL_ROWS - 1, GAUGES_X + 13, STYLE_PLAIN, was);
+    } else {
+        draw_gauge(cells, y + GENERAL_ROWS - 1, GAUGES_X, "automove", false, was, b->automove);
+    }
 }
 
 /* An id whose chunks have another size since is of two classes: one that went,
@@ -198,9 +196,9 @@ static void draw_class(const struct changed *changed, struct cells *cells, int y
     put(cells, y, width, MOVED, moved != 0 ? STYLE_STRONG : STYLE_DIM, signed_count(moved, text));
     put(cells, y, width, ITEMS, STYLE_PLAIN,
         signed_count(change(or_zero(was, CLASS_number), or_zero(is, CLASS_number)), text));
-    static const enum class_stat counters[] = {CLASS_get_hits, CLASS_cmd_set, CLASS_evicted};
-    for (unsigned i = 0; i < sizeof counters / sizeof *counters; i++) {
-        double grown = growth(or_zero(was, counters[i]), or_zero(is, counters[i]));
+    static const enum class_stat counted[] = {CLASS_get_hits, CLASS_cmd_set, CLASS_evicted};
+    for (unsigned i = 0; i < sizeof counted / sizeof *counted; i++) {
+        double grown = growth(or_zero(was, counted[i]), or_zero(is, counted[i]));
         put(cells, y, width, HITS + i, STYLE_PLAIN, format_count(text, grown));
     }
     snprintf(pair, sizeof pair, "%s → %s", format_age(from, stat_number(tail_age(was))),
@@ -248,10 +246,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     cells_rule(cells, area.y, area.x, area.width, title);
     const struct snapshot *a = is_reversed ? now : &mark->snapshot;
     const struct snapshot *b = is_reversed ? &mark->snapshot : now;
-    int general = area.height >= 14 ? 6 : 0;
+    int general = area.height >= 14 ? GENERAL_ROWS : 0;
     if (general > 0) {
-        draw_general(brain_of(frame->model), a, b, cells,
-                     (struct rect){area.y + 1, 0, general, area.width});
+        draw_general(brain_of(frame->model), a, b, cells, area.y + 1);
     }
     draw_classes(a, b, ui, cells,
                  (struct rect){area.y + 1 + general, 0, area.height - 1 - general, area.width});

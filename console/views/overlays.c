@@ -1,5 +1,5 @@
-/* Overlays over any view: what a figure means, by man/explain.txt; why automove moves pages, or does
- * not; and the columns of the class table, which follows at once. */
+/* Overlays over any view: what a figure means, by man/explain.txt; why automove moves pages, or
+ * does not; and the columns of the class table, which follows at once. */
 #include "views/view.h"
 
 #include "brain/ask.h"
@@ -80,15 +80,13 @@ void why_command(struct ui *ui, enum command command) {
 /* Draws all lines from `line` on; returns the row behind them. */
 static int draw_lines(struct cells *cells, struct rect inside, int line,
                       const struct sentence *lines, unsigned count) {
-    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD,
-                                     [TONE_NOTE] = STYLE_DIALOG, [TONE_WARN] = STYLE_WARN,
-                                     [TONE_BAD] = STYLE_BAD};
     static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
                                         [TONE_WARN] = "!", [TONE_BAD] = "!"};
     for (unsigned i = 0; i < count; i++) {
         enum tone tone = lines[i].tone;
-        line += overlay_text(cells, inside, line, 2, styles[tone], marks[tone],
-                             i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : styles[tone],
+        uint8_t style = tone_style(tone, STYLE_DIALOG);
+        line += overlay_text(cells, inside, line, 2, style, marks[tone],
+                             i == 0 && tone == TONE_PLAIN ? STYLE_STRONG : style,
                              lines[i].text);
     }
     return line;

@@ -75,15 +75,6 @@ static struct intent filtered(struct ui *ui, const char *text) {
     return (struct intent){.kind = INTENT_COMMAND, .command = COMMAND_VIEW_CLASSES};
 }
 
-static struct intent themed(const char *name) {
-    for (unsigned i = 0; i < THEME_COUNT; i++) {
-        if (strcasecmp(theme_names[i], name) == 0) {
-            return (struct intent){.kind = INTENT_THEME, .theme = i};
-        }
-    }
-    return say("there is no theme '%.40s'", name);
-}
-
 static struct intent windowed(struct ui *ui, const char *seconds) {
     int window_s = atoi(seconds);
     if (window_s != 1 && window_s != 10 && window_s != 100) {
@@ -151,7 +142,9 @@ static struct intent run(const struct frame *frame, struct ui *ui, const char *l
     case WORD_WINDOW:
         return windowed(ui, rest);
     case WORD_THEME:
-        return themed(rest);
+        return theme_named(rest) < THEME_COUNT
+                   ? (struct intent){.kind = INTENT_THEME, .theme = theme_named(rest)}
+                   : say("there is no theme '%.40s'", rest);
     case WORD_SET:
         return set(frame, ui, rest);
     case WORD_CLASS:

@@ -304,28 +304,22 @@ static bool draw_commands(struct sheet *sheet, const struct frame *frame, const 
 
 /* A forecast is that of one server, which is named where several are changed. */
 static void draw_forecast(struct sheet *sheet, const struct review *review,
-                          const struct sentence *sentence, const struct model *model,
-                          enum style style) {
+                          const struct sentence *sentence, const struct model *model) {
     char text[SENTENCE_BYTES + NOTE_BYTES];
     bool is_of_one = review->is_for_marked && strcmp(sentence->label, "expects") == 0;
     snprintf(text, sizeof text, "%.150s%s%s", is_of_one ? model_server(model) : "",
              is_of_one ? ": " : "", sentence->text);
-    draw_line(sheet, sentence->label, style, text);
+    draw_line(sheet, sentence->label, tone_style(sentence->tone, STYLE_DIALOG), text);
 }
 
 static void draw_effects(struct sheet *sheet, const struct review *review,
                          const struct model *model) {
-    static const enum style styles[] = {[TONE_PLAIN] = STYLE_DIALOG,
-                                        [TONE_GOOD] = STYLE_GOOD,
-                                        [TONE_NOTE] = STYLE_DIALOG,
-                                        [TONE_WARN] = STYLE_WARN,
-                                        [TONE_BAD] = STYLE_BAD};
     struct sentence sentences[SENTENCES_MOST];
     for (unsigned i = 0; i < review->plan.count; i++) {
         unsigned count = forecast_ask(&review->plan.steps[i], model, sentences);
         for (unsigned n = 0; n < count; n++) {
             if (strcmp(sentences[n].label, "undo") != 0) { /* draw_way_back has it */
-                draw_forecast(sheet, review, &sentences[n], model, styles[sentences[n].tone]);
+                draw_forecast(sheet, review, &sentences[n], model);
             }
         }
     }

@@ -129,32 +129,16 @@ static void draw_tabs(const struct ui *ui, struct cells *cells) {
     }
 }
 
-static enum scope scope_of(const struct ui *ui) {
-    if (ui->help_is_open) {
-        return ui->help_is_searched ? SCOPE_FILTER : SCOPE_HELP;
-    }
-    if (ui->palette.is_open) {
-        return SCOPE_PALETTE;
-    }
-    if (ui->review.is_open) {
-        return SCOPE_REVIEW;
-    }
-    if (ui->classes.edits_filter) {
-        return SCOPE_FILTER;
-    }
-    if (ui->tune.edits) {
-        return SCOPE_VALUE;
-    }
-    if (ui->why.is_open) {
-        return SCOPE_WHY;
-    }
-    if (ui->columns.is_open) {
-        return SCOPE_COLUMNS;
-    }
-    if (ui->explain.is_open) {
-        return SCOPE_EXPLAIN;
-    }
-    return view_current(ui)->scope;
+enum scope screen_scope(const struct ui *ui) {
+    return ui->help_is_open             ? (ui->help_is_searched ? SCOPE_FILTER : SCOPE_HELP)
+           : ui->palette.is_open        ? SCOPE_PALETTE
+           : ui->review.is_open         ? SCOPE_REVIEW
+           : ui->classes.edits_filter   ? SCOPE_FILTER
+           : ui->tune.edits             ? SCOPE_VALUE
+           : ui->why.is_open            ? SCOPE_WHY
+           : ui->columns.is_open        ? SCOPE_COLUMNS
+           : ui->explain.is_open        ? SCOPE_EXPLAIN
+                                        : view_current(ui)->scope;
 }
 
 static int bar_width(const struct key_row *row, bool is_wide) {
@@ -298,5 +282,5 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
         help_draw(ui, ui->review.is_open ? SCOPE_REVIEW : view_current(ui)->scope, cells);
     }
     draw_message(frame, ui, cells);
-    draw_key_bar(scope_of(ui), cells);
+    draw_key_bar(screen_scope(ui), cells);
 }

@@ -6,18 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct view *const view_list[] = {
-    &overview_view, &classes_view, &pages_view,  &tune_view,    &sizes_view,
-    &curves_view,   &fleet_view,   &events_view, &hotkeys_view, &diff_view,
-    &latency_view, NULL};
-
-const struct view *view_current(const struct ui *ui) {
-    return ui->class_is_open ? &class_view : view_list[ui->view];
-}
-
-void view_open(struct ui *ui, unsigned view) {
-    ui->view = view;
-    ui->class_is_open = false;
+uint8_t tone_style(enum tone tone, enum style plain) {
+    return (uint8_t)(tone == TONE_BAD    ? STYLE_BAD
+                     : tone == TONE_WARN ? STYLE_WARN
+                     : tone == TONE_GOOD ? STYLE_GOOD
+                                         : plain);
 }
 
 void class_open(struct ui *ui, unsigned class_id) {

@@ -1,11 +1,12 @@
 /* What a view is: one const struct and one file. A view draws the model onto cells and turns
  * commands into intents; it does no I/O and changes nothing but its own part of struct ui.
  *
- * To add a view: a file here with its struct, a line in view_list (view.c), a COMMAND_VIEW_ and a
+ * To add a view: a file here with its struct, a line in view_list.c, a COMMAND_VIEW_ and a
  * scope in keys. */
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
 #include "act/acting.h"
+#include "brain/brain.h"
 #include "brain/sizes.h"
 #include "draw/cells.h"
 #include "draw/class_table.h"
@@ -197,6 +198,9 @@ extern const struct view overview_view, classes_view, pages_view, sizes_view, cu
 unsigned fleet_selected(const struct fleet_row *rows, unsigned count, const struct ui *ui);
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
+
+/* The style of a sentence, beside that of one that is neither good nor bad. */
+uint8_t tone_style(enum tone tone, enum style plain);
 
 /* The views in the order of their keys; NULL ends. */
 extern const struct view *const view_list[];
