@@ -133,7 +133,7 @@ static bool take_line(struct batch *t, struct batcher *b, bool stores, const str
     case REPLY_ERROR:
         note_error(t, b, r);
         return true;
-    case REPLY_VALUE: /* the number of a meta incr, when the server was asked for it */
+    case REPLY_VALUE:
     case REPLY_END:
     case REPLY_FENCE:
     case REPLY_MORE:
@@ -151,7 +151,7 @@ static bool take_quiet(struct batch *t, struct batcher *b, const struct group *g
         return true;
     }
     t->answered++;
-    return r->kind != REPLY_DONE && take_line(t, b, verb_stores(b->options->method), r);
+    return r->kind != REPLY_DONE && take_line(t, b, b->options->method == VERB_SET, r);
 }
 
 static bool take(struct batch *t, struct batcher *b, const struct reply *r, uint64_t now_ns) {

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "calcify.h"
-#include "preset.h"
 #include "report.h"
 #include "tls.h"
 #include "value.h"
@@ -53,7 +52,7 @@ static struct options insert_options(const struct options *o) {
     p.pipeline = o->pipeline > 32 ? o->pipeline : 32;
     p.noreply = p.fill_on_miss = p.reconnect = false;
     p.calls = 0;
-    p.rate = p.call_rate = p.conn_rate = 0;
+    p.rate = p.conn_rate = 0;
     return p;
 }
 
@@ -143,8 +142,6 @@ static bool print_and_leave(const struct options *o, FILE *out) {
         fprintf(out, "slate-load %s\n", SLATE_VERSION);
     } else if (o->describe) {
         options_describe(out);
-    } else if (o->list_presets) {
-        presets_print(out);
     } else {
         return false;
     }

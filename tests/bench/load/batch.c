@@ -1,6 +1,5 @@
 #include "batch.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "value.h"
@@ -99,7 +98,9 @@ static struct group *new_group(struct batch *t, enum group_kind kind, uint64_t d
     return g;
 }
 
-#define PUT(out, literal) buffer_put(out, literal, sizeof(literal) - 1)
+static inline void put_text(struct buffer *out, const char *text) {
+    buffer_put(out, text, strlen(text));
+}
 
 static void put_number(struct buffer *out, uint64_t number) {
     char digits[20];
@@ -125,134 +126,54 @@ static struct op *put_key(struct batch *t, const char *key, unsigned key_bytes, 
     return op;
 }
 
-static void put_store_head(struct buffer *out, enum verb verb, bool meta) {
-    if (meta) {
-        PUT(out, "ms ");
-        return;
-    }
-    switch (verb) {
-    case VERB_ADD:
-        PUT(out, "add ");
-        break;
-    case VERB_REPLACE:
-        PUT(out, "replace ");
-        break;
-    case VERB_APPEND:
-        PUT(out, "append ");
-        break;
-    case VERB_PREPEND:
-        PUT(out, "prepend ");
-        break;
-    case VERB_SET:
-    case VERB_GET:
-    case VERB_DELETE:
-    case VERB_INCR:
-    case VERB_DECR:
-    case VERB_TOUCH:
-        PUT(out, "set ");
-        break;
-    }
-}
-
-static void put_meta_mode(struct buffer *out, enum verb verb) {
-    static const char modes[] = {
-        [VERB_ADD] = 'E', [VERB_REPLACE] = 'R', [VERB_APPEND] = 'A', [VERB_PREPEND] = 'P'};
-    if (verb != VERB_SET) {
-        char mode[3] = {' ', 'M', modes[verb]};
-        buffer_put(out, mode, sizeof(mode));
-    }
-}
-
 /* The part of a storing command between key and data. */
-static void put_store_tail(struct buffer *out, enum verb verb, const struct options *o,
-                           uint64_t value_bytes, uint64_t ttl_s) {
+static void put_store_tail(struct buffer *out, const struct options *o, uint64_t value_bytes,
+                           uint64_t ttl_s) {
     if (o->meta) {
-        PUT(out, " ");
+        put_text(out, " ");
         put_number(out, value_bytes);
         if (ttl_s > 0) {
-            PUT(out, " T");
+            put_text(out, " T");
             put_number(out, ttl_s);
         }
-        put_meta_mode(out, verb);
-        if (o->noreply) {
-            PUT(out, " q");
-        }
     } else {
-        PUT(out, " 0 ");
+        put_text(out, " 0 ");
         put_number(out, ttl_s);
-        PUT(out, " ");
+        put_text(out, " ");
         put_number(out, value_bytes);
-        if (o->noreply) {
-            PUT(out, " noreply");
-        }
     }
-    PUT(out, "\r\n");
+    put_text(out, !o->noreply ? "\r\n" : o->meta ? " q\r\n" : " noreply\r\n");
 }
 
-/* A counter must be a number; all others are values that can be checked. */
-static void put_value(struct batcher *b, struct buffer *out, uint64_t value_bytes,
-                      uint64_t key_hash) {
-    if (b->options->method == VERB_INCR || b->options->method == VERB_DECR) {
-        memset(out->bytes + out->n, '1', value_bytes);
-    } else {
-        value_fill(out->bytes + out->n, value_bytes, key_hash, (uint32_t)rng_next(&b->rng));
-    }
-    out->n += value_bytes;
-    PUT(out, "\r\n");
-}
-
-static bool put_store(struct batch *t, struct batcher *b, enum verb verb, const char *key,
-                      unsigned key_bytes, uint64_t key_hash, uint64_t value_bytes,
-                      uint64_t ttl_s) {
+static bool put_store(struct batch *t, struct batcher *b, const char *key, unsigned key_bytes,
+                      uint64_t key_hash, uint64_t value_bytes, uint64_t ttl_s) {
     const struct options *o = b->options;
     struct buffer *out = &t->out;
-    if (o->method == VERB_INCR || o->method == VERB_DECR) {
-        value_bytes = 10;
-    }
     if (!buffer_reserve(out, COMMAND_BYTES_MAX + KEY_MAX_BYTES + value_bytes)) {
         return out_of_memory(b);
     }
-    put_store_head(out, verb, o->meta);
+    put_text(out, o->meta ? "ms " : "set ");
     if (put_key(t, key, key_bytes, key_hash, value_bytes) == NULL) {
         return out_of_memory(b);
     }
-    put_store_tail(out, verb, o, value_bytes, ttl_s);
-    put_value(b, out, value_bytes, key_hash);
+    put_store_tail(out, o, value_bytes, ttl_s);
+    value_fill(out->bytes + out->n, value_bytes, key_hash, (uint32_t)rng_next(&b->rng));
+    out->n += value_bytes;
+    put_text(out, "\r\n");
     return true;
 }
 
-/* delete, incr, decr, touch */
-static bool put_other(struct batch *t, struct batcher *b, const struct request *r) {
-    static const struct {
-        const char *text_head, *text_tail, *meta_head, *meta_tail;
-    } forms[] = {[VERB_DELETE] = {"delete ", "", "md ", ""},
-                 [VERB_INCR] = {"incr ", " 1", "ma ", " MI"},
-                 [VERB_DECR] = {"decr ", " 1", "ma ", " MD"},
-                 [VERB_TOUCH] = {"touch ", " ", "mg ", " T"}};
+static bool put_delete(struct batch *t, struct batcher *b, const struct request *r) {
     const struct options *o = b->options;
     struct buffer *out = &t->out;
-    const char *head = o->meta ? forms[r->verb].meta_head : forms[r->verb].text_head;
-    const char *tail = o->meta ? forms[r->verb].meta_tail : forms[r->verb].text_tail;
-
     if (!buffer_reserve(out, COMMAND_BYTES_MAX + KEY_MAX_BYTES)) {
         return out_of_memory(b);
     }
-    buffer_put(out, head, strlen(head));
+    put_text(out, o->meta ? "md " : "delete ");
     if (put_key(t, r->key, r->key_bytes, r->key_hash, 0) == NULL) {
         return out_of_memory(b);
     }
-    buffer_put(out, tail, strlen(tail));
-    if (r->verb == VERB_TOUCH) {
-        put_number(out, o->ttl_s);
-    }
-    if (o->noreply && !(o->meta && r->verb == VERB_TOUCH)) {
-        if (o->meta) {
-            PUT(out, " q");
-        } else {
-            PUT(out, " noreply");
-        }
-    }
-    PUT(out, "\r\n");
+    put_text(out, !o->noreply ? "\r\n" : o->meta ? " q\r\n" : " noreply\r\n");
     return true;
 }
 
@@ -260,11 +181,7 @@ static bool put_fence(struct batch *t, struct batcher *b) {
     if (!buffer_reserve(&t->out, COMMAND_BYTES_MAX)) {
         return out_of_memory(b);
     }
-    if (b->options->meta) {
-        PUT(&t->out, "mn\r\n");
-    } else {
-        PUT(&t->out, "version\r\n");
-    }
+    put_text(&t->out, b->options->meta ? "mn\r\n" : "version\r\n");
     return true;
 }
 
@@ -321,8 +238,7 @@ static uint64_t take_due(struct batcher *b, double due_ns, uint64_t count, uint6
         return now_ns;
     }
     if (p->interval_ns > 0) {
-        double gap = p->interval_ns * (double)count;
-        p->next_due_ns += b->options->poisson ? -gap * log(rng_unit_open(&b->rng)) : gap;
+        p->next_due_ns += p->interval_ns * (double)count;
     }
     return (uint64_t)due_ns;
 }
@@ -345,17 +261,13 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
         return out_of_memory(b);
     }
     if (!o->meta) {
-        PUT(out, "get");
+        put_text(out, "get");
     }
     do {
         if (!buffer_reserve(out, COMMAND_BYTES_MAX + KEY_MAX_BYTES)) {
             return out_of_memory(b);
         }
-        if (o->meta) {
-            PUT(out, "mg ");
-        } else {
-            PUT(out, " ");
-        }
+        put_text(out, o->meta ? "mg " : " ");
         struct op *op = put_key(t, b->held.key, b->held.key_bytes, b->held.key_hash,
                                 b->held.value_bytes);
         if (op == NULL) {
@@ -364,9 +276,9 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
         op->is_filled = b->held.is_filled;
         op->ttl_s = (uint32_t)b->held.ttl_s;
         if (meta_mget) {
-            PUT(out, " k v q\r\n");
+            put_text(out, " k v q\r\n");
         } else if (o->meta) {
-            PUT(out, " k v\r\n");
+            put_text(out, " k v\r\n");
         }
         *value_bytes += b->held.value_bytes;
         b->has_held = false;
@@ -374,9 +286,9 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
     } while (g->count < count_max && hold_next(b) && b->held.verb == VERB_GET &&
              held_is_due(b, now_ns) && held_fits(b));
     if (meta_mget) {
-        PUT(out, "mn\r\n");
+        put_text(out, "mn\r\n");
     } else if (!o->meta) {
-        PUT(out, "\r\n");
+        put_text(out, "\r\n");
     }
     g->due_ns = take_due(b, due_ns, g->count, now_ns);
     b->tally->gets += g->count;
@@ -384,16 +296,11 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
     return b->failure[0] == '\0';
 }
 
-/* Whether this command will not be answered. (A meta touch is a get, whose q hides only misses.) */
-static bool is_quiet(const struct batcher *b, enum verb verb) {
-    return b->options->noreply && !(b->options->meta && verb == VERB_TOUCH);
-}
-
-/* The group to which a write or other command belongs: one of its own, or the open quiet run. */
+/* The group to which a write belongs: one of its own, or the open quiet run. */
 static struct group *group_for(struct batch *t, struct batcher *b, enum verb verb,
                                uint64_t due_ns) {
-    if (!is_quiet(b, verb)) {
-        return new_group(t, verb_stores(verb) ? GROUP_WRITE : GROUP_OTHER, due_ns);
+    if (!b->options->noreply) {
+        return new_group(t, verb == VERB_SET ? GROUP_WRITE : GROUP_OTHER, due_ns);
     }
     if (t->group_count > 0 && t->groups[t->group_count - 1].kind == GROUP_QUIET) {
         return &t->groups[t->group_count - 1];
@@ -405,7 +312,7 @@ static bool add_write(struct batch *t, struct batcher *b, uint64_t now_ns) {
     const struct request *r = &b->held;
     struct group *g =
         group_for(t, b, r->verb, take_due(b, b->pace.next_due_ns, 1, now_ns));
-    bool stores = verb_stores(r->verb);
+    bool stores = r->verb == VERB_SET;
     if (g == NULL) {
         return out_of_memory(b);
     }
@@ -414,9 +321,8 @@ static bool add_write(struct batch *t, struct batcher *b, uint64_t now_ns) {
     b->tally->sets += stores;
     b->tally->phases[t->phase].sets += stores;
     b->tally->others += !stores;
-    return stores ? put_store(t, b, r->verb, r->key, r->key_bytes, r->key_hash, r->value_bytes,
-                              r->ttl_s)
-                  : put_other(t, b, r);
+    return stores ? put_store(t, b, r->key, r->key_bytes, r->key_hash, r->value_bytes, r->ttl_s)
+                  : put_delete(t, b, r);
 }
 
 /* A quiet run ends with a fence before a command that is answered, and at the end of the batch:
@@ -448,7 +354,7 @@ uint64_t batch_build(struct batch *t, struct batcher *b, uint64_t budget, uint64
                 close_quiet_run(t, b) && add_gets(t, b, budget - t->op_count, now_ns, &value_bytes);
         } else {
             value_bytes += b->held.value_bytes;
-            good = (is_quiet(b, b->held.verb) || close_quiet_run(t, b)) && add_write(t, b, now_ns);
+            good = (o->noreply || close_quiet_run(t, b)) && add_write(t, b, now_ns);
         }
         if (!good) {
             return 0;
@@ -483,7 +389,7 @@ bool batch_build_fills(struct batch *t, struct batcher *b, uint64_t now_ns) {
             return out_of_memory(b);
         }
         g->count++;
-        if (!put_store(t, b, VERB_SET, asked.bytes + op.key_at, op.key_bytes, op.key_hash,
+        if (!put_store(t, b, asked.bytes + op.key_at, op.key_bytes, op.key_hash,
                        op.value_bytes, op.ttl_s)) {
             return false;
         }

@@ -99,7 +99,6 @@ static struct options phase_options(const struct options *o, unsigned phase) {
     p.keys = p.calls * o->conns;
     p.key_prefix = prefixes[phase];
     p.sizes = (struct dist){.kind = DIST_FIXED, .a = (double)phase_value_bytes[phase]};
-    p.value_max = phase_value_bytes[phase];
     p.method = VERB_SET;
     p.requests = OPTION_AUTO;
     return p;

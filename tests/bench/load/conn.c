@@ -21,12 +21,6 @@ void worker_fail(struct worker *w, int exit_code, const char *what, const char *
 
 /* ---------------------------------------------------------------- connections */
 
-static void update_call_rate(struct worker *w) {
-    if (w->options->call_rate > 0 && w->live > 0) {
-        w->batcher.pace.interval_ns = 1e9 / (w->options->call_rate * w->live);
-    }
-}
-
 /* The server's silence counts from when it first owes us something. */
 static void expect_answer(struct worker *w) {
     if (w->busy + w->connecting == 0) {
@@ -41,7 +35,6 @@ void conn_close(struct worker *w, struct conn *c) {
     close(c->fd); /* leaves the epoll set with it */
     c->state = CONN_CLOSED;
     w->live--;
-    update_call_rate(w);
     buffer_fini(&c->carry);
     c->carry_needed = 0;
 }
@@ -126,7 +119,6 @@ bool conn_open(struct worker *w, struct conn *c) {
     expect_answer(w);
     w->connecting++;
     w->live++;
-    update_call_rate(w);
     w->tally->connections++;
     if (!watch(w, c, EPOLL_CTL_ADD, tcp)) {
         return false;

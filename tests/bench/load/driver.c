@@ -28,7 +28,6 @@ struct run {
     FILE *progress;
     struct thread *threads;
     unsigned thread_count;
-    _Atomic uint64_t keys_made;
     atomic_bool stop;
     int done_event, signals;
     uint64_t start_ns;
@@ -190,7 +189,6 @@ static bool start_worker(struct run *r, unsigned i, enum source_kind source,
                                        .address = address,
                                        .source = source,
                                        .thread = i,
-                                       .keys_made = &r->keys_made,
                                        .stop = &r->stop,
                                        .progress = &t->progress,
                                        .start_ns = r->start_ns};
@@ -225,7 +223,6 @@ void driver_run(const char *name, enum source_kind source, const struct options 
     struct run r = {.options = o,
                     .progress = progress,
                     .thread_count = (unsigned)o->threads,
-                    .keys_made = o->keys,
                     .done_event = -1,
                     .signals = -1};
     sigset_t wanted, before;

@@ -126,8 +126,8 @@ bool option_parse_popularity(const struct row *row, const char *text, void *fiel
 }
 
 bool option_parse_method(const struct row *row, const char *text, void *field) {
-    static const char *const names[] = {"get",     "set",    "add",  "replace", "append",
-                                        "prepend", "delete", "incr", "decr",    "touch"};
+    static const char *const names[] = {
+        [VERB_GET] = "get", [VERB_SET] = "set", [VERB_DELETE] = "delete"};
     (void)row;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(text, names[i]) == 0) {
@@ -147,11 +147,6 @@ static bool choose(const char *text, const char *no, const char *yes, void *fiel
 bool option_parse_protocol(const struct row *row, const char *text, void *field) {
     (void)row;
     return choose(text, "text", "meta", field);
-}
-
-bool option_parse_arrivals(const struct row *row, const char *text, void *field) {
-    (void)row;
-    return choose(text, "even", "poisson", field);
 }
 
 bool option_parse_size_by(const struct row *row, const char *text, void *field) {

@@ -28,7 +28,6 @@ struct row {
  * double in seconds, a whole time a count of them. */
 option_parser option_parse_switch, option_parse_text, option_parse_count, option_parse_real,
     option_parse_time, option_parse_whole_time, option_parse_dist, option_parse_popularity,
-    option_parse_method, option_parse_protocol, option_parse_arrivals, option_parse_size_by,
-    option_parse_shift, option_parse_every, option_parse_verify,
-    option_parse_format;
+    option_parse_method, option_parse_protocol, option_parse_size_by, option_parse_shift,
+    option_parse_every, option_parse_verify, option_parse_format;
 #endif

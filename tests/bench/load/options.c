@@ -54,8 +54,6 @@ static const struct row rows[] = {
          "open this many connections a second (0: all at once)"),
     COUNT("calls", "N", "0", 0, 1e15, calls,
           "requests a connection makes before it is closed (0: no end)"),
-    REAL("call-rate", "N", "0", 0, 1e9, call_rate,
-         "requests a second and connection, open loop (0: as fast as replies come)"),
     SWITCH("reconnect", reconnect, "open a new connection for each that has made its calls"),
     WHOLE_TIME("linger", "auto", 0, 3600, linger_s,
                "SO_LINGER for the sockets; 0 resets on close and leaves no TIME_WAIT behind"),
@@ -69,14 +67,11 @@ static const struct row rows[] = {
           "stop after this many requests (100000 when nothing else ends the run); each key of a "
           "multi-get is a request; 0 with --insert: load only"),
     TIME("duration", "0", 0, 1e7, duration_s, "stop after this long (0: no limit)"),
-    OTHER("method", "VERB", "get", "get set add replace append prepend delete incr decr or touch",
-          option_parse_method, method,
-          "what is sent: get set add replace append prepend delete incr decr touch; with --reads, "
-          "what the requests that are not gets are (then get means set)"),
+    OTHER("method", "VERB", "get", "get, set or delete", option_parse_method, method,
+          "what is sent: get, set or delete; with --reads, what the requests that are not gets "
+          "are (then get means set)"),
     REAL("reads", "PERCENT", "auto", 0, 100, reads_pct,
          "share of gets (100 when the method is get, else 0)"),
-    REAL("inserts", "PERCENT", "0", 0, 100, inserts_pct,
-         "share of the writes that make a new key instead of writing an old one"),
     COUNT("pipeline", "N", "1", 1, 10000, pipeline,
           "commands sent at once on a connection; the next batch follows when all are answered"),
     COUNT("mget", "N", "1", 1, 1000, mget, "keys in a get command"),
@@ -87,8 +82,6 @@ static const struct row rows[] = {
     REAL("rate", "N", "0", 0, 1e9, rate,
          "requests a second in all, open loop: latency counts from the moment a request was due, "
          "so a stalled server cannot hide (0: as fast as replies come)"),
-    OTHER("arrivals", "KIND", "even", "even or poisson", option_parse_arrivals, poisson,
-          "spacing of the requests under a rate: even or poisson"),
 
     GROUP("Keys and values"),
     COUNT("keys", "N", "100000", 1, 1e12, keys, "number of different keys"),
@@ -99,27 +92,19 @@ static const struct row rows[] = {
     OTHER("sizes", "SIZE", "100", dist_forms, option_parse_dist, sizes,
           "bytes of values: 100 or d100, uniform u50,500, either o16,21, exponential e200, normal "
           "n200,20, log-normal l300,1 (median, sigma), Pareto p100,1.5 (minimum, alpha), "
-          "generalised Pareto g15,214,0.35, generalised extreme value v30.8,8.2,0.08, or etc"),
-    OTHER("value-bytes", "SIZE", NULL, dist_forms, option_parse_dist, sizes, "the same as --sizes"),
-    COUNT("value-max", "BYTES", "1000000", 0, 1e9, value_max,
-          "longest value that a distribution may give"),
+          "generalised Pareto g15,214,0.35, generalised extreme value v30.8,8.2,0.08, or etc; "
+          "at most 1000000"),
     OTHER("size-by", "WHAT", "key", "key or request", option_parse_size_by, size_by_request,
           "key: a key's values always have the same size; request: every write draws anew"),
     OTHER("dist", "LAW", "uniform",
-          "uniform, zipf[:theta], latest[:theta], hotspot[:keys,requests] or sequential",
-          option_parse_popularity, popularity,
-          "which keys are asked for: uniform, zipf[:0.99], latest[:0.99], hotspot[:0.2,0.8] "
-          "(a fifth of the keys gets four fifths of the requests) or sequential"),
+          "uniform, zipf[:theta] or sequential", option_parse_popularity, popularity,
+          "which keys are asked for: uniform, zipf[:0.99] or sequential"),
     COUNT("seed", "N", "auto", 0, 1e15, seed,
           "repeats a run's choices; the seed is always printed (from the clock)"),
-    COUNT("size-seed", "N", "1", 0, 1e15, size_seed,
-          "with the key's text decides the sizes that go by key"),
 
     GROUP("Phases and ready-made loads"),
     SWITCH("insert", insert, "first load every key once, pipelined by at least 32"),
-    TEXT("workload", "NAME", NULL, workload, "YCSB core workload a, b, c or d"),
     TEXT("preset", "NAME", NULL, preset, "production workload etc, usr or twitter"),
-    SWITCH("list-presets", list_presets, "print the presets, their options and sources, and exit"),
     OTHER("shift", "BYTES,...", NULL, "1 to 16 sizes, as in 100,1000,10000", option_parse_shift,
           shift,
           "the size of values changes from one of these to the next; every phase has keys of its "
@@ -137,13 +122,10 @@ static const struct row rows[] = {
     OTHER("format", "FORM", "auto", "auto, keys, slate, twitter, cachelib or oracle",
           option_parse_format, trace_format, "form of the trace: auto, keys, slate, twitter, "
           "cachelib or oracle"),
-    COUNT("twins", "N", "0", 0, 65536, twins,
-          "keys that each key of the trace is played as (0: 64 for a trace of one key in 64)"),
     REAL("scale", "X", "1", 0, 1e6, scale, "multiply the sizes of the trace"),
     REAL("speed", "X", "0", 0, 1e9, speed,
          "send the requests of the trace at its times, X times as fast (0: as the server answers)"),
     COUNT("limit", "N", "0", 0, 1e15, limit, "replay no more than this many lines (0: all)"),
-    COUNT("key-pad", "BYTES", "0", 0, 250, key_pad, "pad shorter keys of the trace to this length"),
 
     GROUP("Calcify"),
     COUNT("phase-bytes", "BYTES", "100000000", 1e5, 1e12, phase_bytes,
@@ -205,9 +187,9 @@ bool option_set(struct options *o, const char *name, const char *text, char *why
     return set_row(o, row, text, why, why_bytes);
 }
 
-/* Reads the arguments in order. With `loads_only`, sets only --preset and --workload, so that
- * what they stand for can be applied before everything else. */
-static bool read_arguments(int argc, char **argv, bool loads_only, struct options *o, char *why,
+/* Reads the arguments in order. With `preset_only`, sets only --preset, so that what it stands
+ * for can be applied before everything else. */
+static bool read_arguments(int argc, char **argv, bool preset_only, struct options *o, char *why,
                            size_t why_bytes) {
     for (int i = 1; i < argc; i++) {
         const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
@@ -238,8 +220,7 @@ static bool read_arguments(int argc, char **argv, bool loads_only, struct option
             }
             text = argv[++i];
         }
-        bool is_load = row->offset == FIELD(preset) || row->offset == FIELD(workload);
-        if (is_load == loads_only && !set_row(o, row, text, why, why_bytes)) {
+        if ((row->offset == FIELD(preset)) == preset_only && !set_row(o, row, text, why, why_bytes)) {
             return false;
         }
     }
@@ -257,8 +238,6 @@ static bool keys_are_too_long(const struct dist *d) {
 /* Fills in what depends on other options and refuses combinations that mean nothing. */
 static bool settle(struct options *o, char *why, size_t why_bytes) {
     const char *problem = NULL;
-    bool writes_cannot_be_read = o->method == VERB_APPEND || o->method == VERB_PREPEND ||
-                                 o->method == VERB_INCR || o->method == VERB_DECR;
 
     if (strncmp(o->server, "tls://", 6) == 0) {
         o->server += 6;
@@ -285,12 +264,12 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
         problem = "--threads cannot be more than --conns";
     } else if (o->replay != NULL && (o->conns > 1 || o->threads > 1)) {
         problem = "--replay keeps the order of its trace, so it needs --conns 1 and --threads 1";
-    } else if (o->replay != NULL && (o->preset || o->workload || o->shift.count || o->insert)) {
-        problem = "--replay cannot be combined with --insert, --preset, --workload or --shift";
-    } else if (o->calcify && (o->replay || o->preset || o->workload || o->shift.count ||
-                              o->insert || o->noreply)) {
+    } else if (o->replay != NULL && (o->preset || o->shift.count || o->insert)) {
+        problem = "--replay cannot be combined with --insert, --preset or --shift";
+    } else if (o->calcify &&
+               (o->replay || o->preset || o->shift.count || o->insert || o->noreply)) {
         problem = "calcify has a load of its own: it takes no --insert, --noreply, --preset, "
-                  "--replay, --shift or --workload";
+                  "--replay or --shift";
     } else if (!o->tls && (o->tls_verify || o->tls_resume || o->tls_cert || o->tls_key)) {
         problem = "--tls-verify, --tls-ca, --tls-cert, --tls-key and --tls-resume need --tls";
     } else if (o->tls_key != NULL && o->tls_cert == NULL) {
@@ -299,12 +278,10 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
         problem = "--tls-resume needs --reconnect";
     } else if (o->reconnect && o->calls == 0) {
         problem = "--reconnect needs --calls";
-    } else if (o->rate > 0 && o->call_rate > 0) {
-        problem = "--rate and --call-rate exclude each other";
     } else if (o->speed > 0 && o->replay == NULL) {
         problem = "--speed needs --replay";
-    } else if (o->speed > 0 && (o->rate > 0 || o->call_rate > 0)) {
-        problem = "--speed excludes --rate and --call-rate";
+    } else if (o->speed > 0 && o->rate > 0) {
+        problem = "--speed excludes --rate";
     } else if (keys_are_too_long(&o->key_bytes)) {
         snprintf(why, why_bytes, "--key-bytes takes at most %d, the longest key there is, not '%s'",
                  KEY_MAX_BYTES, o->key_bytes.text);
@@ -313,9 +290,6 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
         problem = "--key-prefix takes at most 200 bytes";
     } else if (o->key_prefix[strcspn(o->key_prefix, " \t\r\n\v\f")] != '\0') {
         problem = "--key-prefix takes no blanks";
-    } else if (writes_cannot_be_read && o->reads_pct > 0 && o->verify_every != 0) {
-        problem = "values changed by append, prepend, incr or decr cannot be checked: "
-                  "add --verify none";
     } else if (o->insert && o->shift.count > 0) {
         problem = "--insert and --shift exclude each other: a shifting load makes its own keys";
     }
@@ -334,7 +308,6 @@ bool options_parse(int argc, char **argv, struct options *out, char *why, size_t
     }
     return read_arguments(argc, argv, true, out, why, why_bytes) &&
            (out->preset == NULL || preset_apply(out, out->preset, why, why_bytes)) &&
-           (out->workload == NULL || workload_apply(out, out->workload, why, why_bytes)) &&
            read_arguments(argc, argv, false, out, why, why_bytes) && settle(out, why, why_bytes);
 }
 

@@ -14,23 +14,9 @@
 #define SHIFT_MAX 16
 #define KEY_MAX_BYTES 250
 
-enum verb {
-    VERB_GET,
-    VERB_SET,
-    VERB_ADD,
-    VERB_REPLACE,
-    VERB_APPEND,
-    VERB_PREPEND,
-    VERB_DELETE,
-    VERB_INCR,
-    VERB_DECR,
-    VERB_TOUCH
-};
+#define VALUE_MAX_BYTES 1000000 /* that a distribution may give */
 
-/* Verbs that carry a value. */
-static inline bool verb_stores(enum verb v) {
-    return v >= VERB_SET && v <= VERB_PREPEND;
-}
+enum verb { VERB_GET, VERB_SET, VERB_DELETE };
 
 struct shift {
     unsigned count; /* 0: sizes do not shift */
@@ -52,30 +38,29 @@ struct options {
     const char *tls_ca, *tls_cert, *tls_key;
     /* connections */
     uint64_t conns, calls, threads, linger_s, send_bytes;
-    double conn_rate, call_rate;
+    double conn_rate;
     bool reconnect;
     /* requests */
     enum verb method;
     double reads_pct; /* negative: not given */
-    double inserts_pct;
     uint64_t requests, pipeline, mget, ttl_s;
     double duration_s, rate;
-    bool poisson, noreply, fill_on_miss;
+    bool noreply, fill_on_miss;
     /* keys and values */
-    uint64_t keys, value_max, seed, size_seed;
+    uint64_t keys, seed;
     struct dist key_bytes, sizes;
     const char *key_prefix;
     struct popularity popularity;
     bool size_by_request;
     /* ready-made loads */
-    const char *workload, *preset;
+    const char *preset;
     bool insert;
     struct shift shift;
     struct every shift_every;
     /* replay */
     const char *replay;
     double scale, speed; /* speed 0: the trace's times do not count */
-    uint64_t limit, key_pad, twins;
+    uint64_t limit;
     enum trace_format trace_format;
     /* calcify */
     bool calcify;
@@ -83,7 +68,7 @@ struct options {
     /* output */
     uint64_t verify_every; /* 1: all, 0: none, N: one value in N */
     double interval_s;
-    bool json, fail_on_errors, help, version, describe, list_presets;
+    bool json, fail_on_errors, help, version, describe;
 };
 
 /* Fills *out from the arguments. False with one sentence in `why`. Text is borrowed from argv. */

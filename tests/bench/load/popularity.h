@@ -1,8 +1,6 @@
 /* Which key a request asks for: a rank or number in 0..n-1.
  *   uniform              every key equally often
  *   zipf[:THETA]         key i with weight 1/(i+1)^THETA (0.99 unless given)
- *   latest[:THETA]       zipf counted back from the newest key
- *   hotspot[:KEYS,REQS]  a share KEYS of the keys gets a share REQS of the requests (0.2,0.8)
  *   sequential           0, 1, 2, … and around again
  * A chooser belongs to one thread. Draws are O(1) and need no table. */
 #ifndef LOAD_POPULARITY_H
@@ -14,18 +12,11 @@
 
 #define POPULARITY_TEXT_BYTES 48
 
-enum popularity_kind {
-    POPULARITY_UNIFORM,
-    POPULARITY_ZIPF,
-    POPULARITY_LATEST,
-    POPULARITY_HOTSPOT,
-    POPULARITY_SEQUENTIAL
-};
+enum popularity_kind { POPULARITY_UNIFORM, POPULARITY_ZIPF, POPULARITY_SEQUENTIAL };
 
 struct popularity {
     enum popularity_kind kind;
     double theta;
-    double hot_keys, hot_requests;    /* shares, 0..1 */
     char text[POPULARITY_TEXT_BYTES]; /* as written, for reports */
 };
 
@@ -33,13 +24,14 @@ bool popularity_parse(const char *text, struct popularity *out);
 
 struct chooser {
     struct popularity popularity;
-    uint64_t n;    /* number of keys for which the constants below hold; 0: none yet */
+    uint64_t n;    /* number of keys */
     uint64_t next; /* sequential */
     double area_one, area_n, shortcut; /* zipf, see popularity.c */
 };
 
-void chooser_init(struct chooser *c, const struct popularity *p);
+/* Chooses among `n` keys, at least 1. */
+void chooser_init(struct chooser *c, const struct popularity *p, uint64_t n);
 
-/* A key below `n` (at least 1). `n` may grow between calls, as in a workload that inserts. */
-uint64_t chooser_draw(struct chooser *c, struct rng *r, uint64_t n);
+/* A key below n. */
+uint64_t chooser_draw(struct chooser *c, struct rng *r);
 #endif

@@ -17,7 +17,6 @@ static const struct word {
     {"NOT_STORED", REPLY_NOT_STORED, true},
     {"NS", REPLY_NOT_STORED, false},
     {"DELETED", REPLY_DONE, true},
-    {"TOUCHED", REPLY_DONE, true},
     {"OK", REPLY_DONE, true},
     {"EXISTS", REPLY_EXISTS, true},
     {"EX", REPLY_EXISTS, false},
@@ -33,25 +32,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* A counter's value; after a decrease the server pads it with blanks on the right. */
-static bool is_number(const char *line, size_t n) {
-    size_t i = 0;
-    while (i < n && is_digit(line[i])) {
-        i++;
-    }
-    if (i == 0) {
-        return false;
-    }
-    while (i < n && line[i] == ' ') {
-        i++;
-    }
-    return i == n;
-}
-
 static enum reply_kind kind_of_line(const char *line, size_t n) {
-    if (is_number(line, n)) {
-        return REPLY_DONE;
-    }
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         size_t bytes = strlen(words[i].text);
         if (n >= bytes && memcmp(line, words[i].text, bytes) == 0 &&

@@ -106,7 +106,7 @@ static void print_load(FILE *out, const struct options *o) {
             ", multi-get %" PRIu64 ", ",
             o->conns, o->threads, o->pipeline, o->mget);
     if (o->replay != NULL) {
-        fprintf(out, "replay of %s, size seed %" PRIu64 "\n", o->replay, o->size_seed);
+        fprintf(out, "replay of %s\n", o->replay);
         return;
     }
     fprintf(out, "%" PRIu64 " keys of %s bytes, %s, values %s, %.4g %% reads\n", o->keys,
@@ -247,8 +247,7 @@ void report_json(FILE *out, const struct report *r) {
     report_json_string(out, r->server);
     fputs(",\"server_version\":", out);
     report_json_string(out, r->version);
-    fprintf(out, ",\"seed\":%" PRIu64 ",\"size_seed\":%" PRIu64 ",\"phases\":[", r->options->seed,
-            r->options->size_seed);
+    fprintf(out, ",\"seed\":%" PRIu64 ",\"phases\":[", r->options->seed);
     for (unsigned i = 0; i < r->phase_count; i++) {
         if (i > 0) {
             putc(',', out);

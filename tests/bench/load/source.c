@@ -11,7 +11,6 @@
 struct source {
     enum source_kind kind;
     const struct options *options;
-    _Atomic uint64_t *keys_made;
     struct rng rng;
     struct chooser chooser;
     uint64_t yielded;    /* keys yielded so far */
@@ -28,12 +27,11 @@ struct source {
     char failure[TRACE_WHY_BYTES];
 };
 
-/* Room for the keys that an inserting run may add to the first ones. */
-#define INSERTS_MAX UINT64_C(1000000000)
-#define TTL_MAX_S   (UINT64_C(30) * 24 * 3600)
+#define SIZE_SEED 1 /* with the key's text decides the sizes that go by key */
+#define TTL_MAX_S (UINT64_C(30) * 24 * 3600)
 
 struct source *source_create(enum source_kind kind, const struct options *o, unsigned thread,
-                             _Atomic uint64_t *keys_made, char *why, size_t why_bytes) {
+                             char *why, size_t why_bytes) {
     struct source *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         snprintf(why, why_bytes, "out of memory");
@@ -41,17 +39,10 @@ struct source *source_create(enum source_kind kind, const struct options *o, uns
     }
     s->kind = kind;
     s->options = o;
-    s->keys_made = keys_made;
     s->rng = rng_from(mix64(o->seed) + thread);
     s->next_id = thread;
-    s->id_max = o->keys - 1;
-    if (o->inserts_pct > 0) {
-        s->id_max += INSERTS_MAX;
-    }
-    if (o->shift.count > 0) {
-        s->id_max = o->keys * o->shift.count - 1;
-    }
-    chooser_init(&s->chooser, &o->popularity);
+    s->id_max = o->keys * (o->shift.count > 0 ? o->shift.count : 1) - 1;
+    chooser_init(&s->chooser, &o->popularity, o->keys);
     if (kind == SOURCE_TRACE) {
         char said[TRACE_WHY_BYTES];
         s->trace = trace_open(o->replay, said);
@@ -61,7 +52,7 @@ struct source *source_create(enum source_kind kind, const struct options *o, uns
             return NULL;
         }
         trace_set_format(s->trace, o->trace_format);
-        s->twins = o->twins > 0 ? o->twins : (uint64_t)(1 / trace_sample(s->trace) + 0.5);
+        s->twins = (uint64_t)(1 / trace_sample(s->trace) + 0.5);
         if (o->speed > 0 && !trace_format_has_times(trace_format(s->trace))) {
             snprintf(why, why_bytes, "%s tells no times, and --speed needs them", o->replay);
             source_destroy(&s);
@@ -105,7 +96,7 @@ unsigned source_key_text(const struct options *o, uint64_t id, uint64_t id_max, 
                     : key_bytes > KEY_MAX_BYTES ? KEY_MAX_BYTES
                                                 : key_bytes;
     } else {
-        struct rng r = rng_from(mix64(id) ^ o->size_seed);
+        struct rng r = rng_from(mix64(id) ^ SIZE_SEED);
         key_bytes = dist_draw_within(&o->key_bytes, &r, shortest, KEY_MAX_BYTES);
     }
     memcpy(into, o->key_prefix, prefix_bytes);
@@ -119,13 +110,13 @@ static uint64_t value_bytes_for(struct source *s, uint64_t key_hash) {
         return o->shift.value_bytes[s->phase];
     }
     if (o->sizes.kind == DIST_FIXED) {
-        return (uint64_t)o->sizes.a < o->value_max ? (uint64_t)o->sizes.a : o->value_max;
+        return (uint64_t)o->sizes.a < VALUE_MAX_BYTES ? (uint64_t)o->sizes.a : VALUE_MAX_BYTES;
     }
     if (o->size_by_request) {
-        return dist_draw_within(&o->sizes, &s->rng, 0, o->value_max);
+        return dist_draw_within(&o->sizes, &s->rng, 0, VALUE_MAX_BYTES);
     }
-    struct rng r = rng_from(key_hash ^ mix64(o->size_seed));
-    return dist_draw_within(&o->sizes, &r, 0, o->value_max);
+    struct rng r = rng_from(key_hash ^ mix64(SIZE_SEED));
+    return dist_draw_within(&o->sizes, &r, 0, VALUE_MAX_BYTES);
 }
 
 static void yield_key(struct source *s, uint64_t id, struct request *out) {
@@ -147,7 +138,6 @@ static void advance_phase(struct source *s) {
 
 static enum source_step mix_next(struct source *s, struct request *out) {
     const struct options *o = s->options;
-    uint64_t keys = atomic_load_explicit(s->keys_made, memory_order_relaxed);
     if (o->shift.count > 0) {
         advance_phase(s);
     }
@@ -159,12 +149,8 @@ static enum source_step mix_next(struct source *s, struct request *out) {
         out->verb = VERB_GET;
     } else {
         out->verb = o->method;
-        if (o->inserts_pct > 0 && rng_unit(&s->rng) * 100 < o->inserts_pct && keys <= s->id_max) {
-            yield_key(s, atomic_fetch_add_explicit(s->keys_made, 1, memory_order_relaxed), out);
-            return SOURCE_REQUEST;
-        }
     }
-    yield_key(s, chooser_draw(&s->chooser, &s->rng, keys) + s->phase * o->keys, out);
+    yield_key(s, chooser_draw(&s->chooser, &s->rng) + s->phase * o->keys, out);
     return SOURCE_REQUEST;
 }
 
@@ -176,15 +162,6 @@ static enum source_step insert_next(struct source *s, struct request *out) {
     yield_key(s, s->next_id, out);
     s->next_id += s->options->threads;
     return SOURCE_REQUEST;
-}
-
-/* Pads a key with one '!' and then dots, so that no two different keys become the same. */
-static void pad_key(struct request *out, unsigned to_bytes) {
-    if (out->key_bytes < to_bytes) {
-        out->key[out->key_bytes] = '!';
-        memset(out->key + out->key_bytes + 1, '.', to_bytes - out->key_bytes - 1);
-        out->key_bytes = to_bytes;
-    }
 }
 
 /* A line of a trace of one key in 64 stands for 64 keys: itself, and itself with a number behind. */
@@ -272,7 +249,6 @@ static enum source_step trace_step(struct source *s, struct request *out) {
     if (twin > 0) {
         put_twin(out, twin);
     }
-    pad_key(out, (unsigned)o->key_pad);
     out->key_hash = value_key_hash(out->key, out->key_bytes);
     out->time_ms = s->line.time_ms;
     set_value(s, out);

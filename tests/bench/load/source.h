@@ -2,7 +2,6 @@
  * one key at a time and knows nothing of connections, batches or replies. One thread each. */
 #ifndef LOAD_SOURCE_H
 #define LOAD_SOURCE_H
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,10 +25,9 @@ enum source_kind { SOURCE_MIX, SOURCE_INSERT, SOURCE_TRACE };
 
 struct source;
 
-/* `keys_made` counts the keys that exist; all threads of a run share it, and it must outlive the
- * source. The options are borrowed. NULL with one sentence in `why` on failure. */
+/* The options are borrowed. NULL with one sentence in `why` on failure. */
 struct source *source_create(enum source_kind kind, const struct options *o, unsigned thread,
-                             _Atomic uint64_t *keys_made, char *why, size_t why_bytes);
+                             char *why, size_t why_bytes);
 enum source_step source_next(struct source *s, struct request *out);
 
 /* Tells the source the time since the run began, for a shift by time; and which phase of the shift

@@ -33,7 +33,7 @@ struct tally {
     uint64_t fills; /* of these, after a miss */
     uint64_t stored, not_stored;
     uint64_t unconfirmed;              /* sent with noreply */
-    uint64_t others, found, not_found; /* delete, incr, decr, touch */
+    uint64_t others, found, not_found; /* deletes */
     uint64_t verified;
     uint64_t received_bytes, sent_bytes;
     uint64_t connections;

@@ -142,8 +142,7 @@ static bool set_up(struct worker *w) {
     w->received = malloc(RECEIVE_BYTES);
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    struct source *source =
-        source_create(config->source, o, config->thread, config->keys_made, why, sizeof(why));
+    struct source *source = source_create(config->source, o, config->thread, why, sizeof(why));
     if (source == NULL) {
         worker_fail(w, LOAD_IO, why, "");
         return false;
@@ -175,10 +174,6 @@ static bool set_up(struct worker *w) {
     }
     w->batcher.pace.speed = o->speed;
     w->batcher.pace.start_ns = start;
-    if (o->call_rate > 0) {
-        w->batcher.pace.interval_ns = 1e9 / o->call_rate; /* until connections are open */
-        w->batcher.pace.next_due_ns = start;
-    }
     return true;
 }
 

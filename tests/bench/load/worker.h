@@ -35,7 +35,6 @@ struct worker_config {
     const struct address *address;
     enum source_kind source;
     unsigned thread;             /* 0 .. options->threads - 1 */
-    _Atomic uint64_t *keys_made; /* shared by the run's workers */
     const atomic_bool *stop;     /* set from outside: finish what is in flight and return */
     struct progress *progress;
     uint64_t start_ns; /* common to all workers */

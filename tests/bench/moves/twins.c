@@ -154,7 +154,7 @@ static struct source source_of(const struct load *load, const struct stream *s) 
         fprintf(stderr, "twins: %s has a stream that is none: %s\n", load->name, s->name);
         exit(EXIT_FAILURE);
     }
-    chooser_init(&source.chooser, &popularity);
+    chooser_init(&source.chooser, &popularity, s->keys);
     return source;
 }
 
@@ -212,7 +212,7 @@ static void play_second(struct twins *t) {
     turn_begin(t);
     for (uint64_t n = 1; n <= requests; n++) {
         struct source *from = draw_source(t, rate);
-        uint64_t number = chooser_draw(&from->chooser, &t->random, from->stream->keys);
+        uint64_t number = chooser_draw(&from->chooser, &t->random);
         serve(t, from, number, rng_unit(&t->random) < from->stream->reads);
         t->now_us = begun_us + n * 1000000 / requests;
         if (n % TURN_REQUESTS == 0) {

@@ -160,7 +160,7 @@ static struct source *source_of(struct world *w, const struct stream *s) {
         fprintf(stderr, "policies: %s has a stream that is none: %s\n", w->load->name, s->name);
         exit(EXIT_FAILURE);
     }
-    chooser_init(&source->chooser, &popularity);
+    chooser_init(&source->chooser, &popularity, s->keys);
     return source;
 }
 
@@ -184,7 +184,7 @@ static void play_streams(struct world *w) {
         struct source *source = source_of(w, s);
         uint64_t number = s->popularity == NULL
                               ? source->next++
-                              : chooser_draw(&source->chooser, &w->random, s->keys);
+                              : chooser_draw(&source->chooser, &w->random);
         char text[KEY_BYTES];
         int bytes = snprintf(text, sizeof text, "policies-%s-%09" PRIu64, s->name, number);
         struct key key = key_make(text, (size_t)bytes);

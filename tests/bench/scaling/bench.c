@@ -198,9 +198,9 @@ static void draw(struct bench *b) {
     struct chooser chooser;
     struct rng rng = rng_from(7);
     popularity_parse("zipf:0.99", &zipf);
-    chooser_init(&chooser, &zipf);
+    chooser_init(&chooser, &zipf, b->keys);
     for (unsigned i = 0; i < DRAWS; i++) {
-        b->draws[i] = (uint32_t)chooser_draw(&chooser, &rng, b->keys);
+        b->draws[i] = (uint32_t)chooser_draw(&chooser, &rng);
     }
 }
 
