@@ -4,7 +4,6 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
-local wire = require "support.wire"
 
 local PEER <const> = "build/peer/memcached"
 local VALUES <const>, VALUE_BYTES <const> = 120, 100000 -- seven chunks of 16 KiB each
@@ -12,21 +11,12 @@ local SHORT_LIVED <const> = 400
 local REQUESTS <const> = 2000 -- in one packet: more than one turn of either server runs
 
 local function claims(binary)
-    local one, connection
-
-    local function start(...)
-        one = server.start({ binary = binary, args = { ... } })
-        connection = wire.connect(one.address)
-        connection:settimeout(patience.DEADLINE_S)
-    end
-
-    local function stat(name, section)
-        local _, values = wire.stats(connection, section)
-        return tonumber(values[name])
-    end
+    local rig = require("support.rig").new(after_each)
+    rig.binary = binary
+    local stat = rig.number
 
     local function store(key, bytes)
-        assert.equal("STORED", wire.ask(connection, ("set %s 0 0 %d\r\n%s"):format(key, bytes, ("v"):rep(bytes))))
+        assert.equal("STORED", rig.ask(("set %s 0 0 %d\r\n%s"):format(key, bytes, ("v"):rep(bytes))))
     end
 
     -- Nil where there is no such memcached.
@@ -38,30 +28,20 @@ local function claims(binary)
         return true
     end
 
-    after_each(function()
-        if connection then
-            connection:close()
-        end
-        if one then
-            one:stop()
-        end
-        one, connection = nil, nil
-    end)
-
     it("counts pieces of values that were saved when their page moved", function()
         if not is_there() then
             return
         end
-        start("-m", "64", "-o", "slab_chunk_max=16,no_slab_automove,no_lru_crawler")
+        rig.start("-m", "64", "-o", "slab_chunk_max=16,no_slab_automove,no_lru_crawler")
         for i = 1, VALUES do
             store("k" .. i, VALUE_BYTES)
         end
         for i = 1, VALUES, 2 do
-            assert.equal("DELETED", wire.ask(connection, "delete k" .. i))
+            assert.equal("DELETED", rig.ask("delete k" .. i))
         end
         -- the class of whole chunks has most pages
         local pages, from, to = 1, nil, nil
-        for _, line in ipairs(wire.lines(connection, "stats slabs")) do
+        for _, line in ipairs(rig.lines("stats slabs")) do
             local id, count = line:match("^STAT (%d+):total_pages (%d+)")
             if id and tonumber(count) > pages then
                 pages, from = tonumber(count), id
@@ -70,13 +50,13 @@ local function claims(binary)
         end
         assert.truthy(from and to and from ~= to)
         patience.wait_for("a page that moves, with pieces in it", function()
-            wire.ask(connection, ("slabs reassign %s %s"):format(from, to))
+            rig.ask(("slabs reassign %s %s"):format(from, to))
             return stat("slabs_moved") > 0 and stat("slab_reassign_chunk_rescues") > 0
         end)
         for i = 2, VALUES, 2 do
-            assert.equal("VALUE k" .. i .. " 0 " .. VALUE_BYTES, wire.ask(connection, "get k" .. i))
-            assert.equal(("v"):rep(VALUE_BYTES), connection:receive("*l"))
-            assert.equal("END", connection:receive("*l"))
+            assert.equal("VALUE k" .. i .. " 0 " .. VALUE_BYTES, rig.ask("get k" .. i))
+            assert.equal(("v"):rep(VALUE_BYTES), rig.connection:receive("*l"))
+            assert.equal("END", rig.connection:receive("*l"))
         end
     end)
 
@@ -84,11 +64,11 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        start("-t", "1")
+        rig.start("-t", "1")
         assert.equal(0, stat("conn_yields"))
-        connection:send(("mn\r\n"):rep(REQUESTS))
+        rig.connection:send(("mn\r\n"):rep(REQUESTS))
         for _ = 1, REQUESTS do
-            assert.equal("MN", connection:receive("*l"))
+            assert.equal("MN", rig.connection:receive("*l"))
         end
         assert.truthy(stat("conn_yields") > 0)
     end)
@@ -96,9 +76,9 @@ local function claims(binary)
     -- The live item comes last: there one at the end of a queue keeps those behind it.
     local function store_and_read_half(ttl_s)
         for i = 1, SHORT_LIVED do
-            assert.equal("STORED", wire.ask(connection, ("set k%d 0 %d 1\r\nv"):format(i, ttl_s)))
+            assert.equal("STORED", rig.ask(("set k%d 0 %d 1\r\nv"):format(i, ttl_s)))
             if i % 2 == 0 then
-                wire.lines(connection, "get k" .. i)
+                rig.lines("get k" .. i)
             end
         end
     end
@@ -107,7 +87,7 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        start("-o", "no_lru_crawler")
+        rig.start("-o", "no_lru_crawler")
         store_and_read_half(2)
         store("lasting", 1)
         patience.wait_for("what expired to be freed", function() return stat("curr_items") == 1 end)
@@ -115,19 +95,19 @@ local function claims(binary)
         -- on a machine that pauses a get may come too late
         assert.equal(SHORT_LIVED - stat("get_hits") - stat("get_expired"), stat("expired_unfetched"))
         assert.equal(0, stat("evictions"))
-        assert.equal("VALUE lasting 0 1", wire.lines(connection, "get lasting")[1])
+        assert.equal("VALUE lasting 0 1", rig.lines("get lasting")[1])
     end)
 
     it("frees within seconds what was flushed, and counts it as reclaimed", function()
         if not is_there() then
             return
         end
-        start("-o", "no_lru_crawler")
+        rig.start("-o", "no_lru_crawler")
         store_and_read_half(0)
         local stored_s = stat("uptime")
         -- there a flush leaves what was stored in its own second
         patience.wait_for("another second", function() return stat("uptime") > stored_s + 1 end)
-        assert.equal("OK", wire.ask(connection, "flush_all"))
+        assert.equal("OK", rig.ask("flush_all"))
         patience.wait_for("what was flushed to be freed", function() return stat("curr_items") == 0 end)
         assert.equal(SHORT_LIVED, stat("reclaimed"))
         assert.equal(SHORT_LIVED // 2, stat("expired_unfetched"))
@@ -138,10 +118,10 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        start()
+        rig.start()
         assert.equal(0, stat("total_malloced", "slabs"))
         store("k", 1)
-        local _, slabs = wire.stats(connection, "slabs")
+        local slabs = rig.stats("slabs")
         assert.same({ "1", "1048576" }, { slabs.active_slabs, slabs.total_malloced })
     end)
 end

@@ -1,74 +1,46 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- flush_all on a running server: its time in every form, many in a second, and what becomes of the memory.
-package.path = "tests/spec/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
-local proto_server = require "support.proto_server"
+local rig = require("support.rig").new(after_each)
 
 local DEADLINE_S <const> = 45 -- less than after which the crawler comes by itself, which is 60
 local ITEMS <const>, FLUSHES <const> = 5000, 1000
 
-local server, connection
-
-local function start(...)
-    server = assert(proto_server.start({ ... }))
-    connection = assert(server:connect())
-    connection:settimeout(DEADLINE_S)
-end
-
-local function ask(line)
-    connection:send(line .. "\r\n")
-    return connection:receive("*l")
-end
-
-local function stats(what)
-    local figures = {}
-    local line = ask("stats" .. what)
-    while line and line ~= "END" do
-        local name, value = line:match("^STAT (%S+) (.*)")
-        figures[name] = tonumber(value) or value
-        line = connection:receive("*l")
-    end
-    return figures
-end
+local ask = rig.ask
 
 local function lives(key)
     local first = ask("mg " .. key)
     return first == "HD"
 end
 
-after_each(function()
-    connection:close()
-    local status, said = server:stop()
-    assert(status == 0, ("the server ended with status %s: %s"):format(status, said))
-end)
-
 describe("flush_all", function()
     it("frees what nobody asks for again, in the background, and evicts nothing", function()
-        start()
+        rig.start()
         for first = 1, ITEMS, 100 do
             local lines = {}
             for i = first, first + 99 do
                 lines[#lines + 1] = ("set key%d 0 0 100 noreply\r\n%s\r\n"):format(i, ("x"):rep(100))
             end
-            connection:send(table.concat(lines))
+            rig.connection:send(table.concat(lines))
         end
-        patience.wait_for("the items", function() return stats("").curr_items == ITEMS end)
+        patience.wait_for("the items", function() return rig.number("curr_items") == ITEMS end)
         assert.equal("OK", ask("flush_all"))
         assert.equal("STORED", ask("set kept 0 0 1\r\nv"))
-        patience.wait_for("the flushed ones to go", function() return stats("").curr_items == 1 end, DEADLINE_S)
+        patience.wait_for("the flushed ones to go", function() return rig.number("curr_items") == 1 end, DEADLINE_S)
         assert.is_true(lives("kept"))
-        assert.equal(0, stats("").evictions)
+        assert.equal(0, rig.number("evictions"))
     end)
 
     it("many times in a second leaves ages and delayed flushes as they are", function()
-        start()
+        rig.start()
         local pairs_of_both = ("flush_all noreply\r\nset k 0 0 1 noreply\r\nv\r\n"):rep(FLUSHES)
-        connection:send(pairs_of_both)
+        rig.connection:send(pairs_of_both)
         assert.is_true(lives("k"))
         assert.is_true(tonumber(ask("me k"):match(" la=(%d+)")) < DEADLINE_S)
-        for name, value in pairs(stats(" items")) do
+        for name, value in pairs(rig.stats("items")) do
             if name:match(":age") then
-                assert.is_true(value < DEADLINE_S, name .. " is " .. value)
+                assert.is_true(tonumber(value) < DEADLINE_S, name .. " is " .. value)
             end
         end
         assert.equal("OK", ask("flush_all 2"))
@@ -76,19 +48,19 @@ describe("flush_all", function()
     end)
 
     it("takes a unix time", function()
-        start()
+        rig.start()
         assert.equal("STORED", ask("set k 0 0 1\r\nv"))
         assert.equal("OK", ask(("flush_all %d"):format(os.time() + 1000)))
         assert.is_true(lives("k"))
         assert.equal("OK", ask(("flush_all %d"):format(os.time() + 2)))
         patience.wait_for("the time", function() return not lives("k") end)
-        patience.wait_for("a time after the start that is over", function() return stats("").uptime > 4 end)
+        patience.wait_for("a time after the start that is over", function() return rig.number("uptime") > 4 end)
         assert.equal("STORED", ask("set k 0 0 1\r\nv"))
         assert.equal("OK", ask(("flush_all %d"):format(os.time() - 2)))
         assert.is_false(lives("k"), "what was stored since is flushed too")
         assert.equal("STORED", ask("set k 0 0 1\r\nv"))
         -- as memcached, whose clock begins a minute before its start
-        local start_s = os.time() - stats("").uptime
+        local start_s = os.time() - rig.number("uptime")
         assert.equal("OK", ask(("flush_all %d"):format(start_s - 30)))
         assert.is_false(lives("k"), "a time shortly before the start flushes nothing")
         assert.equal("STORED", ask("set k 0 0 1\r\nv"))

@@ -1,18 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- How slated moves pages, as an operator sees it: modes, requests, the record of moves, a memory limit that changes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local clock = require "slate.base.clock"
-local server = require "support.server"
+local patience = require "support.patience"
 local wire = require "support.wire"
 
-local ask, connect = wire.ask, wire.connect
+local rig = require("support.rig").new(after_each)
 
-local PATIENCE_S <const> = 60 -- only a fault takes that long
 local PAGE_BYTES <const> = 1 << 20
 
 -- The moves of `stats moves`, oldest first, and what stands before them.
-local function moves_of(connection)
-    local names, values = wire.stats(connection, "moves")
+local function moves_of()
+    local names, values = wire.stats(rig.connection, "moves")
     local head, moves, at = {}, {}, {}
     for _, name in ipairs(names) do
         local number, field = name:match("^(%d+):(.+)$")
@@ -29,15 +27,8 @@ local function moves_of(connection)
     return head, moves
 end
 
-local function resident_bytes(pid)
-    local file = assert(io.open(("/proc/%d/statm"):format(pid)))
-    local pages = file:read("a"):match("^%d+ (%d+)")
-    file:close()
-    return tonumber(pages) * 4096
-end
-
 -- Sets `count` values without waiting for each reply; returns how many were refused, and a refusal.
-local function store(connection, prefix, count, bytes)
+local function store(prefix, count, bytes)
     local value, refused, last = ("v"):rep(bytes), 0, nil
     local batch <const> = math.max(1, math.min(100, 200000 // bytes))
     for first = 1, count, batch do
@@ -45,9 +36,9 @@ local function store(connection, prefix, count, bytes)
         for i = first, math.min(count, first + batch - 1) do
             parts[#parts + 1] = ("set %s%d 0 0 %d\r\n%s\r\n"):format(prefix, i, bytes, value)
         end
-        assert(connection:send(table.concat(parts)))
+        assert(rig.connection:send(table.concat(parts)))
         for _ = 1, #parts do
-            local line = assert(connection:receive("*l"))
+            local line = assert(rig.connection:receive("*l"))
             if line ~= "STORED" then
                 refused, last = refused + 1, line
             end
@@ -56,94 +47,63 @@ local function store(connection, prefix, count, bytes)
     return refused, last
 end
 
-local function wait_until(condition)
-    for _ = 1, PATIENCE_S * 100 do
-        local result = condition()
-        if result then
-            return result
-        end
-        clock.sleep(0.01)
-    end
-    return nil
-end
-
 describe("slated's pages", function()
-    local one, connection
-
-    local function start(...)
-        one = server.start({ args = { ... } })
-        connection = connect(one.address)
-    end
-
     local function pages_of(class)
-        local _, values = wire.stats(connection, "slabs")
-        return tonumber(values[class .. ":total_pages"] or "0")
+        return rig.number(class .. ":total_pages", "slabs") or 0
     end
 
     local function pages_out()
-        local _, values = wire.stats(connection, "slated")
-        return tonumber(values.pages_out)
+        return rig.number("pages_out", "slated")
     end
 
-    after_each(function()
-        if connection then
-            connection:close()
-        end
-        if one then
-            one:stop()
-        end
-        one, connection = nil, nil
-    end)
-
     it("have modes by number and by name, of which the settings show memcached's numbers", function()
-        start("-o", "slab_automove=lra")
+        rig.start("-o", "slab_automove=lra")
         local function mode()
-            local _, settings = wire.stats(connection, "settings")
-            return settings.slab_automove
+            return rig.stats("settings").slab_automove
         end
         assert.equal("lra", mode())
-        assert.equal("lra", (moves_of(connection)).mode)
+        assert.equal("lra", (moves_of()).mode)
         for name, shown in pairs({ off = "0", ["1"] = "1", eviction = "2", random = "random", lrc = "lrc" }) do
-            assert.equal("OK", ask(connection, "slabs automove " .. name))
+            assert.equal("OK", rig.ask("slabs automove " .. name))
             assert.equal(shown, mode())
         end
-        assert.equal("OK", ask(connection, "config set slab_automove ratio"))
+        assert.equal("OK", rig.ask("config set slab_automove ratio"))
         assert.equal("1", mode())
-        assert.equal("ratio", (moves_of(connection)).mode)
-        assert.equal("CLIENT_ERROR bad command line format", ask(connection, "slabs automove sideways"))
+        assert.equal("ratio", (moves_of()).mode)
+        assert.equal("CLIENT_ERROR bad command line format", rig.ask("slabs automove sideways"))
         assert.matches("^CLIENT_ERROR slab_automove wants 0, 1, 2 or one of off|ratio|",
-            ask(connection, "config set slab_automove sideways"))
-        assert.equal("ERROR", ask(connection, "slabs automove 3"))
+            rig.ask("config set slab_automove sideways"))
+        assert.equal("ERROR", rig.ask("slabs automove 3"))
         assert.equal("1", mode())
     end)
 
     it("say why nothing moves", function()
-        start("-m", "16")
-        assert.truthy(wait_until(function()
-            return (moves_of(connection)).why:find("^the pool has %d+ pages$")
-        end))
-        assert.equal("OK", ask(connection, "slabs automove 0"))
-        assert.truthy(wait_until(function()
-            return (moves_of(connection)).why == "automove is off"
-        end))
+        rig.start("-m", "16")
+        patience.wait_for("a full pool", function()
+            return (moves_of()).why:find("^the pool has %d+ pages$")
+        end)
+        assert.equal("OK", rig.ask("slabs automove 0"))
+        patience.wait_for("automove to be off", function()
+            return (moves_of()).why == "automove is off"
+        end)
     end)
 
     it("are recorded with what moved them, why, and what it cost", function()
-        start("-m", "16", "-o", "slab_automove=0")
-        assert.equal(0, (store(connection, "a", 20000, 900)))
+        rig.start("-m", "16", "-o", "slab_automove=0")
+        assert.equal(0, (store("a", 20000, 900)))
         local from
-        local _, slabs = wire.stats(connection, "slabs")
+        local slabs = rig.stats("slabs")
         for name, value in pairs(slabs) do
             if name:find(":total_pages$") and tonumber(value) > 5 then
                 from = name:match("^%d+")
             end
         end
-        assert.equal("OK", ask(connection, ("slabs reassign %s 3 2"):format(from)))
+        assert.equal("OK", rig.ask(("slabs reassign %s 3 2"):format(from)))
         local head, moves
-        assert.truthy(wait_until(function() -- a move is recorded once the pages have come
-            head, moves = moves_of(connection)
+        patience.wait_for("the record of a move", function() -- a move is recorded once the pages have come
+            head, moves = moves_of()
             return #moves > 0
-        end))
+        end)
         assert.equal(2, pages_of("3"))
         assert.equal("2", head.pages_moved)
         local last = moves[#moves]
@@ -156,10 +116,10 @@ describe("slated's pages", function()
     end)
 
     it("come to a class that has none from others, at once, and that is recorded too", function()
-        start("-m", "16", "-o", "slab_automove=0")
-        assert.equal(0, (store(connection, "a", 30000, 900)))
-        assert.equal(0, (store(connection, "b", 50, 9000)))
-        local _, moves = moves_of(connection)
+        rig.start("-m", "16", "-o", "slab_automove=0")
+        assert.equal(0, (store("a", 30000, 900)))
+        assert.equal(0, (store("b", 50, 9000)))
+        local _, moves = moves_of()
         local last = moves[#moves]
         assert.equal("steal", last.mode)
         assert.matches("found nothing free", last.reason)
@@ -170,7 +130,7 @@ describe("slated's pages", function()
     local function begin_load(bytes)
         local pipe = assert(io.popen(("build/bin/slate-load --server unix:%s --method set --dist sequential --keys 10m "
             .. "--key-prefix load%d- --sizes %d --conns 100 --pipeline 4 --duration 1h </dev/null >/dev/null 2>&1 & "
-            .. "echo $!"):format(one.address, bytes, bytes)))
+            .. "echo $!"):format(rig.server.address, bytes, bytes)))
         local pid = assert(pipe:read("l"))
         pipe:close()
         return pid
@@ -178,7 +138,7 @@ describe("slated's pages", function()
 
     -- Pages of the classes whose chunks fit values of that size.
     local function pages_for(bytes)
-        local _, values = wire.stats(connection, "slabs")
+        local values = rig.stats("slabs")
         local pages = 0
         for name, chunk_bytes in pairs(values) do
             local class = name:match("^(%d+):chunk_size$")
@@ -190,9 +150,9 @@ describe("slated's pages", function()
     end
 
     it("follow the load even when the mover shares its processor with a worker that never rests", function()
-        start("-m", "16", "-t", "1", "-o", "slab_automove=2")
+        rig.start("-m", "16", "-t", "1", "-o", "slab_automove=2")
         assert(os.execute("cpu=$(taskset -c -p $$ | sed 's/.*: //; s/[,-].*//'); "
-            .. ("taskset -a -c -p $cpu %d >/dev/null"):format(one.pid)))
+            .. ("taskset -a -c -p $cpu %d >/dev/null"):format(rig.server.pid)))
         local load
         finally(function()
             if load then
@@ -201,24 +161,24 @@ describe("slated's pages", function()
         end)
         for _, bytes in ipairs({ 100, 10000, 1000, 100000 }) do -- to larger values and back
             load = begin_load(bytes)
-            assert.truthy(wait_until(function()
+            patience.wait_for("the pages", function()
                 return pages_for(bytes) >= 12
-            end), "the pages never come")
+            end)
             os.execute("kill " .. load)
             load = nil
         end
     end)
 
     it("stop moving when a request is cancelled", function()
-        start("-m", "64", "-o", "slab_automove=0")
-        assert.matches("^NOTHING to cancel", ask(connection, "slabs reassign cancel"))
-        assert.equal(0, (store(connection, "a", 400000, 20)))
+        rig.start("-m", "64", "-o", "slab_automove=0")
+        assert.matches("^NOTHING to cancel", rig.ask("slabs reassign cancel"))
+        assert.equal(0, (store("a", 400000, 20)))
         local from, pages = "1", pages_of("1")
         assert.truthy(pages > 10, pages)
         -- In one packet, so that little time passes between; the move may have come to its end all the same.
-        assert.equal("OK", ask(connection, ("slabs reassign %s 0 %d\r\nslabs reassign %s 0 1\r\nslabs reassign cancel")
+        assert.equal("OK", rig.ask(("slabs reassign %s 0 %d\r\nslabs reassign %s 0 1\r\nslabs reassign cancel")
             :format(from, pages, from)))
-        local second, answer = assert(connection:receive("*l")), assert(connection:receive("*l"))
+        local second, answer = assert(rig.connection:receive("*l")), assert(rig.connection:receive("*l"))
         local moved, wanted = answer:match("^OK cancelled, (%d+) of (%d+) pages had moved$")
         if answer:find("^NOTHING") then
             moved, wanted = pages - 1, pages
@@ -226,89 +186,89 @@ describe("slated's pages", function()
         assert.truthy(second:find("^BUSY") or second:find("^NOSPARE") and answer:find("^NOTHING"), second)
         assert.equal(pages, tonumber(wanted))
         assert.equal(pages - tonumber(moved), pages_of(from))
-        assert.equal("OK", ask(connection, "cache_memlimit 8"))
-        assert.truthy(wait_until(function()
+        assert.equal("OK", rig.ask("cache_memlimit 8"))
+        patience.wait_for("the limit to be kept", function()
             return pages_out() <= 8
-        end), "and nothing else moves either")
+        end)
     end)
 
     it("go back to the system when the memory limit shrinks, and come again when it grows", function()
-        start("-m", "64", "-o", "slab_automove=0") -- so that the first move is the limit's
-        assert.equal(0, (store(connection, "a", 60000, 900)))
-        assert.equal(0, (store(connection, "b", 2000, 9000)))
-        local full = resident_bytes(one.pid)
+        rig.start("-m", "64", "-o", "slab_automove=0") -- so that the first move is the limit's
+        assert.equal(0, (store("a", 60000, 900)))
+        assert.equal(0, (store("b", 2000, 9000)))
+        local full = rig.server:resident_bytes()
         assert.truthy(full > 60 * PAGE_BYTES, full)
-        assert.equal("OK", ask(connection, "cache_memlimit 16"))
-        assert.truthy(wait_until(function()
+        assert.equal("OK", rig.ask("cache_memlimit 16"))
+        patience.wait_for("pages over the limit to go", function()
             return pages_out() <= 16
-        end), "pages over the limit stay")
-        assert.truthy(wait_until(function()
-            return resident_bytes(one.pid) < full - 40 * PAGE_BYTES
-        end), ("%d bytes resident, %d before"):format(resident_bytes(one.pid), full))
-        local head, moves = moves_of(connection)
+        end)
+        patience.wait_for("the memory to be given back", function()
+            return rig.server:resident_bytes() < full - 40 * PAGE_BYTES
+        end)
+        local head, moves = moves_of()
         assert.equal("0", head.over_limit)
         assert.equal("limit", moves[1].mode)
         assert.matches("^%d+ pages are over the memory limit$", moves[1].reason)
-        local _, general = wire.stats(connection)
+        local general = rig.stats()
         assert.equal(tostring(16 * PAGE_BYTES), general.limit_maxbytes)
-        assert.equal(0, (store(connection, "c", 20000, 900)))
+        assert.equal(0, (store("c", 20000, 900)))
         assert.truthy(pages_out() <= 16)
-        assert.equal("OK", ask(connection, "cache_memlimit 64"))
-        assert.equal(0, (store(connection, "d", 60000, 900)))
-        assert.truthy(wait_until(function()
+        assert.equal("OK", rig.ask("cache_memlimit 64"))
+        assert.equal(0, (store("d", 60000, 900)))
+        patience.wait_for("classes to grow again", function()
             return pages_out() > 48
-        end), "classes do not grow again")
+        end)
     end)
 
     for _, kind in ipairs({ "slab", "heap", "blocks" }) do
         it("leave as many items as fit when the limit shrinks in steps, in the store of " .. kind, function()
-            start("-m", "64", "--store=" .. kind)
-            assert.equal(0, (store(connection, "a", 80000, 600)))
+            rig.start("-m", "64", "--store=" .. kind)
+            assert.equal(0, (store("a", 80000, 600)))
             for _, megabytes in ipairs({ 32, 16, 8 }) do
-                assert.equal("OK", ask(connection, "cache_memlimit " .. megabytes))
-                assert.truthy(wait_until(function()
-                    local _, slabs = wire.stats(connection, "slabs")
+                assert.equal("OK", rig.ask("cache_memlimit " .. megabytes))
+                patience.wait_for("memory to be given back", function()
+                    local slabs = rig.stats("slabs")
                     return tonumber(slabs.total_malloced) <= (megabytes + 1) * PAGE_BYTES
-                end), "memory is not given back")
-                local _, general = wire.stats(connection)
+                end)
+                local general = rig.stats()
                 local share = tonumber(general.bytes) / (megabytes * PAGE_BYTES)
                 assert.truthy(share > 0.5, ("%.2f of %d MB is left"):format(share, megabytes))
                 assert.truthy(tonumber(general.slab_global_page_pool) <= megabytes, general.slab_global_page_pool)
             end
-            assert.equal(0, (store(connection, "b", 20000, 600)))
+            assert.equal(0, (store("b", 20000, 600)))
         end)
     end
 
     it("keep the limit of a heap in which nothing may be evicted", function()
-        start("-m", "64", "-M", "--store=heap")
-        assert.equal(0, (store(connection, "a", 40000, 900)))
-        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 16"))
-        assert.equal("OK", ask(connection, "cache_memlimit 60"))
+        rig.start("-m", "64", "-M", "--store=heap")
+        assert.equal(0, (store("a", 40000, 900)))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", rig.ask("cache_memlimit 16"))
+        assert.equal("OK", rig.ask("cache_memlimit 60"))
     end)
 
     it("keep their limit when it cannot change", function()
-        start("-m", "16", "-M")
-        assert.equal(0, (store(connection, "a", 12000, 900)))
-        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 8"))
-        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 100000"))
-        local _, general = wire.stats(connection)
+        rig.start("-m", "16", "-M")
+        assert.equal(0, (store("a", 12000, 900)))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", rig.ask("cache_memlimit 8"))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", rig.ask("cache_memlimit 100000"))
+        local general = rig.stats()
         assert.equal(tostring(16 * PAGE_BYTES), general.limit_maxbytes)
     end)
 
     it("and settings that change are in the audit log with the old value, who asked and when", function()
-        start("-m", "16", "-o", "slab_automove=0")
-        assert.equal("OK", ask(connection, "slabs automove lrc"))
-        assert.equal("OK", ask(connection, "config set slab_automove_window 30"))
-        assert.equal("OK", ask(connection, "flush_all 30"))
-        assert.equal("OK", ask(connection, "cache_memlimit 32"))
-        assert.equal("OK", ask(connection, "slabs reassign 0 5 2"))
-        assert.equal("OK", ask(connection, "evict policy lru 3"))
-        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 100000"))
+        rig.start("-m", "16", "-o", "slab_automove=0")
+        assert.equal("OK", rig.ask("slabs automove lrc"))
+        assert.equal("OK", rig.ask("config set slab_automove_window 30"))
+        assert.equal("OK", rig.ask("flush_all 30"))
+        assert.equal("OK", rig.ask("cache_memlimit 32"))
+        assert.equal("OK", rig.ask("slabs reassign 0 5 2"))
+        assert.equal("OK", rig.ask("evict policy lru 3"))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", rig.ask("cache_memlimit 100000"))
         local values
-        assert.truthy(wait_until(function()
-            values = select(2, wire.stats(connection, "audit"))
+        patience.wait_for("the record of the move", function()
+            values = rig.stats("audit")
             return values["move1:what"]
-        end))
+        end)
         assert.equal(2, pages_of("5"))
         local function entry(n)
             return ("%s: %s -> %s"):format(values[n .. ":what"], values[n .. ":was"] or "", values[n .. ":is"])
@@ -323,7 +283,7 @@ describe("slated's pages", function()
         assert.matches("^2 of 2 pages from class 0 to 5 moved in %d+ us, 0 items rescued, 0 lost, 0 expired: slabs "
             .. "reassign 0 5, ", values["move1:what"])
         assert.equal("operator", values["move1:who"])
-        local _, connections = wire.stats(connection, "conns")
+        local connections = rig.stats("conns")
         local addresses = {}
         for name, value in pairs(connections) do
             if name:find(":addr$") then
@@ -335,42 +295,42 @@ describe("slated's pages", function()
     end)
 
     it("and utility says what a page is worth to each class, and moves it there", function()
-        start("-m", "8", "-o", "slab_automove=utility")
-        local _, off = wire.stats(connection, "automove")
+        rig.start("-m", "8", "-o", "slab_automove=utility")
+        local off = rig.stats("automove")
         assert.same({ "utility", "0" }, { off.mode, off.weighed })
-        assert.equal(0, (store(connection, "idle", 12000, 600)))
-        assert.equal(0, (store(connection, "asked", 300, 9000)))
+        assert.equal(0, (store("idle", 12000, 600)))
+        assert.equal(0, (store("asked", 300, 9000)))
         local weighed, to
-        assert.truthy(wait_until(function()
+        patience.wait_for("pages for the class", function()
             for round = 1, 20 do -- 300 values of 9 kB want three pages
                 local parts = {}
                 for i = 1, 300 do
                     parts[i] = ("mg asked%d s\r\n"):format((i * 7 + round * 131) % 300 + 1)
                 end
-                assert(connection:send(table.concat(parts) .. "mn\r\n"))
+                assert(rig.connection:send(table.concat(parts) .. "mn\r\n"))
                 local missed, line = 0
                 repeat
-                    line = assert(connection:receive("*l"))
+                    line = assert(rig.connection:receive("*l"))
                     missed = missed + (line == "EN" and 1 or 0)
                 until line == "MN"
                 if missed > 0 then
-                    store(connection, "asked", 300, 9000)
+                    store("asked", 300, 9000)
                 end
             end
-            _, weighed = wire.stats(connection, "automove")
-            local _, moves = moves_of(connection)
+            weighed = rig.stats("automove")
+            local _, moves = moves_of()
             to = moves[#moves] and moves[#moves].to
             return to and tonumber(weighed[to .. ":pages"] or 0) >= 3
-        end))
+        end)
         for _, field in ipairs({ "gain", "gain_doubt", "gain_pages", "loss", "loss_doubt", "average" }) do
             assert.truthy(tonumber(weighed[to .. ":" .. field]) >= 0, field)
         end
         assert.truthy(tonumber(weighed[to .. ":average"]) > 0)
-        assert.equal("OK", ask(connection, "slabs automove 0"))
-        assert.truthy(wait_until(function()
-            _, off = wire.stats(connection, "automove")
+        assert.equal("OK", rig.ask("slabs automove 0"))
+        patience.wait_for("an automove that is off", function()
+            off = rig.stats("automove")
             return off.mode == "off" and off.weighed == "0"
-        end))
+        end)
     end)
 
     -- Sends as much of each upload as its socket takes, and collects the replies.
@@ -380,7 +340,7 @@ describe("slated's pages", function()
             client:settimeout(0)
             sent[i] = 0
         end
-        assert(wait_until(function()
+        patience.wait_for("a reply to each upload", function()
             for i, client in ipairs(clients) do
                 if sent[i] < #texts[i] then
                     local last, _, partial = client:send(texts[i], sent[i] + 1)
@@ -391,7 +351,7 @@ describe("slated's pages", function()
                 end
             end
             return left == 0
-        end), "uploads without a reply")
+        end)
         return replies
     end
 
@@ -399,15 +359,15 @@ describe("slated's pages", function()
     for _, mode in ipairs({ "1", "2", "random", "lra", "lrc", "utility" }) do
         it(("serve fifty uploads of 1 MB and one that stalls, in mode %s"):format(mode), function()
             -- Automove alone moves pages here: a change of the chunk sizes would do so, too.
-            start("-m", "64", "-o", "no_slab_geometry_auto,slab_automove=" .. mode)
-            assert.equal(0, (store(connection, "a", 50000, 900)))
+            rig.start("-m", "64", "-o", "no_slab_geometry_auto,slab_automove=" .. mode)
+            assert.equal(0, (store("a", 50000, 900)))
             local bytes <const> = PAGE_BYTES - 600
-            local stalled = connect(one.address)
+            local stalled = rig.connect()
             assert(stalled:send(("set stalled 0 0 %d\r\n%s"):format(bytes, ("s"):rep(bytes // 2))))
             local value, uploads, texts = ("u"):rep(bytes), {}, {}
             for round = 1, 3 do
                 for i = 1, 50 do
-                    uploads[i] = uploads[i] or connect(one.address)
+                    uploads[i] = uploads[i] or rig.connect()
                     texts[i] = ("set upload%d-%d 0 0 %d\r\n%s\r\n"):format(round, i, bytes, value)
                 end
                 for i, reply in ipairs(upload_side_by_side(uploads, texts)) do
@@ -415,8 +375,8 @@ describe("slated's pages", function()
                 end
             end
             -- Only the one that stalls may have given its memory to the others, which is no lack of memory.
-            local _, general = wire.stats(connection)
-            local _, own = wire.stats(connection, "slated")
+            local general = rig.stats()
+            local own = rig.stats("slated")
             assert.equal("0", general.store_no_memory)
             assert.is_true(tonumber(own.values_late) <= 1)
             for _, upload in ipairs(uploads) do

@@ -6,20 +6,7 @@ local server = require "support.server"
 local wire = require "support.wire"
 
 local slated = server.slated()
-local AS_ROOT <const> = (function()
-    local pipe = assert(io.popen("id -u"))
-    local id = pipe:read("l")
-    pipe:close()
-    return id == "0"
-end)()
-local USER <const> = AS_ROOT and " -u root" or ""
-
-local function read_all(path)
-    local file = assert(io.open(path, "r"))
-    local text = file:read("a")
-    file:close()
-    return text
-end
+local AS_ROOT <const> = server.USER ~= ""
 
 -- Runs slated with these words. It is to end by itself, long before the minute that it may take.
 local function run(words, environment)
@@ -27,7 +14,7 @@ local function run(words, environment)
     local folder = server.folder()
     local _, _, code = os.execute(("%s timeout 60 %s %s >%s/out 2>%s/err </dev/null"):format(environment or "",
         server.quoted(slated), words, folder, folder))
-    local out, err = read_all(folder .. "/out"), read_all(folder .. "/err")
+    local out, err = server.read_file(folder .. "/out"), server.read_file(folder .. "/err")
     server.remove_folder(folder)
     return code, out, err
 end
@@ -118,7 +105,7 @@ describe("slated's command line", function()
         assert.truthy(out:find("^slated %d+%.%d+%.%d+ %(memcached 1%.6%.45 compatible%)\n$"), out)
         code, out = run("--license")
         assert.equal(0, code)
-        assert.equal(read_all("LICENSE"), out:sub(1, #read_all("LICENSE")))
+        assert.equal(server.read_file("LICENSE"), out:sub(1, #server.read_file("LICENSE")))
         assert.truthy(out:find("libevent %d"))
     end)
 
@@ -225,7 +212,7 @@ describe("slated's command line", function()
 
     it("says in one line which address it could not have", function()
         local folder = server.folder()
-        assert_refused(("-s %s/absent/s%s"):format(folder, USER), folder .. "/absent/s", 71)
+        assert_refused(("-s %s/absent/s %s"):format(folder, server.USER), folder .. "/absent/s", 71)
         server.remove_folder(folder)
     end)
 
@@ -236,49 +223,29 @@ describe("slated's command line", function()
 end)
 
 describe("slated's options", function()
-    local one, connection
-
-    after_each(function()
-        if connection then
-            connection:close()
-            connection = nil
-        end
-        if one then
-            one:stop()
-            one = nil
-        end
-    end)
-
-    local function start(...)
-        one = server.start({ args = { ... } })
-        connection = wire.connect(one.address)
-    end
-
+    local rig = require("support.rig").new(after_each)
     local function setting(name)
-        local _, values = wire.stats(connection, "settings")
-        return values[name]
+        return rig.stats("settings")[name]
     end
 
     it("take effect and are shown by stats settings", function()
-        start("-m", "100", "-t", "2", "-I", "2m", "-C", "-M", "-a", "0770", "-f", "1.5", "-R", "5",
+        rig.start("-m", "100", "-t", "2", "-I", "2m", "-C", "-M", "-a", "0770", "-f", "1.5", "-R", "5",
             "-o", "no_maxconns_fast,slab_automove=2,idle_timeout=30,hash_algorithm=murmur3,modern")
         for name, value in pairs({ maxbytes = "104857600", num_threads = "2", item_size_max = "2097152",
             cas_enabled = "no", evictions = "off", umask = "770", growth_factor = "1.50", reqs_per_event = "5",
             maxconns_fast = "no", slab_automove = "2", idle_timeout = "30", hash_algorithm = "xxh3" }) do
             assert.equal(value, setting(name), name)
         end
-        local pipe = assert(io.popen("stat -c %a " .. server.quoted(one.address)))
-        assert.equal("770", pipe:read("l"))
-        pipe:close()
+        assert.equal("770", server.capture("stat -c %a " .. server.quoted(rig.server.address)))
     end)
 
     it("take chunk sizes instead of a growth factor", function()
-        start("-o", "slab_sizes=100-200-1000")
+        rig.start("-o", "slab_sizes=100-200-1000")
         for i, bytes in ipairs({ 10, 120, 500, 3000 }) do
-            assert.equal("STORED", wire.ask(connection, ("set k%d 0 0 %d\r\n%s"):format(i, bytes, ("x"):rep(bytes))))
+            assert.equal("STORED", rig.ask(("set k%d 0 0 %d\r\n%s"):format(i, bytes, ("x"):rep(bytes))))
         end
         local sizes = {}
-        local _, values = wire.stats(connection, "slabs")
+        local values = rig.stats("slabs")
         for name, bytes in pairs(values) do
             local id = name:match("^(%d+):chunk_size$")
             if id then
@@ -289,11 +256,11 @@ describe("slated's options", function()
     end)
 
     it("are shown by config get and changed by config set within their limits", function()
-        start()
-        assert.equal("OK", wire.ask(connection, "config set hot_lru_pct 30"))
+        rig.start()
+        assert.equal("OK", rig.ask("config set hot_lru_pct 30"))
         assert.equal("30", setting("hot_lru_pct"))
-        assert.same({ "CONFIG hot_lru_pct 30 runtime", "END" }, wire.lines(connection, "config get hot*pct"))
-        assert.same({ "CONFIG num_threads 4 startup", "END" }, wire.lines(connection, "config get num_threads"))
+        assert.same({ "CONFIG hot_lru_pct 30 runtime", "END" }, rig.lines("config get hot*pct"))
+        assert.same({ "CONFIG num_threads 4 startup", "END" }, rig.lines("config get num_threads"))
         for line, answer in pairs({
             ["config set hot_lru_pct 70"] = "must not exceed 80 together",
             ["config set hot_lru_pct x"] = "wants a whole number from 1 to 80",
@@ -301,84 +268,84 @@ describe("slated's options", function()
             ["config set quux 2"] = "no such setting",
             ["config set"] = "usage: config set name value",
         }) do
-            local got = wire.ask(connection, line)
+            local got = rig.ask(line)
             assert.truthy(got:find("^CLIENT_ERROR ") and got:find(answer, 1, true), got)
         end
         assert.equal("30", setting("hot_lru_pct"))
     end)
 
     it("say which follow from others, and do not take those by name", function()
-        start()
+        rig.start()
         for name, why in pairs({ lru_segmented = "it tells whether the eviction policy has more than one queue",
             temp_lru = "it tells whether", detail_enabled = "it tells whether", oldest = "it tells when flush_all" }) do
-            assert.matches(("^CONFIG %s %%w+ follows$"):format(name), wire.ask(connection, "config get " .. name))
-            assert.equal("END", connection:receive())
-            local got = wire.ask(connection, ("config set %s 1"):format(name))
+            assert.matches(("^CONFIG %s %%w+ follows$"):format(name), rig.ask("config get " .. name))
+            assert.equal("END", rig.connection:receive())
+            local got = rig.ask(("config set %s 1"):format(name))
             assert.truthy(got:find(("CLIENT_ERROR %s cannot change by itself: %s"):format(name, why), 1, true), got)
         end
-        assert.equal("OK", wire.ask(connection, "config set policy lru"))
-        assert.same({ "CONFIG lru_segmented no follows", "END" }, wire.lines(connection, "config get lru_segmented"))
+        assert.equal("OK", rig.ask("config set policy lru"))
+        assert.same({ "CONFIG lru_segmented no follows", "END" }, rig.lines("config get lru_segmented"))
     end)
 
     it("of slabs can only be given at the start where the store has none", function()
-        start("--store=heap")
-        for _, line in ipairs(wire.lines(connection, "config get slab_*")) do
+        rig.start("--store=heap")
+        for _, line in ipairs(rig.lines("config get slab_*")) do
             assert.truthy(line == "END" or line:find(" startup$"), line)
         end
-        local _, config = wire.stats(connection, "config")
+        local config = rig.stats("config")
         for name in pairs(config) do
             assert.falsy(name:find("^slab_"), name)
         end
         assert.equal("CLIENT_ERROR slab_automove_window needs --store=slab, this server has heap",
-            wire.ask(connection, "config set slab_automove_window 20"))
+            rig.ask("config set slab_automove_window 20"))
     end)
 
     it("take one limit of memory by two names: config set in bytes, cache_memlimit in megabytes", function()
-        start()
-        local _, config = wire.stats(connection, "config")
+        rig.start()
+        local config = rig.stats("config")
         assert.same({ "8388608", "bytes", "bytes" }, { config["maxbytes:min"], config["maxbytes:type"],
             config["maxbytes:unit"] })
         local most_bytes = math.tointeger(tonumber(config["maxbytes:max"]))
         for _, value in ipairs({ "2m", "8388607", "8", tostring(most_bytes + 1), "x" }) do
             local pattern = ('^CLIENT_ERROR maxbytes wants a number of bytes, or one with k, m, g or t, '
                 .. 'from 8m to %%d+%%l?, auto or 1%%%% to 100%%%%, not "%s"'):format(value)
-            assert.matches(pattern, wire.ask(connection, "config set maxbytes " .. value))
+            assert.matches(pattern, rig.ask("config set maxbytes " .. value))
         end
         for _, line in ipairs({ "cache_memlimit 8", "config set maxbytes 8388608", "config set maxbytes 8m" }) do
-            assert.equal("OK", wire.ask(connection, line))
+            assert.equal("OK", rig.ask(line))
             assert.equal("8388608", setting("maxbytes"))
         end
         for _, line in ipairs({ "cache_memlimit 256", "config set maxbytes 256m" }) do
-            assert.equal("OK", wire.ask(connection, line))
+            assert.equal("OK", rig.ask(line))
             assert.equal("268435456", setting("maxbytes"))
         end
-        assert.equal("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m", wire.ask(connection, "cache_memlimit 7"))
+        assert.equal("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m", rig.ask("cache_memlimit 7"))
         local most_megabytes = most_bytes // (1 << 20)
-        assert.equal("OK", wire.ask(connection, "cache_memlimit " .. most_megabytes))
-        assert.matches("^MEMLIMIT_ADJUST_FAILED", wire.ask(connection, "cache_memlimit " .. most_megabytes + 1))
+        assert.equal("OK", rig.ask("cache_memlimit " .. most_megabytes))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", rig.ask("cache_memlimit " .. most_megabytes + 1))
     end)
 
     it("raise the memory to what the machine has, or to four times what the server started with", function()
-        local kib = tonumber(read_all("/proc/meminfo"):match("MemTotal:%s*(%d+) kB"))
-        start("-m", "3")
+        local kib = tonumber(server.read_file("/proc/meminfo"):match("MemTotal:%s*(%d+) kB"))
+        rig.start("-m", "3")
         -- as far as references of 32 bits reach
-        assert.equal("OK", wire.ask(connection, "cache_memlimit " .. math.min(kib // 1024, 30000)))
+        assert.equal("OK", rig.ask("cache_memlimit " .. math.min(kib // 1024, 30000)))
     end)
 
     it("keep the old names of the same settings", function()
-        start()
-        assert.equal("OK", wire.ask(connection, "lru tune 10 25 0.1 2.0"))
+        rig.start()
+        assert.equal("OK", rig.ask("lru tune 10 25 0.1 2.0"))
         assert.equal("10", setting("hot_lru_pct"))
         assert.equal("25", setting("warm_lru_pct"))
-        assert.equal("OK", wire.ask(connection, "lru mode flat"))
+        assert.equal("OK", rig.ask("lru mode flat"))
         assert.equal("no", setting("lru_segmented"))
-        assert.equal("OK", wire.ask(connection, "lru temp_ttl 30"))
+        assert.equal("OK", rig.ask("lru temp_ttl 30"))
         assert.equal("yes", setting("temp_lru"))
-        assert.equal("OK", wire.ask(connection, "slabs automove eviction"))
+        assert.equal("OK", rig.ask("slabs automove eviction"))
         assert.equal("2", setting("slab_automove"))
-        assert.equal("OK", wire.ask(connection, "verbosity 1"))
+        assert.equal("OK", rig.ask("verbosity 1"))
         assert.equal("1", setting("verbosity"))
-        assert.equal("OK", wire.ask(connection, "cache_memlimit 32"))
+        assert.equal("OK", rig.ask("cache_memlimit 32"))
         assert.equal("33554432", setting("maxbytes"))
     end)
 end)

@@ -1,35 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- stats pages: every page of every class, in bounded answers.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local server = require "support.server"
-local wire = require "support.wire"
 
 local STOCK <const>, PARTITIONS <const> = 8, 16
 
 describe("slated's stats pages", function()
-    local one, connection
-
-    local function start(...)
-        one = server.start({ args = { "-m", "64", "-o", "no_slab_automove", ... } })
-        connection = wire.connect(one.address)
-    end
-
-    after_each(function()
-        connection:close()
-        one:stop()
-    end)
+    local rig = require("support.rig").new(after_each, "-m", "64", "-o", "no_slab_automove")
+    local stats = rig.stats
 
     local function fill(prefix, count, bytes)
         local value, lines = ("v"):rep(bytes), {}
         for i = 1, count do
             lines[i] = ("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(prefix, i, bytes, value)
         end
-        assert(connection:send(table.concat(lines) .. "mn\r\n"))
-        assert.equal("MN", (connection:receive("*l")))
-    end
-
-    local function stats(group)
-        return select(2, wire.stats(connection, group))
+        assert(rig.connection:send(table.concat(lines) .. "mn\r\n"))
+        assert.equal("MN", (rig.connection:receive("*l")))
     end
 
     -- Pages by number, as they are listed, and the lines about all of them.
@@ -47,7 +32,7 @@ describe("slated's stats pages", function()
     end
 
     it("agree with stats slabs, class by class", function()
-        start()
+        rig.start()
         fill("small", 60000, 100)
         fill("large", 3000, 4000)
         local listed, all = pages()
@@ -74,7 +59,7 @@ describe("slated's stats pages", function()
     end)
 
     it("come in parts that together are the whole", function()
-        start()
+        rig.start()
         fill("small", 60000, 100)
         local whole, parts, first, answers = pages(), {}, 0, 0
         repeat
@@ -97,41 +82,41 @@ describe("slated's stats pages", function()
     end)
 
     it("say when an item of a page was last used", function()
-        start()
+        rig.start()
         fill("small", 1000, 100)
         assert.is_true(tonumber(select(2, next((pages()))).idle) >= 0)
     end)
 
     it("list nothing where there are no pages", function()
-        start("-o", "store=heap")
+        rig.start("-o", "store=heap")
         fill("small", 1000, 100)
         assert.is_nil(next((pages())))
         -- Nor is a cause named that a command could mend.
-        local _, moves = wire.stats(connection, "moves")
+        local moves = rig.stats("moves")
         assert.equal("there are no pages to move: only --store=slab has classes of pages", moves.why)
-        local _, geometry = wire.stats(connection, "geometry")
+        local geometry = rig.stats("geometry")
         assert.equal("no chunks have sizes in --store=heap", geometry.why)
         assert.equal("0", geometry.classes)
         assert.is_nil(geometry["1:chunk_size"])
     end)
 
     it("are nothing that a setting could change where there are none", function()
-        start("-o", "store=blocks,slab_automove_ratio=0.5")
+        rig.start("-o", "store=blocks,slab_automove_ratio=0.5")
         for _, change in ipairs {
             "slab_automove 1", "slab_automove_ratio 0.9", "slab_automove_window 20", "slab_geometry_rate 5",
             "slab_geometry_auto yes",
         } do
             assert.equal(("CLIENT_ERROR %s needs --store=slab, this server has blocks"):format(change:match("^%S+")),
-                wire.ask(connection, "config set " .. change))
+                rig.ask("config set " .. change))
         end
-        assert.equal("CONFIG slab_automove_ratio 0.50 startup", wire.ask(connection, "config get slab_automove_ratio"))
+        assert.equal("CONFIG slab_automove_ratio 0.50 startup", rig.ask("config get slab_automove_ratio"))
     end)
 
     it("refuse what is no page and no count", function()
-        start()
+        rig.start()
         for _, arguments in ipairs { "x", "0 0", "0 4097", "0 x", "0 1 2", "-1", "4294967296" } do
             assert.equal("CLIENT_ERROR usage: stats pages [first [count]], count from 1 to 4096",
-                wire.ask(connection, "stats pages " .. arguments))
+                rig.ask("stats pages " .. arguments))
         end
     end)
 end)

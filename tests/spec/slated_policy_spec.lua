@@ -1,10 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Eviction policies of slated, changed while it serves.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local server = require "support.server"
 local wire = require "support.wire"
-
-local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
 
 local NAMES <const> = {
     "slru", "lru", "bag", "fifo", "clock", "clock2", "clock3", "sieve", "s3fifo", "s3skip", "s3wide", "tinylfu",
@@ -13,20 +10,10 @@ local NAMES <const> = {
 local VALUE <const> = ("v"):rep(900)
 
 describe("slated's eviction policy", function()
-    local one, connection
-
-    local function start(...)
-        one = server.start({ args = { ... } })
-        connection = connect(one.address)
-    end
-
-    after_each(function()
-        connection:close()
-        one:stop()
-    end)
+    local rig = require("support.rig").new(after_each)
 
     local function active()
-        local _, stats = wire.stats(connection, "policies")
+        local stats = rig.stats("policies")
         local found = {}
         for _, name in ipairs(NAMES) do
             if stats[name .. ":active"] == "yes" then
@@ -45,23 +32,22 @@ describe("slated's eviction policy", function()
             for n = first, last do
                 sets[#sets + 1] = ("set key-%d 0 0 %d\r\n%s\r\n"):format(n, #VALUE, VALUE)
             end
-            assert(connection:send(table.concat(sets)))
+            assert(rig.connection:send(table.concat(sets)))
             for _ = first, last do
-                refused = refused + (assert(connection:receive("*l")) == "STORED" and 0 or 1)
+                refused = refused + (assert(rig.connection:receive("*l")) == "STORED" and 0 or 1)
             end
         end
         return refused
     end
 
     local function items()
-        local _, stats = wire.stats(connection)
-        return tonumber(stats.curr_items)
+        return rig.number("curr_items")
     end
 
     it("can be any of those that stats policies lists, each with its source and cost", function()
-        start()
+        rig.start()
         for _, name in ipairs(NAMES) do
-            assert.equal("OK", ask(connection, "evict policy " .. name))
+            assert.equal("OK", rig.ask("evict policy " .. name))
             local now, stats = active()
             assert.equal(name, now)
             assert.truthy(#stats[name .. ":source"] > 5 and #stats[name .. ":cost"] > 5)
@@ -70,38 +56,36 @@ describe("slated's eviction policy", function()
     end)
 
     it("drops no item when it changes, and evicts on as the new one says", function()
-        start("-m", "64")
+        rig.start("-m", "64")
         fill(1, 20000)
         local before = items()
         for _, name in ipairs(NAMES) do
-            assert.equal("OK", ask(connection, "evict policy " .. name))
+            assert.equal("OK", rig.ask("evict policy " .. name))
             assert.equal(before, items())
         end
-        assert.equal("OK", ask(connection, "evict policy clock"))
+        assert.equal("OK", rig.ask("evict policy clock"))
         assert.equal(0, fill(20001, 90000))
-        local _, stats = wire.stats(connection)
-        assert.truthy(tonumber(stats.evictions) > 10000)
-        assert.equal("END", lines_of(connection, "get key-1")[1])
+        assert.truthy(rig.number("evictions") > 10000)
+        assert.equal("END", rig.lines("get key-1")[1])
     end)
 
     it("is shown and set by config, by the option and by memcached's old names alike", function()
-        start("--policy", "s3fifo")
-        assert.equal("CONFIG policy s3fifo runtime", lines_of(connection, "config get policy")[1])
-        local _, settings = wire.stats(connection, "settings")
+        rig.start("--policy", "s3fifo")
+        assert.equal("CONFIG policy s3fifo runtime", rig.lines("config get policy")[1])
+        local settings = rig.stats("settings")
         assert.equal("yes", settings.lru_segmented)
-        assert.equal("OK", ask(connection, "lru mode flat"))
+        assert.equal("OK", rig.ask("lru mode flat"))
         assert.equal("lru", (active()))
-        assert.equal("OK", ask(connection, "config set policy sieve"))
+        assert.equal("OK", rig.ask("config set policy sieve"))
         assert.equal("sieve", (active()))
-        assert.equal("OK", ask(connection, "lru mode segmented"))
+        assert.equal("OK", rig.ask("lru mode segmented"))
         assert.equal("slru", (active()))
     end)
 
     it("s3fifo goes by settings of its own, which change while it serves and lose no item", function()
-        start("-m", "64", "-o", "s3fifo_promote_hits=2,s3fifo_small_percent=5,no_slab_geometry_auto")
+        rig.start("-m", "64", "-o", "s3fifo_promote_hits=2,s3fifo_small_percent=5,no_slab_geometry_auto")
         local function told(name)
-            local _, stats = wire.stats(connection, "slated")
-            return stats[name]
+            return rig.stats("slated")[name]
         end
         assert.equal("2", told("s3fifo_promote_hits"))
         assert.equal("5", told("s3fifo_small_percent"))
@@ -113,93 +97,91 @@ describe("slated's eviction policy", function()
             s3fifo_promote_hits = { 1, 3 }, s3fifo_skip_percent = { 0, 90 } }) do
             local least, most = table.unpack(limits)
             for _, value in ipairs(limits) do
-                assert.equal("OK", ask(connection, ("config set %s %d"):format(name, value)))
+                assert.equal("OK", rig.ask(("config set %s %d"):format(name, value)))
                 assert.equal(tostring(value), told(name))
                 assert.equal(("CONFIG %s %d runtime"):format(name, value),
-                    lines_of(connection, "config get " .. name)[1])
+                    rig.lines("config get " .. name)[1])
                 assert.equal(before, items())
             end
             local wants = ("wants a whole number from %d to %d"):format(least, most)
             for _, bad in ipairs({ tostring(least - 1), tostring(most + 1), "x", "1.5" }) do
-                local answer = ask(connection, ("config set %s %s"):format(name, bad))
+                local answer = rig.ask(("config set %s %s"):format(name, bad))
                 assert.truthy(answer:find("^CLIENT_ERROR ") and answer:find(wants, 1, true), answer)
             end
             assert.equal(tostring(most), told(name))
         end
         assert.equal(0, fill(90001, 180000))
         assert.truthy(math.abs(items() - before) < before / 50)
-        assert.truthy(ask(connection, "config undo"):find("^OK s3fifo_"))
+        assert.truthy(rig.ask("config undo"):find("^OK s3fifo_"))
     end)
 
     it("can differ in one class, until the whole is changed", function()
-        start()
-        assert.equal("OK", ask(connection, "evict policy fifo 3"))
+        rig.start()
+        assert.equal("OK", rig.ask("evict policy fifo 3"))
         local now, stats = active()
         assert.equal("s3fifo", now)
         assert.equal("fifo", stats["class:3:policy"])
-        assert.equal("OK", ask(connection, "evict policy s3fifo"))
+        assert.equal("OK", rig.ask("evict policy s3fifo"))
         now, stats = active()
         assert.equal("s3fifo", now)
         assert.is_nil(stats["class:3:policy"])
     end)
 
     it("that follows the load is every class's, too, also when it is the setting already", function()
-        start()
+        rig.start()
         for _, name in ipairs({ "s3auto", "auto" }) do
-            assert.equal("OK", ask(connection, "evict policy " .. name))
+            assert.equal("OK", rig.ask("evict policy " .. name))
             for _, command in ipairs({ "evict policy " .. name, "evict policy lru", "config set policy " .. name }) do
-                assert.equal("OK", ask(connection, "evict policy fifo 3"))
-                assert.equal("OK", ask(connection, command))
+                assert.equal("OK", rig.ask("evict policy fifo 3"))
+                assert.equal("OK", rig.ask(command))
                 assert.is_nil(select(2, active())["class:3:policy"], command)
             end
         end
     end)
 
     it("refuses what it does not know and changes nothing", function()
-        start()
-        assert.truthy(ask(connection, "evict policy best"):find("^CLIENT_ERROR policy wants one of slru|lru|"))
-        assert.truthy(ask(connection, "evict policy best 1"):find("^CLIENT_ERROR no such policy"))
-        assert.truthy(ask(connection, "evict policy lru 200"):find("^CLIENT_ERROR class must be from 1 to %d+$"))
-        assert.truthy(ask(connection, "evict policy lru x"):find("^CLIENT_ERROR class must be"))
+        rig.start()
+        assert.truthy(rig.ask("evict policy best"):find("^CLIENT_ERROR policy wants one of slru|lru|"))
+        assert.truthy(rig.ask("evict policy best 1"):find("^CLIENT_ERROR no such policy"))
+        assert.truthy(rig.ask("evict policy lru 200"):find("^CLIENT_ERROR class must be from 1 to %d+$"))
+        assert.truthy(rig.ask("evict policy lru x"):find("^CLIENT_ERROR class must be"))
         for _, bad in ipairs({ "evict", "evict policy", "evict lru", "evict policy lru 1 2" }) do
-            assert.equal("CLIENT_ERROR usage: evict policy name [class]", ask(connection, bad))
+            assert.equal("CLIENT_ERROR usage: evict policy name [class]", rig.ask(bad))
         end
         assert.equal("s3fifo", (active()))
     end)
 
     it("none refuses stores when memory is full and keeps every item", function()
-        start("-m", "64", "--policy", "none")
+        rig.start("-m", "64", "--policy", "none")
         local refused = fill(1, 90000)
         assert.truthy(refused > 10000)
-        local _, stats = wire.stats(connection)
-        assert.equal("0", stats.evictions)
+        assert.equal(0, rig.number("evictions"))
         assert.equal(90000 - refused, items())
-        assert.equal("OK", ask(connection, "evict policy s3fifo"))
+        assert.equal("OK", rig.ask("evict policy s3fifo"))
         assert.equal(0, fill(90001, 91000))
     end)
 
     it("auto does not go on from none, which refuses what it has no room for", function()
-        start("-m", "64", "--policy", "none")
+        rig.start("-m", "64", "--policy", "none")
         assert.truthy(fill(1, 90000) > 0)
-        assert.equal("OK", ask(connection, "evict policy auto"))
+        assert.equal("OK", rig.ask("evict policy auto"))
         assert.equal(0, fill(90001, 91000))
     end)
 
     it("may change a thousand times under load without an error or a wrong value", function()
-        start("-m", "64")
-        local other = connect(one.address)
+        rig.start("-m", "64")
+        local other = rig.connect()
         local seed = os.time()
         math.randomseed(seed)
         print("# SEED=" .. seed)
         for round = 1, 1000 do
             local name = NAMES[math.random(#NAMES - 1)] -- not none, which refuses
             local class = math.random(3) == 1 and " " .. math.random(20) or ""
-            assert.equal("OK", ask(other, "evict policy " .. name .. class))
+            assert.equal("OK", wire.ask(other, "evict policy " .. name .. class))
             assert.equal(0, fill(round * 80, round * 80 + 79))
             local asked = math.random(round * 80 + 79)
-            local lines = lines_of(connection, "get key-" .. asked)
+            local lines = rig.lines("get key-" .. asked)
             assert.truthy(lines[1] == "END" or lines[2] == VALUE, "key-" .. asked)
         end
-        other:close()
     end)
 end)

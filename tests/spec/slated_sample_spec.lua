@@ -4,7 +4,6 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local clock = require "slate.base.clock"
 local json = require "slate.base.json"
 local server = require "support.server"
-local wire = require "support.wire"
 
 -- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands takes, also while its rate is low.
 local LIMIT_MB <const>, MORE_MB <const> = 32, 40
@@ -14,23 +13,9 @@ local PAUSE_S <const> = 0.002
 local PATIENCE_S <const> = 60 -- only a fault takes that long
 
 describe("slated's sampled keys", function()
-    local one, connection
-
     -- Without new chunk sizes, which would evict items while a test counts them.
-    local function start(...)
-        one = server.start({ args = { "-m", tostring(LIMIT_MB), "-o", "no_slab_geometry_auto", ... } })
-        connection = wire.connect(one.address)
-    end
-
-    after_each(function()
-        connection:close()
-        one:stop()
-    end)
-
-    local function stats(group)
-        local _, values = wire.stats(connection, group)
-        return values
-    end
+    local rig = require("support.rig").new(after_each, "-m", tostring(LIMIT_MB), "-o", "no_slab_geometry_auto")
+    local stats = rig.stats
 
     -- Gets, and sets what was missed; every tenth request is for the same key. pause_s: after each twenty, so that the
     -- tuner gets a turn on a busy machine before the ring of samples is full.
@@ -43,17 +28,17 @@ describe("slated's sampled keys", function()
                     names[#names] = names[#names]:gsub(" ", "_")
                     gets[#gets + 1] = "get " .. names[#names] .. "\r\n"
                 end
-                assert(connection:send(table.concat(gets)))
+                assert(rig.connection:send(table.concat(gets)))
                 for i = 1, #names do
-                    local line = assert(connection:receive("*l"))
+                    local line = assert(rig.connection:receive("*l"))
                     if line:find("^VALUE") then
-                        assert(connection:receive(#VALUE + 2))
-                        assert.are.equal("END", connection:receive("*l"))
+                        assert(rig.connection:receive(#VALUE + 2))
+                        assert.are.equal("END", rig.connection:receive("*l"))
                     else
                         missed[#missed + 1] = ("set %s 0 0 %d noreply\r\n%s\r\n"):format(names[i], #VALUE, VALUE)
                     end
                 end
-                assert(connection:send(table.concat(missed)))
+                assert(rig.connection:send(table.concat(missed)))
                 clock.sleep(pause_s or 0)
             end
         end
@@ -63,31 +48,28 @@ describe("slated's sampled keys", function()
         local until_s = clock.steady_s() + PATIENCE_S
         while not condition() do
             if clock.steady_s() > until_s then
-                error(("waited in vain: %s\n%s"):format(table.concat(wire.lines(connection, "stats curve"), "\n"),
-                    table.concat(wire.lines(connection, "stats whatif"), "\n")))
+                error(("waited in vain: %s\n%s"):format(table.concat(rig.lines("stats curve"), "\n"),
+                    table.concat(rig.lines("stats whatif"), "\n")))
             end
             clock.sleep(0.03) -- so that a fast machine asks no more than 200,000 times a second
         end
     end
 
     local function slatectl(arguments)
-        local path = os.tmpname()
-        local pipe = assert(io.popen(("lua5.4 scripts/slatectl -s %s %s 2>%s"):format(one.address, arguments, path)))
+        local path = rig.server.folder .. "/errors"
+        local pipe = assert(io.popen(("lua5.4 scripts/slatectl -s %s %s 2>%s"):format(rig.server.address, arguments,
+            path)))
         local out = pipe:read("a")
         local _, _, code = pipe:close()
-        local file = assert(io.open(path))
-        local errors = file:read("a")
-        file:close()
-        os.remove(path)
-        return out, code, errors
+        return out, code, server.read_file(path)
     end
 
     it("say nothing while there are none", function()
-        start("-o", "sample_rate=0")
+        rig.start("-o", "sample_rate=0")
         assert.are.equal("0", stats("whatif").sampling)
         assert.are.equal("s3fifo", stats("whatif").policy) -- also before anybody has looked at samples
         assert.are.equal("0", stats("whatif").memory_bytes)
-        assert.are.same({ "STAT requests 0", "STAT noted 0", "END" }, wire.lines(connection, "stats hotkeys"))
+        assert.are.same({ "STAT requests 0", "STAT noted 0", "END" }, rig.lines("stats hotkeys"))
         assert.is_nil(stats("curve").hit_ratio_x2)
         local out, code = slatectl("curve")
         assert.are.equal(0, code)
@@ -97,7 +79,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("make a curve, a comparison of policies and a list of hot keys", function()
-        start("-o", "sample_rate=1", "--policy", "s3fifo")
+        rig.start("-o", "sample_rate=1", "--policy", "s3fifo")
         load(ROUNDS)
         local curve
         wait_for(function() -- the tuner takes samples now and then
@@ -120,7 +102,7 @@ describe("slated's sampled keys", function()
         assert.are.equal("hot_key%21", hot["1:key"])
         local share = tonumber(hot["1:requests"]) / tonumber(hot.requests)
         assert.truthy(share > 0.02 and share < 0.4, share)
-        local sizes, items = wire.lines(connection, "stats sizehist"), tonumber(stats().curr_items)
+        local sizes, items = rig.lines("stats sizehist"), tonumber(stats().curr_items)
         assert.are.equal("STAT items " .. items, sizes[1])
 
         -- When the rate falls, what was counted weighs less: for a while it may be too little again.
@@ -169,7 +151,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("tell predictions with their bands once they have enough, and keep with the audit what came true", function()
-        start("-o", "sample_rate=1", "--policy", "s3fifo") -- a change of the policy would overtake the prediction
+        rig.start("-o", "sample_rate=1", "--policy", "s3fifo") -- a change of the policy would overtake the prediction
         local before
         wait_for(function() -- the tuner has begun
             before = stats("curve")
@@ -209,7 +191,7 @@ describe("slated's sampled keys", function()
             made = stats("curve")
             if made.predictions == "0" and made.lacks == "nothing" and window > changed_window + 20 then
                 wanted_mb, changed_window = LIMIT_MB + MORE_MB - wanted_mb, window
-                assert.are.equal("OK", wire.ask(connection, "cache_memlimit " .. wanted_mb))
+                assert.are.equal("OK", rig.ask("cache_memlimit " .. wanted_mb))
             end
             return made.predictions ~= "0"
         end)
@@ -227,13 +209,13 @@ describe("slated's sampled keys", function()
         end
         assert.are.equal(how == "within" and "1" or "0", made.predictions_within)
         assert.truthy((slatectl("curve")):find("\npredictions  [01] of 1 came true within the band,"))
-        assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
+        assert.are.equal("OK", rig.ask("config set sample_rate 0"))
         assert.are.equal("nothing is sampled", stats("curve").lacks)
-        assert.are.equal("ERROR", wire.ask(connection, "stats forecast"))
+        assert.are.equal("ERROR", rig.ask("stats forecast"))
     end)
 
     it("count how long ago evicted items were used", function()
-        start()
+        rig.start()
         load(1)
         load(1)
         local evictions, sum = stats("evictions"), 0
@@ -244,10 +226,10 @@ describe("slated's sampled keys", function()
     end)
 
     it("turn on and off while slated serves", function()
-        start("-o", "sample_rate=0")
-        assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0.5"))
+        rig.start("-o", "sample_rate=0")
+        assert.are.equal("OK", rig.ask("config set sample_rate 0.5"))
         wait_for(function() return stats("whatif").sampling == "1" end)
-        assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
+        assert.are.equal("OK", rig.ask("config set sample_rate 0"))
         assert.are.equal("0", stats("whatif").sampling)
         local out, code, errors = slatectl("set sample_rate=0.0001")
         assert.are.equal(0, code, errors)
@@ -255,39 +237,39 @@ describe("slated's sampled keys", function()
         out = slatectl("set sample_rate=0") -- a little is not nothing
         assert.truthy(out:find("^sample_rate: 0%.0001 %-> 0%.000 "), out)
         assert.are.equal("0", stats("whatif").sampling)
-        assert.truthy(wire.ask(connection, "config set sample_rate 2"):find("^CLIENT_ERROR"))
+        assert.truthy(rig.ask("config set sample_rate 2"):find("^CLIENT_ERROR"))
     end)
 
     it("choose the policy when it is auto, which is for the whole cache", function()
-        start("-o", "sample_rate=1", "--policy", "auto")
+        rig.start("-o", "sample_rate=1", "--policy", "auto")
         assert.are.equal("1", stats("whatif").auto)
         assert.are.equal("s3fifo", stats("slated").policy)
-        assert.are.equal("OK", wire.ask(connection, "evict policy lru"))
+        assert.are.equal("OK", rig.ask("evict policy lru"))
         assert.are.equal("0", stats("whatif").auto)
-        assert.are.equal("OK", wire.ask(connection, "evict policy auto"))
+        assert.are.equal("OK", rig.ask("evict policy auto"))
         assert.are.equal("lru", stats("slated").policy)
         assert.are.equal("1", stats("whatif").auto)
-        assert.are.equal("CLIENT_ERROR auto is for the whole cache", wire.ask(connection, "evict policy auto 3"))
+        assert.are.equal("CLIENT_ERROR auto is for the whole cache", rig.ask("evict policy auto 3"))
     end)
 
     it("choose among the records of s3fifo by default, unless its numbers are set", function()
-        start()
+        rig.start()
         local function follows()
             return stats("whatif").s3auto, stats("slated").policy
         end
         assert.are.same({ "1", "s3fifo" }, { follows() })
         assert.are.equal("0", stats("whatif").auto)
-        assert.are.equal("OK", wire.ask(connection, "config set s3fifo_small_percent 20"))
+        assert.are.equal("OK", rig.ask("config set s3fifo_small_percent 20"))
         assert.are.same({ "0", "s3fifo" }, { follows() })
-        assert.are.equal("OK", wire.ask(connection, "config set s3fifo_small_percent 10"))
+        assert.are.equal("OK", rig.ask("config set s3fifo_small_percent 10"))
         assert.are.same({ "1", "s3fifo" }, { follows() })
-        assert.are.equal("OK", wire.ask(connection, "evict policy s3wide"))
+        assert.are.equal("OK", rig.ask("evict policy s3wide"))
         assert.are.same({ "0", "s3wide" }, { follows() })
-        assert.are.equal("OK", wire.ask(connection, "evict policy s3auto"))
+        assert.are.equal("OK", rig.ask("evict policy s3auto"))
         assert.are.same({ "1", "s3wide" }, { follows() }) -- it goes on with what there is
-        assert.are.equal("OK", wire.ask(connection, "config set s3fifo_promote_hits 2"))
+        assert.are.equal("OK", rig.ask("config set s3fifo_promote_hits 2"))
         assert.are.same({ "0", "s3fifo" }, { follows() })
-        assert.are.equal("CLIENT_ERROR s3auto is for the whole cache", wire.ask(connection, "evict policy s3auto 3"))
+        assert.are.equal("CLIENT_ERROR s3auto is for the whole cache", rig.ask("evict policy s3auto 3"))
     end)
 
     -- Hot keys forget half of what they counted a minute ago: on a machine that stands still for so long, once more.
@@ -298,12 +280,12 @@ describe("slated's sampled keys", function()
             gets[n] = ("get key-%d\r\n"):format(n % HOT_EVERY == 0 and 0 or n)
         end
         local function in_a_minute()
-            start("-t", "1")
+            rig.start("-t", "1")
             wait_for(function() return stats("whatif").sampling == "1" end)
             local began_s = clock.steady_s()
-            assert(connection:send(table.concat(gets)))
+            assert(rig.connection:send(table.concat(gets)))
             for _ = 1, GETS do
-                assert.are.equal("END", connection:receive("*l"))
+                assert.are.equal("END", rig.connection:receive("*l"))
             end
             wait_for(function()
                 hot = stats("hotkeys")
@@ -311,10 +293,7 @@ describe("slated's sampled keys", function()
             end)
             return clock.steady_s() - began_s < MINUTE_S
         end
-        while not in_a_minute() do
-            connection:close()
-            one:stop()
-        end
+        while not in_a_minute() do end
         assert.are.equal(GETS, tonumber(hot.requests))
         assert.truthy(tonumber(hot.noted) > 0 and tonumber(hot.noted) < GETS, hot.noted)
         assert.truthy(tonumber(hot["1:requests"]) <= GETS and tonumber(hot["1:doubt"]) > 0)
@@ -322,7 +301,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("refuse what they cannot answer, and say what is allowed", function()
-        start()
+        rig.start()
         for line, answer in pairs({
             ["stats curve x"] = "CLIENT_ERROR class must be from 1 to ",
             ["stats curve 0"] = "CLIENT_ERROR class must be from 1 to ",
@@ -330,7 +309,7 @@ describe("slated's sampled keys", function()
             ["stats hotkeys 0"] = "CLIENT_ERROR usage: stats hotkeys [count], from 1 to 128",
             ["stats hotkeys 129"] = "CLIENT_ERROR usage: stats hotkeys [count], from 1 to 128",
         }) do
-            local got = wire.ask(connection, line)
+            local got = rig.ask(line)
             assert.are.equal(answer, got:sub(1, #answer), line)
         end
         local _, code, errors = slatectl("curve -o x.jpg")
@@ -339,7 +318,7 @@ describe("slated's sampled keys", function()
     end)
 
     it("keep keys to themselves where dumps are refused", function()
-        start("-X")
-        assert.are.equal("CLIENT_ERROR stats hotkeys not allowed", wire.ask(connection, "stats hotkeys"))
+        rig.start("-X")
+        assert.are.equal("CLIENT_ERROR stats hotkeys not allowed", rig.ask("stats hotkeys"))
     end)
 end)

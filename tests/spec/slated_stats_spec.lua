@@ -56,35 +56,19 @@ local function programs()
     return list
 end
 
-local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
+local ask, lines_of = wire.ask, wire.lines
 
 describe("slated's stats", function()
-    local one, peer, connection
-
-    local function start(...)
-        one = server.start({ args = { ... } })
-        connection = connect(one.address)
-    end
-
-    after_each(function()
-        if connection then
-            connection:close()
-        end
-        for _, started in ipairs({ one or false, peer or false }) do
-            if started then
-                started:stop()
-            end
-        end
-        one, peer, connection = nil, nil, nil
-    end)
+    local rig, peer = require("support.rig").new(after_each), require("support.rig").new(after_each)
+    peer.binary = server.memcached()
 
     it("hold memcached's names in memcached's order", function()
-        start()
-        assert.same(fixture()["stats"], (wire.stats(connection)))
-        assert.same(fixture()["stats settings"], (wire.stats(connection, "settings")))
-        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
-        local items = wire.stats(connection, "items")
-        local slabs = wire.stats(connection, "slabs")
+        rig.start()
+        assert.same(fixture()["stats"], rig.names())
+        assert.same(fixture()["stats settings"], rig.names("settings"))
+        assert.equal("STORED", rig.ask("set k 0 0 1\r\nv"))
+        local items = rig.names("items")
+        local slabs = rig.names("slabs")
         for _, names in ipairs({ items, slabs }) do
             for i, name in ipairs(names) do
                 names[i] = name:gsub("^items:%d+:", "items:N:"):gsub("^%d+:", "N:")
@@ -99,15 +83,13 @@ describe("slated's stats", function()
             pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
             return
         end
-        start()
-        peer = server.start({ binary = server.memcached() })
-        local theirs = connect(peer.address)
-        assert.same((wire.stats(theirs)), (wire.stats(connection)))
+        rig.start()
+        peer.start()
+        assert.same(peer.names(), rig.names())
         -- Its settings leave out what it was built without; what it has stands in the same order.
-        local wanted = wire.stats(theirs, "settings")
-        theirs:close()
+        local wanted = peer.names("settings")
         local at = 1
-        for _, name in ipairs((wire.stats(connection, "settings"))) do
+        for _, name in ipairs(rig.names("settings")) do
             if name == wanted[at] then
                 at = at + 1
             end
@@ -117,14 +99,12 @@ describe("slated's stats", function()
 
     it("leave out what an option took away, as memcached does", function()
         for option, left_out in pairs(LEFT_OUT) do
-            start("-o", option)
-            assert.same(without(fixture()["stats"], left_out), (wire.stats(connection)), option)
-            connection:close()
-            one:stop()
+            rig.start("-o", option)
+            assert.same(without(fixture()["stats"], left_out), rig.names(), option)
         end
-        start()
-        assert.equal("OK", ask(connection, "lru_crawler disable"))
-        assert.same(without(fixture()["stats"], CRAWLED), (wire.stats(connection)))
+        rig.start()
+        assert.equal("OK", rig.ask("lru_crawler disable"))
+        assert.same(without(fixture()["stats"], CRAWLED), rig.names())
     end)
 
     it("leave out what the memcached at hand leaves out", function()
@@ -133,29 +113,22 @@ describe("slated's stats", function()
             return
         end
         for option in pairs(LEFT_OUT) do
-            start("-o", option)
-            peer = server.start({ binary = server.memcached(), args = { "-o", option } })
-            local theirs = connect(peer.address)
-            assert.same((wire.stats(theirs)), (wire.stats(connection)), option)
-            theirs:close()
-            connection:close()
-            peer:stop()
-            one:stop()
+            rig.start("-o", option)
+            peer.start("-o", option)
+            assert.same(peer.names(), rig.names(), option)
         end
     end)
 
     it("show files that were not given and the mode of certificates in memcached's words", function()
-        start()
-        local _, plain = wire.stats(connection, "settings")
+        rig.start()
+        local plain = rig.stats("settings")
         assert.equal("(null)", plain.ssl_chain_cert)
         assert.equal("(null)", plain.ssl_key)
         assert.equal("NULL", plain.ssl_ca_cert)
         assert.equal("0", plain.ext_compact_under)
         for mode, shown in ipairs({ "1", "3", "7" }) do
-            one:stop()
-            connection:close()
-            start("-o", "ssl_verify_mode=" .. mode)
-            assert.equal(shown, select(2, wire.stats(connection, "settings")).ssl_verify_mode)
+            rig.start("-o", "ssl_verify_mode=" .. mode)
+            assert.equal(shown, rig.stats("settings").ssl_verify_mode)
         end
     end)
 
@@ -173,45 +146,41 @@ describe("slated's stats", function()
             { "ms k 1 C77\r\nw", cmd_set = 1, cas_hits = 1 },
         }
         for _, binary in ipairs(programs()) do
-            one = server.start({ binary = binary })
-            connection = connect(one.address)
-            local _, before = wire.stats(connection)
+            rig.binary = binary
+            rig.start()
+            local before = rig.stats()
             for _, step in ipairs(steps) do
-                ask(connection, step[1])
-                local _, after = wire.stats(connection)
+                rig.ask(step[1])
+                local after = rig.stats()
                 for _, name in ipairs(figures) do
                     assert.equal(step[name] or 0, tonumber(after[name]) - tonumber(before[name]),
                         binary .. " " .. step[1] .. ": " .. name)
                 end
                 before = after
             end
-            connection:close()
-            one:stop()
         end
     end)
 
     it("count a miss where a meta get finds no memory for what it would make, as memcached does", function()
         for _, binary in ipairs(programs()) do
-            one = server.start({ binary = binary, args = { "-M", "-m", "2" } })
-            connection = connect(one.address)
+            rig.binary = binary
+            rig.start("-M", "-m", "2")
             local function key(i) return ("k"):rep(200) .. ("%08d"):format(i) end
             local stored = 0
-            while ask(connection, ("set %s 0 0 0\r\n"):format(key(stored))) == "STORED" do
+            while rig.ask(("set %s 0 0 0\r\n"):format(key(stored))) == "STORED" do
                 stored = stored + 1
             end
-            local _, before = wire.stats(connection)
-            assert.equal("EN", ask(connection, ("mg %s N30"):format(key(stored))))
-            local _, after = wire.stats(connection)
+            local before = rig.stats()
+            assert.equal("EN", rig.ask(("mg %s N30"):format(key(stored))))
+            local after = rig.stats()
             assert.equal(1, after.get_misses - before.get_misses, binary)
             assert.equal(0, after.get_hits - before.get_hits, binary)
-            connection:close()
-            one:stop()
         end
     end)
 
     it("show idle_kicks only with an idle timeout, after auth_errors", function()
-        start("-o", "idle_timeout=60")
-        local names = wire.stats(connection)
+        rig.start("-o", "idle_timeout=60")
+        local names = rig.names()
         local place
         for i, name in ipairs(names) do
             place = name == "idle_kicks" and i or place
@@ -221,19 +190,19 @@ describe("slated's stats", function()
     end)
 
     it("leave out the lines of queues when the policy is flat", function()
-        start("-o", "no_lru_maintainer")
-        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
-        for _, name in ipairs((wire.stats(connection, "items"))) do
+        rig.start("-o", "no_lru_maintainer")
+        assert.equal("STORED", rig.ask("set k 0 0 1\r\nv"))
+        for _, name in ipairs(rig.names("items")) do
             assert.is_nil(name:find("hot"), name)
             assert.is_nil(name:find("moves_"), name)
         end
     end)
 
     it("describe every line they print", function()
-        start("-o", "idle_timeout=60,temporary_ttl=5")
-        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
+        rig.start("-o", "idle_timeout=60,temporary_ttl=5")
+        assert.equal("STORED", rig.ask("set k 0 0 1\r\nv"))
         local described = {}
-        for _, line in ipairs(lines_of(connection, "stats describe")) do
+        for _, line in ipairs(rig.lines("stats describe")) do
             local name, kind, unit, help = line:match("^STAT (%S+) (%l+) (%S+) (.+)$")
             if name then
                 assert.truthy(kind == "counter" or kind == "gauge" or kind == "text", line)
@@ -244,7 +213,7 @@ describe("slated's stats", function()
         local count = 0
         for _, table_name in ipairs({ "general", "items", "slabs", "slated", "moves", "automove",
             "geometry" }) do
-            for _, name in ipairs((wire.stats(connection, table_name ~= "general" and table_name or nil))) do
+            for _, name in ipairs(rig.names(table_name ~= "general" and table_name or nil)) do
                 local key = table_name .. ":" .. name:gsub("^items:%d+:", ""):gsub("^%d+:", "")
                 assert.truthy(described[key], key .. " is not described")
                 count = count + 1
@@ -254,18 +223,18 @@ describe("slated's stats", function()
     end)
 
     it("count from the start again after stats reset, and keep what is true now", function()
-        start()
+        rig.start()
         repeat -- whoever looked whether the server is up has hung up, but the server may not have seen it yet
-            local _, now = wire.stats(connection)
+            local now = rig.stats()
         until now.curr_connections == "1"
-        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
-        assert.same({ "VALUE k 0 1", "v", "END" }, lines_of(connection, "get k"))
-        assert.equal("OK", ask(connection, "flush_all 1000"))
-        local _, before = wire.stats(connection)
+        assert.equal("STORED", rig.ask("set k 0 0 1\r\nv"))
+        assert.same({ "VALUE k 0 1", "v", "END" }, rig.lines("get k"))
+        assert.equal("OK", rig.ask("flush_all 1000"))
+        local before = rig.stats()
         assert.equal("1", before.cmd_set)
         assert.equal("1", before.cmd_flush)
-        assert.equal("RESET", ask(connection, "stats reset"))
-        local _, after = wire.stats(connection)
+        assert.equal("RESET", rig.ask("stats reset"))
+        local after = rig.stats()
         for _, name in ipairs({ "cmd_get", "cmd_set", "cmd_flush", "get_hits", "total_items", "total_connections" }) do
             assert.equal("0", after[name], name)
         end
@@ -274,47 +243,47 @@ describe("slated's stats", function()
     end)
 
     it("count the ages of what was evicted from the start again after stats reset", function()
-        start("-m", "2", "-o", "slab_automove=0")
+        rig.start("-m", "2", "-o", "slab_automove=0")
         local value = ("v"):rep(100000)
         for i = 1, 60 do
-            assert.equal("STORED", ask(connection, ("set k%d 0 0 %d\r\n%s"):format(i, #value, value)))
+            assert.equal("STORED", rig.ask(("set k%d 0 0 %d\r\n%s"):format(i, #value, value)))
         end
-        assert.truthy(#wire.stats(connection, "evictions") > 0)
-        assert.equal("RESET", ask(connection, "stats reset"))
-        assert.equal(0, #wire.stats(connection, "evictions"))
+        assert.truthy(#rig.names("evictions") > 0)
+        assert.equal("RESET", rig.ask("stats reset"))
+        assert.equal(0, #rig.names("evictions"))
     end)
 
     it("of slated's own take no words that they do not know", function()
-        start()
+        rig.start()
         for _, name in ipairs({ "slated", "policies", "moves", "automove", "geometry", "whatif", "evictions" }) do
-            assert.equal("CLIENT_ERROR usage: stats " .. name, ask(connection, "stats " .. name .. " x"))
+            assert.equal("CLIENT_ERROR usage: stats " .. name, rig.ask("stats " .. name .. " x"))
         end
     end)
 
     it("answer a beginning of some sub-commands and the whole word of the others", function()
-        start()
-        assert.equal("STAT maxbytes 67108864", lines_of(connection, "stats s")[1])
-        assert.equal("STAT maxbytes 67108864", lines_of(connection, "stats se")[1])
-        assert.equal("RESET", ask(connection, "stats r"))
-        assert.equal("CLIENT_ERROR usage: stats detail on|off|dump", ask(connection, "stats d"))
-        assert.equal("CLIENT_ERROR bad command line", ask(connection, "stats c"))
+        rig.start()
+        assert.equal("STAT maxbytes 67108864", rig.lines("stats s")[1])
+        assert.equal("STAT maxbytes 67108864", rig.lines("stats se")[1])
+        assert.equal("RESET", rig.ask("stats r"))
+        assert.equal("CLIENT_ERROR usage: stats detail on|off|dump", rig.ask("stats d"))
+        assert.equal("CLIENT_ERROR bad command line", rig.ask("stats c"))
         for _, word in ipairs({ "sl", "i", "siz", "slatedx", "polici", "nonsense", "settingsx" }) do
-            assert.equal("ERROR", ask(connection, "stats " .. word), word)
+            assert.equal("ERROR", rig.ask("stats " .. word), word)
         end
     end)
 
     it("name each connection once, listeners first", function()
-        start()
-        local other = connect(one.address)
+        rig.start()
+        local other = rig.connect()
         assert.equal("VERSION 1.6.45", ask(other, "version"))
-        local names, values = wire.stats(connection, "conns")
+        local names, values = wire.stats(rig.connection, "conns")
         assert.equal("conn_listening", values[names[1]:match("^%d+") .. ":state"])
         local addresses, listening = 0, 0
         for name, value in pairs(values) do
             addresses = addresses + (name:find(":addr$") and 1 or 0)
             listening = listening + (value == "conn_listening" and 1 or 0)
             if name:find("addr$") then
-                assert.equal("unix:" .. one.address, value)
+                assert.equal("unix:" .. rig.server.address, value)
             end
         end
         assert.truthy(addresses >= 3)
@@ -323,46 +292,46 @@ describe("slated's stats", function()
     end)
 
     it("count operations by key prefix while detail is on", function()
-        start("-D", "/")
-        ask(connection, "set a/1 0 0 1\r\nv")
-        lines_of(connection, "get a/1 a/2 plain")
-        ask(connection, "delete a/1")
-        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, lines_of(connection, "stats detail dump"))
-        assert.equal("OK", ask(connection, "stats detail off"))
-        lines_of(connection, "get a/1")
-        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, lines_of(connection, "stats detail dump"))
+        rig.start("-D", "/")
+        rig.ask("set a/1 0 0 1\r\nv")
+        rig.lines("get a/1 a/2 plain")
+        rig.ask("delete a/1")
+        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, rig.lines("stats detail dump"))
+        assert.equal("OK", rig.ask("stats detail off"))
+        rig.lines("get a/1")
+        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, rig.lines("stats detail dump"))
     end)
 
     it("draw a histogram of item sizes when asked to at the start", function()
-        start("-o", "track_sizes")
+        rig.start("-o", "track_sizes")
         for i = 1, 5 do
-            ask(connection, ("set small%d 0 0 10\r\n%s"):format(i, ("x"):rep(10)))
+            rig.ask(("set small%d 0 0 10\r\n%s"):format(i, ("x"):rep(10)))
         end
-        ask(connection, ("set large 0 0 1000\r\n%s"):format(("x"):rep(1000)))
-        local _, sizes = wire.stats(connection, "sizes")
+        rig.ask(("set large 0 0 1000\r\n%s"):format(("x"):rep(1000)))
+        local sizes = rig.stats("sizes")
         assert.same({ ["64"] = "5", ["1056"] = "1" }, sizes)
     end)
 
     it("go on in pieces when a dump is long, and others are served meanwhile", function()
-        start("-t", "1")
+        rig.start("-t", "1")
         local ITEMS <const> = 30000
         for from = 1, ITEMS, 1000 do
             local batch = {}
             for i = from, from + 999 do
                 batch[#batch + 1] = ("set item-%06d 0 0 4 noreply\r\nabcd\r\n"):format(i)
             end
-            connection:send(table.concat(batch))
+            rig.connection:send(table.concat(batch))
         end
-        assert.equal("VERSION 1.6.45", ask(connection, "version"))
-        connection:send("lru_crawler metadump all\r\n")
-        local other = connect(one.address)
+        assert.equal("VERSION 1.6.45", rig.ask("version"))
+        rig.connection:send("lru_crawler metadump all\r\n")
+        local other = rig.connect()
         local function other_is_served()
             assert.same({ "VALUE item-000001 0 4", "abcd", "END" }, lines_of(other, "get item-000001"))
         end
         other_is_served()
         local seen, count = {}, 0
-        assert.equal("OK", connection:receive("*l"))
-        for line in function() return connection:receive("*l") end do
+        assert.equal("OK", rig.connection:receive("*l"))
+        for line in function() return rig.connection:receive("*l") end do
             if line == "END" then
                 break
             end
@@ -376,31 +345,31 @@ describe("slated's stats", function()
         end
         other:close()
         assert.equal(ITEMS, count)
-        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+        assert.equal("VERSION 1.6.45", rig.ask("version"))
     end)
 
     it("count every look at an expired item as such, and as never read only what nobody looked up", function()
-        start("-o", "no_lru_maintainer,no_lru_crawler") -- nobody else looks
+        rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- nobody else looks
         local looks = { ["get k"] = "END", ["delete k"] = "NOT_FOUND", ["incr k 1"] = "NOT_FOUND",
             ["touch k 1"] = "NOT_FOUND", ["gat 1 k"] = "END", ["mg k v"] = "EN", ["md k"] = "NF", ["ma k"] = "NF",
             ["append k 0 0 1\r\nx"] = "NOT_STORED", ["replace k 0 0 1\r\nx"] = "NOT_STORED" }
         local count = 0
         for look, answer in pairs(looks) do
-            assert.equal("STORED", ask(connection, "set k 0 -1 1\r\nx"))
-            assert.equal(answer, ask(connection, look))
+            assert.equal("STORED", rig.ask("set k 0 -1 1\r\nx"))
+            assert.equal(answer, rig.ask(look))
             count = count + 1
-            local _, values = wire.stats(connection)
+            local values = rig.stats()
             assert.same({ tostring(count), "0" }, { values.get_expired, values.expired_unfetched }, look)
         end
     end)
 
     it("show a client whose value has not come whole as one that sends it", function()
-        start()
-        local sender = connect(one.address)
+        rig.start()
+        local sender = rig.connect()
         assert.equal("MN", ask(sender, "mn"))
         local function states()
             local of = {}
-            for _, line in ipairs(lines_of(connection, "stats conns")) do
+            for _, line in ipairs(rig.lines("stats conns")) do
                 local state = line:match(":state (%S+)$")
                 of[#of + 1] = state
             end
@@ -424,19 +393,19 @@ describe("slated's stats", function()
     end)
 
     it("end a dump when the client leaves in the middle of it", function()
-        start()
+        rig.start()
         local sets = {}
         for i = 1, 20000 do
             sets[i] = ("set item-%06d 0 0 4 noreply\r\nabcd\r\n"):format(i)
         end
-        connection:send(table.concat(sets))
-        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+        rig.connection:send(table.concat(sets))
+        assert.equal("VERSION 1.6.45", rig.ask("version"))
         for _ = 1, 5 do
-            local other = connect(one.address)
+            local other = rig.connect()
             other:send("lru_crawler metadump all\r\n")
             assert.equal("OK", other:receive("*l"))
             other:close()
         end
-        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+        assert.equal("VERSION 1.6.45", rig.ask("version"))
     end)
 end)

@@ -2,37 +2,25 @@
 -- config undo and stats config: what was changed while slated runs, and back.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
-local wire = require "support.wire"
 
-local ask <const> = wire.ask
 local NOTHING <const> = "^NOTHING to undo: "
 
 describe("config undo", function()
-    local one, connection
-
-    local function start(...)
-        one = server.start({ args = { "-m", "16", ... } })
-        connection = wire.connect(one.address)
-    end
-
-    after_each(function()
-        connection:close()
-        one:stop()
-    end)
+    local rig = require("support.rig").new(after_each, "-m", "16")
 
     local function settings()
-        return table.concat(wire.lines(connection, "stats settings"), "\n")
-            .. table.concat(wire.lines(connection, "config get"), "\n")
+        return table.concat(rig.lines("stats settings"), "\n")
+            .. table.concat(rig.lines("config get"), "\n")
     end
 
     it("says that there is nothing to undo, and what is wrong with the command", function()
-        start()
-        assert.matches(NOTHING, ask(connection, "config undo"))
-        assert.equal("CLIENT_ERROR usage: config undo", ask(connection, "config undo 3"))
+        rig.start()
+        assert.matches(NOTHING, rig.ask("config undo"))
+        assert.equal("CLIENT_ERROR usage: config undo", rig.ask("config undo 3"))
     end)
 
     it("takes back every kind of change, so that stats settings is as before to the letter", function()
-        start()
+        rig.start()
         for _, line in ipairs({
             "config set slab_automove ratio", "slabs automove 2", "slabs automove ratio 0.555",
             "slabs automove window 77", "slabs automove freeratio 0.1234", "lru tune 11 33 0.111 7.77", "lru mode flat",
@@ -43,107 +31,105 @@ describe("config undo", function()
             "config set temporary_ttl -1",
         }) do
             local before = settings()
-            assert.equal("OK", ask(connection, line), line)
+            assert.equal("OK", rig.ask(line), line)
             assert.are_not.equal(before, settings(), line)
-            assert.matches("^OK .* again$", ask(connection, "config undo"), line)
+            assert.matches("^OK .* again$", rig.ask("config undo"), line)
             assert.equal(before, settings(), line)
         end
-        assert.matches(NOTHING, ask(connection, "config undo"))
+        assert.matches(NOTHING, rig.ask("config undo"))
     end)
 
     it("goes back one change at a time, skips what changed nothing, and names what is as before", function()
-        start()
+        rig.start()
         local before = settings()
-        assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))
-        assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))
-        assert.equal("OK", ask(connection, "flush_all"))
-        assert.equal("OK", ask(connection, "lru tune 10 20 0.5 3"))
+        assert.equal("OK", rig.ask("config set hot_lru_pct 30"))
+        assert.equal("OK", rig.ask("config set hot_lru_pct 30"))
+        assert.equal("OK", rig.ask("flush_all"))
+        assert.equal("OK", rig.ask("lru tune 10 20 0.5 3"))
         assert.equal("OK hot_lru_pct is 30 again, warm_lru_pct is 40 again, hot_max_factor is 0.20 again, "
-            .. "warm_max_factor is 2.00 again", ask(connection, "config undo"))
-        assert.equal("OK hot_lru_pct is 20 again", ask(connection, "config undo"))
-        assert.matches(NOTHING, ask(connection, "config undo"))
+            .. "warm_max_factor is 2.00 again", rig.ask("config undo"))
+        assert.equal("OK hot_lru_pct is 20 again", rig.ask("config undo"))
+        assert.matches(NOTHING, rig.ask("config undo"))
         assert.equal(before:gsub("oldest %d+", ""), settings():gsub("oldest %d+", ""))
     end)
 
     it("gives classes their own policies back, also those that a policy for the whole ended", function()
-        start()
+        rig.start()
         local function policies()
-            return table.concat(wire.lines(connection, "stats policies"), "\n")
+            return table.concat(rig.lines("stats policies"), "\n")
         end
         local states = {}
         for _, change in ipairs({ "sieve 5", "lru 7", "s3fifo", "lru", "sieve 5", "sieve", "lru 7", "s3auto" }) do
             states[#states + 1] = policies()
-            assert.equal("OK", ask(connection, "evict policy " .. change))
+            assert.equal("OK", rig.ask("evict policy " .. change))
         end
         for at = #states, 1, -1 do
-            assert.matches("^OK ", ask(connection, "config undo"))
+            assert.matches("^OK ", rig.ask("config undo"))
             assert.equal(states[at], policies())
         end
-        assert.matches(NOTHING, ask(connection, "config undo"))
+        assert.matches(NOTHING, rig.ask("config undo"))
     end)
 
     it("lets classes follow s3auto again, whatever s3auto had chosen", function()
-        start()
+        rig.start()
         for _, policy in ipairs({ "s3wide", "s3auto", "lru" }) do -- s3auto goes on with s3wide
-            assert.equal("OK", ask(connection, "evict policy " .. policy))
+            assert.equal("OK", rig.ask("evict policy " .. policy))
         end
-        assert.matches("^OK .*policy is s3auto again$", ask(connection, "config undo"))
-        assert.is_nil(table.concat(wire.lines(connection, "stats policies"), "\n"):find("class:", 1, true))
+        assert.matches("^OK .*policy is s3auto again$", rig.ask("config undo"))
+        assert.is_nil(table.concat(rig.lines("stats policies"), "\n"):find("class:", 1, true))
     end)
 
     it("keeps the last 32 changes", function()
-        start()
+        rig.start()
         for value = 3, 42 do
-            assert.equal("OK", ask(connection, "slabs automove window " .. value))
+            assert.equal("OK", rig.ask("slabs automove window " .. value))
         end
         for _ = 1, 32 do
-            assert.matches("^OK ", ask(connection, "config undo"))
+            assert.matches("^OK ", rig.ask("config undo"))
         end
-        assert.matches(NOTHING, ask(connection, "config undo"))
+        assert.matches(NOTHING, rig.ask("config undo"))
         assert.truthy(settings():find("STAT slab_automove_window 10\n", 1, true))
     end)
 
     it("keeps the change and says why when the old value is not possible any more", function()
         local folder = server.folder()
         local path = folder .. "/gone.lua"
-        local file = assert(io.open(path, "w"))
-        assert(file:write('return { name = "gone", new = function() return {} end, ',
-            'decide = function() return {}, "nothing" end }'))
-        assert(file:close())
-        start("--policy-dir", folder)
-        assert.equal("OK", ask(connection, "slabs automove lua:gone"))
-        assert.equal("OK", ask(connection, "slabs automove 1"))
+        server.write_file(path, 'return { name = "gone", new = function() return {} end, '
+            .. 'decide = function() return {}, "nothing" end }')
+        rig.start("--policy-dir", folder)
+        assert.equal("OK", rig.ask("slabs automove lua:gone"))
+        assert.equal("OK", rig.ask("slabs automove 1"))
         assert(os.remove(path))
         local before = settings()
         for _ = 1, 2 do
-            assert.matches("^CLIENT_ERROR cannot undo: there is no policy gone in ", ask(connection, "config undo"))
+            assert.matches("^CLIENT_ERROR cannot undo: there is no policy gone in ", rig.ask("config undo"))
             assert.equal(before, settings())
         end
         server.remove_folder(folder)
     end)
 
     it("is in the audit log like any change", function()
-        start()
-        assert.equal("OK", ask(connection, "slabs automove 0"))
-        assert.equal("OK slab_automove is utility again", ask(connection, "config undo"))
-        local _, values = wire.stats(connection, "audit")
+        rig.start()
+        assert.equal("OK", rig.ask("slabs automove 0"))
+        assert.equal("OK slab_automove is utility again", rig.ask("config undo"))
+        local values = rig.stats("audit")
         assert.same({ "slab_automove", "0", "utility" }, { values["2:what"], values["2:was"], values["2:is"] })
     end)
 
     it("is not alone there: so is the end of classes' own policies where the whole's stays as it was", function()
-        start()
+        rig.start()
         for _, change in ipairs({ "sieve 5", "lru 7", "s3auto" }) do
-            assert.equal("OK", ask(connection, "evict policy " .. change))
+            assert.equal("OK", rig.ask("evict policy " .. change))
         end
-        local _, values = wire.stats(connection, "audit")
+        local values = rig.stats("audit")
         assert.same({ "policy of classes", "5=sieve,7=lru", "s3fifo" },
             { values["3:what"], values["3:was"], values["3:is"] })
     end)
 
     it("has its counterpart in stats config: value, limits and where a value comes from", function()
-        start("-o", "slab_automove_window=30")
-        assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))
-        local _, values = wire.stats(connection, "config")
+        rig.start("-o", "slab_automove_window=30")
+        assert.equal("OK", rig.ask("config set hot_lru_pct 30"))
+        local values = rig.stats("config")
         assert.same({ "30", "20", "runtime", "whole", "percent", "1", "80" }, {
             values["hot_lru_pct:value"], values["hot_lru_pct:default"], values["hot_lru_pct:source"],
             values["hot_lru_pct:type"], values["hot_lru_pct:unit"],
@@ -161,8 +147,8 @@ describe("config undo", function()
             if setting then
                 count = count + 1
                 assert.equal(("CONFIG %s %s runtime"):format(setting, value),
-                    wire.lines(connection, "config get " .. setting)[1])
-                assert.equal("OK", ask(connection, ("config set %s %s"):format(setting, value)), setting)
+                    rig.lines("config get " .. setting)[1])
+                assert.equal("OK", rig.ask(("config set %s %s"):format(setting, value)), setting)
             end
         end
         assert.is_true(count > 15)

@@ -131,6 +131,7 @@ Server.__index = Server
 
 --- Ends the process, by its pid, and removes its folder. May be called twice.
 -- slated must end by itself when asked; a memcached, which takes a second over it, is killed.
+-- Returns the exit status, 0 when it ended well, and what the server had to say; nothing the second time.
 function Server:stop()
     if M.is_running(self.pid) then
         os.execute((self.binary:find("memcached[^/]*$") and "kill -9 " or "kill ") .. self.pid)
@@ -140,9 +141,19 @@ function Server:stop()
         end
     end
     if self.folder then
+        local status = wait_until(STOP_S, function()
+            return (M.read_file(self.folder .. "/status") or ""):match("%d+\n")
+        end)
+        local said = self:log()
         M.remove_folder(self.folder)
         self.folder = nil
+        return tonumber(status), said
     end
+end
+
+--- Its resident memory in bytes.
+function Server:resident_bytes()
+    return tonumber(M.read_file(("/proc/%d/status"):format(self.pid)):match("VmRSS:%s*(%d+) kB")) * 1024
 end
 
 --- What the server has written to its standard output and error.
@@ -215,8 +226,10 @@ function M.start(options)
     for _, variable in ipairs(options.environment or {}) do
         environment[#environment + 1] = M.quoted(variable)
     end
-    local pid = M.capture(("exec env %s %s %s </dev/null >%s/log 2>&1 & echo $!"):format(
-        table.concat(environment, " "), M.quoted(binary), table.concat(words, " "), folder))
+    -- A shell stays with it and writes its exit status down.
+    local pid = M.capture(("{ exec env %s %s %s >%s/log 2>&1 & echo $!; exec >/dev/null 2>&1; wait $!; "
+        .. "echo $? >%s/status; } </dev/null &"):format(table.concat(environment, " "), M.quoted(binary),
+        table.concat(words, " "), folder, folder))
     local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
     local up = wait_until(START_S, function()
         server.address = find_address(options, folder)
