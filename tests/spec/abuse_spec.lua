@@ -1,43 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Bad and greedy clients: each gets the documented reply or is hung up on, and nobody else suffers.
--- SEED=number repeats a run of random bytes. SLATE_TEST_SERVER chooses the server (support/proto_server.lua).
-package.path = "tests/spec/?.lua;" .. package.path
+-- SEED=number repeats a run of random bytes. SLATE_TEST_SERVER chooses the server (support/server.lua).
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local socket = require "socket"
-local proto_server = require "support.proto_server"
+local rig = require("support.rig").new(after_each)
+local wire = require "support.wire"
 
 local MIB <const> = 1048576
 
-local server
-local opened = {} -- every connection of the test at hand
-
-local function start(...)
-    server = assert(proto_server.start({ ... }))
-end
-
-local function connect()
-    local connection = assert(server:connect())
-    connection:settimeout(patience.DEADLINE_S)
-    opened[#opened + 1] = connection
-    return connection
-end
+local start, connect = rig.start, rig.connect
 
 -- Sends a line and returns the first line of the reply, or nil and why.
 local function ask(connection, line)
     connection:send(line .. "\r\n")
     return connection:receive("*l")
-end
-
--- The figures of the general statistics, asked on a connection that is open.
-local function stats(connection)
-    local figures = {}
-    local line = ask(connection, "stats")
-    while line and line ~= "END" do
-        local name, value = line:match("^STAT (%S+) (.*)")
-        figures[name] = tonumber(value) or value
-        line = connection:receive("*l")
-    end
-    return figures
 end
 
 -- The server takes a new client and answers it.
@@ -64,24 +41,11 @@ local function open_files_limit()
     return 1024
 end
 
-after_each(function()
-    for _, connection in ipairs(opened) do
-        connection:close()
-    end
-    opened = {}
-    if not server then
-        return
-    end
-    local status, said = server:stop()
-    server = nil
-    assert(status == 0, ("the server ended with status %s: %s"):format(status, said))
-end)
-
 describe("lines", function()
     it("without an end are hung up on, however long, and cost no memory", function()
         start()
         assert_serves()
-        local before = server:resident_bytes()
+        local before = rig.server:resident_bytes()
         for _ = 1, 20 do
             local connection = connect()
             connection:send(("x"):rep(MIB))
@@ -89,7 +53,7 @@ describe("lines", function()
             connection:close()
         end
         assert_serves()
-        assert.is_true(server:resident_bytes() - before < 8 * MIB)
+        assert.is_true(rig.server:resident_bytes() - before < 8 * MIB)
     end)
 
     it("of a megabyte of keys are answered", function()
@@ -105,7 +69,7 @@ describe("lines", function()
     it("that are half there cost no more than a read buffer each", function()
         start("-c", "1000")
         assert_serves()
-        local before = server:resident_bytes()
+        local before = rig.server:resident_bytes()
         local count, connections = math.min(500, open_files_limit() - 100), {}
         for i = 1, count do
             connections[i] = connect()
@@ -113,9 +77,9 @@ describe("lines", function()
         end
         local watcher = connect()
         patience.wait_for("the bytes to be read", function()
-            return stats(watcher).bytes_read >= count * 2000
+            return wire.number(watcher, "bytes_read") >= count * 2000
         end)
-        assert.is_true(server:resident_bytes() - before < count * 24 * 1024)
+        assert.is_true(rig.server:resident_bytes() - before < count * 24 * 1024)
         for _, connection in ipairs(connections) do
             assert.equal("STORED", ask(connection, "\r\nvalue"))
         end
@@ -158,7 +122,7 @@ describe("data blocks", function()
             connection:close()
         end
         patience.wait_for("the clients to be gone", function()
-            return stats(watcher).curr_connections <= 2
+            return wire.number(watcher, "curr_connections") <= 2
         end)
         assert.equal("END", ask(watcher, "get half"))
         assert.equal("STORED", ask(watcher, "set whole 0 0 500000\r\n" .. ("x"):rep(500000)))
@@ -190,7 +154,7 @@ describe("data blocks", function()
         assert_serves()
         local watcher = connect()
         patience.wait_for("the clients to be gone", function()
-            return stats(watcher).curr_connections <= 2
+            return wire.number(watcher, "curr_connections") <= 2
         end)
     end)
 end)
@@ -229,15 +193,15 @@ describe("idle connections", function()
     it(("by the thousand (%d) cost little memory and slow nobody"):format(count), function()
         start("-c", tostring(limit >= 13000 and 12000 or limit - 100))
         assert_serves()
-        local before = server:resident_bytes()
+        local before = rig.server:resident_bytes()
         local connections = {}
         for i = 1, count do
             connections[i] = connect()
             assert.matches("^VERSION ", (ask(connections[i], "version")))
         end
         local watcher = connect()
-        assert.is_true(stats(watcher).curr_connections >= count)
-        local each = (server:resident_bytes() - before) / count
+        assert.is_true(wire.number(watcher, "curr_connections") >= count)
+        local each = (rig.server:resident_bytes() - before) / count
         assert.is_true(each < 4096, ("%.0f bytes each"):format(each))
         assert_serves()
         for i = 1, count, count // 20 do
@@ -247,7 +211,7 @@ describe("idle connections", function()
             connection:close()
         end
         patience.wait_for("the server to let them go", function()
-            return stats(watcher).curr_connections <= 2
+            return wire.number(watcher, "curr_connections") <= 2
         end)
     end)
 end)
@@ -272,14 +236,14 @@ describe("a client that never reads", function()
             start()
             local writer = connect()
             assert.equal("STORED", ask(writer, ("set k 0 0 %d\r\n%s"):format(value_bytes, ("v"):rep(value_bytes))))
-            local before = server:resident_bytes()
+            local before = rig.server:resident_bytes()
             local greedy = {}
             for i = 1, 8 do
                 greedy[i] = connect()
                 stuff(greedy[i], "get k\r\n")
             end
             assert_serves()
-            assert.is_true(server:resident_bytes() - before < 64 * MIB)
+            assert.is_true(rig.server:resident_bytes() - before < 64 * MIB)
             -- One that reads after all gets what it asked for.
             greedy[1]:settimeout(patience.DEADLINE_S)
             assert.equal("VALUE k 0 " .. value_bytes, greedy[1]:receive("*l"))
@@ -288,7 +252,7 @@ describe("a client that never reads", function()
                 connection:close()
             end
             patience.wait_for("the server to let them go", function()
-                return stats(writer).curr_connections <= 2
+                return wire.number(writer, "curr_connections") <= 2
             end)
         end)
     end
@@ -328,11 +292,11 @@ describe("the connection limit", function()
         end
         assert.is_true(#served >= 50 and #served <= 100, #served .. " served")
         assert.is_true(refused >= 50)
-        assert.equal(refused, stats(served[1]).rejected_connections)
+        assert.equal(refused, wire.number(served[1], "rejected_connections"))
         for i = 2, #served do
             served[i]:close()
         end
-        patience.wait_for("room", function() return stats(served[1]).curr_connections <= 2 end)
+        patience.wait_for("room", function() return wire.number(served[1], "curr_connections") <= 2 end)
         assert_serves()
     end)
 
@@ -349,12 +313,12 @@ describe("the connection limit", function()
         end
         assert.matches("^VERSION ", (clients[1]:receive("*l")))
         patience.wait_for("the listener to rest", function()
-            local now = stats(clients[1])
-            return now.listen_disabled_num > 0 and now.accepting_conns == 0
+            return wire.number(clients[1], "listen_disabled_num") > 0
+                and wire.number(clients[1], "accepting_conns") == 0
         end)
-        local now = stats(clients[1])
-        assert.is_true(now.curr_connections <= 100)
-        assert.equal(0, now.rejected_connections or 0) -- memcached shows it only where it rejects
+        assert.is_true(wire.number(clients[1], "curr_connections") <= 100)
+        -- memcached shows it only where it rejects
+        assert.equal(0, wire.number(clients[1], "rejected_connections") or 0)
         -- As each one leaves, another's turn comes.
         for i = 2, 150 do
             patience.wait_for("a turn", function()
@@ -383,9 +347,7 @@ describe("keys", function()
             line = connection:receive("*l")
         end
         assert.equal(100, #keys)
-        connection:close()
-        assert.equal(0, (server:stop()))
-        server = nil
+        rig.stop()
         return table.concat(keys, " ")
     end
 

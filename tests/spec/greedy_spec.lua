@@ -1,42 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Clients that ask for much and read little: what they cost the server and each other. Claims are counts and
--- bytes; none is about time. SLATE_TEST_SERVER chooses the server (support/proto_server.lua).
-package.path = "tests/spec/?.lua;" .. package.path
+-- bytes; none is about time. SLATE_TEST_SERVER chooses the server (support/server.lua).
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local socket = require "socket"
 local patience = require "support.patience"
-local proto_server = require "support.proto_server"
+local rig = require("support.rig").new(after_each, "-c", "2000")
+local wire = require "support.wire"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local MIB <const> = 1048576
 
-local server
-local opened = {} -- every connection of the test at hand
-
-local function connect()
-    local connection = assert(server:connect())
-    connection:settimeout(DEADLINE_S)
-    opened[#opened + 1] = connection
-    return connection
-end
-
-local function start(...)
-    server = assert(proto_server.start({ "-c", "2000", ... }))
-end
-
-local function ask(connection, line)
-    connection:send(line .. "\r\n")
-    return connection:receive("*l")
-end
-
-local function stat(connection, command, name)
-    local value
-    local line = ask(connection, command)
-    while line ~= "END" do
-        value = line:match("^STAT " .. name .. " (%S+)") or value
-        line = connection:receive("*l")
-    end
-    return tonumber(value)
-end
+local start, connect, ask = rig.start, rig.connect, wire.ask
 
 -- Stores key1 to key<count> with values of size(i) bytes, a thousand requests at a time, and waits for all of it.
 local function fill(writer, count, size)
@@ -54,7 +27,7 @@ end
 local function send_some(connection, bytes)
     connection:settimeout(0)
     local sent, _, last = connection:send(bytes)
-    connection:settimeout(DEADLINE_S)
+    connection:settimeout(patience.DEADLINE_S)
     return bytes:sub((sent or last) + 1)
 end
 
@@ -74,7 +47,7 @@ local function read_some(spammers, ends)
     for _, connection in ipairs(spammers) do
         connection:settimeout(0)
         local bytes, _, part = connection:receive(MIB)
-        connection:settimeout(DEADLINE_S)
+        connection:settimeout(patience.DEADLINE_S)
         ends[connection] = ends[connection] or { count = 0, tail = "" }
         local seen = ends[connection]
         local text = seen.tail .. (bytes or part)
@@ -91,7 +64,7 @@ end
 -- the server grew.
 local function play(spammers, count)
     local other, ends, answered = connect(), {}, 0
-    local before, most = server:resident_bytes(), 0
+    local before, most = rig.server:resident_bytes(), 0
     local done
     repeat
         done = read_some(spammers, ends)
@@ -99,22 +72,10 @@ local function play(spammers, count)
             assert.equal("MN", ask(other, "mn"))
             answered = answered + 1
         end
-        most = math.max(most, server:resident_bytes() - before)
+        most = math.max(most, rig.server:resident_bytes() - before)
     until done == #spammers * count
     return answered, most
 end
-
-after_each(function()
-    for _, connection in ipairs(opened) do
-        connection:close()
-    end
-    opened = {}
-    if server then
-        local status, said = server:stop()
-        server = nil
-        assert(status == 0, ("the server ended with status %s: %s"):format(status, said))
-    end
-end)
 
 describe("commands by the hundred", function()
     for _, case in ipairs({
@@ -145,7 +106,7 @@ describe("commands by the hundred", function()
         while done < 500 do
             done = read_some({ spammer }, ends)
         end
-        assert.is_true(stat(other, "stats", "conn_yields") >= 500 // 50 - 1)
+        assert.is_true(wire.number(other, "conn_yields") >= 500 // 50 - 1)
     end)
 end)
 
@@ -164,15 +125,15 @@ describe("clients that do not read", function()
             assert.equal("STORED", ask(writer, "set copied 0 0 2000\r\n" .. ("v"):rep(2000)))
             assert.equal("STORED", ask(writer, "set borrowed 0 0 20000\r\n" .. ("v"):rep(20000)))
             fill(writer, 20000, function() return 1 end)
-            local before = server:resident_bytes()
+            local before = rig.server:resident_bytes()
             local deaf = spam(100, case.count, case.line)
             for _ = 1, 50 do -- as long as they are answered at all
                 assert.equal("MN", ask(writer, "mn"))
                 socket.sleep(0.005)
             end
-            local grown = server:resident_bytes() - before
+            local grown = rig.server:resident_bytes() - before
             assert.is_true(grown < 100 * 32 * 1024 + 6 * MIB, ("%.1f MiB more"):format(grown / MIB))
-            deaf[1]:settimeout(DEADLINE_S)
+            deaf[1]:settimeout(patience.DEADLINE_S)
             assert.truthy(deaf[1]:receive("*l")) -- what is read after all goes on
         end)
     end
@@ -206,14 +167,10 @@ describe("clients that do not read values which are replaced meanwhile", functio
             fill(writer, ITEMS, function() return 100 end)
             local stored = pin(writer)
             assert.is_true(stored >= 9, "only " .. stored .. " of the large values were stored")
-            assert.is_true(stat(writer, "stats", "curr_items") >= ITEMS)
-            assert.is_true(stat(writer, "stats slated", "pinned_bytes") > 8 * MIB)
-            for i = 2, #opened do
-                opened[i]:close()
-            end
-            patience.wait_for("the clients to be gone", function()
-                return stat(writer, "stats slated", "pinned_bytes") == 0
-            end)
+            assert.is_true(wire.number(writer, "curr_items") >= ITEMS)
+            assert.is_true(wire.number(writer, "pinned_bytes", "slated") > 8 * MIB)
+            rig.hang_up()
+            patience.wait_for("the clients to be gone", function() return rig.number("pinned_bytes", "slated") == 0 end)
         end)
     end
 end)
@@ -223,7 +180,7 @@ describe("a get line without an end", function()
         start()
         local other = connect()
         assert.equal("MN", ask(other, "mn"))
-        local before = server:resident_bytes()
+        local before = rig.server:resident_bytes()
         for _ = 1, 10 do
             local connection = connect()
             connection:send("get " .. ("x"):rep(4096))
@@ -232,19 +189,19 @@ describe("a get line without an end", function()
             connection:send(("x"):rep(2 * MIB) .. "\r\nmn\r\n")
             assert.equal("MN", connection:receive("*l")) -- behind its end the connection goes on
         end
-        assert.is_true(server:resident_bytes() - before < 4 * MIB)
+        assert.is_true(rig.server:resident_bytes() - before < 4 * MIB)
     end)
 
     it("of good keys is answered as it comes, in bounded memory", function()
         start()
         local other, connection = connect(), connect()
         assert.equal("STORED", ask(other, "set k 0 0 1\r\nv"))
-        local before = server:resident_bytes()
+        local before = rig.server:resident_bytes()
         connection:send("get k " .. ("missing "):rep(MIB // 2))
         assert.equal("VALUE k 0 1", connection:receive("*l"))
         assert.equal("v", connection:receive("*l"))
         assert.equal("MN", ask(other, "mn"))
-        assert.is_true(server:resident_bytes() - before < 4 * MIB)
+        assert.is_true(rig.server:resident_bytes() - before < 4 * MIB)
         connection:send("k\r\n")
         assert.equal("VALUE k 0 1", connection:receive("*l"))
         assert.equal("v", connection:receive("*l"))
@@ -257,11 +214,11 @@ describe("an answer that another thread makes", function()
         start("-t", "1", "-m", "200")
         local writer = connect()
         fill(writer, 100000, function(i) return i % 900 end)
-        local before = stat(writer, "stats slated", "batches")
+        local before = wire.number(writer, "batches", "slated")
         for _ = 1, 5 do
             assert.matches("^PREDICTED ", ask(writer, "slabs geometry factor 1.5 dry"))
         end
-        local turns = stat(writer, "stats slated", "batches") - before
+        local turns = wire.number(writer, "batches", "slated") - before
         assert.is_true(turns <= 20, ("%d turns for five answers"):format(turns))
     end)
 end)

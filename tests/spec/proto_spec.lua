@@ -2,7 +2,7 @@
 -- Feeds every transcript of tests/proto to a fresh server, once whole, once byte by byte, and whole to the
 -- other stores, and compares the replies exactly. PROTO=pattern runs only the transcripts whose name matches.
 
-package.path = "tests/spec/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"

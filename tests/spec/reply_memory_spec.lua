@@ -3,11 +3,12 @@
 -- what is counted. They differ in one thing (slated(8)): memcached takes memory for each key of a get before it sends
 -- anything, slated for what a client does not take. So a long get is refused there and answered here, and clients that
 -- do not read shut others out there.
-package.path = "tests/spec/?.lua;tests/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local known = require "proto.memcached"
 local patience = require "support.patience"
-local proto_server = require "support.proto_server"
+local rig = require("support.rig").new(after_each)
 local server = require "support.server"
+local wire = require "support.wire"
 
 local SENTENCE <const> = "SERVER_ERROR out of memory writing get response"
 local LIMIT <const> = { "-t", "1", "-o", "read_buf_mem_limit=1" }
@@ -18,41 +19,18 @@ local ANSWERS <const> = 12 -- of 45 KB: more than a UNIX socket holds
 local HALVES <const>, NEARLY_ALL <const> = 300, 200 -- of 4,480 bytes here, of 16 KiB there
 
 describe("a server whose connections may hold 1 MiB", function()
-    local opened, one = {}, nil
-
-    local function connect()
-        local connection = assert(one:connect())
-        connection:settimeout(patience.DEADLINE_S)
-        opened[#opened + 1] = connection
-        return connection
-    end
-
-    local function hang_up()
-        for _, connection in ipairs(opened) do
-            connection:close()
-        end
-        opened = {}
-    end
-
-    local function ask(connection, line)
-        connection:send(line .. "\r\n")
-        return connection:receive("*l")
-    end
+    local connect, hang_up, ask = rig.connect, rig.hang_up, wire.ask
 
     -- A number from the statistics; nil when there is no memory to be told.
     local function stat(name)
-        local connection, value = connect(), nil
-        local line = ask(connection, "stats")
-        while line and line ~= "END" do
-            value = line:match("^STAT " .. name .. " (%d+)") or value
-            line = connection:receive("*l")
-        end
-        table.remove(opened):close()
-        return tonumber(value)
+        local connection = wire.connect(rig.server.address)
+        local told, value = pcall(wire.number, connection, name)
+        connection:close()
+        return told and value or nil
     end
 
     local function start()
-        one = assert(proto_server.start(LIMIT))
+        rig.start(table.unpack(LIMIT))
         assert.equal("STORED", ask(connect(), ("set k 0 0 %d\r\n%s"):format(VALUE_BYTES, ("v"):rep(VALUE_BYTES))))
     end
 
@@ -80,20 +58,11 @@ describe("a server whose connections may hold 1 MiB", function()
         return (reply(connection))
     end
 
-    after_each(function()
-        hang_up()
-        if one then
-            one:stop()
-            one = nil
-        end
-        proto_server.use(nil)
-    end)
-
     for _, peer in ipairs(server.all()) do
         local stock = not peer.is_slated
         if peer.is_slated or peer.name:find(known.NEWEST, 1, true) then
             local function start_peer()
-                proto_server.use(stock and peer.binary or nil)
+                rig.binary = stock and peer.binary or nil
                 start()
             end
 
@@ -155,15 +124,17 @@ describe("a server whose connections may hold 1 MiB", function()
 
             it(("hangs up on who would hold too much of a request, and counts it (%s)"):format(peer.name), function()
                 start_peer()
-                for _ = 1, HALVES do
-                    connect():send("get half of ")
+                local halves = {}
+                for i = 1, HALVES do
+                    halves[i] = connect()
+                    halves[i]:send("get half of ")
                 end
                 patience.wait_for("one to be hung up on", function()
-                    for i, connection in ipairs(opened) do
+                    for _, connection in ipairs(halves) do
                         connection:settimeout(0)
                         local line, why = connection:receive("*l")
                         connection:settimeout(patience.DEADLINE_S)
-                        if i > 1 and why == "closed" then
+                        if why == "closed" then
                             assert.is_nil(line)
                             return true
                         end

@@ -49,7 +49,7 @@ describe("a server that lets nobody in", function()
     end
 
     it("because it speaks packets only says nothing, and what that may mean is told", function()
-        local one = server.start({ transport = "tcp", packets = true, args = { "-B", "binary" } })
+        local one = server.start({ transport = "tcp", args = { "-B", "binary" } })
         finally(function() one:stop() end)
         local code, said = slatectl(one.address)
         assert.equal(NOBODY, code, said)

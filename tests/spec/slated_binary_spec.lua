@@ -4,15 +4,14 @@
 -- of them have come. The same holds for the peer:
 --   SLATE_TEST_SERVER=build/peer/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_binary_spec.lua
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local socket = require "socket"
 local binary = require "support.binary"
-local proto_server = require "support.proto_server"
+local patience = require "support.patience"
+local rig = require("support.rig").new(after_each)
 local support = require "support.server"
 local wire = require "support.wire"
 
 local FIXTURE <const> = "tests/fixtures/binary-1.6.45.txt"
-local DEADLINE_S <const> = 60 -- only a hang takes that long
-local SLATED <const> = proto_server.is_slated()
+local SLATED <const> = support.slated():match("slated[^/]*$") ~= nil
 
 -- The first bytes one by one, the rest in pieces that end anywhere.
 local function cut(bytes)
@@ -25,17 +24,7 @@ local function cut(bytes)
     return pieces
 end
 
-local server
-
-local function start(...)
-    server = assert(proto_server.start({ ... }))
-end
-
-local function connect()
-    local connection = assert(server:connect())
-    connection:settimeout(DEADLINE_S)
-    return connection
-end
+local start, connect = rig.start, rig.connect
 
 local function client()
     return binary.client(connect())
@@ -59,21 +48,6 @@ local function text(command)
     connection:close()
     return lines
 end
-
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.01)
-    end
-end
-
-after_each(function()
-    if server then
-        server:stop()
-        server = nil
-    end
-end)
 
 describe("as memcached 1.6.45 does, the binary protocol answers", function()
     for _, claim in ipairs(binary.claims(FIXTURE)) do
@@ -245,7 +219,6 @@ if SLATED then
             assert(connection:send("v"))
             assert.equal("closed", select(2, connection:receive("*l")))
             connection:close()
-            server:stop()
             start("-B", "ascii")
             assert.same({ "close" }, ask("0b"))
         end)
@@ -312,10 +285,10 @@ if SLATED then
             local sender = connect()
             local bytes = binary.packet("01 key=k extras=0000000000000000 value=x*900000")
             assert(sender:send(bytes:sub(1, 40)))
-            wait_for("the state", function() return states().conn_nread == 1 end)
+            patience.wait_for("the state", function() return states().conn_nread == 1 end)
             assert.equal("0", client():stats("slated").draft_bytes)
             assert(sender:send(bytes:sub(41, 300000)))
-            wait_for("memory", function()
+            patience.wait_for("memory", function()
                 return tonumber(client():stats("slated").draft_bytes) >= 900000
             end)
             assert(sender:send(bytes:sub(300001)))

@@ -12,8 +12,12 @@ local REQUESTS <const> = 2000 -- in one packet: more than one turn of either ser
 
 local function claims(binary)
     local rig = require("support.rig").new(after_each)
-    rig.binary = binary
     local stat = rig.number
+
+    local function start(...)
+        rig.binary = binary
+        rig.start(...)
+    end
 
     local function store(key, bytes)
         assert.equal("STORED", rig.ask(("set %s 0 0 %d\r\n%s"):format(key, bytes, ("v"):rep(bytes))))
@@ -32,7 +36,7 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        rig.start("-m", "64", "-o", "slab_chunk_max=16,no_slab_automove,no_lru_crawler")
+        start("-m", "64", "-o", "slab_chunk_max=16,no_slab_automove,no_lru_crawler")
         for i = 1, VALUES do
             store("k" .. i, VALUE_BYTES)
         end
@@ -64,7 +68,7 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        rig.start("-t", "1")
+        start("-t", "1")
         assert.equal(0, stat("conn_yields"))
         rig.connection:send(("mn\r\n"):rep(REQUESTS))
         for _ = 1, REQUESTS do
@@ -87,7 +91,7 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        rig.start("-o", "no_lru_crawler")
+        start("-o", "no_lru_crawler")
         store_and_read_half(2)
         store("lasting", 1)
         patience.wait_for("what expired to be freed", function() return stat("curr_items") == 1 end)
@@ -102,7 +106,7 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        rig.start("-o", "no_lru_crawler")
+        start("-o", "no_lru_crawler")
         store_and_read_half(0)
         local stored_s = stat("uptime")
         -- there a flush leaves what was stored in its own second
@@ -118,7 +122,7 @@ local function claims(binary)
         if not is_there() then
             return
         end
-        rig.start()
+        start()
         assert.equal(0, stat("total_malloced", "slabs"))
         store("k", 1)
         local slabs = rig.stats("slabs")

@@ -1,56 +1,25 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Values that come piece by piece, or stop coming: what they may hold of memory, and who gives way.
-package.path = "tests/spec/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local socket = require "socket"
-local proto_server = require "support.proto_server"
+local rig = require("support.rig").new(after_each, "-c", "2048")
 
 local ITEMS <const> = 20000
 local FIRST <const> = 2048 -- bytes of a value that must have come before it takes memory
 
-local server
-local opened = {}
-
-local function start(...)
-    server = assert(proto_server.start({ "-c", "2048", ... }))
-end
-
-local function connect()
-    local connection = assert(server:connect())
-    connection:settimeout(patience.DEADLINE_S)
-    opened[#opened + 1] = connection
-    return connection
-end
+local start, connect, figure = rig.start, rig.connect, rig.number
 
 local function ask(connection, bytes)
     assert(connection:send(bytes))
     return connection:receive("*l")
 end
 
-local function figure(name, part)
-    local connection = connect()
-    assert(connection:send(part and ("stats %s\r\n"):format(part) or "stats\r\n"))
-    local value
-    for line in function() return connection:receive("*l") end do
-        if line == "END" then
-            break
-        end
-        value = tonumber(line:match("^STAT " .. name .. " (%S+)$")) or value
-    end
-    connection:close()
-    return value
-end
-
 local function count_state(state)
-    local connection, count = connect(), 0
-    assert(connection:send("stats conns\r\n"))
-    for line in function() return connection:receive("*l") end do
-        if line == "END" then
-            break
-        end
+    local count = 0
+    for _, line in ipairs(rig.lines("stats conns")) do
         count = count + (line:match("^STAT %d+:state (%S+)$") == state and 1 or 0)
     end
-    connection:close()
     return count
 end
 
@@ -141,15 +110,6 @@ local function close(clients)
 end
 
 describe("values that are still coming", function()
-    after_each(function()
-        close(opened)
-        opened = {}
-        if server then
-            server:stop()
-            server = nil
-        end
-    end)
-
     for _, store in ipairs({ "slab", "heap", "blocks" }) do
         it(("take no memory by their headers and a few bytes (--store=%s)"):format(store), function()
             -- a change of the chunk sizes would evict items, too
@@ -208,20 +168,19 @@ describe("values that are still coming", function()
             assert(client:send(bytes:sub(1, 300000)))
             half_sent(30, 1000000, FIRST)
             patience.wait_for("clients that wait", function() return figure("values_waiting", "slated") > 0 end)
-            os.execute("kill -STOP " .. server.pid)
+            os.execute("kill -STOP " .. rig.server.pid)
             took_s = socket.gettime() - began_s
             client:settimeout(0)
             local last, _, partial = client:send(bytes, 300001)
             socket.sleep(1.2) -- more than the second in which an eighth is to come
-            os.execute("kill -CONT " .. server.pid)
+            os.execute("kill -CONT " .. rig.server.pid)
             began_s = socket.gettime()
             client:settimeout(patience.DEADLINE_S)
             local sent = last or partial
             assert(sent == #bytes or client:send(bytes, sent + 1))
             reply = client:receive("*l")
             took_s = math.max(took_s, socket.gettime() - began_s)
-            server:stop()
-            server = nil
+            rig.stop()
             return reply == "STORED" or took_s < 0.8 -- else the value was late before, or behind, the server's stop
         end)
         assert.equal("STORED", reply)
@@ -252,8 +211,7 @@ describe("values that are still coming", function()
                 assert.equal(1, stored, "they are noticed before those that hold memory have come to their end")
                 return
             end
-            server:stop()
-            server = nil
+            rig.stop()
         end
         pending("this machine is too busy: clients that go on were late each time")
     end)
@@ -272,8 +230,7 @@ describe("values that are still coming", function()
                 assert.equal("STORED", ask(connect(), set))
                 late, tries = figure("values_late", "slated"), tries + 1
                 close(held)
-                server:stop()
-                server = nil
+                rig.stop()
             until late == 0 or tries == 10
             assert.equal(0, late, "it is stored before those that hold memory have come to their end")
         end)
@@ -309,8 +266,8 @@ describe("values that are still coming", function()
             end
             assert.equal("MN", ask(waiting[1], ("w"):rep(1000000 - FIRST) .. "\r\nmn\r\n"))
             close(held)
-            server:stop()
-            server, tries = nil, tries + 1
+            rig.stop()
+            tries = tries + 1
         until holds or tries == 10
         assert.is_true(tries < 10, "they are refused before the one that holds memory has come to its end")
     end)

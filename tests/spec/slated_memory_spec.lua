@@ -11,11 +11,6 @@ local LIMIT_MIB <const> = 64
 -- Sanitizers keep what was freed, and shadows of all memory: there the system's figures say nothing.
 local IS_PLAIN <const> = not (os.getenv("ASAN_OPTIONS") or os.getenv("TSAN_OPTIONS") or os.getenv("UBSAN_OPTIONS"))
 
-local function resident_bytes(pid)
-    local pages = server.read_file(("/proc/%d/statm"):format(pid)):match("^%d+ (%d+)")
-    return tonumber(pages) * 4096
-end
-
 local function fill(client, prefix, count, value_bytes, look)
     local many, value = client:quiet(), ("x"):rep(value_bytes)
     for i = 1, count do
@@ -110,7 +105,7 @@ describe("the limit of the process", function()
         start({ "-c", "1200", "-o", "process_memory=" .. LIMIT_MIB })
         local most, held = 0, {}
         local function look()
-            most = math.max(most, resident_bytes(one.pid))
+            most = math.max(most, one:resident_bytes())
         end
         local long_key, large_get = ("k"):rep(200), "get"
         for i = 1, 100 do

@@ -61,9 +61,8 @@ local one, judge, folder
 local function prepare(settings)
     folder = support.folder()
     judge = authority(folder)
-    local file = assert(io.open(folder .. "/memcached.conf", "w"))
-    file:write(("pwcheck_method: saslauthd\nsaslauthd_path: %s\n%s"):format(judge.path, settings))
-    file:close()
+    support.write_file(folder .. "/memcached.conf",
+        ("pwcheck_method: saslauthd\nsaslauthd_path: %s\n%s"):format(judge.path, settings))
     return { "SASL_CONF_PATH=" .. folder }
 end
 
@@ -251,9 +250,9 @@ describe("a server with SASL", function()
     it("tells the log of a refusal, without the password", with(function(client)
         client:log_in(PLAIN .. "\\x00anna\\x00guess-of-mine")
         patience.wait_for("the log", function()
-            return (support.read_file(one.log) or ""):find("was refused: authentication failure", 1, true)
+            return one:log():find("was refused: authentication failure", 1, true)
         end)
-        assert.is_nil(support.read_file(one.log):find("guess-of-mine", 1, true))
+        assert.is_nil(one:log():find("guess-of-mine", 1, true))
     end))
 
     it("names the user in the audit", function()
@@ -270,7 +269,7 @@ end)
 describe("stock clients", function()
     setup(function()
         local environment = prepare("mech_list: plain\n")
-        one = support.start({ transport = "tcp", packets = true, args = { "-S" }, environment = environment,
+        one = support.start({ transport = "tcp", args = { "-S" }, environment = environment,
             binary = proto_server.program() })
     end)
     teardown(stop)
@@ -467,7 +466,7 @@ end)
 describe("logins of a crowd", function()
     setup(function()
         local environment = prepare("mech_list: plain\n")
-        one = support.start({ transport = "tcp", packets = true, args = { "-S" }, environment = environment })
+        one = support.start({ transport = "tcp", args = { "-S" }, environment = environment })
     end)
     teardown(stop)
 

@@ -9,14 +9,8 @@ local wire = require "support.wire"
 local WATCHERS_MAX <const> = 20
 local PEER <const> = "build/peer/memcached"
 
-local one    -- the server of the test at hand
-local opened -- its connections
-
-local function connect()
-    local connection = wire.connect(one.address)
-    opened[#opened + 1] = connection
-    return connection
-end
+local rig = require("support.rig").new(after_each)
+local connect, statistic = rig.connect, wire.number
 
 local function watch(classes)
     local connection = connect()
@@ -37,11 +31,6 @@ local function assert_events(watcher, expected)
     for _, want in ipairs(expected) do
         assert.equal(want, (next_event(watcher)))
     end
-end
-
-local function statistic(connection, name)
-    local _, values = wire.stats(connection)
-    return tonumber(values[name])
 end
 
 -- Watches connections, once those by which the server was started have gone.
@@ -66,19 +55,9 @@ end
 
 local function claims(binary)
     local function start(args, transport)
-        one = server.start({ binary = binary, args = args, transport = transport })
-        opened = {}
+        rig.binary = binary
+        rig.start_on(transport, table.unpack(args or {}))
     end
-
-    after_each(function()
-        for _, connection in ipairs(opened or {}) do
-            connection:close()
-        end
-        if one then
-            one:stop()
-        end
-        one, opened = nil, nil
-    end)
 
     it("tells lookups unless asked for something else", function()
         start()
@@ -257,7 +236,6 @@ local function claims(binary)
         assert.equal(0, statistic(client, "log_watchers"))
         assert.equal("MN", wire.ask(client, "mn\r\nwatch deletions"))
         assert.equal("OK", client:receive("*l"))
-        one:stop()
         start({ "-W" })
         client = connect()
         assert.equal("CLIENT_ERROR watch commands not allowed", wire.ask(client, "watch foo"))
@@ -380,8 +358,7 @@ describe("slated's watch", function()
     claims(nil)
 
     local function start(args)
-        one = server.start({ args = args })
-        opened = {}
+        rig.start(table.unpack(args or {}))
     end
 
     it("tells a flushed item from a missing one", function()
@@ -479,12 +456,12 @@ describe("slated's watch", function()
                 return statistic(client, "log_watcher_skipped") > 0
             end)
             if how == "SIGTERM" then
-                os.execute("kill " .. one.pid)
+                os.execute("kill " .. rig.server.pid)
             else
                 client:send("shutdown graceful\r\n")
             end
-            patience.wait_for("the end", function() return not server.is_running(one.pid) end)
-            assert.equal("", one:log())
+            patience.wait_for("the end", function() return not server.is_running(rig.server.pid) end)
+            assert.equal("", rig.server:log())
         end)
     end
 end)

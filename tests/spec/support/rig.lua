@@ -14,7 +14,7 @@ local M = {}
 
 --- A rig for the claims of a block or a file, whose `after_each` it is given; the words are each server's first.
 -- Its fields: server (of support.server), connection (the one that ask, lines, stats, names and number use; opened when
--- it is first needed), binary (what to start in the place of slated).
+-- it is first needed), binary (what to start in the place of slated, until the claim ends).
 function M.new(after_each, ...)
     local rig, words, opened = {}, { ... }, {}
 
@@ -56,9 +56,12 @@ function M.new(after_each, ...)
     function rig.lines(line) return wire.lines(rig.connection, line) end
     function rig.names(group) return (wire.stats(rig.connection, group)) end
     function rig.stats(group) return (select(2, wire.stats(rig.connection, group))) end
-    function rig.number(name, group) return tonumber(rig.stats(group)[name]) end
+    function rig.number(name, group) return wire.number(rig.connection, name, group) end
 
-    after_each(rig.stop)
+    after_each(function()
+        rig.stop()
+        rig.binary = nil
+    end)
     return setmetatable(rig, { __index = function(_, name)
         if name == "connection" then
             rig.connection = rig.connect()

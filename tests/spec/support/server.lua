@@ -9,7 +9,7 @@ local lfs = require "lfs"
 
 local M = {}
 
-local START_S <const>, STOP_S <const>, POLL_S <const> = 60, 60, 0.01 -- only a hang takes so long
+local START_S <const>, STOP_S <const>, POLL_S <const> = 60, 60, 0.005 -- only a hang takes so long
 
 --- A file's text; nil when it cannot be read.
 function M.read_file(path)
@@ -182,32 +182,31 @@ local function find_address(options, folder)
     return port and (options.tls and "tls://" or "") .. "127.0.0.1:" .. port
 end
 
+-- Whether a server answers there; it has seen the connection end when this returns. One that speaks TLS is asked for
+-- its version; one that speaks packets alone looks at nothing before it has the bytes of a head.
 local function answers(address, tls)
-    local client = address and require("slate.wire.client").connect(address, { timeout_s = 1, tls = tls })
-    local line = client and client:command("version")
-    if client then
-        client:close()
+    if tls then
+        local client = address and require("slate.wire.client").connect(address, { timeout_s = 1, tls = tls })
+        local line = client and client:command("version")
+        if client then
+            client:close()
+        end
+        return line ~= nil and line ~= false
     end
-    return line ~= nil and line ~= false
-end
-
--- One that speaks the binary protocol only.
-local function answers_packets(address)
-    local host, port = (address or ""):match("^([%d.]+):(%d+)$")
-    local connection = host and require("socket").connect(host, tonumber(port))
-    if not connection then
+    local opened, connection = pcall(require("support.wire").connect, address or "")
+    if not opened then
         return false
     end
     connection:settimeout(1)
-    local said = require("support.binary").client(connection):version()
+    connection:send("quit\r\n" .. ("\n"):rep(18))
+    local line, problem = connection:receive("*l")
     connection:close()
-    return said ~= nil
+    return line ~= nil or problem == "closed"
 end
 
 --- Starts a server and waits until it answers.
 -- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp"), tls (of
--- slate.wire.tls, for a server that wants it), packets (true: over TCP it speaks the binary protocol only), environment
--- (list of NAME=VALUE).
+-- slate.wire.tls, for a server that wants it), environment (list of NAME=VALUE).
 -- Returns { pid, address, folder, binary, stop(), log(), connect() }; raises an error with the
 -- server's own words when it does not come up.
 function M.start(options)
@@ -233,9 +232,7 @@ function M.start(options)
     local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
     local up = wait_until(START_S, function()
         server.address = find_address(options, folder)
-        local well = options.packets and answers_packets(server.address) or
-            not options.packets and answers(server.address, options.tls)
-        return well or not M.is_running(server.pid)
+        return answers(server.address, options.tls) or not M.is_running(server.pid)
     end)
     if not up or not M.is_running(server.pid) then
         local said = server:log()

@@ -6,6 +6,7 @@
 --     wire.ask(connection, "version")                --> "VERSION 1.6.45"
 --     wire.lines(connection, "stats slabs")          --> { "STAT …", …, "END" }
 --     wire.stats(connection, "settings")             --> { names in order }, { name = value }
+--     wire.number(connection, "curr_items")          --> 0
 local socket = require "socket"
 local unix = require "socket.unix"
 
@@ -52,6 +53,11 @@ function M.stats(connection, group)
         end
     end
     return names, values
+end
+
+--- One of them as a number; nil when it is not there, or none.
+function M.number(connection, name, group)
+    return tonumber((select(2, M.stats(connection, group)))[name])
 end
 
 return M

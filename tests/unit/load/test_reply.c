@@ -114,7 +114,7 @@ static void random_splits(uint64_t seed) {
                                          "EN\r\n",
                                          "MN\r\n",
                                          "SERVER_ERROR out of memory\r\n",
-                                         "17\r\n"};
+                                         "DELETED\r\n"};
     while (n < sizeof(stream) - 2000) {
         if (rng_below(&rng, 2)) {
             const char *text = simple[rng_below(&rng, sizeof(simple) / sizeof(*simple))];
