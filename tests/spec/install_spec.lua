@@ -1,19 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `make install` puts a working Slate somewhere, and `make uninstall` takes away exactly that.
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1", "r"))
-  local text = pipe:read("a")
-  local ok = pipe:close()
-  return ok == true, text
-end
+package.path = "tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+
+local run = server.said
 
 describe("make install", function()
   local root
 
   before_each(function()
-    local _, name = run("mktemp -d")
-    root = name:match("%S+")
+    root = server.folder()
   end)
 
   after_each(function()
@@ -138,8 +135,7 @@ describe("a clone that was built", function()
   local root
 
   before_each(function()
-    local _, name = run("mktemp -d")
-    root = name:match("%S+")
+    root = server.folder()
   end)
   after_each(function()
     run("rm -rf " .. root)
@@ -211,8 +207,7 @@ end)
 
 describe("make without what Slate is built with", function()
   it("says what is missing and how to get it before a compiler fails", function()
-    local _, folder = run("mktemp -d")
-    folder = folder:match("%S+")
+    local folder = server.folder()
     finally(function() run("rm -rf " .. folder) end)
     local ok, text = run(("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make B=%s/build CC=%s/none"):format(folder, folder))
     assert.is_false(ok)

@@ -5,12 +5,10 @@ local lfs = require("lfs")
 
 local LAYERS = "base  # below all\nmem base\ncache base mem # on top\n"
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1", "r"))
-  local text = pipe:read("a")
-  local ok = pipe:close()
-  return ok == true, text
-end
+package.path = "tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+
+local run = server.said
 
 describe("scripts/check-layers", function()
   local folder
@@ -20,14 +18,11 @@ describe("scripts/check-layers", function()
     if room then
       lfs.mkdir(folder .. "/" .. room)
     end
-    local file = assert(io.open(folder .. "/" .. path, "w"))
-    file:write(text)
-    file:close()
+    server.write_file(folder .. "/" .. path, text)
   end
 
   before_each(function()
-    local _, name = run("mktemp -d")
-    folder = name:gsub("\n", "")
+    folder = server.folder()
     write("LAYERS", LAYERS)
     write("base/lock.h", "#include <stdint.h>\n")
     write("mem/slab.c", '#include "mem/slab.h"\n#include "base/lock.h"\n')

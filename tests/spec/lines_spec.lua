@@ -1,18 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The budget of lines passes on the tree as it is, counts what a person has to read, and fails one line above a bound.
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1", "r"))
-  local text = pipe:read("a")
-  return pipe:close() == true, text
-end
+package.path = "tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+
+local run = server.said
 
 describe("scripts/check-lines", function()
   local folder
 
   before_each(function()
-    local _, name = run("mktemp -d")
-    folder = name:gsub("\n", "")
+    folder = server.folder()
     assert(run(("cd %s && git init -q && mkdir scripts"):format(folder)))
   end)
 

@@ -11,12 +11,10 @@ BRAIN_GIVEN := base/places
 BRAIN_UNCALLED := base/clock
 ]]
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1", "r"))
-  local text = pipe:read("a")
-  local ok = pipe:close()
-  return ok == true, text
-end
+package.path = "tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+
+local run = server.said
 
 describe("scripts/check-modules", function()
   local folder
@@ -25,14 +23,11 @@ describe("scripts/check-modules", function()
     for at in path:gmatch("()/") do
       lfs.mkdir(folder .. "/" .. path:sub(1, at - 1))
     end
-    local file = assert(io.open(folder .. "/" .. path, "w"))
-    file:write(text)
-    file:close()
+    server.write_file(folder .. "/" .. path, text)
   end
 
   before_each(function()
-    local _, name = run("mktemp -d")
-    folder = name:gsub("\n", "")
+    folder = server.folder()
     write("Makefile", MAKEFILE)
     write("daemon/tune/policies/box.c", 'lua_getfield(L, 1, "slate.base.core");\n')
     write("console/brain/brain.c", 'push(L, "slate.judge.page"); strcmp(name, "slate.base.places");\n')

@@ -1,12 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The counter of tests counts right: above all, it does not take a broken suite for a good one.
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1", "r"))
-  local text = pipe:read("a")
-  local ok = pipe:close()
-  return ok == true, text
-end
+package.path = "tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+
+local run = server.said
 
 describe("scripts/run-tests", function()
   local folder
@@ -26,9 +24,7 @@ describe("scripts/run-tests", function()
 
   local function suite(name, script)
     local path = folder .. "/" .. name
-    local file = assert(io.open(path, "w"))
-    file:write(script)
-    file:close()
+    server.write_file(path, script)
     run("chmod +x " .. path)
     return path
   end

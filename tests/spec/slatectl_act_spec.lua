@@ -12,25 +12,14 @@ local FLOOR <const> = server.quoted(command.root() .. "/tests/fixtures/policies/
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl acts on " .. kind.name, function()
-        local one, client, ctl
-
-        setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-            assert.equal(3, fill.fill(client, 5, 3))
-            assert.is_true(fill.fill(client, 12) >= 6)
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            one:stop()
-        end)
+        local ctl = command.beside(setup, teardown, {
+            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" }, pages = 3,
+        })
         before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
         -- The settings and the eviction policy, as the server writes them.
         local function settings()
-            return (assert(require("slate.facts.runtime").read(client)))
+            return (assert(require("slate.facts.runtime").read(ctl.client)))
         end
 
         it("sets, verifies and takes back everything that can be set, to the letter", function()
@@ -81,7 +70,7 @@ for _, kind in ipairs(server.all()) do
         it("takes nothing back of a command of which one change cannot be", function()
             local before = settings()
             ctl.succeed("set lru_crawler_sleep=300 temporary_ttl=30")
-            client:command("lru temp_ttl 40")
+            ctl.client:command("lru temp_ttl 40")
             local code, _, err = ctl.run("undo")
             assert.equal(1, code)
             assert.truthy(err:find("another client changed it since", 1, true), err)
@@ -148,26 +137,27 @@ for _, kind in ipairs(server.all()) do
                 assert.equal(dry, err)
                 assert.truthy(dry:find(wanted, 1, true), dry)
             end
-            local out = ctl.succeed(("move 12 5 %d --dry-run --interval 50ms"):format(fill.pages_of(client, 12) - 1))
+            local all_but_one = fill.pages_of(ctl.client, 12) - 1
+            local out = ctl.succeed(("move 12 5 %d --dry-run --interval 50ms"):format(all_but_one))
             assert.truthy(out:find("\ncaution: class 12 is left with one page: it will evict nearly all it has\n"
                 .. "fewer than 1000 reads were seen: too few for a prediction\nnothing was sent\n", 1, true), out)
         end)
 
         it("puts the moves of a policy on record, page by page", function()
-            local five = fill.pages_of(client, 5)
+            local five = fill.pages_of(ctl.client, 5)
             ctl.succeed(("policy run %s floors=5:%d --apply --once --interval 50ms"):format(FLOOR, five + 1))
-            assert.equal(five + 1, fill.pages_of(client, 5))
+            assert.equal(five + 1, fill.pages_of(ctl.client, 5))
             local entry = assert(dkjson.decode((ctl.succeed("audit --json")))).changes[1]
             assert.equal("move", entry.what)
             assert.equal("floor", entry.policy)
             assert.equal(5, entry.dst)
             ctl.succeed("undo")
-            assert.equal(five, fill.pages_of(client, 5))
+            assert.equal(five, fill.pages_of(ctl.client, 5))
         end)
 
         it("leaves alone what somebody changed since, unless it is forced", function()
             ctl.succeed("set lru_crawler_sleep=300")
-            assert.equal("OK", client:command("lru_crawler sleep 400"))
+            assert.equal("OK", ctl.client:command("lru_crawler sleep 400"))
             local code, _, err = ctl.run("undo")
             assert.equal(1, code)
             assert.truthy(err:find("another client changed it since", 1, true), err)
@@ -176,19 +166,19 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("plans moves and settings, applies them, and takes the moves back too", function()
-            local five, twelve = fill.pages_of(client, 5), fill.pages_of(client, 12)
+            local five, twelve = fill.pages_of(ctl.client, 5), fill.pages_of(ctl.client, 12)
             local _, said = ctl.succeed("plan --move 12:5:2 --set lru_crawler_sleep=150 --interval 50ms -o plan.json")
             assert.truthy(said:find("move 2 pages from class 12 to class 5; fewer than 1000 reads were seen", 1, true),
                 said)
-            assert.equal(twelve, fill.pages_of(client, 12))
+            assert.equal(twelve, fill.pages_of(ctl.client, 12))
             assert.truthy(ctl.succeed("apply plan.json --dry-run"):find("nothing was sent", 1, true))
             local done = assert(dkjson.decode((ctl.succeed("apply plan.json --json"))))
             assert.equal(2, #done.steps)
-            assert.equal(five + 2, fill.pages_of(client, 5))
-            assert.equal(twelve - 2, fill.pages_of(client, 12))
+            assert.equal(five + 2, fill.pages_of(ctl.client, 5))
+            assert.equal(twelve - 2, fill.pages_of(ctl.client, 12))
             assert.equal("150", settings().lru_crawler_sleep)
             ctl.succeed("undo") -- a plan is one command
-            assert.equal(five, fill.pages_of(client, 5))
+            assert.equal(five, fill.pages_of(ctl.client, 5))
             assert.equal("100", settings().lru_crawler_sleep)
             assert.equal(64, (ctl.shell("sed 's|\"server\":\"[^\"]*\"|\"server\":\"other\"|' plan.json >o.json; "
                 .. "slatectl apply o.json")))
@@ -227,22 +217,11 @@ for _, kind in ipairs(server.all()) do
 end
 
 describe("slatectl changes what only slated has", function()
-    local one, client, ctl
-
-    setup(function()
-        one = server.start({ args = { "-m", "16", "-o", "slab_automove=0" } })
-        client = one:connect()
-        ctl = command.new({ server = one.address })
-    end)
-    teardown(function()
-        client:close()
-        ctl.remove()
-        one:stop()
-    end)
+    local ctl = command.beside(setup, teardown, { args = { "-m", "16", "-o", "slab_automove=0" } })
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
     local function settings()
-        return (assert(require("slate.facts.runtime").read(client)))
+        return (assert(require("slate.facts.runtime").read(ctl.client)))
     end
 
     local function refuses(arguments, part, wanted_code)
@@ -272,7 +251,7 @@ describe("slatectl changes what only slated has", function()
 
     it("the policy of a class that somebody changed since is left alone", function()
         ctl.succeed("set 'class_policy=sieve 5'")
-        assert.equal("OK", client:command("evict policy lru 5"))
+        assert.equal("OK", ctl.client:command("evict policy lru 5"))
         refuses("undo", "class_policy is lru 5, not sieve 5", 1)
         ctl.succeed("undo --force")
         assert.is_nil(settings().policy:find(" ", 1, true))
@@ -306,7 +285,7 @@ describe("slatectl changes what only slated has", function()
 
     it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
         local function count()
-            return require("slate.facts.geometry").read(client).classes
+            return require("slate.facts.geometry").read(ctl.client).classes
         end
         local before = count()
         ctl.succeed("geometry sizes 96,500,4000 --force --wait")
@@ -337,9 +316,9 @@ describe("slatectl changes what only slated has", function()
         ctl.succeed("undo")
         local file = assert(io.open(ctl.folder .. "/audit.log", "a"))
         local entry = '{"schema":"slate/audit/1","id":%d,"time_s":1,"server":"%s",%s}\n'
-        file:write(entry:format(4, one.address, '"what":"move","src":-1,"dst":5,"pages":1'),
+        file:write(entry:format(4, ctl.one.address, '"what":"move","src":-1,"dst":5,"pages":1'),
             entry:format(5, "elsewhere:1", '"what":"set","name":"verbosity","was":"0","is":"1"'),
-            entry:format(6, one.address, '"what":"set","name":"slab_automove","was":"lua:gone","is":"0"'))
+            entry:format(6, ctl.one.address, '"what":"set","name":"slab_automove","was":"lua:gone","is":"0"'))
         file:close()
         refuses("undo", "change 6 cannot be taken back", 64)
         refuses("undo", "the change before it: slatectl undo 1\n", 64)
@@ -354,14 +333,14 @@ describe("slatectl changes what only slated has", function()
         local function record(entry)
             local file = assert(io.open(ctl.folder .. "/audit.log", "w"))
             file:write(('{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s","what":"set",%s}\n'):format(
-                one.address, entry))
+                ctl.one.address, entry))
             file:close()
         end
-        assert.equal("OK", client:command("evict policy sieve 5"))
+        assert.equal("OK", ctl.client:command("evict policy sieve 5"))
         record('"name":"class_policy","was":"lru 5","is":"sieve 5"')
         ctl.succeed("undo")
         assert.truthy(settings().policy:find(" 5=lru", 1, true))
-        assert.equal("OK", client:command("slabs geometry sizes 96,3000 force"))
+        assert.equal("OK", ctl.client:command("slabs geometry sizes 96,3000 force"))
         record('"name":"geometry","was":"revert","is":"sizes 96,3000"')
         assert.truthy(ctl.succeed("undo"):find("slabs geometry revert", 1, true))
     end)

@@ -5,7 +5,6 @@ local fit = require "slate.judge.fit"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
-local fill = require "support.fill"
 local geometry = require "slate.facts.geometry"
 local server = require "support.server"
 local make = require("support.snapshots").make
@@ -401,20 +400,9 @@ end)
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl judges " .. kind.name, function()
-        local one, client, ctl
-
-        setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes" } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-            assert.equal(2, fill.fill(client, 5, 2))
-            assert.is_true(fill.fill(client, 12) >= 6)
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            one:stop()
-        end)
+        local ctl = command.beside(setup, teardown, {
+            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes" }, pages = 2,
+        })
 
         it("with the exit codes and the line of a monitoring plugin", function()
             local code, out = ctl.run("check --interval 20ms")
@@ -426,7 +414,7 @@ for _, kind in ipairs(server.all()) do
             code, out = ctl.run("check --interval 20ms --warn used=1 --crit uptime=1000000 --json")
             assert.equal(2, code)
             assert.equal("critical", dkjson.decode(out).state)
-            code, out = ctl.run("check ./nobody " .. one.address .. " --interval 20ms")
+            code, out = ctl.run("check ./nobody " .. ctl.one.address .. " --interval 20ms")
             assert.equal(2, code)
             assert.truthy(out:find("^CRITICAL %- ./nobody down: No such file or directory; 1 of 2 servers well "), out)
             code = ctl.run("check --interval 0 --warn ev=1") -- one sample has no rates
@@ -435,7 +423,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("with a doctor that has something to say only when there is", function()
-            local code, out = traffic.beside(ctl, one.address, "doctor --interval 20ms --json")
+            local code, out = traffic.beside(ctl, ctl.one.address, "doctor --interval 20ms --json")
             assert.equal(0, code, out)
             for _, finding in ipairs(dkjson.decode(out).findings) do
                 assert.equal("note", finding.severity, out)
@@ -444,8 +432,8 @@ for _, kind in ipairs(server.all()) do
 
         it("and foretells the waste that other chunk sizes then show", function()
             math.randomseed(SEED)
-            assert(client:flush_all())
-            local quiet = client:quiet()
+            assert(ctl.client:flush_all())
+            local quiet = ctl.client:quiet()
             for i = 1, 20000 do -- sizes as in caches: many small ones and a long tail
                 local bytes = math.floor(math.exp(5 + 1.2 * math.sqrt(-2 * math.log(1 - math.random()))
                     * math.cos(2 * math.pi * math.random())))
@@ -466,7 +454,7 @@ for _, kind in ipairs(server.all()) do
             local told = ctl.succeed("geometry auto --dry-run"):gsub("%s+", " ")
             assert.truthy(told:find(("waste %.1f %% of their memory instead of %.1f %%"):format(
                 advice.sizes_waste_ratio * 100, advice.waste_ratio * 100), 1, true), out .. told)
-            assert.equal("OK", client:command("config set slab_geometry_rate 100"))
+            assert.equal("OK", ctl.client:command("config set slab_geometry_rate 100"))
             local shell_code, _, err = ctl.shell(advice.commands[1] .. " --force")
             assert.equal(0, shell_code, err)
             local after = dkjson.decode((select(2, ctl.run("geometry --json"))))

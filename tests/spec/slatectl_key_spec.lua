@@ -8,34 +8,23 @@ local server = require "support.server"
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl and one key of " .. kind.name, function()
-        local one, client, ctl
-
-        setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32" } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            one:stop()
-        end)
+        local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "32" } })
 
         it("gets its value byte by byte", function()
             local value = "two\r\nlines\0and\27[31m more"
-            assert(client:set("k", value, { flags = 7 }))
+            assert(ctl.client:set("k", value, { flags = 7 }))
             assert.equal(value, ctl.succeed("get k"))
             local told = dkjson.decode((ctl.succeed("--json get k")))
-            assert.same({ "slate/get/1", one.address, "k", value, #value, 7 },
+            assert.same({ "slate/get/1", ctl.one.address, "k", value, #value, 7 },
                 { told.schema, told.server, told.key, told.value, told.bytes, told.flags })
-            assert(client:set("k", "\xff\xfe"))
+            assert(ctl.client:set("k", "\xff\xfe"))
             told = dkjson.decode((ctl.succeed("--json get k")))
             assert.is_nil(told.value)
             assert.equal("//4=", told.value_base64)
         end)
 
         it("tells what the server knows of it", function()
-            assert(client:set("mine", ("x"):rep(100), { ttl_s = 3000 }))
+            assert(ctl.client:set("mine", ("x"):rep(100), { ttl_s = 3000 }))
             local told = dkjson.decode((ctl.succeed("--json me mine")))
             assert.equal("slate/item/1", told.schema)
             assert.is_false(told.fetched)
@@ -45,18 +34,18 @@ for _, kind in ipairs(server.all()) do
             local text = ctl.succeed("me mine")
             assert.truthy(text:find("since it was stored", 1, true), text)
             assert.truthy(text:find("expires +in [45]%dm"), text)
-            assert(client:set("ever", "x"))
+            assert(ctl.client:set("ever", "x"))
             assert.truthy(ctl.succeed("me ever"):find("expires +never"))
         end)
 
         it("deletes it", function()
-            assert(client:set("gone", "x"))
+            assert(ctl.client:set("gone", "x"))
             assert.equal("deleted gone\n", ctl.succeed("delete gone"))
-            assert.is_false(client:get("gone"))
-            assert(client:set("gone", "x"))
+            assert.is_false(ctl.client:get("gone"))
+            assert(ctl.client:set("gone", "x"))
             local code, _, err = ctl.run("--read-only delete gone")
             assert.equal(77, code, err)
-            assert.truthy(client:get("gone"))
+            assert.truthy(ctl.client:get("gone"))
         end)
 
         it("says with 1 that there is no such item, with 64 that this is no key", function()
@@ -72,8 +61,8 @@ for _, kind in ipairs(server.all()) do
 
         it("goes by a name that stands for it", function()
             ctl.shell(("mkdir -p names && printf '# mine\\nmine = %s\\npair = %s, %s\\n' >names/servers"):format(
-                one.address, one.address, one.address))
-            assert(client:set("named", "value"))
+                ctl.one.address, ctl.one.address, ctl.one.address))
+            assert(ctl.client:set("named", "value"))
             local code, out, err = ctl.shell("SLATE_SERVERS=names/servers slatectl -s mine get named")
             assert.equal(0, code, err)
             assert.equal("value", out)
@@ -109,7 +98,7 @@ for _, kind in ipairs(server.all()) do
             if ctl.shell("command -v script") ~= 0 then
                 return pending("needs script of util-linux")
             end
-            assert(client:set("some", "x"))
+            assert(ctl.client:set("some", "x"))
             assert.truthy(run("", "classes --interval 0"):find("\27[1m", 1, true))
             assert.is_nil(run("NO_COLOR=1", "classes --interval 0"):find("\27", 1, true))
             assert.is_nil(run("TERM=dumb", "classes --interval 0"):find("\27", 1, true))
@@ -120,8 +109,8 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("has colours in every table and list by one rule, which words do not depend on", function()
-            assert(client:set("some", "x"))
-            server.write_file(ctl.folder .. "/fleet.txt", one.address .. ":1\n")
+            assert(ctl.client:set("some", "x"))
+            server.write_file(ctl.folder .. "/fleet.txt", ctl.one.address .. ":1\n")
             local still = { "advise", "fleet where --servers fleet.txt some", "policy list", "settings maxbytes" }
             local moving = { "automove", "check --interval 0", "classes --interval 0", "conns", "fleet --interval 0",
                 "items", "keys", "latency --count 5", "me some", "pages", "sizes --from metadump", "stats settings",

@@ -3,25 +3,13 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local document = require "support.document"
-local fill = require "support.fill"
 local server = require "support.server"
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl records on " .. kind.name, function()
-        local one, client, ctl
-
-        setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-            assert.equal(2, fill.fill(client, 5, 2))
-            assert.is_true(fill.fill(client, 12) >= 6) -- all that is left, so that no pool hides a move
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            one:stop()
-        end)
+        local ctl = command.beside(setup, teardown, {
+            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" }, pages = 2,
+        })
 
         it("records what it is told to, and draws it", function()
             ctl.succeed("record -o a.jsonl --interval 20ms --count 5 --whole")

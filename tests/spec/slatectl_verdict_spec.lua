@@ -3,31 +3,19 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
-local fill = require "support.fill"
 local server = require "support.server"
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl --verdict on " .. kind.name, function()
-        local one, client, ctl
-
-        setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-            assert.equal(2, fill.fill(client, 5, 2))
-            assert.is_true(fill.fill(client, 12) >= 6)
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            one:stop()
-        end)
+        local ctl = command.beside(setup, teardown, {
+            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" }, pages = 2,
+        })
 
         it("tells hits before and after a move, also in JSON and in the list of changes", function()
             -- Reads that go on meanwhile, ended by their process id.
             local load = io.popen(("%s --server %s --keys 1000 --conns 2 --rate 500 --duration 60 --verify none "
                 .. ">/dev/null 2>&1 & echo $!"):format((os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load",
-                one.address))
+                ctl.one.address))
             local pid = load:read("l")
             load:close()
             local code, out = ctl.run("move 12 5 1 --verdict 3s --json")

@@ -14,12 +14,6 @@ walt:w:write
 adam:a:admin
 ]]
 
-local function write_file(path, text)
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-end
-
 local function login_lines(user, password)
     local token = user .. " " .. password
     return ("set any 0 0 %d\r\n%s\r\n"):format(#token, token)
@@ -55,7 +49,7 @@ describe("a server with users", function()
 
     setup(function()
         folder = server.folder()
-        write_file(folder .. "/users", USERS)
+        server.write_file(folder .. "/users", USERS)
         os.execute("chmod 600 " .. folder .. "/users")
         one = start(folder)
     end)
@@ -215,7 +209,7 @@ describe("the users of a server", function()
 
     before_each(function()
         folder = server.folder()
-        write_file(folder .. "/users", USERS)
+        server.write_file(folder .. "/users", USERS)
         one = start(folder)
     end)
     after_each(function()
@@ -225,14 +219,14 @@ describe("the users of a server", function()
 
     it("are read again by refresh_auth, and sessions keep their role", function()
         local admin, writer = log_in(one, "adam", "a"), log_in(one, "walt", "w")
-        write_file(folder .. "/users", "adam:new:admin\n")
+        server.write_file(folder .. "/users", "adam:new:admin\n")
         assert.equal("OK", wire.ask(admin, "refresh_auth"))
         assert.equal("STORED", wire.ask(writer, "set a 0 0 1\r\n1"))
         assert.equal("CLIENT_ERROR authentication failure",
             replies(wire.connect(one.address), login_lines("walt", "w")):match("^[^|]*"))
         log_in(one, "adam", "new"):close()
         for bad, why in pairs({ ["x\n"] = "line 1: it does not begin with user:password", [""] = "names no user" }) do
-            write_file(folder .. "/users", bad)
+            server.write_file(folder .. "/users", bad)
             local answer = wire.ask(admin, "refresh_auth")
             assert.truthy(answer:find("^SERVER_ERROR .*" .. why), answer)
             log_in(one, "adam", "new"):close()
@@ -242,7 +236,7 @@ describe("the users of a server", function()
     end)
 
     it("are read again at SIGHUP", function()
-        write_file(folder .. "/users", "newt:n\n")
+        server.write_file(folder .. "/users", "newt:n\n")
         os.execute("kill -HUP " .. one.pid)
         local connection = wire.connect(one.address)
         repeat
@@ -308,7 +302,7 @@ describe("a listener's role", function()
 
     it("is the most that a user has there", function()
         local folder = server.folder()
-        write_file(folder .. "/users", USERS)
+        server.write_file(folder .. "/users", USERS)
         local one = start(folder, { "-l", "127.0.0.2,role=read" })
         finally(function()
             one:stop()
@@ -345,7 +339,7 @@ describe("slated", function()
                 return
             end
             local folder = server.folder()
-            write_file(folder .. "/users", USERS)
+            server.write_file(folder .. "/users", USERS)
             finally(function() server.remove_folder(folder) end)
             local extra = words == "-Y" and "-Y " .. folder .. "/users" or words == "ROLE" and "" or words
             local said = run(("-l 0.0.0.0%s -v %s -P %s/pid & sleep 0.01; while ! test -s %s/pid; do sleep 0.01; done; "
@@ -358,7 +352,7 @@ describe("slated", function()
     it("does not start without the users that it was told to read", function()
         local folder = server.folder()
         finally(function() server.remove_folder(folder) end)
-        write_file(folder .. "/users", "nobody\n")
+        server.write_file(folder .. "/users", "nobody\n")
         assert.truthy(run("-Y /nowhere"):find("cannot read /nowhere: .*\n1\n$"))
         assert.truthy(run("-Y " .. folder .. "/users"):find("line 1: it does not begin with user:password\n1\n$"))
     end)

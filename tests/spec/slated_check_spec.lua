@@ -24,10 +24,8 @@ describe("slated --check-config", function()
 
     -- Status, standard output, standard error.
     local function run(words)
-        local _, _, code = os.execute(("timeout 60 %s %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(SLATED),
-            words:gsub("FOLDER", folder), server.USER, folder, folder))
-        local out = server.read_file(folder .. "/out")
-        return code, out:match("^[^\n]*\n") or "", server.read_file(folder .. "/err"), out
+        local code, out, err = server.run_slated(words:gsub("FOLDER", folder) .. " " .. server.USER)
+        return code, out:match("^[^\n]*\n") or "", err, out
     end
 
     local TLS <const> = "-p -1 -Z -o ssl_chain_cert=FOLDER/%s,ssl_key=FOLDER/%s"

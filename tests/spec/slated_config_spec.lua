@@ -4,8 +4,6 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 local wire = require "support.wire"
 
-local slated = server.slated()
-
 describe("slated --config", function()
     local folder, conf
 
@@ -14,12 +12,6 @@ describe("slated --config", function()
         conf = folder .. "/slated.conf"
     end)
     after_each(function() server.remove_folder(folder) end)
-
-    local function run(words, environment)
-        local _, _, code = os.execute(("%s timeout 60 %s %s >%s/out 2>%s/err </dev/null"):format(environment or "",
-            server.quoted(slated), words, folder, folder))
-        return code, server.read_file(folder .. "/out"), server.read_file(folder .. "/err")
-    end
 
     it("serves with a file's options, which those of the command line outdo", function()
         server.write_file(conf, "# a cache\nconn-limit = 77\nidle_timeout = 9\n-t 3\nno_lru_crawler\n")
@@ -35,11 +27,11 @@ describe("slated --config", function()
     it("takes a memcached.conf as Debian ships it", function()
         server.write_file(conf, "# memcached default config file\n-d\n\nlogfile /var/log/memcached.log\n\n# -v\n-m 64\n"
             .. "-p 11211\n-u root\n-l 127.0.0.1\n# -c 1024\n-P /run/memcached/memcached.pid\n")
-        local code, out, err = run("--check-config --config " .. conf)
+        local code, out, err = server.run_slated("--check-config --config " .. conf)
         assert.same({ 0, "slated: these options are good\n" }, { code, out:match("^[^\n]*\n") })
         assert.equal("slated: warn: logfile is accepted without effect: the log goes to standard error\n", err)
         server.write_file(conf, "logfile\n")
-        code, out, err = run("--check-config --config " .. conf)
+        code, out, err = server.run_slated("--check-config --config " .. conf)
         assert.equal("", out)
         assert.equal(64, code)
         assert.equal(("slated: %s:1: logfile is no option of a file\n"):format(conf), err)
@@ -59,20 +51,20 @@ describe("slated --config", function()
     it("says at the start that a file for the log has no effect", function()
         server.write_file(conf, "logfile /var/log/memcached.log\nuser = root\n"
             .. "unix-socket = " .. folder .. "/none/socket\n")
-        local _, _, err = run("--config " .. conf)
+        local _, _, err = server.run_slated("--config " .. conf)
         assert.truthy(err:find("logfile is accepted without effect: the log goes to standard error\n", 1, true), err)
     end)
 
     it("may be named by SLATED_OPTIONS, as a container does it", function()
         server.write_file(conf, "threads = none\n")
-        local code, _, err = run("--check-config", "SLATED_OPTIONS='--config " .. conf .. "'")
+        local code, _, err = server.run_slated("--check-config", "SLATED_OPTIONS='--config " .. conf .. "'")
         assert.equal(64, code)
         assert.equal(("slated: %s:1: threads wants a whole number from 1 to 128, not \"none\"\n"):format(conf), err)
     end)
 
     it("is checked without serving, and so is what it names", function()
         server.write_file(conf, "unix-socket = " .. folder .. "/socket\n")
-        local good, printed, warned = run("--check-config --config " .. conf)
+        local good, printed, warned = server.run_slated("--check-config --config " .. conf)
         assert.same({ 0, "slated: these options are good\n", "" }, { good, printed:match("^[^\n]*\n"), warned })
         assert.is_nil(io.open(folder .. "/socket"), "no socket was made")
         for text, said in pairs({
@@ -82,7 +74,7 @@ describe("slated --config", function()
             ["max-item-size = 512m"] = "must be at most half",
         }) do
             server.write_file(conf, text .. "\n")
-            local code, out, err = run("--check-config --config " .. conf)
+            local code, out, err = server.run_slated("--check-config --config " .. conf)
             assert.equal(64, code, text)
             assert.equal("", out)
             assert.truthy(err:find(said, 1, true), err)
@@ -93,7 +85,7 @@ describe("slated --config", function()
     it("lets a simulation read the server's options of a file", function()
         server.write_file(conf, "policy = lru\nmemory-limit = 8\n")
         server.write_file(folder .. "/trace.csv", ("0,key%d,4,100,1,get,0\n"):rep(3):gsub("%%d", "1"))
-        local code, out, err = run(("--simulate %s/trace.csv --config %s"):format(folder, conf))
+        local code, out, err = server.run_slated(("--simulate %s/trace.csv --config %s"):format(folder, conf))
         assert.equal(0, code, err)
         assert.truthy(out:find("lru", 1, true), out)
     end)

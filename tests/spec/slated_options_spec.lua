@@ -8,16 +8,7 @@ local wire = require "support.wire"
 local slated = server.slated()
 local AS_ROOT <const> = server.USER ~= ""
 
--- Runs slated with these words. It is to end by itself, long before the minute that it may take.
-local function run(words, environment)
-    assert(slated, "there is no slated to run: run make first")
-    local folder = server.folder()
-    local _, _, code = os.execute(("%s timeout 60 %s %s >%s/out 2>%s/err </dev/null"):format(environment or "",
-        server.quoted(slated), words, folder, folder))
-    local out, err = server.read_file(folder .. "/out"), server.read_file(folder .. "/err")
-    server.remove_folder(folder)
-    return code, out, err
-end
+local run = server.run_slated
 
 local function assert_refused(words, pattern, status)
     local code, out, err = run(words)

@@ -9,12 +9,8 @@ local wire = require "support.wire"
 
 -- Status, and what was said.
 local function probe(words, environment)
-    local folder = server.folder()
-    local _, _, code = os.execute(("%s%s --probe%s >%s/said 2>&1 </dev/null"):format(environment or "", server.slated(),
-        words, folder))
-    local said = server.read_file(folder .. "/said")
-    server.remove_folder(folder)
-    return code, said
+    local code, out, err = server.run_slated("--probe" .. words, environment)
+    return code, out .. err
 end
 
 describe("slated --probe", function()
@@ -49,9 +45,7 @@ describe("slated --probe", function()
 
     it("takes a server for alive that wants a password, or is full", function()
         local folder = server.folder()
-        local file = assert(io.open(folder .. "/users", "w"))
-        file:write("anna:secret\n")
-        file:close()
+        server.write_file(folder .. "/users", "anna:secret\n")
         local locked = server.start({ transport = "tcp", args = { "-Y", folder .. "/users" } })
         local full = server.start({ transport = "tcp", args = { "-c", "1" } })
         finally(function()

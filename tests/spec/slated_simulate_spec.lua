@@ -16,26 +16,15 @@ local SEED <const> = 20231023
 
 local folder
 
-local function read_all(path)
-    local file = assert(io.open(path, "r"))
-    local text = file:read("a")
-    file:close()
-    return text
-end
-
 local function write(name, text)
     local path = folder .. "/" .. name
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    assert(file:close())
+    server.write_file(path, text)
     return path
 end
 
 -- Runs slated with these words. Returns its exit code, output and errors.
 local function run(words, input)
-    local _, _, code = os.execute(("timeout 60 %s %s >%s/out 2>%s/err <%s"):format(server.quoted(slated), words, folder,
-        folder, input or "/dev/null"))
-    return code, read_all(folder .. "/out"), read_all(folder .. "/err")
+    return server.run_slated(words .. (input and " <" .. input or ""))
 end
 
 local function simulate(trace, words)
@@ -351,7 +340,7 @@ describe("slated --simulate", function()
         local _, _, code = os.execute(("%s --simulate %s --objects 1 >/dev/full 2>%s/err"):format(server.quoted(slated),
             server.quoted(good), folder))
         assert.equal(74, code)
-        assert.truthy(read_all(folder .. "/err"):find("cannot write the result", 1, true))
+        assert.truthy(server.read_file(folder .. "/err"):find("cannot write the result", 1, true))
     end)
 
     it("tells its options", function()
@@ -360,7 +349,7 @@ describe("slated --simulate", function()
         for _, option in ipairs({ "simulate", "policy", "memory", "objects", "value-bytes", "scale", "seed", "rate",
             "json" }) do
             assert.truthy(out:find("--" .. option, 1, true), option)
-            assert.truthy(read_all("man/slated.8"):find("Fl Fl " .. option, 1, true), option)
+            assert.truthy(server.read_file("man/slated.8"):find("Fl Fl " .. option, 1, true), option)
         end
     end)
 end)

@@ -5,8 +5,6 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local json = require "slate.base.json"
 local server = require "support.server"
 
-local slated = assert(server.slated(), "there is no slated to run: run make first")
-
 -- The same seven requests in four forms: a b a, a store of b, a delete of a, then a and b again.
 local FORMS <const> = {
     slate = "# slate trace 1 sample=1/1\n0 get a 10 - -\n1000 get b 20 - -\n2000 get a 10 - -\n3000 set b 30 0 -\n"
@@ -28,14 +26,8 @@ describe("traces of other forms", function()
         return folder .. "/" .. name
     end
 
-    local function run(words)
-        local _, _, code = os.execute(("%s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(slated), words, folder,
-            folder))
-        return code, server.read_file(folder .. "/out"), server.read_file(folder .. "/err")
-    end
-
     local function simulate(trace, words)
-        local code, out, err = run(("--simulate %s --json %s"):format(server.quoted(trace), words))
+        local code, out, err = server.run_slated(("--simulate %s --json %s"):format(server.quoted(trace), words))
         assert.equal(0, code, err)
         return assert(json.decode(out:match("^[^\n]+"))), err
     end
@@ -56,10 +48,10 @@ describe("traces of other forms", function()
 
     it("are written as text, from which the same comes again", function()
         for name, text in pairs(FORMS) do
-            local code, out = run("--print --simulate " .. server.quoted(write(name, text)))
+            local code, out = server.run_slated("--print --simulate " .. server.quoted(write(name, text)))
             assert.equal(0, code)
             assert.truthy(out:find("^# slate trace 1 sample=1/1 from=" .. name .. "\n0 get a 10 %- %-\n1000 get b 20"))
-            local _, again = run("--print --simulate " .. server.quoted(write("again", out)))
+            local _, again = server.run_slated("--print --simulate " .. server.quoted(write("again", out)))
             assert.equal(out:gsub("^[^\n]*", ""), (again:gsub("^[^\n]*", "")))
         end
     end)
@@ -71,7 +63,8 @@ describe("traces of other forms", function()
         end
         local row = simulate(write("t.oracleGeneral", table.concat(records)), "--memory 8m")
         assert.same({ "oracle", 3, 1, 2 }, { row.format, row.requests, row.hits, row.items })
-        local code, _, err = run("--simulate " .. write("cut", table.concat(records):sub(1, -4)) .. " --objects 3")
+        local cut = write("cut", table.concat(records):sub(1, -4))
+        local code, _, err = server.run_slated("--objects 3 --simulate " .. cut)
         assert.equal(65, code)
         assert.truthy(err:find("cut: record 4 has 21 of 24 bytes: the file is cut short", 1, true), err)
     end)
@@ -79,18 +72,18 @@ describe("traces of other forms", function()
     it("are read as they are said to be", function()
         local trace = write("plain", "0,a,1,10,1,get,0\n")
         assert.equal("keys", simulate(trace, "--objects 3 --format keys").format)
-        local code, _, err = run("--objects 3 --format slate --simulate " .. trace)
+        local code, _, err = server.run_slated("--objects 3 --format slate --simulate " .. trace)
         assert.equal(65, code)
         assert.truthy(err:find("as slate: line 1: it does not begin with `# slate trace`", 1, true), err)
-        code, _, err = run("--objects 3 --format json --simulate " .. trace)
+        code, _, err = server.run_slated("--objects 3 --format json --simulate " .. trace)
         assert.equal(64, code)
         assert.truthy(err:find("--format wants auto, keys, slate, twitter, cachelib or oracle, not", 1, true), err)
-        code, _, err = run("--objects 3 --sample 64 --simulate " .. trace)
+        code, _, err = server.run_slated("--objects 3 --sample 64 --simulate " .. trace)
         assert.equal(64, code)
         assert.truthy(err:find("--sample wants one key in so many, such as 1/64, at most 1/1048576, not", 1, true), err)
-        assert.equal(64, (run("--objects 3 --sample 1/1048577 --simulate " .. trace)))
+        assert.equal(64, (server.run_slated("--objects 3 --sample 1/1048577 --simulate " .. trace)))
         local rare = write("rare", "# slate trace 1 sample=1/1048577\n0 get a 10 - -\n")
-        code, _, err = run("--objects 3 --simulate " .. rare)
+        code, _, err = server.run_slated("--objects 3 --simulate " .. rare)
         assert.equal(65, code)
         assert.truthy(err:find("line 1: its sample is not written as 1/64, at most 1/1048576", 1, true), err)
     end)
@@ -100,11 +93,11 @@ describe("traces of other forms", function()
         for words, told in pairs({ ["--memory 8m"] = "a cache of 8m: ask for 4g at least",
             ["--memory 8g,4095m"] = "a cache of 4095m: ask for 4g at least",
             ["--objects 524287"] = "a cache of 524287 objects: ask for 524288 at least" }) do
-            local code, _, err = run(words .. " --policy lru --simulate " .. rare)
+            local code, _, err = server.run_slated(words .. " --policy lru --simulate " .. rare)
             assert.equal(64, code, err)
             assert.truthy(err:find("a trace of one key in 1048576 says nothing of " .. told, 1, true), err)
         end
-        assert.equal(0, (run("--objects 524288 --policy lru --simulate " .. rare)))
+        assert.equal(0, (server.run_slated("--objects 524288 --policy lru --simulate " .. rare)))
     end)
 
     it("expire what the trace says, and store again what was stored last", function()

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Runs slatectl, as it lies in the source tree, the way a person would: through the shell.
 local assert = require "luassert"
+local fill = require "support.fill"
 local server = require "support.server"
 
 local M = {}
@@ -22,10 +23,9 @@ function M.root()
     return path
 end
 
---- A runner with a folder of its own for files. Call `remove` at the end.
--- options.server: the address for SLATE_SERVER.
-function M.new(options)
-    local self = { folder = server.folder(), root = M.root() }
+-- What a runner does in its folder, which it may get later.
+local function runner()
+    local self = { root = M.root() }
 
     --- Runs a shell line in which slatectl stands for ours. Returns its exit code, output and messages.
     function self.shell(line)
@@ -56,7 +56,35 @@ function M.new(options)
         server.remove_folder(self.folder)
     end
 
-    self.server = options and options.server
+    return self
+end
+
+--- A runner with a folder of its own for files. Call `remove` at the end.
+-- options.server: the address for SLATE_SERVER.
+function M.new(options)
+    local self = runner()
+    self.folder, self.server = server.folder(), options and options.server
+    return self
+end
+
+--- A runner beside a server and a client of it (its `one` and `client`), from a block's setup to its teardown.
+-- options: those of support.server; pages: so many for class 5, and all that are left for class 12, so that no pool
+-- hides a move.
+function M.beside(setup, teardown, options)
+    local self = runner()
+    setup(function()
+        self.folder, self.one = server.folder(), server.start(options)
+        self.client, self.server = self.one:connect(), self.one.address
+        if options.pages then
+            assert.equal(options.pages, fill.fill(self.client, 5, options.pages))
+            assert.is_true(fill.fill(self.client, 12) >= 6)
+        end
+    end)
+    teardown(function()
+        self.client:close()
+        self.one:stop()
+        self.remove()
+    end)
     return self
 end
 

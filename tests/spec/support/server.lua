@@ -30,6 +30,13 @@ function M.capture(command)
     return (text:gsub("%s+$", ""))
 end
 
+--- Runs a shell's command. Returns whether it ended with 0, and all that it wrote, to standard error too.
+function M.said(command)
+    local pipe = assert(io.popen(command .. " 2>&1", "r"))
+    local text = pipe:read("a")
+    return pipe:close() == true, text
+end
+
 --- The option that slated and memcached want when they are started as root.
 M.USER = M.read_file("/proc/self/status"):find("\nUid:%s+%d+%s+0%s") and "-u root" or ""
 
@@ -61,6 +68,17 @@ end
 --- slated's path: SLATE_TEST_SERVER, or what make built; nil when there is none.
 function M.slated()
     return is_executable(os.getenv("SLATE_TEST_SERVER")) or is_executable("build/bin/slated")
+end
+
+--- Runs slated with these words of a shell (and NAME=VALUE before it), which is to end by itself: only a hang takes a
+-- minute. Returns its exit status, output and errors.
+function M.run_slated(words, environment)
+    local folder = M.folder()
+    local _, _, code = os.execute(("{ %s timeout 60 %s %s; } >%s/out 2>%s/err </dev/null"):format(environment or "",
+        M.quoted(assert(M.slated(), "there is no slated to run: run make first")), words, folder, folder))
+    local out, err = M.read_file(folder .. "/out"), M.read_file(folder .. "/err")
+    M.remove_folder(folder)
+    return code, out, err
 end
 
 --- The words that an option of slated may have, in its own order.
