@@ -47,12 +47,6 @@ char *binary_answer(const struct request *r, char *p) {
 
 /* --- reading --- */
 
-static inline void note(const struct serving *sv, const struct key *key, enum prefix_event event) {
-    if (sv->prefixes) {
-        prefix_stats_note(sv->prefixes, key, event);
-    }
-}
-
 /* Whether the reply has the key. */
 static inline bool tells_key(const struct request *r) {
     uint8_t opcode = binary_opcode(r->text);
@@ -95,7 +89,7 @@ static char *fetch(struct serving *sv, const struct request *r, char *p) {
                                .exptime_s = touch ? expiry_s(sv, r) : 0};
     struct cache_view view = {0};
     enum cache_status status = cache_fetch(sv->ct, &r->key, &want, sv->scratch, &view);
-    note(sv, &r->key, status == CACHE_OK ? PREFIX_HIT : PREFIX_GET);
+    serving_note(sv, &r->key, status == CACHE_OK ? PREFIX_HIT : PREFIX_GET);
     if (status != CACHE_OK) {
         return put_miss(p, r);
     }
@@ -117,7 +111,7 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
             end += reader.value_bytes;
         }
         if (cache_read_end(sv->ct, &reader, true)) {
-            note(sv, &r->key, how == CACHE_READ_COPY ? PREFIX_HIT : PREFIX_GET);
+            serving_note(sv, &r->key, how == CACHE_READ_COPY ? PREFIX_HIT : PREFIX_GET);
             return how == CACHE_READ_COPY ? end : put_miss(p, r);
         }
     }
@@ -144,7 +138,7 @@ static bool joins(enum cache_mode mode) { return mode == CACHE_APPEND || mode ==
 void binary_store_of(const struct serving *sv, const struct request *r, struct cache_store *store) {
     enum cache_mode mode = mode_of(r);
     bool compare = r->number != 0 && cache_has_cas(sv->cache), cas = compare && !joins(mode);
-    note(sv, &r->key, PREFIX_SET);
+    serving_note(sv, &r->key, PREFIX_SET);
     *store = (struct cache_store){
         /* with a CAS an add is a set, and a replace too */
         .mode = cas && mode == CACHE_ADD ? CACHE_REPLACE : mode,
@@ -202,7 +196,7 @@ static char *store(struct serving *sv, const struct request *r, char *p) {
 
 static char *remove_item(struct serving *sv, const struct request *r, char *p) {
     struct cache_delete what = {.compare = r->number != 0, .compare_cas = r->number};
-    note(sv, &r->key, PREFIX_DELETE);
+    serving_note(sv, &r->key, PREFIX_DELETE);
     switch (cache_delete(sv->ct, &r->key, &what)) {
     case CACHE_OK:
         break;

@@ -3,12 +3,6 @@
 #include "base/number.h"
 #include "serve/verbs/observe.h"
 
-static inline void note(const struct serving *sv, const struct key *key, enum prefix_event event) {
-    if (sv->prefixes) {
-        prefix_stats_note(sv->prefixes, key, event);
-    }
-}
-
 /* --- reading --- */
 
 static char *put_head(char *p, const struct request *r, uint32_t client_flags, uint32_t value_bytes,
@@ -39,7 +33,7 @@ static char *fetch(struct serving *sv, const struct request *r, char *p) {
     }
     struct cache_view view = {0};
     enum cache_status status = cache_fetch(sv->ct, &r->key, &want, sv->scratch, &view);
-    note(sv, &r->key, status == CACHE_OK ? PREFIX_HIT : PREFIX_GET);
+    serving_note(sv, &r->key, status == CACHE_OK ? PREFIX_HIT : PREFIX_GET);
     if (status != CACHE_OK) {
         return put_end(p, r);
     }
@@ -62,7 +56,7 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
             end = PUT(end + reader.value_bytes, "\r\n");
         }
         if (cache_read_end(sv->ct, &reader, true)) {
-            note(sv, &r->key, how == CACHE_READ_COPY ? PREFIX_HIT : PREFIX_GET);
+            serving_note(sv, &r->key, how == CACHE_READ_COPY ? PREFIX_HIT : PREFIX_GET);
             return put_end(end, r);
         }
     }
@@ -77,7 +71,7 @@ void classic_store_of(const struct serving *sv, const struct request *r,
         [VERB_REPLACE] = CACHE_REPLACE, [VERB_APPEND] = CACHE_APPEND,
         [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_REPLACE,
     };
-    note(sv, &r->key, PREFIX_SET);
+    serving_note(sv, &r->key, PREFIX_SET);
     /* acts as a replace, so that a failure leaves the old item: only a plain set drops that */
     bool cas = r->verb == VERB_CAS;
     *store = (struct cache_store){
@@ -163,7 +157,7 @@ static char *change(struct serving *sv, const struct request *r, char *p) {
     static const struct cache_delete plainly;
     switch (r->verb) {
     case VERB_DELETE:
-        note(sv, &r->key, PREFIX_DELETE);
+        serving_note(sv, &r->key, PREFIX_DELETE);
         if (cache_delete(sv->ct, &r->key, &plainly) != CACHE_OK) {
             return PUT(p, "NOT_FOUND\r\n");
         }

@@ -1,7 +1,85 @@
-/* The meta commands but ms (meta_set.c): one request against the cache, one reply. */
+/* The meta commands: one request against the cache, one reply. */
 #include "base/clock.h"
-#include "serve/verbs/meta_reply.h"
+#include "base/number.h"
+#include "proto/base64.h"
 #include "serve/verbs/observe.h"
+
+static const char reply_opaque_too_long[] = "CLIENT_ERROR opaque token too long\r\n";
+
+static inline char *put_flag(char *p, char c) {
+    *p++ = ' ';
+    *p++ = c;
+    return p;
+}
+
+static inline char *put_flag_number(char *p, char c, uint64_t n) {
+    return number_put(put_flag(p, c), n);
+}
+
+/* A key as the client wrote it: encoded again, and said to be, when it is binary. */
+static inline char *put_flag_key(char *p, const struct key *key, bool binary) {
+    p = put_flag(p, 'k');
+    if (!binary) {
+        return put_key(p, key);
+    }
+    return put_flag(base64_encode(p, key->ptr, key->len), 'b');
+}
+
+/* Seconds left to live as memcached shows them: -1 for ever, and a wrapped number for what is
+ * over. */
+static inline char *put_ttl(char *p, uint32_t exptime_s, uint32_t now_s) {
+    p = put_flag(p, 't');
+    return exptime_s == 0 ? PUT(p, "-1") : number_put(p, (uint32_t)(exptime_s - now_s));
+}
+
+/* What a reply shows beside its head. */
+struct meta_shown {
+    const struct cache_view *view; /* of mg */
+    uint64_t cas;
+    uint32_t value_bytes, exptime_s, now_s;
+    bool     binary_key;
+};
+#define SHOWN_ECHO (META_BIT('O') | META_BIT('k'))
+#define SHOWN_SET (SHOWN_ECHO | META_BIT('c') | META_BIT('s'))
+#define SHOWN_ARITH (SHOWN_ECHO | META_BIT('c') | META_BIT('t'))
+#define SHOWN_GET (SHOWN_SET | META_BIT('t') | META_BIT('f') | META_BIT('l') | META_BIT('h'))
+
+/* Flags come back in the order in which they were asked: those of `flags`, a constant. */
+__attribute__((always_inline)) static inline char *put_flags(char *p, const struct request *r,
+                                                             const struct meta_flags *m,
+                                                             const uint64_t flags,
+                                                             const struct meta_shown s) {
+    for (unsigned i = 0; i < m->token_count; i++) {
+        const char c = m->tokens[i].ptr[0];
+        if (c == 'O') {
+            *p++ = ' ';
+            p = put_bytes(p, m->tokens[i].ptr, m->tokens[i].bytes);
+        } else if (c == 'k') {
+            p = put_flag_key(p, &r->key, s.binary_key);
+        } else if (c == 'c' && flags & META_BIT('c')) {
+            p = put_flag_number(p, 'c', s.cas);
+        } else if (c == 's' && flags & META_BIT('s')) {
+            p = put_flag_number(p, 's', s.value_bytes);
+        } else if (c == 't' && flags & META_BIT('t')) {
+            p = put_ttl(p, s.exptime_s, s.now_s);
+        } else if (c == 'f' && flags & META_BIT('f')) {
+            p = put_flag_number(p, 'f', s.view->client_flags);
+        } else if (c == 'l' && flags & META_BIT('l')) {
+            uint32_t last_s = s.view->last_access_s;
+            p = put_flag_number(p, 'l', s.now_s > last_s ? s.now_s - last_s : 0);
+        } else if (c == 'h' && flags & META_BIT('h')) {
+            p = put_flag_number(p, 'h', s.view->fetched);
+        }
+    }
+    return p;
+}
+
+/* What comes back when there is no item: the opaque and the key. */
+static char *put_echo(char *p, const struct request *r, const struct meta_flags *m) {
+    bool binary_key = (r->flags & REQUEST_BINARY_KEY) != 0;
+    p = put_flags(p, r, m, SHOWN_ECHO, (struct meta_shown){.binary_key = binary_key});
+    return PUT(p, "\r\n");
+}
 
 /* Whether flag a stands before flag b; the request has both. */
 static bool stands_before(const struct meta_flags *m, char a, char b) {
@@ -40,36 +118,13 @@ static uint32_t vivify_exptime_s(const struct meta_flags *m, uint32_t touch_s, u
 
 static char *put_get_flags(char *p, const struct request *r, const struct meta_flags *m,
                            const struct cache_view *v, uint32_t ttl_exptime_s, uint32_t now_s) {
-    for (unsigned i = 0; i < m->token_count; i++) {
-        switch (m->tokens[i].ptr[0]) {
-        case 's':
-            p = put_flag_number(p, 's', v->value_bytes);
-            break;
-        case 't':
-            p = put_ttl(p, ttl_exptime_s, now_s);
-            break;
-        case 'c':
-            p = put_flag_number(p, 'c', v->cas);
-            break;
-        case 'f':
-            p = put_flag_number(p, 'f', v->client_flags);
-            break;
-        case 'l':
-            p = put_flag_number(p, 'l', now_s > v->last_access_s ? now_s - v->last_access_s : 0);
-            break;
-        case 'h':
-            p = put_flag_number(p, 'h', v->fetched);
-            break;
-        case 'O':
-            p = put_opaque(p, &m->tokens[i]);
-            break;
-        case 'k':
-            p = put_flag_key(p, &r->key, v->binary_key);
-            break;
-        default:
-            break;
-        }
-    }
+    p = put_flags(p, r, m, SHOWN_GET,
+                  (struct meta_shown){.view = v,
+                                      .cas = v->cas,
+                                      .value_bytes = v->value_bytes,
+                                      .exptime_s = ttl_exptime_s,
+                                      .now_s = now_s,
+                                      .binary_key = v->binary_key});
     if (v->lost) {
         p = put_flag(p, 'Z');
     }
@@ -173,6 +228,122 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
     return end;
 }
 
+/* --- ms --- */
+
+void meta_drop(struct serving *sv, const struct key *key) {
+    static const struct cache_delete plainly;
+    cache_delete(sv->ct, key, &plainly);
+}
+
+const char *meta_store_of(const struct serving *sv, const struct request *r, struct meta_flags *m,
+                          struct cache_store *store) {
+    const char *error = meta_flags_parse(r, m);
+    if (error) {
+        return error;
+    }
+    error = m->opaque_too_long ? reply_opaque_too_long : NULL;
+    uint32_t now_s = cache_now_s(sv->ct);
+    *store = (struct cache_store){
+        .value = r->value,
+        .value_bytes = r->value_bytes,
+        .client_flags = m->client_flags,
+        .exptime_s = clock_expiry_s(m->touch_exptime, now_s),
+        .compare = meta_has(m, 'C'),
+        .compare_cas = m->compare_cas,
+        .compare_low = meta_has(m, 'I'),
+        .cas = m->cas,
+        .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
+    };
+    switch (m->mode) {
+    case 0:
+    case 'S':
+        store->mode = CACHE_SET;
+        store->counts_cas = store->compare;
+        return error;
+    case 'E':
+        store->mode = CACHE_ADD;
+        store->compare = false;
+        return error;
+    case 'R':
+        store->mode = CACHE_REPLACE;
+        store->counts_cas = store->compare;
+        return error;
+    case 'A':
+    case 'P':
+        store->mode = m->mode == 'A' ? CACHE_APPEND : CACHE_PREPEND;
+        /* unlike above, 0 is no comparison; and without CAS values there is nothing to compare */
+        store->compare = m->compare_cas != 0 && cache_has_cas(sv->cache);
+        store->compare_low = false;
+        store->vivify = meta_has(m, 'N');
+        if (store->vivify) {
+            store->exptime_s = clock_expiry_s(m->vivify_exptime, now_s);
+        }
+        return error;
+    default:
+        return "CLIENT_ERROR invalid mode for ms M token\r\n";
+    }
+}
+
+char *meta_stored(struct serving *sv, const struct request *r, const struct meta_flags *m,
+                  enum cache_status status, const struct cache_view *view, char *p) {
+    char *start = p;
+    bool stored = status == CACHE_OK;
+    if (observed(sv, EVENT_MUTATIONS)) {
+        observe_store(sv, r, m, status, view);
+    }
+    bool joined = m->mode == 'A' || m->mode == 'P';
+    if (status == CACHE_TOO_LARGE && joined &&
+        cache_value_fits(sv->cache, &r->key, r->value_bytes)) {
+        status = CACHE_NOT_STORED;
+    }
+    switch (status) {
+    case CACHE_OK:
+        p = PUT(p, "HD");
+        break;
+    case CACHE_EXISTS:
+        p = PUT(p, "EX");
+        break;
+    case CACHE_MISS:
+        p = joined ? PUT(p, "NS") : PUT(p, "NF");
+        break;
+    case CACHE_NOT_STORED:
+    case CACHE_NOT_A_NUMBER:
+        p = PUT(p, "NS");
+        break;
+    case CACHE_TOO_LARGE:
+    case CACHE_NO_MEMORY:
+        if (m->mode != 0 && m->mode != 'S') {
+            meta_drop(sv, &r->key);
+        }
+        return status == CACHE_TOO_LARGE ? PUT(p, reply_too_large) : PUT(p, reply_no_memory);
+    }
+    bool shows_whole = stored && joined;
+    p = put_flags(p, r, m, SHOWN_SET,
+                  (struct meta_shown){
+                      .cas = stored ? view->cas : 0,
+                      .value_bytes = shows_whole ? view->value_bytes : r->value_bytes,
+                      .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
+                  });
+    return stored && meta_has(m, 'q') ? start : PUT(p, "\r\n");
+}
+
+static char *set(struct serving *sv, const struct request *r, char *p) {
+    struct meta_flags m;
+    struct cache_store store;
+    const char *error = meta_store_of(sv, r, &m, &store);
+    if (error) {
+        return put_text(p, error);
+    }
+    if (r->flags & REQUEST_BAD_DATA) {
+        cache_store_spoilt(sv->ct, &r->key, &store);
+        return put_text(p, reply_bad_data);
+    }
+    struct cache_view view = {0};
+    store.spot = *sv->spot;
+    enum cache_status status = cache_store(sv->ct, &r->key, &store, &view);
+    return meta_stored(sv, r, &m, status, &view, p);
+}
+
 /* --- md --- */
 
 static char *delete(struct serving *sv, const struct request *r, char *p) {
@@ -221,24 +392,11 @@ static char *put_arith(char *p, const struct request *r, const struct meta_flags
     char digits[NUMBER_BYTES];
     size_t digit_bytes = (size_t)(number_put(digits, number) - digits);
     p = put_get_head(p, meta_has(m, 'v'), (uint32_t)digit_bytes);
-    for (unsigned i = 0; i < m->token_count; i++) {
-        switch (m->tokens[i].ptr[0]) {
-        case 'c':
-            p = put_flag_number(p, 'c', view->cas);
-            break;
-        case 't':
-            p = put_ttl(p, ttl_exptime_s, now_s);
-            break;
-        case 'O':
-            p = put_opaque(p, &m->tokens[i]);
-            break;
-        case 'k':
-            p = put_flag_key(p, &r->key, (r->flags & REQUEST_BINARY_KEY) != 0);
-            break;
-        default:
-            break;
-        }
-    }
+    p = put_flags(p, r, m, SHOWN_ARITH,
+                  (struct meta_shown){.cas = view->cas,
+                                      .exptime_s = ttl_exptime_s,
+                                      .now_s = now_s,
+                                      .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0});
     p = PUT(p, "\r\n");
     return meta_has(m, 'v') ? PUT(put_bytes(p, digits, digit_bytes), "\r\n") : p;
 }
@@ -323,7 +481,7 @@ char *meta_run(struct serving *sv, const struct request *r, char *p) {
     case VERB_META_GET:
         return get(sv, r, p);
     case VERB_META_SET:
-        return meta_set(sv, r, p);
+        return set(sv, r, p);
     case VERB_META_DELETE:
         return delete(sv, r, p);
     case VERB_META_ARITH:

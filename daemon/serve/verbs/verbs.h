@@ -60,7 +60,6 @@ bool serving_grow(struct serving *, size_t n);
 /* --- classic.c, meta.c, binary.c: run a request, write its reply at p, return the end --- */
 char *classic_run(struct serving *, const struct request *, char *p);
 char *meta_run(struct serving *, const struct request *, char *p);
-char *meta_set(struct serving *, const struct request *, char *p); /* meta_set.c */
 char *binary_run(struct serving *, const struct request *, char *p);
 /* of VERB_BINARY_ANSWER */
 char *binary_answer(const struct request *, char *p);
@@ -78,6 +77,14 @@ char *binary_stored(struct serving *, const struct request *, enum cache_status,
 
 /* Every failed ms leaves nothing behind, whatever its mode. */
 void meta_drop(struct serving *, const struct key *);
+
+/* Counts an operation by its key's prefix. */
+static inline void serving_note(const struct serving *sv, const struct key *key,
+                                enum prefix_event event) {
+    if (sv->prefixes) {
+        prefix_stats_note(sv->prefixes, key, event);
+    }
+}
 
 /* --- text into a reply --- */
 static inline char *put_bytes(char *p, const char *text, size_t n) {
