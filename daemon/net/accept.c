@@ -103,13 +103,6 @@ struct session_access net_access_of(const struct net *net, bool is_local, enum r
     };
 }
 
-void net_note_conn(struct net *net, struct conn *c) {
-    net_add(&net->server->conns.current, 1);
-    net_add(&net->server->conns.total, 1);
-    net_add(&net->server->conns.structures, 1);
-    conn_registry_add(&net->server->registry, &c->record);
-}
-
 static void dispatch(struct net *net, const struct listener *l, int fd,
                      const struct sockaddr *peer) {
     struct conn *c = calloc(1, sizeof *c);
@@ -125,7 +118,10 @@ static void dispatch(struct net *net, const struct listener *l, int fd,
     memcpy(c->record.listen_addr, l->record.addr, sizeof c->record.listen_addr);
     atomic_store_explicit(&c->record.state, "conn_new_cmd", memory_order_relaxed);
     atomic_store_explicit(&c->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
-    net_note_conn(net, c);
+    net_add(&net->server->conns.current, 1);
+    net_add(&net->server->conns.total, 1);
+    net_add(&net->server->conns.structures, 1);
+    conn_registry_add(&net->server->registry, &c->record);
     worker_adopt(&net->workers[net->next_worker], c);
     net->next_worker = (net->next_worker + 1) % net->worker_count;
 }

@@ -90,8 +90,6 @@ bool conn_idle(const struct conn *c) {
             session_need(c->session) == SESSION_NEED_BYTES);
 }
 
-void conn_wake(struct conn *c) { conn_wait_for(c, EV_READ); }
-
 /* --- receiving --- */
 
 /* Whether the client lags: replies that the socket still holds are a sign that the client will take
@@ -235,7 +233,7 @@ static void start_watching(struct conn *c) {
         c->gone = true;
         return;
     }
-    c->watching = c->ignored = true;
+    c->ignored = true;
     set_state(c, "conn_watch");
 }
 
@@ -420,15 +418,15 @@ static void send_replies(struct conn *c) {
  * thread's answer. Nothing is received until then. */
 static void go_on(struct conn *c, enum session_need need) {
     if (need == SESSION_NEED_TURN) {
-        worker_ready(c->worker, c);
+        conn_queue_put(&c->worker->ready, c);
     } else if (need == SESSION_NEED_COMMAND && session_answers(c->session)) {
-        worker_queue_answer(c->worker, c);
+        conn_queue_put(&c->worker->answers, c);
     } else if (need == SESSION_NEED_COMMAND) {
-        worker_queue_command(c->worker, c);
+        conn_queue_put(&c->worker->commands, c);
     } else {
         /* otherwise what the client sends meanwhile would wake the worker again and again */
         event_del(&c->event);
-        worker_sleep(c->worker, c);
+        conn_queue_put(&c->worker->asleep, c);
         if (session_ends_with_client(c->session)) {
             conn_wait_for(c, EV_CLOSED);
         }
@@ -449,7 +447,7 @@ void conn_answer(struct conn *c) {
     }
     if (c->ignored) {
         if (c->at_hand) { /* in the next turn, because a turn has a connection only once */
-            worker_ready(c->worker, c);
+            conn_queue_put(&c->worker->ready, c);
         }
         return;
     }
@@ -486,6 +484,6 @@ void conn_answer(struct conn *c) {
     if (c->resume) {
         go_on(c, need);
     } else if (c->at_hand && c->value != VALUE_WAITS) {
-        worker_ready(c->worker, c);
+        conn_queue_put(&c->worker->ready, c);
     }
 }

@@ -56,7 +56,6 @@ struct conn {
     uint64_t pace_us;   /* … when it had last gone on by a VALUES_PACE_SHARE-th … */
     size_t   pace_left; /* … and how much was left to come then */
     TAILQ_ENTRY(conn) value_link;
-    bool watching;  /* it gets lines from the logger */
     struct session_access access; /* of its listener */
     uint32_t linger_left; /* bytes of its that are still thrown away before it is hung up on */
     uint8_t tls_mode; /* enum listen_tls: of its listener */
@@ -70,13 +69,8 @@ bool conn_open(struct conn *, struct worker *);
  * turn. */
 void conn_close(struct conn *taken);
 
-/* The event that its session waited for may have come: looks at its socket again. */
-void conn_wake(struct conn *);
 void conn_gather(struct conn *);
 void conn_answer(struct conn *);
-
-/* Looks at its socket again after it waited for memory. */
-void conn_wait_over(struct conn *);
 
 /* Whether nothing is half done: no bytes kept, no value half read, no reply unsent. */
 bool conn_idle(const struct conn *);

@@ -112,7 +112,7 @@ bool handover_is_ours(int fd, int *pid) {
     return known && (peer.uid == geteuid() || peer.uid == 0);
 }
 
-enum { WAITING_MOST = 4, CONNECT_S = 5 };
+enum { CONNECT_S = 5 };
 
 static int socket_at(const char *path, struct sockaddr_un *at, int flags) {
     *at = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -168,10 +168,8 @@ int handover_listen(const char *path) {
     mode_t mask = umask(0177);
     int bound = fd >= 0 ? bind(fd, (struct sockaddr *)&at, sizeof at) : -1;
     umask(mask);
-    return bound == 0 && listen(fd, WAITING_MOST) == 0 ? fd : fail_closed(fd);
+    return bound == 0 && listen(fd, HANDOVER_WAITING_MOST) == 0 ? fd : fail_closed(fd);
 }
-
-void handover_listen_as_this(int fd) { listen(fd, WAITING_MOST); }
 
 /* --- sockets that were handed over --- */
 

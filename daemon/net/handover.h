@@ -32,6 +32,7 @@ enum handover_kind {
     HANDOVER_SERVES,
 };
 enum { HANDOVER_FDS_MOST = 200, HANDOVER_TEXT_BYTES = 512 };
+enum { HANDOVER_WAITING_MOST = 4 }; /* clients that wait to be accepted */
 enum { HANDOVER_OFFER_FDS = 2 }; /* memory file, the socket that this is said on */
 #define HANDOVER_OTHER_VERSION \
     "it speaks another version of takeovers; stop the server and start the next one, which with " \
@@ -60,9 +61,6 @@ bool handover_is_ours(int fd, int *pid);
 /* A socket that listens at the path, for this user alone. A socket there that nobody listens on is
  * replaced. -1 and errno. */
 int handover_listen(const char *path);
-/* From now on clients that connect are told this process's number, not that of the process that
- * listened first. */
-void handover_listen_as_this(int fd);
 /* -1 and errno: EAGAIN if whoever listens accepts nobody for 5 seconds. */
 int handover_connect(const char *path);
 

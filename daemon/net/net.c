@@ -339,7 +339,8 @@ void net_go_along(struct net *net, const struct listener *also) { net->also = al
 void net_arrived(struct net *net) {
     const struct net_config *cfg = &net->config;
     net->config.takes_over = false;
-    handover_listen_as_this(cfg->handover_fd);
+    /* the next one that connects is told this process's number */
+    listen(cfg->handover_fd, HANDOVER_WAITING_MOST);
     if (cfg->unix_path != NULL && chmod(cfg->unix_path, cfg->unix_mode) != 0) {
         log_warn("%s keeps its permissions: %s", cfg->unix_path, strerror(errno));
     }

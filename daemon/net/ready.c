@@ -17,7 +17,7 @@ void conn_queue_init(struct conn_queue *q) {
     q->end = &q->first;
 }
 
-static void queue_put(struct conn_queue *q, struct conn *c) {
+void conn_queue_put(struct conn_queue *q, struct conn *c) {
     if (!c->ready) {
         c->ready = true;
         c->ready_next = NULL;
@@ -36,16 +36,6 @@ struct conn *conn_queue_take(struct conn_queue *q) {
     return c;
 }
 
-void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
-
-void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
-
-void worker_queue_answer(struct worker *w, struct conn *c) { queue_put(&w->answers, c); }
-
-void worker_queue_handshake(struct worker *w, struct conn *c) { queue_put(&w->handshakes, c); }
-
-void worker_sleep(struct worker *w, struct conn *c) { queue_put(&w->asleep, c); }
-
 void worker_wake(void *arg) {
     const struct worker *w = arg;
     uint64_t one = 1;
@@ -60,12 +50,6 @@ void worker_note_asked(struct worker *w, uint64_t now_us) {
     }
 }
 
-/* Whether a long answer of the connection waits for its turn. Until the answer has ended nothing is
- * received, so bytes in the socket would wake the worker again and again. */
-static bool answer_waits(const struct conn *c) {
-    return c->ready && c->resume && c->pending == NULL && session_answers(c->session);
-}
-
 void conn_on_event(evutil_socket_t fd, short what, void *arg) {
     struct conn *c = arg;
     (void)fd;
@@ -78,12 +62,14 @@ void conn_on_event(evutil_socket_t fd, short what, void *arg) {
         worker_wake(c->worker);
         return;
     }
-    if (answer_waits(c)) {
+    if (c->ready && c->resume && c->pending == NULL && session_answers(c->session)) {
+        /* A long answer waits for its turn. Until it has ended nothing is received, so bytes in the
+         * socket would wake the worker again and again. */
         c->deaf = true;
         event_del(&c->event);
         return;
     }
-    worker_ready(c->worker, c);
+    conn_queue_put(&c->worker->ready, c);
 }
 
 /* From now on waits for this, instead of what it waited for. */
@@ -94,10 +80,4 @@ void conn_wait_for(struct conn *c, short what) {
     if (event_add(&c->event, NULL) != 0) {
         c->gone = true;
     }
-}
-
-void conn_wait_over(struct conn *c) {
-    c->resume = true;
-    conn_wait_for(c, EV_READ);
-    worker_ready(c->worker, c);
 }

@@ -53,8 +53,6 @@ void net_take_guest(void *net, const struct listener *, int fd);
 struct session_access net_access_of(const struct net *, bool is_local, enum role given,
                                     enum listen_protocol);
 enum listen_tls net_tls_mode(const struct net *, const struct listener *);
-/* Counts a connection whose record is filled, and tells statistics of it. */
-void net_note_conn(struct net *, struct conn *);
 
 /* --- leave.c --- */
 struct leaving;

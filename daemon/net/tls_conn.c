@@ -207,7 +207,7 @@ static void give_up(struct conn *c, const char *words) {
     c->tls->broken = true;
     c->gone = true;
     c->reason = EVENT_ERROR;
-    worker_ready(c->worker, c);
+    conn_queue_put(&c->worker->ready, c);
 }
 
 static void on_handshake(evutil_socket_t fd, short what, void *arg) {
@@ -216,7 +216,7 @@ static void on_handshake(evutil_socket_t fd, short what, void *arg) {
     if (what & EV_TIMEOUT) {
         give_up(c, "the handshake took too long");
     } else {
-        worker_queue_handshake(c->worker, c);
+        conn_queue_put(&c->worker->handshakes, c);
     }
 }
 
@@ -278,7 +278,7 @@ static void handshake(struct conn *c) {
         let_in_by_certificate(c);
         conn_wait_for(c, EV_READ);
         c->readable = true; /* requests may have come with the last of the handshake */
-        worker_ready(c->worker, c);
+        conn_queue_put(&c->worker->ready, c);
         return;
     }
     switch (SSL_get_error(c->tls->ssl, result)) {
@@ -288,7 +288,7 @@ static void handshake(struct conn *c) {
     }
     ERR_clear_error();
     if (c->gone) {
-        worker_ready(c->worker, c);
+        conn_queue_put(&c->worker->ready, c);
     }
 }
 
@@ -297,7 +297,7 @@ void tls_handshakes(struct worker *w) {
     do {
         struct conn *c = conn_queue_take(&w->handshakes);
         if (c->gone) {
-            worker_ready(w, c);
+            conn_queue_put(&w->ready, c);
         } else {
             handshake(c);
         }
@@ -309,7 +309,7 @@ void tls_handshakes(struct worker *w) {
 static void relay_stop(struct conn *c) {
     event_del(&c->tls->relay->readable);
     c->gone = true;
-    worker_ready(c->worker, c);
+    conn_queue_put(&c->worker->ready, c);
 }
 
 /* Sends what is held. */

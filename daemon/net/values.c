@@ -73,7 +73,7 @@ static void on_client_end(evutil_socket_t fd, short what, void *arg) {
         values_forget(&c->worker->values, c);
         c->gone = true;
         c->reason = EVENT_NORMAL;
-        worker_ready(c->worker, c);
+        conn_queue_put(&c->worker->ready, c);
     }
 }
 
@@ -120,11 +120,10 @@ static void resume(struct values *v, struct conn *c) {
     if (c->value == VALUE_WAITS) {
         values_forget(v, c);
         c->waited = true;
-        conn_wait_over(c);
-    } else {
-        c->resume = true;
-        worker_ready(v->worker, c);
+        conn_wait_for(c, EV_READ);
     }
+    c->resume = true;
+    conn_queue_put(&v->worker->ready, c);
 }
 
 /* --- those whose bytes are late --- */

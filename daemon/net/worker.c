@@ -75,8 +75,8 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     /* one of them, or none, has its answer; the others sleep on after their turn */
     while (w->asleep.first != NULL) {
         struct conn *c = conn_queue_take(&w->asleep);
-        conn_wake(c);
-        worker_ready(w, c);
+        conn_wait_for(c, EV_READ);
+        conn_queue_put(&w->ready, c);
     }
 }
 
@@ -124,7 +124,7 @@ static void finish_conn(struct worker *w, struct conn *c) {
         }
     } else if (c->pending == NULL && c->value != VALUE_WAITS) {
         c->readable = true;
-        worker_ready(w, c);
+        conn_queue_put(&w->ready, c);
     }
 }
 
@@ -253,7 +253,7 @@ static void finish_begin(struct worker *w) {
     event_add(&w->idle_timer, &tick);
     for (struct conn *c = w->conns; c != NULL; c = c->next) {
         c->readable = c->pending == NULL && c->value != VALUE_WAITS;
-        worker_ready(w, c);
+        conn_queue_put(&w->ready, c);
     }
 }
 

@@ -91,15 +91,11 @@ static inline uint32_t worker_answers_rest_us(uint32_t took_us) {
 /* --- ready.c: what connections wait for. The worker's thread --- */
 void conn_queue_init(struct conn_queue *);
 struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is not empty */
-/* Puts a connection on a list, unless it is on one. */
-void worker_ready(struct worker *, struct conn *);
-void worker_queue_command(struct worker *, struct conn *);
-void worker_queue_answer(struct worker *, struct conn *);
-void worker_sleep(struct worker *, struct conn *);
+/* Puts a connection at the end of a queue, unless it is in one. */
+void conn_queue_put(struct conn_queue *, struct conn *);
 /* Has sleeping connections look for their answers in the next turn. Any thread; `worker` is a
  * struct worker. */
 void worker_wake(void *worker);
-void worker_queue_handshake(struct worker *, struct conn *);
 /* Notes whether the turn that ends had requests beside long answers, which then rest. */
 void worker_note_asked(struct worker *, uint64_t now_us);
 /* Notes what its socket is ready for, and puts it on the ready list. */

@@ -84,8 +84,7 @@ static uint32_t percent(double ratio) {
 
 /* Tells the owners of settings their values. An owner takes a value that it already has without
  * effect. */
-static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
-    (void)ct;
+static void push(struct server *server, const struct settings *s) {
     log_set_verbosity(s->verbosity);
     push_conns(&server->conns, s);
     prefix_stats_enable(server->prefixes, s->detail_enabled);
@@ -114,24 +113,13 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
                       (uint32_t)s->lru_crawler_tocrawl);
 }
 
-/* A policy that is asked for is that of all classes. */
-static void give_all_classes(struct cache *cache, const struct settings *was,
-                             const struct settings *is) {
-    if (strcmp(was->policy, is->policy) != 0) {
-        cache_set_policy(cache, cache_policy(cache), SLAB_CLASS_NONE);
-    }
-}
-
-/* What flush_all sets is told by flush_all itself. */
-static bool told_elsewhere(const struct setting *row) {
-    return row->offset == offsetof(struct settings, oldest);
-}
-
 static void note_changes(struct server *server, const char *who, const struct settings *was,
                          const struct settings *is) {
     char before[AUDIT_VALUE_BYTES], after[AUDIT_VALUE_BYTES];
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (row->when == SETTING_RUNTIME && !setting_same(was, is, row) && !told_elsewhere(row)) {
+        /* what flush_all sets is told by flush_all itself */
+        if (row->when == SETTING_RUNTIME && !setting_same(was, is, row) &&
+            row->offset != offsetof(struct settings, oldest)) {
             setting_format(was, row, before, sizeof before);
             setting_format(is, row, after, sizeof after);
             audit_add(&server->audit, who, row->stat ? row->stat : row->field, before, after);
@@ -216,9 +204,8 @@ void server_memory_facts(struct server *server, struct memory_facts *facts) {
 
 /* Changes settings. `step` gets the settings before and after; NULL: the caller does not want
  * them. */
-static bool change(struct server *server, struct cache_thread *ct, const char *who,
-                   const struct settings *from, const struct settings *to, struct undo_step *step,
-                   char *why) {
+static bool change(struct server *server, const char *who, const struct settings *from,
+                   const struct settings *to, struct undo_step *step, char *why) {
     struct settings was, now;
     if (to->maxconns != from->maxconns && !descriptors_allow(to, why)) {
         return false;
@@ -251,18 +238,20 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
      * latest values. */
     unsigned told = settings_version(server, &now), latest;
     do {
-        push(server, ct, &now);
+        push(server, &now);
         latest = told;
         told = settings_version(server, &now);
     } while (told != latest);
-    give_all_classes(server->cache, &was, &now);
+    if (strcmp(was.policy, now.policy) != 0) { /* one that is asked for is that of all classes */
+        cache_set_policy(server->cache, cache_policy(server->cache), SLAB_CLASS_NONE);
+    }
     return true;
 }
 
-bool server_change(struct server *server, struct cache_thread *ct, const char *who,
-                   const struct settings *from, const struct settings *to, char *why) {
+bool server_change(struct server *server, const char *who, const struct settings *from,
+                   const struct settings *to, char *why) {
     struct undo_step *step = undo_begin(server->cache);
-    if (!change(server, ct, who, from, to, step, why)) {
+    if (!change(server, who, from, to, step, why)) {
         free(step);
         return false;
     }
@@ -270,14 +259,14 @@ bool server_change(struct server *server, struct cache_thread *ct, const char *w
     return true;
 }
 
-static bool undo_step_of(struct server *server, struct cache_thread *ct, const char *who,
-                         const struct undo_step *step, char *said) {
+static bool undo_step_of(struct server *server, const char *who, const struct undo_step *step,
+                         char *said) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];
     server_settings(server, &from);
     to = from;
     undo_settings(step, &to);
-    if (!settings_check(&to, why) || !change(server, ct, who, &from, &to, NULL, why)) {
+    if (!settings_check(&to, why) || !change(server, who, &from, &to, NULL, why)) {
         snprintf(said, UNDO_SAID_BYTES, "%s", why);
         return false;
     }
@@ -296,13 +285,12 @@ void server_undo_settings(struct server *server, struct settings *to) {
     lock_release(&server->undo.lock);
 }
 
-int server_undo(struct server *server, struct cache_thread *ct, const char *who,
-                char said[UNDO_SAID_BYTES]) {
+int server_undo(struct server *server, const char *who, char said[UNDO_SAID_BYTES]) {
     struct undo_step *step = undo_take(&server->undo);
     if (!step) {
         return 0;
     }
-    if (!undo_step_of(server, ct, who, step, said)) {
+    if (!undo_step_of(server, who, step, said)) {
         undo_give(&server->undo, step);
         return -1;
     }

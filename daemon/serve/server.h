@@ -155,13 +155,12 @@ void server_settings(struct server *, struct settings *copy);
  * audit log. Two changes at once: both happen, of one value the later stays. False, and nothing
  * changed: the cache cannot have that memory limit, or the process that many files; `why`
  * (SETTING_WHY_BYTES) tells. */
-bool server_change(struct server *, struct cache_thread *, const char *who,
-                   const struct settings *from, const struct settings *to, char *why);
+bool server_change(struct server *, const char *who, const struct settings *from,
+                   const struct settings *to, char *why);
 /* Takes back the last change that server_change or a change of policies made and that was not taken
  * back yet. 1: `said` tells what is as before; 0: there is none; -1: it cannot be, `said` tells
  * why, and it stays the last. */
-int server_undo(struct server *, struct cache_thread *, const char *who,
-                char said[UNDO_SAID_BYTES]);
+int server_undo(struct server *, const char *who, char said[UNDO_SAID_BYTES]);
 /* Puts into a copy of the settings what the next undo would make of them. */
 void server_undo_settings(struct server *, struct settings *to);
 

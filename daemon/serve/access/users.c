@@ -244,21 +244,6 @@ bool users_certificate(struct users *u, const char *name, size_t name_bytes, enu
     return known;
 }
 
-bool users_know(struct users *u, const char *name, size_t name_bytes, enum role otherwise,
-                enum role *role) {
-    bool known = false;
-    lock_take(&u->lock);
-    for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
-        const struct user *user = &u->table->user[i];
-        if (has_name(user, name, name_bytes)) {
-            known = true;
-            *role = user->role != ROLE_NONE ? user->role : otherwise;
-        }
-    }
-    lock_release(&u->lock);
-    return known;
-}
-
 enum role users_role(struct users *u, const char *name, size_t name_bytes, enum role otherwise) {
     enum role role = otherwise;
     lock_take(&u->lock);

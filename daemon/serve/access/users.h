@@ -56,11 +56,6 @@ bool users_check(struct users *, const char *name, size_t name_bytes, const char
  * file, or it gives none. */
 enum role users_role(struct users *, const char *name, size_t name_bytes, enum role otherwise);
 
-/* Whether the file has a user of this name. Then *role is the user's role, or `otherwise` if the
- * file gives none. */
-bool users_know(struct users *, const char *name, size_t name_bytes, enum role otherwise,
-                enum role *);
-
 /* Whether the file has a line for a certificate of exactly this name. Then *role is the line's. A
  * name that holds a zero byte has none. */
 bool users_certificate(struct users *, const char *name, size_t name_bytes, enum role *);

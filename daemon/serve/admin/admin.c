@@ -17,7 +17,7 @@ bool admin_change(struct command_context *ctx, const struct settings *from,
     if (settings_same_live(from, to)) {
         return true; /* the owners have these settings already */
     }
-    return server_change(ctx->server, ctx->ct, ctx->who, from, to, why);
+    return server_change(ctx->server, ctx->who, from, to, why);
 }
 
 void admin_audit_change(struct command_context *ctx, const char *what, const char *was,

@@ -83,7 +83,7 @@ static void set(struct command_context *ctx, const struct words *w) {
 
 static void undo_now(struct command_context *ctx) {
     char said[UNDO_SAID_BYTES];
-    switch (server_undo(ctx->server, ctx->ct, ctx->who, said)) {
+    switch (server_undo(ctx->server, ctx->who, said)) {
     case 1: text_out_printf(ctx->out, "OK %s\r\n", said); break;
     case 0:
         text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, "

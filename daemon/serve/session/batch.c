@@ -43,7 +43,7 @@ void batch_destroy(struct batch **taken) {
     if (!b) {
         return;
     }
-    batch_return_values(b);
+    batch_end(b);
     text_out_fini(&b->text);
     free(b->sv.values);
     free(b->sv.bytes);
@@ -56,7 +56,7 @@ void batch_on_event(struct batch *b, void (*wake)(void *), void *arg) {
 }
 
 void batch_begin(struct batch *b) {
-    batch_return_values(b);
+    batch_end(b);
     b->turn++;
     batch_note_prefixes(b);
     b->used_most = b->sv.used > b->used_most ? b->sv.used : b->used_most;
@@ -74,8 +74,6 @@ void batch_begin(struct batch *b) {
     b->slot_count = 0;
     b->slot_current = NO_SLOT;
 }
-
-void batch_end(struct batch *b) { batch_return_values(b); }
 
 bool batch_full(const struct batch *b) {
     return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS ||
@@ -223,11 +221,6 @@ static inline bool replies_are_long(const struct session *s, const struct slot *
     return slot->output.end - slot->output.at + slot->value_bytes >= session_reply_bytes_most(s);
 }
 
-/* Whether the command that has just run was the session's last of this turn. */
-static bool command_ends_turn(const struct session *s, const struct slot *slot) {
-    return s->more || slot->commands_us >= SESSION_COMMANDS_US || replies_are_long(s, slot);
-}
-
 /* What a session needs after a command, or a piece of a command's answer, that ended its turn. */
 static enum session_need need_after_command(const struct session *s, bool bytes_left) {
     if (s->more) {
@@ -262,22 +255,6 @@ static bool speaks(const struct batch *b, const struct session *s, bool binary) 
     case LISTEN_PROTOCOL_AUTO: break;
     }
     return true;
-}
-
-/* The first byte tells which protocol a client speaks. A client whose protocol is not spoken here
- * is hung up on: it would wait for an answer for ever. */
-static void meet(const struct batch *b, struct session *s, const char *bytes) {
-    bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
-    s->spoke = true;
-    s->parser.mode = binary ? PARSER_PACKETS : PARSER_LINES;
-    s->parser.logins = b->server->logins != NULL;
-    s->closing = s->closing || !speaks(b, s, binary);
-}
-
-static enum parsed parse_login(struct batch *b, struct session *s, char *at, char *end,
-                               struct request *out, unsigned *count, char **next) {
-    return s->parser.mode == PARSER_PACKETS ? login_sasl_parse(s, at, end, out, count, next)
-                                            : login_parse(b, s, at, end, out, count, next);
 }
 
 /* Writes the next piece of a long answer, if this turn has time for it. True: the session's turn
@@ -337,20 +314,12 @@ take_requests(struct batch *b, struct session *s, struct slot *slot, unsigned co
     }
     if (verb_is_command(verb) && !s->closing) {
         s->piped = bytes_left;
-        if (command_ends_turn(s, slot)) {
+        if (s->more || slot->commands_us >= SESSION_COMMANDS_US || replies_are_long(s, slot)) {
             end_turn(b, s, bytes_left);
             return true;
         }
     }
     return false;
-}
-
-static void note_unparsed(struct session *s, enum parsed how) {
-    if (how == PARSE_CLOSE) {
-        s->closing = true;
-    } else if (how == PARSE_GROW) {
-        s->need = SESSION_NEED_ROOM;
-    }
 }
 
 /* Parses requests from *at on and runs them, until the session's turn ends. `guarded`, a constant:
@@ -388,11 +357,14 @@ __attribute__((always_inline)) static inline void add_requests(struct batch *b, 
             continue;
         }
         char *next;
-        enum parsed how = guarded && s->role == ROLE_NONE
-                              ? parse_login(b, s, *at, end, r, &count, &next)
-                              : parse(&s->parser, *at, end, r, room, &count, &next);
+        enum parsed how = !(guarded && s->role == ROLE_NONE)
+                              ? parse(&s->parser, *at, end, r, room, &count, &next)
+                          : s->parser.mode == PARSER_PACKETS
+                              ? login_sasl_parse(s, *at, end, r, &count, &next)
+                              : login_parse(b, s, *at, end, r, &count, &next);
         if (how != PARSED) {
-            note_unparsed(s, how);
+            s->closing = s->closing || how == PARSE_CLOSE;
+            s->need = how == PARSE_GROW ? SESSION_NEED_ROOM : s->need;
             break;
         }
         if (guarded) {
@@ -454,7 +426,13 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
 __attribute__((noinline)) static size_t add_with_care(struct batch *b, struct session *s,
                                                       char *bytes, size_t n) {
     if (!s->spoke && n > 0) {
-        meet(b, s, bytes);
+        /* The first byte tells which protocol a client speaks. A client whose protocol is not
+         * spoken here is hung up on: it would wait for an answer for ever. */
+        bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
+        s->spoke = true;
+        s->parser.mode = binary ? PARSER_PACKETS : PARSER_LINES;
+        s->parser.logins = b->server->logins != NULL;
+        s->closing = s->closing || !speaks(b, s, binary);
     }
     s->plain = s->spoke && s->role >= ROLE_WRITE;
     return add(b, s, bytes, n, true);

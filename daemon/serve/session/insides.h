@@ -185,8 +185,6 @@ void batch_reply_packets(struct batch *, unsigned slot, uint8_t opcode, uint32_t
 /* There is no memory for the replies of the current slot's session: drops the replies that it has,
  * runs nothing more of it, and closes it. */
 void batch_lose(struct batch *, struct slot *);
-/* Gives back borrowed values that nobody sent or kept. */
-void batch_return_values(struct batch *);
 /* Makes the buffers ready for a turn, since nothing of the last one is in use. Buffers that grew
  * for a few turns shrink; without memory for smaller ones they stay. */
 void batch_shrink_replies(struct batch *);

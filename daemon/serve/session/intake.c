@@ -27,15 +27,6 @@ static void refuse(struct batch *b, struct session *s, const struct request *r, 
     s->swallow_bytes = request_block_bytes(r) - got;
 }
 
-static void refuse_packet(struct batch *b, struct session *s, const struct request *r,
-                          enum cache_status status, size_t got) {
-    char *p = batch_reply_begin(b, s->slot);
-    if (p) {
-        batch_reply_end(b, binary_stored(&b->sv, r, status, NULL, p));
-    }
-    s->swallow_bytes = request_block_bytes(r) - got;
-}
-
 /* Tells those who watch what the request will find. */
 static void observe(struct batch *b, const struct session *s, const struct request *r) {
     if (observed(&b->sv, ~0u)) {
@@ -52,7 +43,11 @@ static void refused(struct batch *b, struct session *s, const struct request *r,
     bool meta = r->verb == VERB_META_SET;
     observe(b, s, r);
     if (r->flags & REQUEST_BINARY) {
-        refuse_packet(b, s, r, status, got);
+        char *p = batch_reply_begin(b, s->slot);
+        if (p) {
+            batch_reply_end(b, binary_stored(&b->sv, r, status, NULL, p));
+        }
+        s->swallow_bytes = request_block_bytes(r) - got;
         return;
     }
     if (observed(&b->sv, EVENT_MUTATIONS)) {
@@ -64,18 +59,12 @@ static void refused(struct batch *b, struct session *s, const struct request *r,
     refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory, got);
 }
 
-/* How much of the request's text is needed once the value is there. */
-static size_t text_bytes_of(const struct request *r) {
-    switch (r->verb) {
-    case VERB_META_SET: return r->text_bytes;
-    case VERB_BINARY_STORE: return BINARY_HEAD_BYTES;
-    default: return 0;
-    }
-}
-
 /* A copy of the request whose key and text live as long as it does. NULL: out of memory. */
 static struct intake *intake_of(const struct request *r, const struct cache_store *store) {
-    size_t text_bytes = text_bytes_of(r);
+    /* what is needed of the text once the value is there */
+    size_t text_bytes = r->verb == VERB_META_SET       ? r->text_bytes
+                        : r->verb == VERB_BINARY_STORE ? BINARY_HEAD_BYTES
+                                                       : 0;
     struct intake *in = malloc(sizeof *in + r->key.len + text_bytes + PARSE_SLACK);
     if (!in) {
         return NULL;
@@ -137,14 +126,6 @@ static size_t room(const struct intake *in) {
 
 bool intake_waits(const struct intake *in) { return in->waits; }
 
-/* Whether the value is to wait because others wait. One that has waited is told by its worker when
- * to try. */
-static bool comes_after_others(const struct batch *b, const struct intake *in) {
-    return !in->waited && cache_draft_queues(b->server->cache, &in->draft);
-}
-
-static void wait_for_memory(struct intake *in) { in->waits = in->waited = true; }
-
 /* Takes memory ahead of the bytes that have come. False: there is none, and the value is
  * refused. */
 static bool reserve_ahead(struct batch *b, struct session *s) {
@@ -157,8 +138,9 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     if (in->verdict != CACHE_OK) {
         return true;
     }
-    if (comes_after_others(b, in)) {
-        wait_for_memory(in);
+    /* others wait; one that has waited is told by its worker when to try */
+    if (!in->waited && cache_draft_queues(b->server->cache, &in->draft)) {
+        in->waits = in->waited = true;
         return true;
     }
     if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
@@ -167,7 +149,7 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     switch (cache_draft_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
                                in->got + 2 * AHEAD_BYTES)) {
     case CACHE_DRAFT_READY: return true;
-    case CACHE_DRAFT_WAITS: wait_for_memory(in); return true;
+    case CACHE_DRAFT_WAITS: in->waits = in->waited = true; return true;
     case CACHE_DRAFT_REFUSED: break;
     }
     in->refused = true;

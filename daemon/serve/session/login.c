@@ -22,16 +22,12 @@ static void answer(struct request *out, const char *text) {
     *out = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = (uint32_t)strlen(text)};
 }
 
-/* Names the user for the audit. Without memory, or room for the name, the address is enough. */
-static void take_name(struct session *s, const char *name, size_t name_bytes) {
+void session_let_in(struct session *s, const char *name, size_t name_bytes, enum role role) {
+    /* the name for the audit; without memory, or room for the name, the address is enough */
     char who[LOGIN_NAME_BYTES];
     snprintf(who, sizeof who, "%.*s@%s", (int)name_bytes, name, s->addr);
     free(s->user);
     s->user = strdup(who);
-}
-
-void session_let_in(struct session *s, const char *name, size_t name_bytes, enum role role) {
-    take_name(s, name, name_bytes);
     s->role = role < s->role_most ? role : s->role_most;
 }
 
@@ -145,21 +141,6 @@ static bool writes(const struct request *r) {
     return true;
 }
 
-/* A get line comes as one request for each key, but is refused only once. */
-static bool ends_line(const struct request *r) {
-    bool is_key = r->verb == VERB_GAT || r->verb == VERB_GATS;
-    return !is_key || (r->flags & REQUEST_END) != 0;
-}
-
-static void refuse_packet(struct request *r) {
-    r->verb = VERB_BINARY_ANSWER;
-    r->number = BINARY_AUTH_ERROR;
-}
-
-static void refuse_line(struct request *r, bool mute) {
-    answer(r, mute ? "" : "CLIENT_ERROR not allowed: this needs the role write\r\n");
-}
-
 void login_guard(struct batch *b, const struct session *s, struct request *r, unsigned count) {
     if (s->role >= ROLE_WRITE) {
         return;
@@ -172,11 +153,15 @@ void login_guard(struct batch *b, const struct session *s, struct request *r, un
         bool     to_come = verb_stores(r[i].verb) && r[i].value == NULL;
         uint8_t  binary = r[i].flags & REQUEST_BINARY;
         uint32_t value_bytes = r[i].value_bytes;
-        bool     counts = ends_line(&r[i]), mute = !counts || (r[i].flags & REQUEST_NOREPLY) != 0;
+        /* a get line comes as one request for each key, but is refused only once */
+        bool     is_key = r[i].verb == VERB_GAT || r[i].verb == VERB_GATS;
+        bool     counts = !is_key || (r[i].flags & REQUEST_END) != 0;
         if (binary) {
-            refuse_packet(&r[i]);
+            r[i].verb = VERB_BINARY_ANSWER;
+            r[i].number = BINARY_AUTH_ERROR;
         } else {
-            refuse_line(&r[i], mute);
+            bool mute = !counts || (r[i].flags & REQUEST_NOREPLY) != 0;
+            answer(&r[i], mute ? "" : "CLIENT_ERROR not allowed: this needs the role write\r\n");
         }
         r[i].flags = binary | (to_come ? REQUEST_SWALLOW : 0);
         r[i].value_bytes = to_come ? value_bytes : 0;

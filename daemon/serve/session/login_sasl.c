@@ -9,17 +9,12 @@
 #include "serve/access/logins.h"
 #include "serve/session/insides.h"
 
-/* --- before --- */
-
-static bool is_free(const char *packet) {
-    uint8_t opcode = binary_opcode(packet);
-    return opcode == BINARY_VERSION || opcode == BINARY_SASL_LIST_MECHS ||
-           opcode == BINARY_SASL_AUTH || opcode == BINARY_SASL_STEP;
-}
-
 enum parsed login_sasl_parse(struct session *s, char *at, char *end, struct request *out,
                              unsigned *count, char **next) {
-    if (end - at < BINARY_HEAD_BYTES || (uint8_t)at[0] != BINARY_REQUEST || is_free(at)) {
+    uint8_t opcode = end - at > 1 ? binary_opcode(at) : 0;
+    if (end - at < BINARY_HEAD_BYTES || (uint8_t)at[0] != BINARY_REQUEST ||
+        opcode == BINARY_VERSION || opcode == BINARY_SASL_LIST_MECHS ||
+        opcode == BINARY_SASL_AUTH || opcode == BINARY_SASL_STEP) {
         return parse(&s->parser, at, end, out, 1, count, next);
     }
     /* nothing behind the head is waited for, because the answer ends the connection */
@@ -61,13 +56,6 @@ static void put_words(struct text_out *out, const struct login_wait *w, enum bin
     put_packet(out, w, status, words, strlen(words));
 }
 
-static void let_in(struct server *server, struct session *s, const char *user) {
-    size_t    n = strlen(user);
-    enum role role = users_role(&server->users, user, n, (enum role)s->role_otherwise);
-    session_let_in(s, user, n, role);
-    s->plain = false; /* a second login may bring a lesser role */
-}
-
 static void refuse(struct command_context *ctx, struct session *s) {
     s->role = ROLE_NONE;
     s->plain = false;
@@ -88,7 +76,11 @@ static void tell(struct waiting *waiting, struct command_context *ctx) {
         put_packet(ctx->out, w, BINARY_AUTH_CONTINUE, step->text.bytes, step->text.n);
     } else if (step->verdict == CYRUS_PROVEN) {
         counter_add(&ctx->counters->auth_cmds, 1);
-        let_in(ctx->server, s, step->user);
+        size_t n = strlen(step->user);
+        session_let_in(s, step->user, n,
+                       users_role(&ctx->server->users, step->user, n,
+                                  (enum role)s->role_otherwise));
+        s->plain = false; /* a second login may bring a lesser role */
         put_words(ctx->out, w, BINARY_OK, "Authenticated");
     } else {
         if (!mechanisms) {

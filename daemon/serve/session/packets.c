@@ -28,15 +28,6 @@ static const char *next_line(const char *at, const char *end, struct line *line)
     return feed ? feed + 1 : end;
 }
 
-/* A quiet flush does not say that it succeeded. */
-static bool says_nothing(uint8_t opcode, const struct line *line) {
-    return opcode == BINARY_FLUSHQ && is(line, "OK");
-}
-
-static bool is_error(const struct line *line) {
-    return is(line, "ERROR") || begins(line, "CLIENT_ERROR") || begins(line, "SERVER_ERROR");
-}
-
 struct answer {
     struct text_out *to;
     uint8_t          opcode;
@@ -101,10 +92,11 @@ void packets_of_text(struct text_out *packets, const struct text_out *text, uint
             put_packet(&a, prefixes, sizeof prefixes - 1, prefixes_at, bytes);
             prefixes_at = NULL;
         }
-        if (is_error(&line)) {
+        if (is(&line, "ERROR") || begins(&line, "CLIENT_ERROR") || begins(&line, "SERVER_ERROR")) {
             put_error(&a, &line);
         } else if (is(&line, "END") || is(&line, "RESET") || is(&line, "OK")) {
-            if (!says_nothing(opcode, &line)) {
+            /* a quiet flush does not say that it succeeded */
+            if (opcode != BINARY_FLUSHQ || !is(&line, "OK")) {
                 put_packet(&a, NULL, 0, NULL, 0);
             }
         } else if (!begins(&line, "PREFIX ")) {

@@ -5,7 +5,7 @@
 #include "serve/session/insides.h"
 #include "serve/session/packets.h"
 
-void batch_return_values(struct batch *b) {
+void batch_end(struct batch *b) {
     for (unsigned i = 0; b->sv.value_count > 0 && i < b->slot_count; i++) {
         struct output *out = &b->slots[i].output;
         for (; out->value_next < out->value_end; out->value_next++) {

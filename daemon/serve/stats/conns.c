@@ -72,9 +72,8 @@ static void conns_destroy(struct command_more *more) {
     free(all);
 }
 
-void stats_conns(struct command_context *ctx, const struct words *w) {
+void stats_conns(struct command_context *ctx) {
     struct conns *all = malloc(sizeof *all);
-    (void)w;
     if (!all) {
         ctx->out->failed = true;
         return;

@@ -6,8 +6,7 @@
 #include "serve/dump.h"
 #include "serve/prefix.h"
 
-static void stats_reset(struct command_context *ctx, const struct words *w) {
-    (void)w;
+static void stats_reset(struct command_context *ctx) {
     server_reset_counters(ctx->server);
     admin_audit(ctx, "stats reset", "all counters");
     text_out_str(ctx->out, "RESET\r\n");
@@ -44,10 +43,9 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     }
 }
 
-static void stats_settings(struct command_context *ctx, const struct words *w) {
+static void stats_settings(struct command_context *ctx) {
     struct settings now;
     char value[SETTING_LIST_BYTES];
-    (void)w;
     server_settings(ctx->server, &now);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->stat) {
@@ -74,8 +72,7 @@ static void stats_cachedump(struct command_context *ctx, const struct words *w) 
     }
 }
 
-static void stats_sizes(struct command_context *ctx, const struct words *w) {
-    (void)w;
+static void stats_sizes(struct command_context *ctx) {
     if (ctx->server->settings->track_sizes) {
         stats_size_steps(ctx);
     } else {
@@ -116,9 +113,8 @@ static bool write_descriptions(struct command_context *ctx, uint32_t *next, void
     return false;
 }
 
-static void stats_describe(struct command_context *ctx, const struct words *w) {
+static void stats_describe(struct command_context *ctx) {
     struct described start = {0};
-    (void)w;
     pieces_answer(ctx, write_descriptions, 0, &start, sizeof start);
 }
 
@@ -131,64 +127,54 @@ void stats_describe_counters(FILE *to) {
     }
 }
 
-static void stats_nothing(struct command_context *ctx, const struct words *w) {
-    (void)w;
-    text_out_str(ctx->out, "END\r\n");
-}
-
-static void part_items(struct command_context *ctx, const struct words *w) {
-    (void)w;
-    stats_items(ctx);
-}
-
-static void part_slabs(struct command_context *ctx, const struct words *w) {
-    (void)w;
-    stats_slabs(ctx);
-}
-
-/* A part of our own refuses words that it does not know; memcached's parts ignore them. `end` is
- * the END line of a part that does not write it itself. */
-#define STATS_OWN_PART(name, end)                                                  \
-    static void part_##name(struct command_context *ctx, const struct words *w) { \
-        if (w->count > 2) {                                                        \
-            text_out_str(ctx->out, "CLIENT_ERROR usage: stats " #name "\r\n");     \
-            return;                                                                \
-        }                                                                          \
-        stats_##name(ctx);                                                         \
-        text_out_str(ctx->out, end);                                               \
-    }
-STATS_OWN_PART(slated, "END\r\n")
-STATS_OWN_PART(memory, "END\r\n")
-STATS_OWN_PART(policies, "END\r\n")
-STATS_OWN_PART(automove, "END\r\n")
-STATS_OWN_PART(config, "END\r\n")
-STATS_OWN_PART(geometry, "END\r\n")
-STATS_OWN_PART(moves, "")
-STATS_OWN_PART(audit, "")
-STATS_OWN_PART(whatif, "")
-STATS_OWN_PART(sizehist, "")
-STATS_OWN_PART(evictions, "")
+static void stats_nothing(struct command_context *ctx) { (void)ctx; }
 
 /* As in memcached, any beginning of one of the first six names will do, and the first row that fits
  * counts. The other names are taken as a whole. */
 static const struct {
     const char *name;
     bool        begins;
-    void (*run)(struct command_context *, const struct words *);
+    bool        own;  /* refuses words that it does not know; memcached's parts ignore them */
+    bool        ends; /* writes no END itself */
+    void (*show)(struct command_context *);
+    void (*run)(struct command_context *, const struct words *); /* where it takes words */
 } kinds[] = {
-    {"reset", true, stats_reset},         {"detail", true, stats_detail},
-    {"settings", true, stats_settings},   {"cachedump", true, stats_cachedump},
-    {"conns", true, stats_conns},         {"extstore", true, stats_nothing},
-    {"items", false, part_items},         {"slabs", false, part_slabs},
-    {"sizes", false, stats_sizes},        {"slated", false, part_slated},
-    {"policies", false, part_policies},   {"moves", false, part_moves},
-    {"automove", false, part_automove},   {"audit", false, part_audit},
-    {"describe", false, stats_describe},  {"geometry", false, part_geometry},
-    {"curve", false, stats_curve},        {"whatif", false, part_whatif},
-    {"hotkeys", false, stats_hotkeys},    {"sizehist", false, part_sizehist},
-    {"evictions", false, part_evictions}, {"pages", false, stats_pages},
-    {"config", false, part_config},       {"memory", false, part_memory},
+    {"reset", .begins = true, .show = stats_reset},
+    {"detail", .begins = true, .run = stats_detail},
+    {"settings", .begins = true, .show = stats_settings},
+    {"cachedump", .begins = true, .run = stats_cachedump},
+    {"conns", .begins = true, .show = stats_conns},
+    {"extstore", .begins = true, .ends = true, .show = stats_nothing},
+    {"items", .show = stats_items},
+    {"slabs", .show = stats_slabs},
+    {"sizes", .show = stats_sizes},
+    {"describe", .show = stats_describe},
+    {"curve", .run = stats_curve},
+    {"hotkeys", .run = stats_hotkeys},
+    {"pages", .run = stats_pages},
+    {"slated", .own = true, .ends = true, .show = stats_slated},
+    {"memory", .own = true, .ends = true, .show = stats_memory},
+    {"policies", .own = true, .ends = true, .show = stats_policies},
+    {"automove", .own = true, .ends = true, .show = stats_automove},
+    {"config", .own = true, .ends = true, .show = stats_config},
+    {"geometry", .own = true, .ends = true, .show = stats_geometry},
+    {"moves", .own = true, .show = stats_moves},
+    {"audit", .own = true, .show = stats_audit},
+    {"whatif", .own = true, .show = stats_whatif},
+    {"sizehist", .own = true, .show = stats_sizehist},
+    {"evictions", .own = true, .show = stats_evictions},
 };
+
+static void run_kind(struct command_context *ctx, const struct words *w, size_t i) {
+    if (kinds[i].run) {
+        kinds[i].run(ctx, w);
+    } else if (kinds[i].own && w->count > 2) {
+        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats %s\r\n", kinds[i].name);
+    } else {
+        kinds[i].show(ctx);
+        text_out_str(ctx->out, kinds[i].ends ? "END\r\n" : "");
+    }
+}
 
 void stats_command(struct command_context *ctx, const struct words *w) {
     if (w->count < 2) {
@@ -201,7 +187,7 @@ void stats_command(struct command_context *ctx, const struct words *w) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
             if (begins ? kinds[i].begins && word_begins(&w->word[1], kinds[i].name)
                        : word_is(&w->word[1], kinds[i].name)) {
-                kinds[i].run(ctx, w);
+                run_kind(ctx, w, i);
                 return;
             }
         }

@@ -30,7 +30,7 @@ void stats_geometry(struct command_context *); /* geometry.c */
 
 /* Parts that go out in pieces and write END themselves; and parts that take words, which write END
  * or an error. */
-void stats_conns(struct command_context *, const struct words *); /* conns.c */
+void stats_conns(struct command_context *);   /* conns.c */
 void stats_items(struct command_context *);   /* classes.c */
 void stats_slabs(struct command_context *);
 void stats_moves(struct command_context *);   /* moves.c */

@@ -183,16 +183,14 @@ struct changer {
 
 static void *change_often(void *arg) {
     struct changer *changer = arg;
-    struct cache_thread *ct = cache_thread_create(changer->rig->server.cache);
     char why[SETTING_WHY_BYTES];
     for (int i = 0; i < 200; i++) {
         struct settings from, to;
         server_settings(&changer->rig->server, &from);
         to = from;
         to.slab_automove_window = changer->value + i;
-        server_change(&changer->rig->server, ct, "test", &from, &to, why);
+        server_change(&changer->rig->server, "test", &from, &to, why);
     }
-    cache_thread_destroy(&ct);
     return NULL;
 }
 
