@@ -38,7 +38,7 @@ void acting_init(struct acting *acting) {
     *acting = (struct acting){.audit_path = "", .object = LUA_NOREF, .due_ms = UINT64_MAX};
 }
 
-static void close_object(struct acting *acting) {
+void acting_fini(struct acting *acting) {
     lua_State *L = acting->is_open ? lua_state_take() : NULL;
     if (L != NULL) {
         luaL_unref(L, LUA_REGISTRYINDEX, acting->object);
@@ -47,10 +47,6 @@ static void close_object(struct acting *acting) {
     }
     acting->is_open = acting->is_running = acting->has_trial = acting->is_followed = false;
     acting->due_ms = UINT64_MAX;
-}
-
-void acting_fini(struct acting *acting) {
-    close_object(acting);
 }
 
 /* ---- the record of changes; upvalue 1 of both: acting ---- */
@@ -84,7 +80,7 @@ static int write_record(lua_State *L) {
     lua_pushlstring(L, r->end != NULL ? r->end : "", r->bytes);
     lua_call(L, 1, 1);
     const char *line = lua_tolstring(L, -1, &bytes);
-    r->is_written = line != NULL && audit_write(r->fd, line, bytes);
+    r->is_written = line != NULL && write(r->fd, line, bytes) == (ssize_t)bytes;
     return 0;
 }
 
@@ -100,7 +96,7 @@ static int append_record(lua_State *L) {
     struct record r = {.fd = audit_open_locked(acting->audit_path)};
     if (r.fd >= 0) {
         r.end = audit_tail(r.fd, &r.bytes);
-        errno = EINVAL;
+        errno = ENOSPC; /* where not all of the line is taken */
         lua_pushcfunction(L, write_record);
         lua_pushvalue(L, 1);
         lua_pushlightuserdata(L, &r);
@@ -237,7 +233,7 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     bool is_done = lua_values_call(run, call, why, sizeof why);
     if (!is_done) {
         struct acting *acting = call->acting;
-        close_object(acting); /* the next change begins with a new one */
+        acting_fini(acting); /* the next change begins with a new one */
         words_printf(acting->news, sizeof acting->news, "given up: %s", why);
         model_note(call->model, EVENT_ALARM, call->wall, "%s", acting->news);
         if (call->message != NULL) {
@@ -347,10 +343,6 @@ bool acting_step(struct acting *acting, struct client *client, int tag, struct m
         }
     }
     return was_running && !acting->is_running;
-}
-
-uint64_t acting_due_ms(const struct acting *acting) {
-    return acting->due_ms;
 }
 
 static void take_proposal(lua_State *L, struct call *call) {

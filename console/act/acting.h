@@ -42,7 +42,7 @@ struct acting {
     bool is_followed;       /* what came of the last change is told */
     bool is_fresh;          /* begun, and nothing sent yet */
     unsigned generation;    /* of the connection that its first line went to */
-    uint64_t due_ms;
+    uint64_t due_ms; /* of the next acting_step; UINT64_MAX: none */
     /* when has_trial: it goes back then; UINT64_MAX: it is on its way back */
     uint64_t trial_end_ms;
     char news[NOTE_BYTES]; /* the last outcome, for the message line; whoever shows it clears it */
@@ -67,7 +67,6 @@ void acting_take_reply(struct acting *acting, struct model *model, const char *t
  * server was changed and should be looked at again. */
 bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
                  uint64_t now_ms, time_t wall);
-uint64_t acting_due_ms(const struct acting *acting);
 
 /* The last change to the server that was not taken back, by the record of changes: one made from
  * here with all its steps, or one that another program made; or the last one that was taken back

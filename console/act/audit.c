@@ -1,6 +1,5 @@
 #include "act/audit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -61,9 +60,4 @@ char *audit_tail(int fd, size_t *bytes) {
         memmove(text, newline + 1, *bytes);
     }
     return text;
-}
-
-bool audit_write(int fd, const char *line, size_t bytes) {
-    errno = ENOSPC;
-    return write(fd, line, bytes) == (ssize_t)bytes;
 }

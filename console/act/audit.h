@@ -3,7 +3,6 @@
  * lua/slate/facts/audit.lua. It does I/O; only acting calls it. One thread. */
 #ifndef CONSOLE_ACT_AUDIT_H
 #define CONSOLE_ACT_AUDIT_H
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { AUDIT_PATH_BYTES = 512, AUDIT_TAIL_BYTES = 1 << 18 };
@@ -24,7 +23,4 @@ int audit_open_locked(const char *path);
 /* The lines of its last AUDIT_TAIL_BYTES, whole ones; NULL when there are none. The caller frees
  * it. */
 char *audit_tail(int fd, size_t *bytes);
-
-/* Appends a line in one write; false with errno when it was not written. */
-bool audit_write(int fd, const char *line, size_t bytes);
 #endif

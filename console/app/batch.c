@@ -40,14 +40,6 @@ static void on_interrupt(int number) {
     was_interrupted = 1;
 }
 
-static void print_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
-    struct health_line lines[HEALTH_LIMIT];
-    int count = health_assess(model, now_ms, interval_ms, lines);
-    for (int i = 0; i < count; i++) {
-        printf("%-6s %s\n", severity_word(lines[i].severity), lines[i].text);
-    }
-}
-
 static void print_overview(const struct model *model) {
     const struct snapshot *now = model_now(model);
     for (int i = 0; i < METRIC_COUNT; i++) {
@@ -105,7 +97,11 @@ static void print_text(const struct model *model, time_t wall, uint64_t now_ms,
     strftime(clock_text, sizeof clock_text, "%Y-%m-%d %H:%M:%S", &local);
     printf("%s  %s  %s %s\n", clock_text, model_server(model), snapshot_software(now),
            snapshot_version(now));
-    print_health(model, now_ms, interval_ms);
+    struct health_line lines[HEALTH_LIMIT];
+    int count = health_assess(model, now_ms, interval_ms, lines);
+    for (int i = 0; i < count; i++) {
+        printf("%-6s %s\n", health_word(lines[i].tone), lines[i].text);
+    }
     print_overview(model);
     print_classes(model);
     printf("\n");
@@ -122,7 +118,7 @@ static json_t *json_health(const struct model *model, uint64_t now_ms, uint64_t 
     json_t *list = json_array();
     for (int i = 0; i < count; i++) {
         json_array_append_new(list, json_pack("{s:s, s:s}", "severity",
-                                              severity_word(lines[i].severity), "text",
+                                              health_word(lines[i].tone), "text",
                                               lines[i].text));
     }
     return list;

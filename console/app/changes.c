@@ -143,15 +143,6 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
     }
 }
 
-/* What was left undone, for the shell: the operator must know it, and how to do it by hand. */
-static void tell_leftovers(struct acting *acting, struct model *model) {
-    char lines[4 * NOTE_BYTES], *rest = lines;
-    acting_leftovers(acting, model, lines, sizeof lines);
-    for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
-        fprintf(stderr, "slatetop: %s: %s\n", model_server(model), line);
-    }
-}
-
 void leave_servers(struct app *app) {
     uint64_t now_ms = clock_ms(), until_ms = now_ms + ACTING_LEAVE_MS;
     for (unsigned i = 0; i < app->fleet.count; i++) {
@@ -175,7 +166,12 @@ void leave_servers(struct app *app) {
             }
             session_end(session, now_ms, wall_ms);
         }
-        tell_leftovers(&session->acting, session->model);
+        /* What was left undone: the operator must know it, and how to do it by hand. */
+        char lines[4 * NOTE_BYTES], *rest = lines;
+        acting_leftovers(&session->acting, session->model, lines, sizeof lines);
+        for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
+            fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model), line);
+        }
         if (had_trial && !session->acting.has_trial) {
             fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model),
                     session->acting.news);

@@ -30,13 +30,6 @@ static void choose_server(struct app *app, unsigned server) {
     }
 }
 
-static void open_server(struct app *app, unsigned server) {
-    choose_server(app, server);
-    app->ui.fleet.cursor = server + 1;
-    view_open(&app->ui, 0);
-    timeline_go_live(&app->timeline);
-}
-
 void follow_row(struct app *app, bool is_kept) {
     unsigned selected = fleet_selected(app->rows, app->row_count, &app->ui);
     if (view_current(&app->ui) == &fleet_view && selected > 0 && !app->ui.review.is_open) {
@@ -83,7 +76,10 @@ static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) 
         show_message(app, intent->text, now_ms);
         break;
     case INTENT_OPEN_SERVER:
-        open_server(app, intent->server);
+        choose_server(app, intent->server);
+        app->ui.fleet.cursor = intent->server + 1;
+        view_open(&app->ui, 0);
+        timeline_go_live(&app->timeline);
         break;
     case INTENT_COMMAND:
         do_command(app, intent->command, now_ms);

@@ -49,7 +49,7 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
     }
     app->record_until_ms = 0;
     if (session->record.fd >= 0) {
-        session_stop_recording(session);
+        recording_end(&session->record);
         snprintf(text, sizeof text, "recording ended: %.150s", session->record_name);
     } else {
         name_recording(session, path);

@@ -87,7 +87,7 @@ struct session *session_replay(const char *path, char *why, size_t why_bytes) {
 
 void session_destroy(struct session **session) {
     if (*session != NULL) {
-        session_stop_recording(*session);
+        recording_end(&(*session)->record);
         acting_fini(&(*session)->acting);
         recording_close(&(*session)->recording);
         client_destroy(&(*session)->client);
@@ -154,7 +154,7 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
 /* Events for what begins and ends: what the overview says only while it lasts. */
 static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
     const struct brain *brain = brain_of(session->model);
-    const struct held *held = brain_held(brain);
+    const struct held *held = &brain_said(brain)->held;
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         bool starves = brain_class(brain, id)->state == CLASS_STARVING;
         if (alarm_turns(&session->starvation[id], starves, now_ms)) {
@@ -176,15 +176,11 @@ static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
 /* ---- recording and replaying ---- */
 
 bool session_record(struct session *session, const char *path, char *why, size_t why_bytes) {
-    session_stop_recording(session);
+    recording_end(&session->record);
     bool is_open = recording_append_to(&session->record, path, why, why_bytes);
     session->keeps_raw = session->keeps_raw || is_open;
     snprintf(session->record_name, sizeof session->record_name, "%s", path);
     return is_open;
-}
-
-void session_stop_recording(struct session *session) {
-    recording_end(&session->record);
 }
 
 static struct raw_about about_line(const struct session *session, int64_t wall_ms) {
@@ -204,7 +200,7 @@ static void write_line(struct session *session, int64_t wall_ms) {
     struct raw_about about = about_line(session, wall_ms);
     if (!recording_write(&session->record, &session->raw, &about, why, sizeof why)) {
         model_note(session->model, EVENT_ALARM, (time_t)(wall_ms / 1000), "%s", why);
-        session_stop_recording(session);
+        recording_end(&session->record);
     }
 }
 
@@ -324,7 +320,7 @@ uint64_t session_due_ms(const struct session *session) {
     }
     uint64_t client_ms = client_due_ms(session->client);
     uint64_t poller_ms = poller_due_ms(&session->poller, session->client);
-    uint64_t acting_ms = acting_due_ms(&session->acting);
+    uint64_t acting_ms = session->acting.due_ms;
     uint64_t watch_ms = watch_due_ms(&session->watch);
     uint64_t due_ms = client_ms < poller_ms ? client_ms : poller_ms;
     due_ms = due_ms < acting_ms ? due_ms : acting_ms;

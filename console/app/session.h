@@ -51,7 +51,6 @@ void session_destroy(struct session **session);
 /* Begins to append every snapshot to a file; false with a sentence in why. A disk that is full ends
  * it with an event. */
 bool session_record(struct session *session, const char *path, char *why, size_t why_bytes);
-void session_stop_recording(struct session *session);
 
 /* The snapshot that was completed last, as a whole line of a recording, which the caller frees;
  * NULL when it cannot be made. Needs keeps_raw. */

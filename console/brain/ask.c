@@ -128,7 +128,7 @@ static void push_asked(lua_State *L, const struct asking *asking) {
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
     }
-    if (asking->question->change != NULL || brain_worst_class(brain_of(asking->model)) >= 0) {
+    if (asking->question->change != NULL || brain_said(brain_of(asking->model))->worst >= 0) {
         set_curves(L, asking->model); /* a move is spoken of */
     }
 }

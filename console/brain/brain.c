@@ -30,11 +30,7 @@ static void forget(struct brain *brain) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         brain->classes[id] = (struct class_verdict){CLASS_EMPTY, NAN, NAN};
     }
-    brain->worst = -1;
-    brain->youngest_s = NAN;
-    brain->held = (struct held){0};
-    brain->automove[0] = '\0';
-    brain->tells_classes = brain->knows_starving = false;
+    brain->said = (struct verdict){.worst = -1, .youngest_s = NAN};
     brain->judge.refused_stores_per_s = brain->judge.refused_connections_per_s = NAN;
 }
 
@@ -72,7 +68,7 @@ static void read_rows(struct brain *brain) {
             brain->classes[(unsigned)id] =
                 (struct class_verdict){state_of(L), lua_values_number(L, "life_s"),
                                        lua_values_number(L, "mean_evicted_per_s")};
-            brain->worst = lua_values_flag(L, "is_worst") ? (int)id : brain->worst;
+            brain->said.worst = lua_values_flag(L, "is_worst") ? (int)id : brain->said.worst;
         }
         lua_pop(L, 1);
     }
@@ -82,7 +78,7 @@ static void read_rows(struct brain *brain) {
 static void read_held(struct brain *brain) {
     lua_State *L = brain->lua;
     if (lua_getfield(L, -1, "over") == LUA_TTABLE) {
-        brain->held = (struct held){.bytes = lua_values_number(L, "held_bytes"),
+        brain->said.held = (struct held){.bytes = lua_values_number(L, "held_bytes"),
                                     .limit_bytes = lua_values_number(L, "limit_bytes"),
                                     .is_much = lua_values_flag(L, "is_much")};
     }
@@ -125,11 +121,11 @@ static int look(lua_State *L) {
     forget(brain);
     read_rows(brain);
     read_held(brain);
-    lua_values_text(L, "automove", brain->automove, sizeof brain->automove);
+    lua_values_text(L, "automove", brain->said.automove, sizeof brain->said.automove);
     read_rates(brain);
-    brain->tells_classes = lua_values_flag(L, "tells_classes");
-    brain->knows_starving = lua_values_flag(L, "knows_starving");
-    brain->youngest_s = lua_values_number(L, "youngest_s");
+    brain->said.tells_classes = lua_values_flag(L, "tells_classes");
+    brain->said.knows_starving = lua_values_flag(L, "knows_starving");
+    brain->said.youngest_s = lua_values_number(L, "youngest_s");
     return 0;
 }
 
@@ -193,6 +189,10 @@ static int count_refused(lua_State *L) {
 }
 
 /* ---- for C ---- */
+
+const struct verdict *brain_said(const struct brain *brain) {
+    return &brain->said;
+}
 
 struct brain *brain_create(void) {
     struct brain *brain = calloc(1, sizeof *brain);
@@ -259,25 +259,9 @@ const struct class_verdict *brain_class(const struct brain *brain, unsigned clas
     return &brain->classes[class_id < CLASS_LIMIT ? class_id : 0];
 }
 
-int brain_worst_class(const struct brain *brain) {
-    return brain->worst;
-}
-
-bool brain_tells_classes(const struct brain *brain) {
-    return brain->tells_classes;
-}
-
 const char *brain_no_classes(const struct brain *brain) {
-    return brain->tells_classes ? "no class has pages yet"
+    return brain->said.tells_classes ? "no class has pages yet"
                                 : "this server does not report its classes";
-}
-
-bool brain_knows_starving(const struct brain *brain) {
-    return brain->knows_starving;
-}
-
-double brain_youngest_s(const struct brain *brain) {
-    return brain->youngest_s;
 }
 
 void brain_find(const struct brain *brain, lua_CFunction find, const void *of, void *out) {
@@ -329,14 +313,6 @@ uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *
     uint64_t refused = STAT_ABSENT;
     brain_find(brain, count_refused, snapshot, &refused);
     return refused;
-}
-
-const struct held *brain_held(const struct brain *brain) {
-    return &brain->held;
-}
-
-const char *brain_automove(const struct brain *brain) {
-    return brain->automove;
 }
 
 const char *brain_failure(const struct brain *brain) {

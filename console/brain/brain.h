@@ -33,6 +33,16 @@ struct held {
     bool is_much;
 };
 
+/* What the last look made of the server; nothing is known before the first. */
+struct verdict {
+    int worst;           /* the starving class that is told first; -1 when none starves */
+    bool tells_classes;  /* the server tells which classes it has, also where it has none yet */
+    bool knows_starving; /* it tells what it takes to say that no class starves */
+    double youngest_s;   /* of the tails of the classes that evict, else of all; NAN: unknown */
+    struct held held;
+    char automove[120]; /* "1 (ratio): a page a second at most, ...": who moves pages; "" unknown */
+};
+
 /* A class that could give pages to another. */
 struct giver {
     int class_id;   /* -1: none can */
@@ -67,23 +77,14 @@ struct model *brain_model(const char *server);
 /* The brain of such a model. */
 const struct brain *brain_of(const struct model *model);
 
+/* Valid as long as the brain. */
+const struct verdict *brain_said(const struct brain *brain);
+
 /* What the last look made of a class; all unknown before the first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
 
-/* The starving class that is told first (slate.judge.starving.worst); -1 when none starves. */
-int brain_worst_class(const struct brain *brain);
-
-/* Whether the server tells which classes it has, also where it has none yet. */
-bool brain_tells_classes(const struct brain *brain);
-
 /* In place of a table without rows. */
 const char *brain_no_classes(const struct brain *brain);
-
-/* Whether the server tells what it takes to say that no class starves. */
-bool brain_knows_starving(const struct brain *brain);
-
-/* The age of the youngest tail of the classes that evict, else of all; NAN when unknown. */
-double brain_youngest_s(const struct brain *brain);
 
 /* The best giver for a class, starving or not. */
 struct giver brain_giver(const struct brain *brain, unsigned class_id);
@@ -102,12 +103,6 @@ struct waste brain_waste(const struct brain *brain);
 /* The stores that a server refused for want of memory, as lua/slate/facts/snapshot.lua counts them;
  * STAT_ABSENT where they are not told. Cost: O(classes). */
 uint64_t brain_refused_stores(const struct brain *brain, const struct snapshot *snapshot);
-
-const struct held *brain_held(const struct brain *brain);
-
-/* "1 (ratio): a page a second at most, ...": who moves pages; "" when the server does not say. */
-enum { AUTOMOVE_TOLD_BYTES = 120 };
-const char *brain_automove(const struct brain *brain);
 
 /* Why nothing is judged any more, in a sentence; NULL as long as all is well. */
 const char *brain_failure(const struct brain *brain);

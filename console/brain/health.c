@@ -17,12 +17,12 @@ struct report {
 };
 
 __attribute__((format(printf, 3, 4))) static void
-say(struct report *report, enum severity severity, const char *format, ...) {
+say(struct report *report, enum tone tone, const char *format, ...) {
     if (report->count == HEALTH_LIMIT) {
         return;
     }
     struct health_line *line = &report->lines[report->count++];
-    line->severity = severity;
+    line->tone = tone;
     line->key = '\0';
     va_list ap;
     va_start(ap, format);
@@ -35,9 +35,9 @@ bool health_is_stale(const struct model *model, uint64_t now_ms, uint64_t interv
     return age_ms != UINT64_MAX && (model_link(model) != LINK_UP || age_ms > interval_ms * 2 + 500);
 }
 
-const char *severity_word(enum severity severity) {
-    static const char *const words[] = {"BAD", "WARN", "note", "ok"};
-    return words[severity];
+const char *health_word(enum tone tone) {
+    static const char *const words[] = {"ok", "ok", "note", "WARN", "BAD"};
+    return words[tone];
 }
 
 static void report_link(struct report *report, const struct model *model, uint64_t now_ms,
@@ -47,30 +47,26 @@ static void report_link(struct report *report, const struct model *model, uint64
     format_age(age, has_figures ? (double)(model_age_ms(model, now_ms) / 1000) : NAN);
     if (model_link(model) == LINK_DOWN) {
         if (has_figures) {
-            say(report, SEVERITY_BAD, "figures are %s old: %s", age, model_link_note(model));
+            say(report, TONE_BAD, "figures are %s old: %s", age, model_link_note(model));
         } else {
-            say(report, SEVERITY_BAD, "%s", model_link_note(model));
+            say(report, TONE_BAD, "%s", model_link_note(model));
         }
     } else if (model_link(model) == LINK_CONNECTING) {
-        say(report, SEVERITY_WARN, "connecting to %s", model_server(model));
+        say(report, TONE_WARN, "connecting to %s", model_server(model));
     } else if (!has_figures) {
-        say(report, SEVERITY_WARN, "waiting for the first reply of %s", model_server(model));
+        say(report, TONE_WARN, "waiting for the first reply of %s", model_server(model));
     } else if (health_is_stale(model, now_ms, interval_ms)) {
-        say(report, SEVERITY_BAD, "the server does not answer: figures are %s old", age);
+        say(report, TONE_BAD, "the server does not answer: figures are %s old", age);
     }
 }
 
 /* What is wrong, in the words that slatectl doctor has for it. */
 static void report_findings(struct report *report, const struct model *model) {
-    static const enum severity severities[] = {[TONE_PLAIN] = SEVERITY_OK,
-                                               [TONE_GOOD] = SEVERITY_OK,
-                                               [TONE_NOTE] = SEVERITY_NOTE,
-                                               [TONE_WARN] = SEVERITY_WARN,
-                                               [TONE_BAD] = SEVERITY_BAD};
     unsigned count;
     const struct sentence *sentences = brain_findings(model, &count);
     for (unsigned i = 0; i < count && report->count < HEALTH_LIMIT; i++) {
-        say(report, severities[sentences[i].tone], "%s", sentences[i].text);
+        enum tone tone = sentences[i].tone == TONE_PLAIN ? TONE_GOOD : sentences[i].tone;
+        say(report, tone, "%s", sentences[i].text);
         report->lines[report->count - 1].key = sentences[i].key;
     }
 }
@@ -80,12 +76,12 @@ static void report_findings(struct report *report, const struct model *model) {
 static void report_evictions(struct report *report, const struct model *model) {
     char rate[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-    if (evictions > 0 && brain_worst_class(brain_of(model)) < 0) {
-        say(report, SEVERITY_OK, "full: %s evictions/s, %s", format_count(rate, evictions),
-            brain_knows_starving(brain_of(model)) ? "no class starves"
+    if (evictions > 0 && brain_said(brain_of(model))->worst < 0) {
+        say(report, TONE_GOOD, "full: %s evictions/s, %s", format_count(rate, evictions),
+            brain_said(brain_of(model))->knows_starving ? "no class starves"
                                                   : "which class starves is not reported");
     } else if (evictions == 0) {
-        say(report, SEVERITY_OK, "no evictions");
+        say(report, TONE_GOOD, "no evictions");
     }
 }
 
@@ -108,11 +104,11 @@ static void report_hits(struct report *report, const struct model *model) {
     format_span(long_span, model_covered_ms(model, LONG_WINDOW_MS));
     format_percent(now_text, now_ratio);
     if (isnan(now_ratio)) {
-        say(report, SEVERITY_OK, "no gets in the last %s: no hit ratio", now_span);
+        say(report, TONE_GOOD, "no gets in the last %s: no hit ratio", now_span);
     } else if (strcmp(long_span, now_span) == 0) {
-        say(report, SEVERITY_OK, "hit ratio %s %% over %s", now_text, now_span);
+        say(report, TONE_GOOD, "hit ratio %s %% over %s", now_text, now_span);
     } else {
-        say(report, SEVERITY_OK, "hit ratio %s %% over %s, %s %% over %s", now_text, now_span,
+        say(report, TONE_GOOD, "hit ratio %s %% over %s, %s %% over %s", now_text, now_span,
             format_percent(then_text, long_ratio), long_span);
     }
 }
@@ -121,20 +117,20 @@ static void report_rest(struct report *report, const struct model *model) {
     const struct snapshot *now = model_now(model);
     double open = stat_number(now->general[GENERAL_curr_connections]);
     double most = stat_number(now->general[GENERAL_max_connections]);
-    const char *automove = brain_automove(brain_of(model));
+    const char *automove = brain_said(brain_of(model))->automove;
     if (isnan(most)) {
         most = stat_number(now->setting[SETTING_maxconns]);
     }
     if (!isnan(open) && !isnan(most)) {
-        say(report, SEVERITY_OK, "%.0f of %.0f connections", open, most);
+        say(report, TONE_GOOD, "%.0f of %.0f connections", open, most);
     }
     /* While a class starves, that automove is off is told as a warning already. */
-    bool is_told = brain_worst_class(brain_of(model)) >= 0 && strncmp(automove, "0 ", 2) == 0;
+    bool is_told = brain_said(brain_of(model))->worst >= 0 && strncmp(automove, "0 ", 2) == 0;
     if (automove[0] != '\0' && !is_told) {
-        say(report, SEVERITY_OK, "automove %s", automove);
+        say(report, TONE_GOOD, "automove %s", automove);
     }
     if (now->reply_ms > SLOW_REPLY_MS) {
-        say(report, SEVERITY_WARN, "the server took %.0f ms to answer", now->reply_ms);
+        say(report, TONE_WARN, "the server took %.0f ms to answer", now->reply_ms);
     }
 }
 
@@ -143,7 +139,7 @@ static void sort_lines(struct health_line *lines, int count) {
     for (int i = 1; i < count; i++) {
         struct health_line line = lines[i];
         int at = i;
-        for (; at > 0 && lines[at - 1].severity > line.severity; at--) {
+        for (; at > 0 && lines[at - 1].tone < line.tone; at--) {
             lines[at] = lines[at - 1];
         }
         lines[at] = line;
@@ -157,7 +153,7 @@ static bool is_due(const struct model *model, enum inquiry inquiry, uint64_t now
 
 /* What a move to the class that starves would bring rests on its curve and on the giver's. */
 static void want_curves(const struct model *model, uint64_t now_ms, struct wants *wants) {
-    int worst = brain_worst_class(brain_of(model));
+    int worst = brain_said(brain_of(model))->worst;
     bool is_free = wants->curves_first[0] == 0; /* else a view or a review needs the places */
     if (worst < 0 || !model_now(model)->is_slated || !is_free ||
         !is_due(model, INQUIRY_CLASS_CURVES, now_ms)) {
@@ -188,7 +184,7 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
     const struct snapshot *now = model_now(model);
     report_link(&report, model, now_ms, interval_ms);
     if (now != NULL && model_before(model) == NULL) {
-        say(&report, SEVERITY_OK, "measuring: rates need a second sample");
+        say(&report, TONE_GOOD, "measuring: rates need a second sample");
     } else if (now != NULL) {
         if (report.count == 0) { /* of old figures nothing follows that could be mended now */
             report_findings(&report, model);
@@ -201,7 +197,7 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
     }
     sort_lines(out, report.count);
     if (report.count == 0) {
-        say(&report, SEVERITY_OK, "nothing to report");
+        say(&report, TONE_GOOD, "nothing to report");
     }
     return report.count;
 }

@@ -5,14 +5,12 @@
  * Functions of the model: the same figures give the same words. Cost: some 0.3 ms. One thread. */
 #ifndef CONSOLE_BRAIN_HEALTH_H
 #define CONSOLE_BRAIN_HEALTH_H
-#include "facts/model.h"
+#include "brain/brain.h"
 
 enum { HEALTH_LIMIT = 18, HEALTH_WINDOW_MS = 10000 };
 
-enum severity { SEVERITY_BAD, SEVERITY_WARN, SEVERITY_NOTE, SEVERITY_OK };
-
 struct health_line {
-    enum severity severity;
+    enum tone tone; /* TONE_GOOD at best */
     char key; /* does something about it; '\0': none does */
     char text[NOTE_BYTES];
 };
@@ -29,5 +27,6 @@ void health_wants(const struct model *model, uint64_t now_ms, struct wants *want
 /* True when the figures are older than a refresh and a half allows: show them as old. */
 bool health_is_stale(const struct model *model, uint64_t now_ms, uint64_t interval_ms);
 
-const char *severity_word(enum severity severity);
+/* "BAD", "WARN", "note" or "ok". */
+const char *health_word(enum tone tone);
 #endif

@@ -18,11 +18,7 @@ struct brain {
     lua_State *lua;
     int observer; /* of slate.judge.view, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
-    double youngest_s; /* of the tails of classes */
-    bool tells_classes, knows_starving;
-    int worst; /* the class that starves and is told first; -1: none */
-    struct held held;
-    char automove[AUTOMOVE_TOLD_BYTES];
+    struct verdict said;
     struct kept *kept[KEPT_KINDS]; /* NULL: nobody asked yet */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };

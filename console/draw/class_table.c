@@ -120,10 +120,19 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
     return count;
 }
 
+/* Where a column stands, from the left edge of the table. */
+struct placed {
+    unsigned column; /* as class_table_ui.sort */
+    int end, width;
+};
+
 /* Which columns fit, where the rest goes. */
 struct layout {
     bool shown[COLUMN_COUNT];
-    unsigned own; /* of the operator's own columns the first so many */
+    unsigned own;   /* of the operator's own columns the first so many */
+    unsigned count; /* of both */
+    struct placed placed[COLUMN_COUNT + OWN_COLUMNS_MOST];
+    int end; /* of the last, and a blank */
     bool has_state;
     int trends; /* 0, 1 (evictions) or 2 (pages too) */
     int trend_width;
@@ -150,11 +159,9 @@ static int take_columns(struct layout *layout, const struct class_table_ui *ui, 
     return left;
 }
 
-static int take_own(struct layout *layout, int left) {
-    while (layout->own < own_rules_columns() && left >= own_rules_width(layout->own) + 1) {
-        left -= own_rules_width(layout->own++) + 1;
-    }
-    return left;
+static void place(struct layout *layout, unsigned column, int width) {
+    layout->placed[layout->count++] = (struct placed){column, layout->end + width, width};
+    layout->end += width + 1;
 }
 
 /* The class id and what the operator chose come first, then the main columns, a short trend, the
@@ -168,7 +175,10 @@ static struct layout lay_out(const struct class_table_ui *ui, int width) {
             left = take_column(&layout, left, (enum class_column)ui->order[i]);
         }
     }
-    left = take_own(&layout, take_columns(&layout, ui, left, 0, OWN_AFTER_RANK));
+    left = take_columns(&layout, ui, left, 0, OWN_AFTER_RANK);
+    while (layout.own < own_rules_columns() && left >= own_rules_width(layout.own) + 1) {
+        left -= own_rules_width(layout.own++) + 1;
+    }
     left = take_columns(&layout, ui, left, OWN_AFTER_RANK + 1, LAST_MAIN_RANK);
     int reserved = left >= TREND_LEAST + 1 ? TREND_LEAST + 1 : 0;
     left -= reserved;
@@ -183,6 +193,15 @@ static struct layout lay_out(const struct class_table_ui *ui, int width) {
     }
     layout.trends = left >= TWO_TRENDS ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
     layout.trend_width = layout.trends > 0 ? left / layout.trends - 1 : 0;
+    layout.end = MARK_WIDTH;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        if (layout.shown[ui->order[i]]) {
+            place(&layout, ui->order[i], class_columns[ui->order[i]].width);
+        }
+    }
+    for (unsigned i = 0; i < layout.own; i++) {
+        place(&layout, COLUMN_COUNT + i, own_rules_width(i));
+    }
     return layout;
 }
 
@@ -214,34 +233,19 @@ void class_table_step_sort(struct class_table_ui *ui, int step) {
 static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
                        const struct layout *layout) {
     cells_head(cells, area.y, area.x, area.width, "");
-    int x = area.x + MARK_WIDTH;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        enum class_column column = (enum class_column)ui->order[i];
-        if (!layout->shown[column]) {
-            continue;
-        }
-        int end = x + class_columns[column].width;
-        bool is_sort = ui->sort == column;
+    for (unsigned i = 0; i < layout->count; i++) {
+        const struct placed *at = &layout->placed[i];
+        int end = area.x + at->end;
+        bool is_sort = ui->sort == at->column;
         cells_text_right(cells, area.y, end, is_sort ? STYLE_STRONG : STYLE_HEADER,
-                         class_columns[column].head);
-        cells_hot(cells, (struct rect){area.y, x, 1, class_columns[column].width + 1}, HOT_SORT,
-                  column);
+                         class_table_head(at->column));
+        cells_hot(cells, (struct rect){area.y, end - at->width, 1, at->width + 1}, HOT_SORT,
+                  at->column);
         if (is_sort) {
             cells_text(cells, area.y, end, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
         }
-        x = end + 1;
     }
-    for (unsigned i = 0; i < layout->own; i++) {
-        bool is_sort = ui->sort == COLUMN_COUNT + i;
-        cells_hot(cells, (struct rect){area.y, x, 1, own_rules_width(i) + 1}, HOT_SORT,
-                  COLUMN_COUNT + i);
-        x += own_rules_width(i) + 1;
-        cells_text_right(cells, area.y, x - 1, is_sort ? STYLE_STRONG : STYLE_HEADER,
-                         own_rules_title(i));
-        if (is_sort) {
-            cells_text(cells, area.y, x - 1, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
-        }
-    }
+    int x = area.x + layout->end;
     if (layout->has_state) {
         cells_text(cells, area.y, x + 1, STYLE_HEADER, "STATE");
         x += STATE_WIDTH + 1;
@@ -277,25 +281,18 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
     cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
     cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state),
                state == CLASS_STARVING ? "!" : state == CLASS_SPARE ? "+" : " ");
-    int x = row.x + MARK_WIDTH;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        enum class_column column = (enum class_column)ui->order[i];
-        if (!layout->shown[column]) {
-            continue;
-        }
+    for (unsigned i = 0; i < layout->count; i++) {
         char text[CELL_BYTES];
-        int end = x + class_columns[column].width;
+        unsigned column = layout->placed[i].column;
         bool is_alarm =
             state == CLASS_STARVING && (column == COLUMN_EVICTIONS || column == COLUMN_ID);
         cells_text_right(
-            cells, row.y, end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
-            class_column_text(model, id, column, ui->window_ms, text));
-        x = end + 1;
+            cells, row.y, row.x + layout->placed[i].end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
+            column < COLUMN_COUNT
+                ? class_column_text(model, id, (enum class_column)column, ui->window_ms, text)
+                : brain_own_value(model, column - COLUMN_COUNT, id));
     }
-    for (unsigned i = 0; i < layout->own; i++) {
-        x += own_rules_width(i) + 1;
-        cells_text_right(cells, row.y, x - 1, STYLE_PLAIN, brain_own_value(model, i, id));
-    }
+    int x = row.x + layout->end;
     if (layout->has_state) {
         cells_text(cells, row.y, x + 1, (uint8_t)state_style(state), class_state_word(state));
         x += STATE_WIDTH + 1;
@@ -314,15 +311,9 @@ static void draw_totals(const struct model *model, const struct class_table_ui *
                         struct cells *cells, struct rect row, const struct layout *layout,
                         const unsigned *ids, unsigned count) {
     cells_printf(cells, row.y, row.x, STYLE_STRONG, "Σ%u", count);
-    int x = row.x + MARK_WIDTH;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        enum class_column column = (enum class_column)ui->order[i];
-        if (!layout->shown[column]) {
-            continue;
-        }
-        int end = x + class_columns[column].width;
-        x = end + 1;
-        if (!class_columns[column].has_total) {
+    for (unsigned i = 0; i < layout->count; i++) {
+        enum class_column column = (enum class_column)layout->placed[i].column;
+        if (column >= COLUMN_COUNT || !class_columns[column].has_total) {
             continue;
         }
         double sum = NAN;
@@ -334,7 +325,7 @@ static void draw_totals(const struct model *model, const struct class_table_ui *
             }
         }
         char text[CELL_BYTES];
-        cells_text_right(cells, row.y, end, STYLE_STRONG,
+        cells_text_right(cells, row.y, row.x + layout->placed[i].end, STYLE_STRONG,
                          column == COLUMN_CHANGE ? format_delta(text, sum)
                                                  : format_count(text, sum));
     }

@@ -37,7 +37,7 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
     const struct snapshot *now = model_now(model);
     struct health_line lines[HEALTH_LIMIT];
     health_assess(model, now_ms, interval_ms, lines);
-    row.severity = lines[0].severity;
+    row.tone = lines[0].tone;
     snprintf(row.words, sizeof row.words, "%.*s", (int)sizeof row.words - 1, lines[0].text);
     for (int i = 0; i < FLEET_COLUMNS; i++) {
         row.value[i] = NAN;
@@ -54,7 +54,7 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
         row.value[FLEET_FILL] = snapshot_item_bytes(now) / limit;
         row.value[FLEET_HIT] = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
         row.value[FLEET_EVICTIONS] = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-        row.value[FLEET_AGE] = brain_youngest_s(brain_of(model));
+        row.value[FLEET_AGE] = brain_said(brain_of(model))->youngest_s;
         row.hits_count = model_history(model, METRIC_HIT_RATIO, row.hits, FLEET_TREND);
         row.evictions_count = model_history(model, METRIC_EVICTIONS, row.evictions, FLEET_TREND);
         cells_cut_spikes(row.evictions, row.evictions_count);
@@ -80,14 +80,6 @@ static const struct {
                 {"evictions_per_s", FLEET_EVICTIONS}};
 enum { COMPARED = sizeof compared / sizeof *compared };
 
-static void push_figures(lua_State *L, const struct fleet_row *row) {
-    lua_createtable(L, 0, COMPARED);
-    for (int i = 0; row->is_up && i < COMPARED; i++) {
-        double value = row->value[compared[i].column];
-        lua_values_set_number(L, compared[i].name, value >= 0 ? value : NAN); /* no RATE_RESET */
-    }
-}
-
 /* What was found of a row is on top of the stack. */
 static void take_found(lua_State *L, struct fleet_row *row) {
     char by[20];
@@ -105,7 +97,12 @@ static int find_outliers(lua_State *L) {
     lua_values_push_function(L, "slate.judge.attention", "compare_servers");
     lua_createtable(L, (int)fleet->count, 0);
     for (unsigned i = 0; i < fleet->count; i++) {
-        push_figures(L, &fleet->rows[i]);
+        const struct fleet_row *row = &fleet->rows[i];
+        lua_createtable(L, 0, COMPARED);
+        for (int n = 0; row->is_up && n < COMPARED; n++) {
+            double value = row->value[compared[n].column]; /* without RATE_RESET */
+            lua_values_set_number(L, compared[n].name, value >= 0 ? value : NAN);
+        }
         lua_seti(L, -2, i + 1);
     }
     lua_call(L, 1, 1);
@@ -136,8 +133,8 @@ static int worse_first(const struct fleet_row *a, const struct fleet_row *b) {
     if (a->is_up != b->is_up) {
         return a->is_up ? 1 : -1;
     }
-    if ((a->severity == SEVERITY_BAD) != (b->severity == SEVERITY_BAD)) {
-        return a->severity == SEVERITY_BAD ? -1 : 1;
+    if ((a->tone == TONE_BAD) != (b->tone == TONE_BAD)) {
+        return a->tone == TONE_BAD ? -1 : 1;
     }
     if (a_is_odd != b_is_odd) {
         return a_is_odd ? -1 : 1;
@@ -266,10 +263,10 @@ static bool has_trends(struct rect area, int x) {
 static void draw_row(const struct fleet_row *row, bool is_marked, const bool shown[FLEET_COLUMNS],
                      int host_width, uint64_t now_ms, struct cells *cells, int y,
                      struct rect area) {
-    static const char *const marks[] = {"!", "●", " ", " "}; /* by severity */
-    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_PLAIN};
-    uint8_t style = (uint8_t)(row->is_up ? styles[row->severity] : STYLE_BAD);
-    cells_text(cells, y, area.x, style, row->is_up ? marks[row->severity] : "!");
+    bool is_bad = !row->is_up || row->tone == TONE_BAD, is_warned = row->tone == TONE_WARN;
+    cells_text(cells, y, area.x,
+               (uint8_t)(is_bad ? STYLE_BAD : is_warned ? STYLE_WARN : STYLE_PLAIN),
+               is_bad ? "!" : is_warned ? "●" : " ");
     cells_text(cells, y, area.x + 1, STYLE_STRONG, is_marked ? "◆" : " ");
     int x = area.x + 2;
     draw_host(model_server(row->model), cells, y, x, host_width);
@@ -306,7 +303,7 @@ static void draw_row(const struct fleet_row *row, bool is_marked, const bool sho
     }
     if (area.x + area.width - x > WORDS_LEAST) {
         cells_text_fit(cells, y, x + 2, area.x + area.width - x - 2,
-                       row->severity == SEVERITY_BAD ? STYLE_BAD : STYLE_DIM, row->words);
+                       row->tone == TONE_BAD ? STYLE_BAD : STYLE_DIM, row->words);
     }
 }
 

@@ -39,7 +39,7 @@ struct fleet_row {
     const struct model *model;
     bool is_up; /* has figures of now */
     bool is_odd; /* so far from the others that it is marked */
-    enum severity severity;
+    enum tone tone; /* of words */
     char words[NOTE_BYTES]; /* the worst that health has to say, or why it is down */
     uint64_t retry_ms;
     double value[FLEET_COLUMNS]; /* NAN where unknown, and for HOST and VERSION */

@@ -198,12 +198,6 @@ void term_set_mouse(bool is_on) {
 
 /* ---- opening and closing ---- */
 
-/* A terminal that only goes on to the next line, as TERM=dumb, would show the screen as rubbish. */
-static bool can_place_cursor(void) {
-    const char *place = tigetstr("cup");
-    return place != NULL && place != (const char *)-1; /* -1: ncurses knows no such ability */
-}
-
 bool term_open(const struct term_options *options, char *why, size_t why_bytes) {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         snprintf(why, why_bytes, "no terminal: use -b for plain text");
@@ -222,7 +216,9 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         return false;
     }
     set_term(term.screen);
-    if (!can_place_cursor()) {
+    /* A terminal that only goes on to the next line, as TERM=dumb, would show rubbish. */
+    const char *place = tigetstr("cup");
+    if (place == NULL || place == (const char *)-1) { /* -1: ncurses knows no such ability */
         snprintf(why, why_bytes,
                  "the terminal type '%.40s' cannot place the cursor: set TERM, or use -b",
                  getenv("TERM"));

@@ -12,10 +12,6 @@ void latency_add(struct latency_log *log, double us) {
     log->us[log->count++ % LATENCY_SAMPLES] = (float)us;
 }
 
-unsigned latency_kept(const struct latency_log *log) {
-    return log->count < LATENCY_SAMPLES ? log->count : LATENCY_SAMPLES;
-}
-
 static int compare(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
@@ -50,7 +46,7 @@ struct latency_summary latency_of(float *us, unsigned count) {
 
 struct latency_summary latency_of_log(const struct latency_log *log) {
     float us[LATENCY_SAMPLES];
-    unsigned count = latency_kept(log);
+    unsigned count = log->count < LATENCY_SAMPLES ? log->count : LATENCY_SAMPLES;
     memcpy(us, log->us, count * sizeof *us);
     return latency_of(us, count);
 }

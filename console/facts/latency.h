@@ -12,8 +12,6 @@ struct latency_log {
 };
 
 void latency_add(struct latency_log *log, double us);
-/* How many are kept. */
-unsigned latency_kept(const struct latency_log *log);
 
 struct latency_summary {
     unsigned count;

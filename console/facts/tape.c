@@ -87,12 +87,6 @@ static void pack_last_block(struct tape *tape) {
     }
 }
 
-static void drop_oldest_block(struct tape *tape) {
-    tape->packed_bytes -= tape->blocks[0].packed_bytes;
-    free(tape->blocks[0].packed);
-    memmove(tape->blocks, tape->blocks + 1, --tape->count * sizeof *tape->blocks);
-}
-
 static bool begin_block(struct tape *tape, int64_t wall_ms) {
     uint64_t end = tape_end(tape);
     if (tape->count == tape->capacity) {
@@ -110,7 +104,9 @@ static bool begin_block(struct tape *tape, int64_t wall_ms) {
     tape->blocks[tape->count++] = (struct block){.first = end, .wall_ms = wall_ms};
     while (tape->count > 1 && (tape->packed_bytes > tape->bytes_limit ||
                                end - tape->blocks[1].first >= tape->samples_limit)) {
-        drop_oldest_block(tape);
+        tape->packed_bytes -= tape->blocks[0].packed_bytes;
+        free(tape->blocks[0].packed);
+        memmove(tape->blocks, tape->blocks + 1, --tape->count * sizeof *tape->blocks);
     }
     return true;
 }

@@ -51,22 +51,14 @@ static void ask_curves(struct poller *poller, struct client *client, uint64_t no
     poller->curve_class = id;
 }
 
-/* Answers come as lines, so each has a ticket. */
-static void ask_outlooks(struct poller *poller, struct client *client, uint64_t now_ms) {
-    char line[OUTLOOK_ORDER_BYTES + 24];
-    const struct outlook *outlook;
-    while ((outlook = outlook_next(&poller->details->outlooks, now_ms, line)) != NULL) {
-        client_send(client, line, REPLY_LINE, TAG_OUTLOOK + (int)outlook->ticket, now_ms);
-    }
-}
-
 static void ask_inquiries(struct poller *poller, struct client *client, uint64_t now_ms) {
     if (poller->refreshes == 0 || poller->details == NULL) {
         return; /* what kind of server it is will be known after the first refresh */
     }
     for (int inquiry = 0; inquiry < INQUIRY_COUNT; inquiry++) {
         const char *why_not, *command = inquiry_rows[inquiry].command;
-        char line[40];
+        char line[OUTLOOK_ORDER_BYTES + 24];
+        const struct outlook *outlook;
         if (!(poller->wanted & 1u << inquiry) ||
             !inquiry_is_offered((enum inquiry)inquiry, &poller->latest, &why_not)) {
             continue;
@@ -74,7 +66,10 @@ static void ask_inquiries(struct poller *poller, struct client *client, uint64_t
         if (inquiry == INQUIRY_CLASS_CURVES) {
             ask_curves(poller, client, now_ms);
         } else if (inquiry == INQUIRY_OUTLOOKS) {
-            ask_outlooks(poller, client, now_ms);
+            /* answers come as lines, so each has a ticket */
+            while ((outlook = outlook_next(&poller->details->outlooks, now_ms, line)) != NULL) {
+                client_send(client, line, REPLY_LINE, TAG_OUTLOOK + (int)outlook->ticket, now_ms);
+            }
         } else if (inquiry == INQUIRY_PAGES) {
             snprintf(line, sizeof line, "stats pages %u %d", poller->details->pages.next,
                      PAGES_A_PART);
@@ -120,13 +115,6 @@ static bool wants_probe_now(const struct poller *poller) {
            !poller->has_probe;
 }
 
-static void probe(struct poller *poller, struct client *client, uint64_t now_ms) {
-    poller->has_probe = client_send(client, "version", REPLY_LINE, TAG_PROBE, now_ms);
-    poller->probe_asked_ms = fine_clock_ms();
-    poller->probe_ms = now_ms + PROBE_EVERY_MS;
-    client_flush(client, now_ms);
-}
-
 bool poller_is_steady(const struct poller *poller) {
     return poller->refreshes > QUICK_REFRESHES;
 }
@@ -149,7 +137,10 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
     if (!poller->is_waiting && now_ms >= poller->next_ms) {
         ask(poller, client, now_ms);
     } else if (wants_probe_now(poller) && now_ms >= poller->probe_ms) {
-        probe(poller, client, now_ms);
+        poller->has_probe = client_send(client, "version", REPLY_LINE, TAG_PROBE, now_ms);
+        poller->probe_asked_ms = fine_clock_ms();
+        poller->probe_ms = now_ms + PROBE_EVERY_MS;
+        client_flush(client, now_ms);
     }
 }
 

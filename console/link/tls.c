@@ -154,11 +154,6 @@ void tls_context_destroy(struct tls_context **context) {
     *context = NULL;
 }
 
-static bool is_numeric(const char *name) {
-    unsigned char bytes[16];
-    return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
-}
-
 struct tls *tls_create(struct tls_context *context, int fd, const char *name, char *why,
                        size_t why_bytes) {
     if (!tls_context_load(context, why, why_bytes)) {
@@ -173,8 +168,11 @@ struct tls *tls_create(struct tls_context *context, int fd, const char *name, ch
     char sni[256]; /* OpenSSL wants it writable, and copies it */
     snprintf(sni, sizeof sni, "%s", name);
     X509_VERIFY_PARAM *wanted = tls->ssl != NULL ? openssl.SSL_get0_param(tls->ssl) : NULL;
+    unsigned char bytes[16];
+    bool is_numeric =
+        inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
     bool is_ready = wanted != NULL && openssl.SSL_set_fd(tls->ssl, fd) == 1;
-    if (is_ready && is_numeric(name)) {
+    if (is_ready && is_numeric) {
         is_ready = openssl.X509_VERIFY_PARAM_set1_ip_asc(wanted, name) == 1;
     } else if (is_ready) {
         is_ready = openssl.X509_VERIFY_PARAM_set1_host(wanted, name, 0) == 1 &&

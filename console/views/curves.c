@@ -307,7 +307,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     case COMMAND_MOVE_PAGES:
         return propose_move(frame,
                             ui->curves.cursor > 0 ? (int)ui->curves.cursor
-                                                  : brain_worst_class(brain_of(frame->model)),
+                                                  : brain_said(brain_of(frame->model))->worst,
                             -1);
     default: /* the rest of the commands belong to other views and to the app */
         return none;

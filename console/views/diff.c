@@ -36,12 +36,6 @@ static const char *signed_count(double value, char out[FORMAT_BYTES + 2]) {
     return out;
 }
 
-static double ratio(const struct snapshot *from, const struct snapshot *to) {
-    double gets = growth(from->general[GENERAL_cmd_get], to->general[GENERAL_cmd_get]);
-    double hits = growth(from->general[GENERAL_get_hits], to->general[GENERAL_get_hits]);
-    return gets > 0 && hits >= 0 ? fmin(hits / gets, 1) : NAN;
-}
-
 /* What changed of the whole server: counters at the left, gauges at the right. */
 static const struct {
     const char *name;
@@ -70,6 +64,7 @@ static void draw_general(const struct brain *brain, const struct snapshot *a,
                          const struct snapshot *b, struct cells *cells, int y) {
     enum { GAUGES_X = 34, VALUES_END = 30 };
     char text[FORMAT_BYTES], other[FORMAT_BYTES];
+    double gets = growth(a->general[GENERAL_cmd_get], b->general[GENERAL_cmd_get]);
     for (int i = 0; i < GENERAL_ROWS; i++) {
         enum general_stat stat = counters[i].stat;
         double grown = stat == GENERAL_pid ? growth(brain_refused_stores(brain, a),
@@ -77,8 +72,10 @@ static void draw_general(const struct brain *brain, const struct snapshot *a,
                                            : growth(a->general[stat], b->general[stat]);
         cells_text(cells, y + i, 0, STYLE_PLAIN, counters[i].name);
         cells_text_right(cells, y + i, VALUES_END, STYLE_STRONG,
-                         stat == GENERAL_get_hits ? format_percent(text, ratio(a, b))
-                                                  : format_count(text, grown));
+                         stat != GENERAL_get_hits ? format_count(text, grown)
+                         : gets > 0 && grown >= 0
+                             ? format_percent(text, fmin(grown / gets, 1))
+                             : format_percent(text, NAN));
     }
     for (int i = 0; i < GENERAL_ROWS - 1; i++) {
         uint64_t was = a->general[gauges[i].stat], is = b->general[gauges[i].stat];

@@ -90,7 +90,7 @@ static void draw_row(const struct frame *frame, struct cells *cells, struct rect
 /* The worst class in one sentence; "classes" when none starves. */
 static void title_of(const struct frame *frame, const struct share *list, unsigned count,
                      const struct share *sum, char *out, size_t bytes) {
-    int worst = brain_worst_class(brain_of(frame->model));
+    int worst = brain_said(brain_of(frame->model))->worst;
     snprintf(out, bytes, "classes");
     for (unsigned i = 0; i < count; i++) {
         if ((int)list[i].id == worst && sum->evictions_per_s > 0) {

@@ -31,12 +31,6 @@ static bool is_same(const char *a, const char *b) {
     return are_numbers ? left == right : strcmp(a, b) == 0;
 }
 
-static bool has_value(const struct model *model, const struct action *action) {
-    struct tunable row;
-    return settings_find(model_now(model), model_answers(model), action->name, 0, &row) &&
-           is_same(row.now, action->value);
-}
-
 enum marked_answer marked_ask(const struct model *model, const struct plan *plan, char *why,
                               size_t why_bytes) {
     enum marked_answer answer = MARKED_HAS_IT;
@@ -55,10 +49,13 @@ enum marked_answer marked_ask(const struct model *model, const struct plan *plan
         return MARKED_REFUSES;
     }
     for (unsigned i = 0; i < plan->count; i++) {
-        if (has_value(model, &plan->steps[i])) {
+        const struct action *step = &plan->steps[i];
+        struct tunable row;
+        if (settings_find(model_now(model), model_answers(model), step->name, 0, &row) &&
+            is_same(row.now, step->value)) {
             continue;
         }
-        if (!action_check(&plan->steps[i], model, why, why_bytes)) {
+        if (!action_check(step, model, why, why_bytes)) {
             return MARKED_REFUSES;
         }
         answer = MARKED_CHANGES;

@@ -51,33 +51,25 @@ static float floor_of(enum metric metric, const float *values, int count) {
     return metric == METRIC_HIT_RATIO ? fmaxf(low - 0.02f, 0) : 0;
 }
 
-static void line_words(const struct health_line *line, char out[NOTE_BYTES + 16]) {
-    if (line->key != '\0') {
-        words_printf(out, NOTE_BYTES + 16, "%s: press %c", line->text, line->key);
-    } else {
-        words_printf(out, NOTE_BYTES + 16, "%s", line->text);
-    }
-}
-
 /* Draws lines of health below each other, each as long as it is; without cells it only counts the
  * rows. */
 static int draw_lines(const struct health_line *lines, int count, struct cells *cells,
                       struct rect area) {
-    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_GOOD};
-    static const char *const marks[] = {"!", "●", "·", "○"};
+    static const char *const marks[] = {"○", "○", "·", "●", "!"}; /* by tone */
     int rows = 0;
     for (int i = 0; i < count && rows < area.height; i++) {
         char words[NOTE_BYTES + 16];
-        uint8_t style = (uint8_t)styles[lines[i].severity];
+        uint8_t style = tone_style(lines[i].tone, STYLE_PLAIN);
         struct rect room = {area.y + rows, area.x + MARK_WIDTH, area.height - rows,
                             area.width - MARK_WIDTH};
         if (cells != NULL) {
-            cells_printf(cells, room.y, area.x, style, "%s %-5s", marks[lines[i].severity],
-                         severity_word(lines[i].severity));
+            cells_printf(cells, room.y, area.x, style, "%s %-5s", marks[lines[i].tone],
+                         health_word(lines[i].tone));
         }
-        line_words(&lines[i], words);
+        words_printf(words, sizeof words, lines[i].key != '\0' ? "%s: press %c" : "%s",
+                     lines[i].text, lines[i].key);
         rows += cells_paragraph(cells, room, 0,
-                                lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN,
+                                lines[i].tone == TONE_BAD ? style : (uint8_t)STYLE_PLAIN,
                                 words);
     }
     return rows;
@@ -87,10 +79,10 @@ static int draw_lines(const struct health_line *lines, int count, struct cells *
  * their figures stand below, among the rates and the memory. */
 static int urgent_lines(const struct health_line *lines, int count, bool is_tall) {
     int urgent = 0;
-    while (urgent < count && lines[urgent].severity != SEVERITY_OK) {
+    while (urgent < count && lines[urgent].tone != TONE_GOOD) {
         urgent++;
     }
-    return is_tall || urgent == 0 || lines[0].severity > SEVERITY_WARN ? count : urgent;
+    return is_tall || urgent == 0 || lines[0].tone < TONE_WARN ? count : urgent;
 }
 
 /* How many columns of the graphs have a value: rates need two refreshes,
@@ -210,7 +202,7 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
     }
     struct memory memory = measure_memory(now);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
-    if (!brain_tells_classes(brain_of(frame->model))) {
+    if (!brain_said(brain_of(frame->model))->tells_classes) {
         memory.pages = memory.free_chunk_bytes = memory.classes = NAN;
     }
     double slack = brain_waste(brain_of(frame->model)).slack_bytes;
@@ -317,7 +309,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)ui; /* a source that is marked elsewhere is not on this screen */
     if (given == COMMAND_MOVE_PAGES) {
-        return propose_move(frame, brain_worst_class(brain_of(frame->model)), -1);
+        return propose_move(frame, brain_said(brain_of(frame->model))->worst, -1);
     }
     return (struct intent){0};
 }

@@ -17,7 +17,7 @@ enum { PANEL_LEAST = 3, PANEL_MOST = 14 };
 
 /* The cursor begins where something is wrong. */
 static void place_cursor(const struct frame *frame, struct ui *ui, const struct page_map *map) {
-    int worst = brain_worst_class(brain_of(frame->model));
+    int worst = brain_said(brain_of(frame->model))->worst;
     unsigned wanted = ui->pages.cursor == 0 && worst > 0 ? (unsigned)worst : ui->pages.cursor;
     ui->pages.cursor = map->rows[page_map_row_of(map, wanted)].class_id;
 }

@@ -306,13 +306,6 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 /* ---- keys ---- */
 
-static void step(struct ui *ui, const struct tunable *rows, int by) {
-    const struct tunable *row = &rows[ui->tune.cursor];
-    char *wanted = ui->tune.wanted[ui->tune.cursor], from[SETTING_VALUE_BYTES];
-    snprintf(from, sizeof from, "%s", wanted[0] != '\0' ? wanted : row->now);
-    setting_step(row, from, by, wanted);
-}
-
 static struct intent change(const struct frame *frame, struct ui *ui, const struct tunable *rows,
                             enum command given) {
     const struct tunable *row = &rows[ui->tune.cursor];
@@ -326,7 +319,9 @@ static struct intent change(const struct frame *frame, struct ui *ui, const stru
         ui->tune.edits = true;
         ui->tune.typed[0] = ui->tune.typed_why[0] = '\0';
     } else {
-        step(ui, rows, given == COMMAND_MORE ? 1 : -1);
+        char *wanted = ui->tune.wanted[ui->tune.cursor];
+        setting_step(row, wanted[0] != '\0' ? wanted : row->now, given == COMMAND_MORE ? 1 : -1,
+                     wanted);
     }
     return (struct intent){0};
 }

@@ -2,12 +2,7 @@
 package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
 local tui = require "tui"
 
-if not tui.has("tmux") then
-  describe("slatetop and roles", function()
-    pending("needs tmux")
-  end)
-  return
-end
+local describe = tui.has("tmux") and describe or pending
 
 describe("slatetop and roles", function()
   local folder, server, screen

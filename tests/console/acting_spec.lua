@@ -2,12 +2,7 @@
 package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
 local tui = require "tui"
 
-if not tui.has("tmux") then
-  describe("changes from slatetop", function()
-    pending("needs tmux")
-  end)
-  return
-end
+local describe = tui.has("tmux") and describe or pending
 
 -- Rows of the tune view, in its order.
 local ROWS = { "automove mode", "automove ratio", "automove window s", "automove freeratio", "eviction policy",

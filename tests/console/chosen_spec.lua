@@ -4,12 +4,7 @@ package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" 
 local dkjson = require "dkjson"
 local tui = require "tui"
 
-if not tui.has("tmux") then
-  describe("choices in slatetop", function()
-    pending("needs tmux")
-  end)
-  return
-end
+local describe = tui.has("tmux") and describe or pending
 
 describe("choices in slatetop", function()
   local folder, server, screen

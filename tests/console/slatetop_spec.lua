@@ -7,12 +7,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
   if tui.has(program) then servers[#servers + 1] = program end
 end
 
-if not tui.has("tmux") then
-  describe("slatetop in a terminal", function()
-    pending("needs tmux")
-  end)
-  return
-end
+local describe = tui.has("tmux") and describe or pending
 
 -- A cache whose pages belong to small items, while class 12 (or its like) evicts: the operator's case.
 local function calcify(server)

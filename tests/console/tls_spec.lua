@@ -3,12 +3,8 @@ package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" 
 local tui = require "tui"
 local socket = require "socket"
 
-if not (tui.has("tmux") and tui.has("memcached") and tui.has("openssl")) then
-  describe("slatetop and TLS", function()
-    pending("needs tmux, memcached and openssl")
-  end)
-  return
-end
+local can_run = tui.has("tmux") and tui.has("memcached") and tui.has("openssl")
+local describe = can_run and describe or pending
 
 describe("slatetop and TLS", function()
   local folder, port, pid, screen

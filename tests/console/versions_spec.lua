@@ -2,12 +2,7 @@
 package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
 local tui = require "tui"
 
-if not tui.has("tmux") then
-  describe("slatetop with other servers", function()
-    pending("needs tmux")
-  end)
-  return
-end
+local describe = tui.has("tmux") and describe or pending
 
 describe("slatetop with other servers", function()
   local folder, screen, pid

@@ -8,12 +8,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
   if tui.has(program) then servers[#servers + 1] = program end
 end
 
-if not tui.has("tmux") then
-  describe("slatetop's views", function()
-    pending("needs tmux")
-  end)
-  return
-end
+local describe = tui.has("tmux") and describe or pending
 
 for _, program in ipairs(servers) do
   describe("slatetop's views on " .. program, function()

@@ -28,6 +28,15 @@ __attribute__((unused)) static struct frame frame_of(const struct model *model) 
                           .message = ""};
 }
 
+/* The place of a view in view_list. */
+__attribute__((unused)) static unsigned view_at(const struct view *wanted) {
+    unsigned view = 0;
+    while (view_list[view] != wanted) {
+        view++;
+    }
+    return view;
+}
+
 __attribute__((unused)) static void reset_ui(unsigned view) {
     memset(&ui, 0, sizeof ui);
     class_table_init(&ui.classes);

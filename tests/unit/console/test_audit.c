@@ -15,7 +15,7 @@ static struct proposal proposal;
 
 static bool write_line(const char *text) {
     int fd = audit_open_locked(path);
-    bool is_written = fd >= 0 && audit_write(fd, text, strlen(text));
+    bool is_written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     close(fd);
     return is_written;
 }

@@ -27,12 +27,12 @@ static void test_a_verdict_takes_samples_and_then_has_figures(void) {
     starve(brain, 1);
     is(brain_class(brain, 12)->state, CLASS_UNKNOWN, "one sample has no rates: it may evict thousands");
     ok(isnan(brain_class(brain, 12)->life_s), "nor is a life known");
-    is(brain_worst_class(brain), -1, "nobody starves yet");
+    is(brain_said(brain)->worst, -1, "nobody starves yet");
     brain_destroy(&brain);
     brain = brain_create();
     starve(brain, 4);
     is(brain_class(brain, 12)->state, CLASS_STARVING, "three samples with evictions: it starves");
-    is(brain_worst_class(brain), 12, "the worst class");
+    is(brain_said(brain)->worst, 12, "the worst class");
     is((long)brain_class(brain, 12)->evicted_per_s, 100, "evictions a second");
     is((long)brain_class(brain, 12)->life_s, 7, "700 items ÷ 100 a second");
     is(brain_class(brain, 4)->state, CLASS_SPARE, "the other has pages to spare");
@@ -51,11 +51,11 @@ static void test_brains_do_not_share_what_they_have_seen(void) {
     starve(one, 4);
     load("memcached-1.6.18-second.txt", 1000);
     brain_look(other, &snapshot);
-    is(brain_worst_class(one), 12, "one has seen a class starve");
-    is(brain_worst_class(other), -1, "the other has not");
+    is(brain_said(one)->worst, 12, "one has seen a class starve");
+    is(brain_said(other)->worst, -1, "the other has not");
     brain_destroy(&one);
     starve(other, 4);
-    is(brain_worst_class(other), 12, "and goes on when the first is gone");
+    is(brain_said(other)->worst, 12, "and goes on when the first is gone");
     brain_destroy(&other);
     ok(other == NULL, "the last one closes Lua");
 }
@@ -82,7 +82,7 @@ static void test_a_server_that_reports_nothing_is_judged_nothing(void) {
         snapshot.at_ms = i * 1000;
         brain_look(brain, &snapshot);
     }
-    ok(brain_failure(brain) == NULL && brain_worst_class(brain) == -1 && !brain_held(brain)->is_much,
+    ok(brain_failure(brain) == NULL && brain_said(brain)->worst == -1 && !brain_said(brain)->held.is_much,
        "unknown is not bad: %s", brain_failure(brain));
     memset(&snapshot.general, 0xfe, sizeof snapshot.general); /* beyond what Lua's integers hold */
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
@@ -105,7 +105,7 @@ static void test_memory_held_comes_through(void) {
     brain_look(brain, &snapshot);
     snapshot.at_ms += 2000;
     brain_look(brain, &snapshot);
-    const struct held *held = brain_held(brain);
+    const struct held *held = &brain_said(brain)->held;
     ok(held->is_much, "100 MiB of 64 are much");
     ok(held->bytes == 100 << 20 && held->limit_bytes == 64 << 20, "and by how much");
     brain_destroy(&brain);

@@ -2,14 +2,6 @@
  * a slated's answers, and from a stock server that has none. */
 #include "screen.h"
 
-static unsigned index_of(const struct view *view) {
-    unsigned i = 0;
-    while (view_list[i] != NULL && view_list[i] != view) {
-        i++;
-    }
-    return i;
-}
-
 static struct model *slated_model(void) {
     struct model *model = fixture_model("slated-0.1");
     fixture_details(model, "slated-0.1-second.txt", 13, 11000);
@@ -30,7 +22,7 @@ static void test_the_page_map_begins_with_who_starves(void) {
     model_add(model, &snapshot, 0);
     fixture_go_on(model, 2);
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&pages_view));
+    reset_ui(view_at(&pages_view));
     draw(&frame, 80, 24, false);
     is(ui.pages.cursor, 12, "the cursor begins on the class that starves");
     model_destroy(&model);
@@ -39,7 +31,7 @@ static void test_the_page_map_begins_with_who_starves(void) {
 static void test_the_page_map_has_a_cell_a_page(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&pages_view));
+    reset_ui(view_at(&pages_view));
     draw(&frame, 80, 24, false);
     is(ui.pages.cursor, 2, "the cursor begins on the first class where none starves");
     ok(shows("EXACT: a cell is 1 page"), "it says that it is exact");
@@ -79,7 +71,7 @@ static void test_the_page_map_has_a_cell_a_page(void) {
 static void test_on_stock_the_map_is_an_estimate_and_says_so(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&pages_view));
+    reset_ui(view_at(&pages_view));
     draw(&frame, 160, 50, false);
     ok(shows("ESTIMATED: a cell is 1 page") && shows(", estimated:"), "in the head and beside the figures");
     ok(!shows("EXACT") && !shows("aged"), "no age is made up");
@@ -102,7 +94,7 @@ static void test_a_large_cache_has_several_pages_a_cell(void) {
     }
     details_take(details, INQUIRY_PAGES, 0, text, (size_t)(at - text), true, 13000);
     free(text);
-    reset_ui(index_of(&pages_view));
+    reset_ui(view_at(&pages_view));
     draw(&frame, 80, 24, false);
     const char *said = strstr(screen, "a cell is ");
     ok(said != NULL && atoi(said + 10) > 60000 / (20 * 59), "and it says how many");
@@ -114,7 +106,7 @@ static void test_a_large_cache_has_several_pages_a_cell(void) {
 static void test_sizes_stand_over_class_limits(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&sizes_view));
+    reset_ui(view_at(&sizes_view));
     draw(&frame, 80, 24, false);
     ok(shows("153K items by size") && shows("EXACT, of live items"), "how many, and from where");
     ok(shows("now  ") && shows("│") && shows("1K"), "limits of now and a scale");
@@ -191,7 +183,7 @@ static void test_what_the_sizes_of_now_waste_is_the_servers_figure(void) {
     struct details *details = model_open_details(model);
     details_take(details, INQUIRY_SIZEHIST, 0, sizes, sizeof sizes - 1, true, 12000);
     details_take(details, INQUIRY_GEOMETRY, 0, geometry, sizeof geometry - 1, true, 12000);
-    reset_ui(index_of(&sizes_view));
+    reset_ui(view_at(&sizes_view));
     draw(&frame, 80, 24, false);
     ok(shows("now                3    3.0 %"), "of the bytes that it says are taken");
     ok(shows("geometry steady, waste 0.5 % before, 3.0 % predicted: the change is complete\n"),
@@ -202,7 +194,7 @@ static void test_what_the_sizes_of_now_waste_is_the_servers_figure(void) {
 static void test_nothing_is_measured_without_a_connection(void) {
     struct model *model = brain_model("cache7:11211");
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&latency_view));
+    reset_ui(view_at(&latency_view));
     model_set_link(model, LINK_DOWN, "cannot connect", 1000);
     draw(&frame, 80, 24, false);
     ok(shows("no connection: nothing is measured") && !shows("measuring"), "and the view says so");
@@ -223,12 +215,12 @@ static void test_other_stores_have_no_chunk_sizes(void) {
         fixture_load("slated-0.1-second.txt", 13000, &snapshot);
         snapshot_parse(&snapshot, GROUP_SLATED, text, (size_t)n);
         model_add(model, &snapshot, 1003);
-        reset_ui(index_of(&sizes_view));
+        reset_ui(view_at(&sizes_view));
         draw(&frame, 80, 24, false);
         snprintf(said, sizeof said, "chunk sizes need --store=slab; this server has %s\n", stores[i]);
         ok(shows(said) && !shows("CHUNK SIZES"), "the screen of sizes says so of %s", stores[i]);
         ok(press(&frame, COMMAND_REVIEW).kind == INTENT_SAY, "and proposes none");
-        reset_ui(index_of(&pages_view));
+        reset_ui(view_at(&pages_view));
         draw(&frame, 80, 24, false);
         snprintf(said, sizeof said, "pages of classes need --store=slab; this server has %s\n", stores[i]);
         ok(shows(said) == (i == 0), "pages of one whole are no pages of a class");
@@ -242,7 +234,7 @@ static void test_other_stores_have_no_chunk_sizes(void) {
 static void test_curves_say_what_memory_and_policies_would_do(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&curves_view));
+    reset_ui(view_at(&curves_view));
     draw(&frame, 80, 24, false);
     ok(shows("LRU model of the whole cache: miss 25.1 % at 64M"), "the miss ratio of now, called a model");
     ok(shows("^now 64M") && shows("^128M"), "a scale around it");
@@ -277,7 +269,7 @@ static void test_tune_cuts_between_words_and_has_the_rest_below(void) {
                                  "STAT slab_automove:choices off|ratio|eviction|random|lra|lrc|utility|lua:NAME\r\n"
                                  "STAT policy:choices slru|lru|bag|fifo|clock|clock2|clock3|sieve\r\n";
     details_take(model_open_details(model), INQUIRY_CONFIG, 0, config, sizeof config - 1, true, 12000);
-    reset_ui(index_of(&tune_view));
+    reset_ui(view_at(&tune_view));
     draw(&frame, 80, 24, false);
     ok(shows(" off|ratio|eviction|…\n") && shows(" slru|lru|bag|fifo|…\n") && shows(" auto, factor N, …\n"),
        "what a column has no room for ends where a word does");
@@ -300,7 +292,7 @@ static void test_tune_has_room_for_why_a_setting_cannot_change(void) {
                                  "STAT slab_automove_window:value 10\r\n";
     details_take(model_open_details(model), INQUIRY_CONFIG, 0, config, sizeof config - 1, true, 12000);
     snprintf(((struct snapshot *)model_now(model))->store, sizeof model_now(model)->store, "heap");
-    reset_ui(index_of(&tune_view));
+    reset_ui(view_at(&tune_view));
     draw(&frame, 80, 24, false);
     ok(shows("needs --store=slab; this server has heap\n"), "at 80 columns, in place of where the value comes from");
     ok(!shows("needs --store=slab; …"), "in every row");
@@ -312,7 +304,7 @@ static void test_tune_has_room_for_why_a_setting_cannot_change(void) {
 static void test_hot_keys_have_bounds(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&hotkeys_view));
+    reset_ui(view_at(&hotkeys_view));
     draw(&frame, 80, 24, false);
     ok(shows("key-0000000000000000000000000000") && shows("3.0-3.2"), "at least and at most");
     ok(shows("389K requests"), "of how many");
@@ -334,7 +326,7 @@ static void test_hot_keys_have_bounds(void) {
 static void test_one_class_shows_all_there_is(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&classes_view));
+    reset_ui(view_at(&classes_view));
     ui.classes.cursor = 13;
     press(&frame, COMMAND_OPEN_CLASS);
     ok(view_current(&ui) == &class_view && ui.focus == 13, "Enter opens the class");
@@ -378,7 +370,7 @@ static void test_a_click_chooses_a_row(void) {
     } views[] = {{&pages_view, &ui.pages.cursor}, {&tune_view, &ui.tune.cursor}, {&sizes_view, &ui.sizes.cursor},
                  {&curves_view, &ui.curves.cursor}, {&hotkeys_view, &ui.hotkeys.cursor}};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        reset_ui(index_of(views[i].view));
+        reset_ui(view_at(views[i].view));
         struct cells *cells = cells_create(80, 24, false);
         screen_draw(&frame, &ui, cells);
         const struct hotspot *last = NULL;
@@ -409,7 +401,7 @@ static void test_the_past_holds_what_was_recorded(void) {
     } views[] = {{&pages_view, "ESTIMATED"}, {&sizes_view, "ESTIMATED, a bar a class"},
                  {&curves_view, "not recorded"}, {&hotkeys_view, "not recorded"}, {&tune_view, "not recorded"}};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        reset_ui(index_of(views[i].view));
+        reset_ui(view_at(views[i].view));
         draw(&frame, 80, 24, false);
         ok(shows(views[i].shown) && !shows("asking"), "%s in the past: %s", views[i].view->name, views[i].shown);
     }
@@ -423,7 +415,7 @@ static void test_the_past_holds_what_was_recorded(void) {
     ok(shows("The reasons of the past are not recorded"), "and why automove did what it did");
     struct model *live = slated_model();
     model_lend_details(model, live);
-    reset_ui(index_of(&hotkeys_view));
+    reset_ui(view_at(&hotkeys_view));
     draw(&frame, 80, 24, false);
     ok(!shows("not recorded") && shows("NR KEY"), "where it stood still, it shows what it showed");
     model_destroy(&model);
@@ -435,14 +427,14 @@ static void test_what_is_missing_says_what_it_needs(void) {
     struct frame frame = frame_of(model);
     const struct view *const views[] = {&curves_view, &hotkeys_view};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        reset_ui(index_of(views[i]));
+        reset_ui(view_at(views[i]));
         draw(&frame, 80, 24, false);
         ok(shows("needs slated"), "%s on a stock server", views[i]->name);
     }
     model_destroy(&model);
     model = fixture_model("slated-0.1");
     frame = frame_of(model);
-    reset_ui(index_of(&hotkeys_view));
+    reset_ui(view_at(&hotkeys_view));
     draw(&frame, 80, 24, false);
     ok(shows("asking the server"), "what was not answered yet");
     details_take(model_open_details(model), INQUIRY_HOTKEYS, 0, "CLIENT_ERROR stats hotkeys not allowed",

@@ -9,14 +9,6 @@ static struct fleet_row row_of(void) {
     return fleet_row_of(model, 12400, 1000, 0);
 }
 
-static unsigned index_of(const struct view *view) {
-    unsigned i = 0;
-    while (view_list[i] != view) {
-        i++;
-    }
-    return i;
-}
-
 static void test_what_it_tells_is_read(void) {
     static struct snapshot now;
     fixture_load("memcached-1.6.45-proxy-second.txt", 1, &now);
@@ -48,7 +40,7 @@ static void test_the_fleet_shows_it_as_one(void) {
     ok(isnan(row.value[FLEET_GETS]) && isnan(row.value[FLEET_HIT]) && isnan(row.value[FLEET_EVICTIONS]) && isnan(row.value[FLEET_FILL]) &&
            isnan(row.value[FLEET_AGE]) && isnan(row.value[FLEET_MEMORY]),
        "it has no figures of a cache");
-    reset_ui(index_of(&fleet_view));
+    reset_ui(view_at(&fleet_view));
     draw(&frame, 80, 24, false);
     ok(shows("requests/s, 2 of 4 links to backends bad"), "its links are told");
     ok(shows("1 server, 1 up: - gets/s"), "what it is asked for does not count in the pool");
@@ -59,7 +51,7 @@ static void test_the_fleet_shows_it_as_one(void) {
 
 static void test_the_overview_says_so(void) {
     struct frame frame = frame_of(model);
-    reset_ui(index_of(&overview_view));
+    reset_ui(view_at(&overview_view));
     draw(&frame, 80, 24, false);
     ok(shows("BAD ") && shows("links to backends bad"), "that links are bad comes first");
     ok(!shows("no evictions") && !shows("no hit ratio"), "nothing is said of a cache");

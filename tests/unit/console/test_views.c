@@ -75,37 +75,6 @@ static void test_one_spike_does_not_flatten_a_minute(void) {
     model_destroy(&model);
 }
 
-static void test_class_table_shows_the_promised_columns_at_80(void) {
-    struct model *model = fixture_model("memcached-1.6.18");
-    fixture_go_on(model, 2);
-    struct frame frame = frame_of(model);
-    reset_ui(1);
-    draw(&frame, 80, 24, false);
-    static const char *const heads[] = {"CL",    "SIZE", "PAGES", "Δ1m",   "USED",  "FREE",
-                                        "ITEMS", "AGE",  "HIT/s", "SET/s", "EV/s▼", "EV trend"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        ok(shows(heads[i]), "column %s", heads[i]);
-    }
-    ok(shows(">! 12   1184     1"), "the starving class is marked and under the cursor");
-    ok(shows("Σ3"), "totals");
-    draw(&frame, 160, 50, false);
-    static const char *const more[] = {"USED%",
-                                       "UNRD%",
-                                       "xMED",
-                                       "WST%",
-                                       "OOM/s",
-                                       "STATE",
-                                       "PAGES, history",
-                                       "EVICTIONS/s, history",
-                                       "STARVING",
-                                       "items by segment",
-                                       "whole pages free"};
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        ok(shows(more[i]), "at 160x50 also %s", more[i]);
-    }
-    model_destroy(&model);
-}
-
 static void test_the_review_shows_exactly_what_is_sent(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
@@ -493,14 +462,6 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
     model_destroy(&model);
 }
 
-static unsigned view_at(const struct view *wanted) {
-    unsigned view = 0;
-    while (view_list[view] != wanted) {
-        view++;
-    }
-    return view;
-}
-
 static void test_what_a_server_does_not_report_is_not_shown_as_zero(void) {
     static struct snapshot snapshot;
     static struct mark mark;
@@ -571,7 +532,6 @@ int main(void) {
     test_no_life_is_longer_than_the_servers();
     test_lines_about_what_is_well_give_way_to_classes();
     test_one_spike_does_not_flatten_a_minute();
-    test_class_table_shows_the_promised_columns_at_80();
     test_the_review_shows_exactly_what_is_sent();
     test_a_review_knows_whether_all_that_is_sent_was_seen();
     test_automove_goes_through_the_same_review();
