@@ -16,14 +16,14 @@ static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) {
 /* Marks the item stale where it lies and gives it a new CAS. Nobody has won it yet. */
 static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
                               const struct cache_delete *d) {
-    struct index_change change =
-        index_change_begin(&p->index, key->hash, (struct index_spot){0}, it);
+    _Atomic uint32_t *change = index_change_begin(
+        index_spot_at(&p->index, key->hash, node_ref(p->index.space, it)));
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
     if (d->touch) {
         item_store32(&it->exptime_s, d->exptime_s);
     }
-    index_change_end(change);
+    index_version_end(change);
 }
 
 /* Meta x: an empty item takes the old item's place. */
@@ -131,7 +131,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     enum cache_status status = CACHE_OK;
     lock_take(&p->lock);
     struct item *it = find_live_locked(ct, p, key);
-    index_find(&p->index, key, look);
+    index_find_from(&p->index, key, (struct index_spot){0}, look);
     if (it == NULL) {
         status = CACHE_MISS;
     } else if (item_large(it) || item_value_bytes(it) == 0) {

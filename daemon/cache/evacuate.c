@@ -156,7 +156,7 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     struct partition *p = partition_of(c, key.hash);
     enum cache_moved moved;
     lock_take(&p->lock);
-    if (index_find(&p->index, &key, NULL) != ref_of_item(c, it)) {
+    if (index_find(&p->index, &key) != ref_of_item(c, it)) {
         /* the item changed since we looked without the lock; the caller looks again */
         moved = CACHE_MOVED_BUSY;
     } else if (cache_item_dead(c, it, ct->now_s)) {
@@ -270,7 +270,7 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     struct partition *p = partition_of(c, key.hash);
     enum cache_moved moved;
     lock_take(&p->lock);
-    if (index_find(&p->index, &key, NULL) != head_ref || !(item_flags(head) & ITEM_CHAINED) ||
+    if (index_find(&p->index, &key) != head_ref || !(item_flags(head) & ITEM_CHAINED) ||
         borrowed(head)) {
         moved = CACHE_MOVED_BUSY;
     } else if (s->count == 0 && !chain_has(c, head, ref)) {

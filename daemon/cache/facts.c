@@ -81,7 +81,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
         f->items += p->index.item_count;
         f->bytes += p->bytes;
         f->index_bytes += index_bytes(&p->index);
-        f->index_buckets += index_bucket_count(&p->index);
+        f->index_buckets += index_count(&p->index);
         lock_release(&p->lock);
     }
     f->pages_limit = atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed);

@@ -137,7 +137,7 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key,
 enum cache_status cache_peek(struct cache_thread *ct, const struct key *key, struct cache_view *v) {
     struct partition *p = partition_of(ct->cache, key->hash);
     lock_take(&p->lock);
-    uint32_t ref = index_find(&p->index, key, NULL);
+    uint32_t ref = index_find(&p->index, key);
     const struct item *it = ref != 0 ? item_at(ct->cache, ref) : NULL;
     bool live = it != NULL && !cache_item_dead(ct->cache, it, ct->now_s);
     if (live) {

@@ -122,7 +122,7 @@ static bool join_with_locked(struct publishing *pub, struct item *old) {
     struct index_look look = {0};
     char old_bytes[ITEM_COPY_MAX + 8];
     cache_view_item(ct->cache, old, &was);
-    index_find(&p->index, pub->key, &look);
+    index_find_from(&p->index, pub->key, (struct index_spot){0}, &look);
     if (item_large(old)) {
         atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
         pub->borrowed = old;

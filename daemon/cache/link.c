@@ -214,14 +214,15 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
 }
 
 struct item *find_live_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
-    return find_live_from_locked(ct, p, key, (struct index_spot){0});
+    struct index_spot spot = {0};
+    return find_live_from_locked(ct, p, key, &spot);
 }
 
 struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
-                                   const struct key *key, struct index_spot spot) {
+                                   const struct key *key, struct index_spot *spot) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
-    uint32_t ref = index_find_from(&p->index, key, spot, NULL);
+    uint32_t ref = index_find_locked(&p->index, key, spot);
     ct->item_clock = cache_item_clock(c);
     if (ref == 0) {
         return NULL;
@@ -246,10 +247,10 @@ struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
 
 void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
     assert(lock_held(&p->lock));
-    struct index_change change =
-        index_change_begin(&p->index, key->hash, (struct index_spot){0}, it);
+    _Atomic uint32_t *change = index_change_begin(
+        index_spot_at(&p->index, key->hash, node_ref(p->index.space, it)));
     item_store32(&it->exptime_s, exptime_s);
-    index_change_end(change);
+    index_version_end(change);
 }
 
 static void mark_locked(struct cache_thread *ct, struct partition *p, struct item *it,

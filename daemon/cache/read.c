@@ -23,12 +23,13 @@ static uint32_t prefetch_item_at(const struct cache *c, uint32_t ref) {
 
 uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
                              struct index_spot spot) {
-    return prefetch_item_at(c, index_guess(&partition_of(c, key->hash)->index, key->hash, spot));
+    return prefetch_item_at(c, index_guess(&partition_of(c, key->hash)->index, spot));
 }
 
 uint32_t cache_prefetch_item_behind(const struct cache *c, const struct key *key,
                                     struct index_spot spot) {
-    return prefetch_item_at(c, index_guess_behind(&partition_of(c, key->hash)->index, spot));
+    const struct index *ix = &partition_of(c, key->hash)->index;
+    return prefetch_item_at(c, index_guess_behind(ix, key->hash, spot));
 }
 
 void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {

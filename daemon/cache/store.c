@@ -61,6 +61,7 @@ struct storing {
     const struct index_look   *unchanged;
     struct cache_view         *view;
     struct plan                plan;
+    struct index_spot          spot;      /* of the key */
     uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
 };
 
@@ -74,14 +75,14 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     const struct plan *plan = &st->plan;
     uint64_t was_bytes =
         item_total_bytes(item_flags(it), st->key->len, item_value_bytes(it));
-    struct index_change change = index_change_begin(&st->p->index, st->key->hash, st->s->spot, it);
+    _Atomic uint32_t *change = index_change_begin(st->spot);
     char *to = item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
                          plan->exptime_s);
     crash_point("half_overwritten");
     bytes_store(to, st->s->value, st->s->value_bytes);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));
     item_link_with(it, plan->flags);
-    index_change_end(change);
+    index_version_end(change);
     renewed_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
 }
 
@@ -131,7 +132,7 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
     struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;
     const struct cache_store *s = st->s;
-    struct item *old = find_live_from_locked(ct, st->p, st->key, s->spot);
+    struct item *old = find_live_from_locked(ct, st->p, st->key, &st->spot);
     bool changed = st->unchanged != NULL && !index_unchanged(st->unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     if (*status != CACHE_OK) {
@@ -233,6 +234,7 @@ enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key
                          .key = key,
                          .s = s,
                          .unchanged = look,
+                         .spot = s->spot,
                          .view = view};
     return store_small(&st);
 }

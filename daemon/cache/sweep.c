@@ -49,7 +49,7 @@ static void free_if_dead(struct sweeping *s, struct item *it) {
     }
     struct partition *p = partition_of(c, key.hash);
     lock_take(&p->lock);
-    if (index_find(&p->index, &key, NULL) == ref_of_item(c, it) &&
+    if (index_find(&p->index, &key) == ref_of_item(c, it) &&
         cache_item_dead(c, it, s->ct->now_s)) {
         free_locked(s, p, it, key.hash);
     }

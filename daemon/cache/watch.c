@@ -9,7 +9,7 @@ enum event_found cache_look(struct cache_thread *ct, const struct key *key, stru
     enum event_found found = EVENT_NOT_FOUND;
     *v = (struct cache_view){0};
     lock_take(&p->lock);
-    uint32_t ref = index_find(&p->index, key, NULL);
+    uint32_t ref = index_find(&p->index, key);
     if (ref != 0) {
         const struct item *it = item_at(c, ref);
         if (cache_item_flushed(c, it)) {

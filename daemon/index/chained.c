@@ -1,34 +1,25 @@
-/* The classic: chain heads, fifteen in a cache line, and an entry of twelve bytes for each item.
+/* The classic: chain heads, twelve in a line, and an entry of twelve bytes for each item.
  *
- *   line    | version | number | number | …       0: an empty chain
+ *   line    | version | 12 zeroes | number | number | …       0: an empty chain
  *   entry   | number of the next | reference of the item | low half of the hash |
  *
- * With half of the hash in each entry, a walk along a chain passes other keys' items without
- * touching them, and a split touches none. Heads grow by linear hashing, one split for each insert
- * above LOAD_X10 / 10 items a head. The version covers the line's fifteen chains. One array of 256
- * versions for all keys was tried first: when a writer lost its processor within a change, one
- * look-up of 256 waited until the writer had it again, once for 2.8 ms. Source: memcached's table,
- * without its pause, its lock for readers and its eight bytes for each link. Memory: 12 bytes an
- * item and 4.3 a head, some 15 in all, at any size. */
-#include "index/index.h"
-#include "mem/item.h"
+ * The line is that of slots.h, whose tags say that no key lies in its own line. With half of the
+ * hash in each entry, a walk along a chain passes other keys' items without touching them, and a
+ * split touches none. Lines grow by linear hashing; the high bits of the low half say which of a
+ * line's chains is a key's, before and after. The version covers the line's twelve chains. One
+ * array of 256 versions for all keys was tried first: when a writer lost its processor within a
+ * change, one look-up of 256 waited until the writer had it again, once for 2.8 ms. Source:
+ * memcached's table, without its pause, its lock for readers and its eight bytes for each link.
+ * Memory: 12 bytes an item and 5.3 a head, some 15 in all, at any size. */
+#include "index/line.h"
 
 enum {
-    LINE_HEADS = 15,
-    LINES_SHIFT = 6,    /* lines come in segments of 4 KiB */
-    LINES = 1 << LINES_SHIFT,
-    SEGMENT_HEADS = LINES * LINE_HEADS,
-    SEGMENT_SHIFT = 10, /* entries come in segments of 12 KiB */
-    SEGMENT = 1 << SEGMENT_SHIFT,
-    LOAD_X10 = 15,      /* items a head at which one is split, in tenths; as in memcached */
+    ENTRIES_SHIFT = 10, /* entries come in segments of 12 KiB */
+    ENTRIES = 1 << ENTRIES_SHIFT,
     CHAIN_MOST = 32,    /* entries of a chain; just before its split a chain rarely has 12 */
 };
 _Static_assert((int)CHAIN_MOST <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
 
-struct chain_line {
-    _Atomic uint32_t version, heads[LINE_HEADS];
-};
-_Static_assert(sizeof(struct chain_line) == 64, "a cache line");
 struct chain_entry {
     _Atomic uint32_t next, ref, hash;
 };
@@ -40,49 +31,27 @@ static void store(_Atomic uint32_t *at, uint32_t v) {
     atomic_store_explicit(at, v, memory_order_release);
 }
 
-/* A chain's head, and the version of its line. */
-struct chain {
-    _Atomic uint32_t *head, *version;
-};
-static struct chain chain_at(const struct index *ix, uint32_t place) {
-    uint32_t i = place / LINE_HEADS;
-    struct chain_line *line =
-        (struct chain_line *)index_array_segment(&ix->chains.lines, i >> LINES_SHIFT) +
-        (i & (LINES - 1));
-    return (struct chain){&line->heads[place - i * LINE_HEADS], &line->version};
+/* The number of a hash's chain in its line. */
+static unsigned chain_in(uint64_t hash) {
+    return (unsigned)((uint64_t)(uint32_t)hash * SLOTS >> 32);
 }
-/* The chain of a hash, if the caller keeps it from being split; otherwise a guess. */
-static struct chain chain_of(const struct index *ix, uint64_t hash) {
-    return chain_at(ix, index_place_of(hash, load(&ix->chains.count)));
+/* The caller keeps the line from being split. */
+static struct index_line *line_of(const struct index *ix, uint64_t hash) {
+    return line_at(ix, index_place_of(hash, index_count(ix)));
 }
 /* NULL: the number is no entry's. A reader may meet any number; 0 is no entry's. */
 static struct chain_entry *entry_at(const struct index *ix, uint32_t number) {
     struct chain_entry *segment =
-        number != 0 ? index_array_try(&ix->chains.entries, number >> SEGMENT_SHIFT) : NULL;
-    return segment != NULL ? &segment[number & (SEGMENT - 1)] : NULL;
-}
-
-static bool chained_init(struct index *ix) {
-    struct index_chains *c = &ix->chains;
-    c->entry_count = 1; /* no entry has number 0 */
-    atomic_init(&c->count, SEGMENT_HEADS);
-    return index_array_add(&c->lines, 0, ix->pool, LINES * sizeof(struct chain_line)) &&
-           index_array_add(&c->entries, 0, ix->pool, SEGMENT * sizeof(struct chain_entry));
-}
-
-static void chained_fini(struct index *ix) {
-    index_array_free(&ix->chains.lines);
-    index_array_free(&ix->chains.entries);
+        number != 0 ? index_array_try(&ix->more, number >> ENTRIES_SHIFT) : NULL;
+    return segment != NULL ? &segment[number & (ENTRIES - 1)] : NULL;
 }
 
 /* --- reading --- */
 
-static void chained_prefetch(const struct index *ix, uint64_t hash) {
-    __builtin_prefetch(chain_of(ix, hash).head);
-}
-
-static uint32_t chained_guess(const struct index *ix, uint64_t hash) {
-    const struct chain_entry *e = entry_at(ix, load(chain_of(ix, hash).head));
+static uint32_t chained_guess_behind(const struct index *ix, uint64_t hash,
+                                     struct index_spot spot) {
+    const struct index_line *line = spot.at;
+    const struct chain_entry *e = entry_at(ix, load(&line->refs[chain_in(hash)]));
     for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) {
         if (load(&e->hash) == (uint32_t)hash) {
             return load(&e->ref);
@@ -92,20 +61,11 @@ static uint32_t chained_guess(const struct index *ix, uint64_t hash) {
     return 0;
 }
 
-static uint32_t chained_find(const struct index *ix, const struct key *k, struct index_look *look) {
-    uint32_t count, now = load(&ix->chains.count);
-    struct chain chain;
-    struct index_look at;
-    do { /* The version is read while the hash belongs there: a later split changes it. */
-        count = now;
-        chain = chain_at(ix, index_place_of(k->hash, count));
-        at = index_look_at(chain.version);
-        now = load(&ix->chains.count);
-    } while (__builtin_expect(now != count, false));
-    if (look != NULL) {
-        *look = at;
-    }
-    const struct chain_entry *e = entry_at(ix, load(chain.head));
+static uint32_t chained_find_behind(const struct index *ix, const struct key *k,
+                                    struct index_spot spot, struct index_look *look) {
+    (void)look; /* is the line's, whose version is that of the chain */
+    const struct index_line *line = spot.at;
+    const struct chain_entry *e = entry_at(ix, load(&line->refs[chain_in(k->hash)]));
     /* links that are being changed may form a circle */
     for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) {
         uint32_t ref = load(&e->ref);
@@ -120,56 +80,53 @@ static uint32_t chained_find(const struct index *ix, const struct key *k, struct
 
 /* --- writing; the caller holds the partition's lock --- */
 
-static struct index_change chained_change(struct index *ix, uint64_t hash, const void *item) {
-    (void)item;
-    return (struct index_change){{chain_of(ix, hash).version, NULL}};
-}
-
 static uint32_t entry_take(struct index *ix) {
-    struct index_chains *c = &ix->chains;
-    if (c->entry_free != 0) {
-        uint32_t number = c->entry_free;
-        c->entry_free = load(&entry_at(ix, number)->next);
+    if (ix->more_free != 0) {
+        uint32_t number = ix->more_free;
+        ix->more_free = load(&entry_at(ix, number)->next);
         return number;
     }
-    if (c->entry_count % SEGMENT == 0 &&
-        !index_array_add(&c->entries, c->entry_count >> SEGMENT_SHIFT, ix->pool,
-                         SEGMENT * sizeof(struct chain_entry))) {
+    uint32_t segment = ix->more_count >> ENTRIES_SHIFT;
+    if (index_array_try(&ix->more, segment) == NULL &&
+        !index_array_add(&ix->more, segment, ix->pool, ENTRIES * sizeof(struct chain_entry))) {
         return 0;
     }
-    return c->entry_count++;
+    return ix->more_count++;
 }
 
-/* Splits the next chain of the round. Without memory it does nothing: chains grow longer, but no
- * item is lost. */
-static void split_one(struct index *ix) {
-    uint32_t n = load(&ix->chains.count);
-    if (n % SEGMENT_HEADS == 0 && !index_array_add(&ix->chains.lines, n / SEGMENT_HEADS, ix->pool,
-                                                   LINES * sizeof(struct chain_line))) {
-        return;
+static bool chained_split(struct index *ix) {
+    uint32_t n = index_count(ix);
+    if (!line_add(ix)) {
+        return false;
     }
-    uint32_t from = n - index_round_of(n), stay = 0, go = 0;
-    struct chain chain = chain_at(ix, from);
-    uint32_t number = load(chain.head);
-    index_version_begin(chain.version);
-    while (number != 0) {
-        struct chain_entry *e = entry_at(ix, number);
-        uint32_t next = load(&e->next),
-                 *list = index_place_of(load(&e->hash), n + 1) == n ? &go : &stay;
-        store(&e->next, *list);
-        *list = number;
-        number = next;
+    struct index_line *from = line_at(ix, n - index_round_of(n)), *to = line_at(ix, n);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        __builtin_prefetch(entry_at(ix, load(&from->refs[i])));
     }
-    store(chain.head, stay);
-    store(chain_at(ix, n).head, go);
+    index_version_begin(&from->version);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        uint32_t number = load(&from->refs[i]), stay = 0, go = 0;
+        while (number != 0) {
+            struct chain_entry *e = entry_at(ix, number);
+            uint32_t next = load(&e->next),
+                     *list = index_place_of(load(&e->hash), n + 1) == n ? &go : &stay;
+            store(&e->next, *list);
+            *list = number;
+            number = next;
+        }
+        store(&from->refs[i], stay);
+        store(&to->refs[i], go);
+    }
     /* the count changes before the version: a reader checks both */
-    store(&ix->chains.count, n + 1);
-    index_version_end(chain.version);
+    store(&ix->count, n + 1);
+    index_version_end(&from->version);
+    return true;
 }
 
 static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
-    struct chain chain = chain_of(ix, hash);
-    uint32_t first = load(chain.head);
+    struct index_line *line = line_of(ix, hash);
+    _Atomic uint32_t *head = &line->refs[chain_in(hash)];
+    uint32_t first = load(head);
     unsigned length = 0;
     for (const struct chain_entry *e = entry_at(ix, first); e != NULL;
          e = entry_at(ix, load(&e->next))) {
@@ -182,63 +139,44 @@ static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     struct chain_entry *e = entry_at(ix, number);
     /* The version changes before the entry is written, too: a reader may still walk through that
      * entry. */
-    index_version_begin(chain.version);
+    index_version_begin(&line->version);
     store(&e->ref, ref);
     store(&e->hash, (uint32_t)hash);
     store(&e->next, first);
-    store(chain.head, number);
-    index_version_end(chain.version);
-    if ((ix->item_count + UINT64_C(1)) * 10 > (uint64_t)load(&ix->chains.count) * LOAD_X10) {
-        split_one(ix);
-    }
+    store(head, number);
+    index_version_end(&line->version);
     return true;
 }
 
-/* The link that leads to the entry of a reference, in the chain's head or in the entry before;
- * NULL: there is no such entry. */
-static _Atomic uint32_t *link_to(const struct index *ix, struct chain chain, uint32_t ref) {
-    _Atomic uint32_t *link = chain.head;
-    for (struct chain_entry *e; (e = entry_at(ix, load(link))) != NULL; link = &e->next) {
-        if (load(&e->ref) == ref) {
-            return link;
-        }
+static struct index_place chained_seek(const struct index *ix, uint64_t hash, uint32_t ref) {
+    struct index_line *line = line_of(ix, hash);
+    struct chain_entry *e = entry_at(ix, load(&line->refs[chain_in(hash)]));
+    while (e != NULL && load(&e->ref) != ref) {
+        e = entry_at(ix, load(&e->next));
     }
-    return NULL;
+    return (struct index_place){line, line, e != NULL ? &e->ref : NULL};
 }
 
-static bool chained_replace(struct index *ix, uint64_t hash, uint32_t old_ref, uint32_t new_ref) {
-    struct chain chain = chain_of(ix, hash);
-    _Atomic uint32_t *link = link_to(ix, chain, old_ref);
-    if (link == NULL) {
-        return false;
-    }
-    index_version_begin(chain.version);
-    store(&entry_at(ix, load(link))->ref, new_ref);
-    index_version_end(chain.version);
-    return true;
-}
-
-static bool chained_remove(struct index *ix, uint64_t hash, uint32_t ref) {
-    struct chain chain = chain_of(ix, hash);
-    _Atomic uint32_t *link = link_to(ix, chain, ref);
-    if (link == NULL) {
-        return false;
+static void chained_remove(struct index *ix, uint64_t hash, uint32_t ref) {
+    struct index_place at = chained_seek(ix, hash, ref);
+    assert(at.ref != NULL);
+    _Atomic uint32_t *link = &at.own->refs[chain_in(hash)];
+    struct chain_entry *e;
+    while (e = entry_at(ix, load(link)), &e->ref != at.ref) {
+        link = &e->next;
     }
     uint32_t number = load(link);
-    struct chain_entry *e = entry_at(ix, number);
-    index_version_begin(chain.version);
+    index_version_begin(&at.own->version);
     store(link, load(&e->next));
     store(&e->ref, 0);
-    store(&e->next, ix->chains.entry_free);
-    index_version_end(chain.version);
-    ix->chains.entry_free = number;
-    return true;
+    store(&e->next, ix->more_free);
+    index_version_end(&at.own->version);
+    ix->more_free = number;
 }
 
-static unsigned chain_refs(const struct index *ix, const _Atomic uint32_t *head, uint32_t *refs,
-                           unsigned max) {
+static unsigned chain_refs(const struct index *ix, uint32_t number, uint32_t *refs, unsigned max) {
     unsigned n = 0;
-    for (const struct chain_entry *e = entry_at(ix, load(head)); e != NULL && n < max;
+    for (const struct chain_entry *e = entry_at(ix, number); e != NULL && n < max;
          e = entry_at(ix, load(&e->next))) {
         refs[n++] = load(&e->ref);
     }
@@ -247,39 +185,26 @@ static unsigned chain_refs(const struct index *ix, const _Atomic uint32_t *head,
 
 static bool chained_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                           unsigned *count) {
-    if (i >= load(&ix->chains.count)) {
-        return false;
-    }
-    *count = chain_refs(ix, chain_at(ix, i).head, refs, max);
-    return true;
+    bool there = i / SLOTS < index_count(ix);
+    *count = there ? chain_refs(ix, load(&line_at(ix, i / SLOTS)->refs[i % SLOTS]), refs, max) : 0;
+    return there;
 }
 
 static unsigned chained_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
-    return chain_refs(ix, chain_of(ix, hash).head, refs, INDEX_CHAIN_MOST);
+    return chain_refs(ix, load(&line_of(ix, hash)->refs[chain_in(hash)]), refs, INDEX_CHAIN_MOST);
 }
-
-static uint64_t chained_bytes(const struct index *ix) {
-    uint64_t lines = (load(&ix->chains.count) + UINT64_C(1) * LINE_HEADS - 1) / LINE_HEADS;
-    return lines * sizeof(struct chain_line) +
-           (uint64_t)ix->chains.entry_count * sizeof(struct chain_entry);
-}
-
-static uint64_t chained_buckets(const struct index *ix) { return load(&ix->chains.count); }
 
 const struct index_kind index_chained = {
     .name = "chained",
     .item_bytes_most = 20,
-    .init = chained_init,
-    .fini = chained_fini,
-    .prefetch = chained_prefetch,
-    .guess = chained_guess,
-    .find = chained_find,
+    .load_x10 = 15 * SLOTS, /* 1.5 items a head, as in memcached */
+    .more_bytes = sizeof(struct chain_entry),
+    .find_behind = chained_find_behind,
+    .guess_behind = chained_guess_behind,
     .insert = chained_insert,
-    .replace = chained_replace,
     .remove = chained_remove,
-    .change = chained_change,
+    .seek = chained_seek,
+    .split = chained_split,
     .chain = chained_chain,
     .rivals = chained_rivals,
-    .bytes = chained_bytes,
-    .buckets = chained_buckets,
 };

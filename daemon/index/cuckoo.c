@@ -1,262 +1,380 @@
-/* Two places for every key: its first bucket, and a second one that follows from the first and the
+/* Two places for every key: its first line, and a second one that follows from the first and the
  * tag alone.
  *
  *   0                  4                  16                           64
  *   | version : strays | 12 one-byte tags | 12 references of items     |   the line of slots.h
  *
- * A look-up reads the first bucket. It reads the second one only if `strays` says that some key of
- * the first bucket lies in its second: one line for most keys, two at most. A full bucket makes
- * room by moving a key to the key's other bucket; if that is full, too, a key of that one moves,
- * along the shortest path to an empty slot. Each change of a key changes the version of its first
- * bucket, and of each bucket whose slots change. So a look-up that finds nothing checks the first
- * bucket's version, and one that finds the key checks the bucket where it found it.
+ * A look-up reads the first line. It reads the second one only if `strays` says that some key of
+ * the first line lies in its second: one line for most keys, two at most. A full line makes room by
+ * moving a key to the key's other line; if that is full, too, a key of that one moves, along the
+ * shortest path to an empty slot. Each change of a key changes the version of its first line, and
+ * of each line whose slots change. So a look-up that finds nothing checks the first line's version,
+ * and one that finds the key checks the line where it found it.
  *
- * The table grows by linear hashing. A bucket's new half is filled before readers can see it, and
- * the old half is cleared after that; then the keys that had strayed from it are brought home. If a
- * key moves from a bucket that a walk has not reached yet to one that it has passed, the walk
- * visits the latter again: so it meets every key that stays. Source: Fan et al., "MemC3", NSDI
- * 2013, with twelve slots in place of four, and with growth; Litwin, VLDB 1980. Memory: 64 bytes
- * for 10.8 items at any size, 5.9 an item. */
-#include "index/cuckoo_bucket.h"
+ * The table grows by linear hashing. A line's new half is filled before readers can see it, and the
+ * old half is cleared after that; then the keys that had strayed from it are brought home. If a key
+ * moves from a line that a walk has not reached yet to one that it has passed, the walk visits the
+ * latter again: so it meets every key that stays. Source: Fan et al., "MemC3", NSDI 2013, with
+ * twelve slots in place of four, and with growth; Litwin, VLDB 1980. Memory: 64 bytes for 10.8
+ * items at any size, 5.9 an item. */
+#include "index/line.h"
 
 enum {
-    LOAD_X10 = 108,        /* items a bucket at which one is split, in tenths */
-    /* Below this load no bucket is split because a path is missing: that happens when somebody
-     * makes keys collide. */
+    WAYS = INDEX_SEGMENT,  /* lines that may be the second one to a given first, by the tag */
+    STRAYS_MOST = LOW_MOST, /* at this number strays are no longer counted */
+    /* Below this load no line is split because a path is missing: that happens when somebody makes
+     * keys collide. */
     LOAD_LEAST_X10 = 72,
     SPLITS_MOST = 8,       /* the most splits in one insert because a path is missing */
+    PATHS_MOST = 256,      /* lines that are looked at for one path */
+    DEPTH_MOST = 8,
+    SUSPECTS_MOST = 2 * WAYS * SLOTS,
 };
 
-static bool cuckoo_init(struct index *ix) {
-    atomic_init(&ix->cuckoo.count, SEGMENT);
-    return index_array_add(&ix->cuckoo.table, 0, ix->pool, SEGMENT_BYTES);
+/* --- where things are --- */
+
+/* The way between a key's two lines, and the bits in which their hashes differ by it. The low six
+ * are never all zero. */
+static uint32_t bits_of(unsigned way) { return way != 0 ? way * UINT32_C(0x9e3779b1) : 1; }
+static uint32_t first_of(uint64_t hash, uint32_t count) { return index_place_of(hash, count); }
+static uint32_t second_of(const struct index *ix, uint64_t hash, uint32_t count) {
+    return index_place_of((uint32_t)hash ^ bits_of(index_tag(ix, hash) % WAYS), count);
 }
 
-static void cuckoo_fini(struct index *ix) { index_array_free(&ix->cuckoo.table); }
+/* The line is within a change. */
+static void add_strays(struct index_line *b, int more) {
+    uint32_t strays = low_of(b);
+    if (strays < STRAYS_MOST) {
+        set_low(b, (uint32_t)((int)strays + more));
+    }
+}
 
 /* --- reading --- */
 
-static void cuckoo_prefetch(const struct index *ix, uint64_t hash) {
-    __builtin_prefetch(bucket_at(ix, first_of(hash, count_of(ix))));
+static uint32_t cuckoo_guess_behind(const struct index *ix, uint64_t hash,
+                                    struct index_spot spot) {
+    return low_of(spot.at) == 0
+               ? 0
+               : index_guess_in(ix, line_at(ix, second_of(ix, hash, spot.count)), spot.tag);
 }
 
-static uint32_t cuckoo_guess(const struct index *ix, uint64_t hash) {
-    uint8_t tag = tag_for(hash);
-    uint32_t count = count_of(ix);
-    const struct bucket *b = bucket_at(ix, first_of(hash, count));
-    unsigned slots = match_slots(b, tag);
-    if (slots == 0 && strays_of(b) != 0) {
-        b = bucket_at(ix, second_of(hash, count));
-        slots = match_slots(b, tag);
+static uint32_t cuckoo_find_behind(const struct index *ix, const struct key *k,
+                                   struct index_spot spot, struct index_look *look) {
+    if ((look->version & LOW_MOST) == 0) {
+        return 0;
     }
-    return slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
-}
-
-static uint32_t cuckoo_find(const struct index *ix, const struct key *k, struct index_look *look) {
-    uint8_t tag = tag_for(k->hash);
-    uint32_t count, now = count_of(ix);
-    const struct bucket *first;
-    struct index_look at_first, at_second;
-    do { /* A bucket's version is read while the hash belongs there: a later split changes it. */
-        count = now;
-        first = bucket_at(ix, first_of(k->hash, count));
-        at_first = index_look_at(&first->version);
-        now = count_of(ix);
-    } while (now != count);
-    uint32_t ref = find_in(ix, first, k, tag);
-    if (look != NULL) {
-        *look = at_first;
-    }
-    if (ref != 0 || at_first.version >> ABOVE_SHIFT == 0) {
-        return ref;
-    }
-    const struct bucket *second = bucket_at(ix, second_of(k->hash, count));
-    at_second = index_look_at(&second->version);
-    ref = find_in(ix, second, k, tag);
-    if (ref != 0 && look != NULL) {
-        *look = at_second;
-    }
+    const struct index_line *second = line_at(ix, second_of(ix, k->hash, spot.count));
+    struct index_look at = index_look_at(&second->version);
+    uint32_t ref = index_find_in(ix, second, k, spot.tag);
+    *look = ref != 0 ? at : *look;
     return ref;
 }
 
-/* --- changes --- */
+/* --- making room; the caller holds the partition's lock --- */
 
-static bool put(struct index *ix, uint64_t hash, uint32_t ref, uint32_t count) {
-    struct bucket *first = bucket_at(ix, first_of(hash, count)), *to = first;
-    unsigned empty = match_slots(first, 0);
-    if (empty == 0) {
-        to = bucket_at(ix, second_of(hash, count));
-        empty = match_slots(to, 0);
-        if (empty == 0) {
-            return false;
-        }
+/* The other line of the key in a slot of line `i`. The line's number is enough to tell, unless `i`
+ * is yet to be split in this round and the other one was split: then the key's hash is read. */
+static uint32_t other_of(const struct index *ix, uint32_t i, unsigned slot, uint32_t count) {
+    const struct index_line *b = line_at(ix, i);
+    uint32_t round = index_round_of(count), split = count - round;
+    uint32_t other = i ^ bits_of(tag_of(b, slot) % WAYS);
+    if ((other & (round - 1)) >= split) {
+        return other & (round - 1);
     }
-    change_begin(first, to);
-    set_slot(to, (unsigned)__builtin_ctz(empty), tag_for(hash), ref);
-    if (to != first) {
-        add_strays(first, 1);
+    if (i < split || i >= round) {
+        return other & (2 * round - 1);
     }
-    change_end(first, to);
-    return true;
+    uint64_t hash = hash_in(ix, b, slot);
+    return first_of(hash, count) == i ? second_of(ix, hash, count) : first_of(hash, count);
 }
 
-static bool fuller_than(const struct index *ix, uint32_t load_x10) {
-    return (ix->item_count + UINT64_C(1)) * 10 > (uint64_t)count_of(ix) * load_x10;
-}
-
-static bool put_somehow(struct index *ix, uint64_t hash, uint32_t ref) {
-    for (unsigned splits = 0;; splits++) {
-        uint32_t count = count_of(ix);
-        if (put(ix, hash, ref, count) ||
-            (cuckoo_make_room(ix, hash, count, false) && put(ix, hash, ref, count))) {
+static bool comes_to(const struct index_walk *w, uint32_t line) {
+    for (unsigned i = 0; i < w->again_count; i++) {
+        if (w->again[i] == line) {
             return true;
         }
-        if (splits == SPLITS_MOST || !fuller_than(ix, LOAD_LEAST_X10) || !cuckoo_split_one(ix)) {
-            return cuckoo_make_room(ix, hash, count, true) && put(ix, hash, ref, count);
+    }
+    return line >= w->next;
+}
+/* Whether a walk that cannot note `more` lines to visit again would miss a key that moves from one
+ * line to another. */
+static bool escapes(const struct index *ix, uint32_t from, uint32_t to, unsigned more) {
+    for (const struct index_walk *w = ix->walks; w < ix->walks + INDEX_WALKS; w++) {
+        if (w->again_count + more > INDEX_AGAIN && comes_to(w, from) && !comes_to(w, to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Moves a key to its other line, which has an empty slot. */
+static void move_key(struct index *ix, uint32_t from_i, unsigned slot, uint32_t to_i,
+                     uint32_t count) {
+    struct index_line *from = line_at(ix, from_i), *to = line_at(ix, to_i);
+    uint32_t ref = ref_of(from, slot);
+    bool leaves_home = first_of(hash_in(ix, from, slot), count) == from_i;
+    change_begin(from, to);
+    set_slot(to, (unsigned)__builtin_ctz(match_slots(to, 0)), tag_of(from, slot), ref);
+    set_slot(from, slot, 0, 0);
+    add_strays(leaves_home ? from : to, leaves_home ? 1 : -1);
+    change_end(from, to);
+    for (struct index_walk *w = ix->walks; w < ix->walks + INDEX_WALKS; w++) {
+        if (w->again_count < INDEX_AGAIN && comes_to(w, from_i) && !comes_to(w, to_i)) {
+            w->again[w->again_count++] = to_i;
         }
     }
 }
 
-static bool cuckoo_insert(struct index *ix, uint64_t hash, uint32_t ref) {
-    if (!put_somehow(ix, hash, ref)) {
-        return false;
+/* A line on a path; a slot of the line before leads here. */
+struct step {
+    uint32_t line;
+    uint16_t before; /* number of the step before; the first two steps have none */
+    uint8_t  slot, depth;
+};
+
+static bool on_path(const struct step *steps, const struct step *s, uint32_t line) {
+    for (; s->depth > 0; s = &steps[s->before]) {
+        if (s->line == line) {
+            return true;
+        }
     }
-    if (fuller_than(ix, LOAD_X10)) {
-        cuckoo_split_one(ix);
-    }
-    return true;
+    return s->line == line;
 }
 
-/* Finds where an item is: its bucket and slot, and the first bucket of its key. NULL: nowhere. */
-static struct bucket *seek(const struct index *ix, uint64_t hash, uint32_t ref,
-                           struct bucket **first, unsigned *slot) {
-    uint32_t count = count_of(ix);
-    struct bucket *b = *first = bucket_at(ix, first_of(hash, count));
-    for (;;) {
-        for (unsigned slots = match_slots(b, tag_for(hash)); slots != 0; slots &= slots - 1) {
-            *slot = (unsigned)__builtin_ctz(slots);
-            if (ref_of(b, *slot) == ref) {
-                return b;
+/* Finds the shortest path from one of a hash's two full lines to a line with an empty slot, and
+ * moves the keys along it, the last first. False: there is none. `escape`: keys may move even if a
+ * walk cannot note one more line to visit again, and so would miss them. */
+static bool make_room(struct index *ix, uint64_t hash, uint32_t count, bool escape) {
+    struct step steps[PATHS_MOST];
+    unsigned known = 2;
+    steps[0] = (struct step){.line = first_of(hash, count)};
+    steps[1] = (struct step){.line = second_of(ix, hash, count)};
+    for (unsigned at = 0; at < known; at++) {
+        struct step *s = &steps[at];
+        uint32_t others[SLOTS];
+        for (unsigned slot = 0; slot < SLOTS; slot++) {
+            others[slot] = other_of(ix, s->line, slot, count);
+            __builtin_prefetch(line_at(ix, others[slot]));
+        }
+        for (unsigned slot = 0; slot < SLOTS; slot++) {
+            uint32_t to = others[slot];
+            if (on_path(steps, s, to) || (!escape && escapes(ix, s->line, to, s->depth + 1u))) {
+                continue;
+            }
+            if (match_slots(line_at(ix, to), 0) != 0) {
+                while (move_key(ix, s->line, slot, to, count), s->depth > 0) {
+                    to = s->line;
+                    slot = s->slot;
+                    s = &steps[s->before];
+                }
+                return true;
+            }
+            if (known < PATHS_MOST && s->depth < DEPTH_MOST) {
+                steps[known++] =
+                    (struct step){to, (uint16_t)at, (uint8_t)slot, (uint8_t)(s->depth + 1)};
             }
         }
-        if (b != *first || strays_of(b) == 0) {
-            return NULL;
-        }
-        b = bucket_at(ix, second_of(hash, count));
     }
+    return false;
 }
 
-static bool cuckoo_replace(struct index *ix, uint64_t hash, uint32_t old_ref, uint32_t new_ref) {
-    struct bucket *first;
-    unsigned slot;
-    struct bucket *b = seek(ix, hash, old_ref, &first, &slot);
-    if (b == NULL) {
-        return false;
-    }
-    change_begin(first, b);
-    atomic_store_explicit(&b->refs[slot], new_ref, memory_order_relaxed);
-    change_end(first, b);
-    return true;
-}
+/* --- growing --- */
 
-static bool cuckoo_remove(struct index *ix, uint64_t hash, uint32_t ref) {
-    struct bucket *first;
-    unsigned slot;
-    struct bucket *b = seek(ix, hash, ref, &first, &slot);
-    if (b == NULL) {
-        return false;
-    }
-    change_begin(first, b);
-    set_slot(b, slot, 0, 0);
-    if (b != first) {
-        add_strays(first, -1);
-    }
-    change_end(first, b);
-    return true;
-}
+struct stray {
+    uint64_t hash;
+    uint32_t line, ref;
+    uint8_t  slot;
+};
 
-/* A look-up that found the key checks the version of the bucket where it found it. */
-static struct index_change cuckoo_change(struct index *ix, uint64_t hash, const void *item) {
-    struct bucket *first;
-    unsigned slot;
-    struct bucket *b = seek(ix, hash, node_ref(ix->space, item), &first, &slot);
-    return (struct index_change){
-        {version_of(first), b != NULL && b != first ? version_of(b) : NULL}};
-}
-
-/* --- walking --- */
-
-/* The walk whose next bucket is `i`. There is room for a few walks at a time; one that was broken
- * off is forgotten when others begin. */
-static struct index_walk *walk_at(struct index *ix, uint32_t i) {
-    struct index_cuckoo *c = &ix->cuckoo;
-    struct index_walk *w = c->walks;
-    while (w < c->walks + INDEX_WALKS && (i == 0 || w->next != i)) {
-        w++;
-    }
-    if (w == c->walks + INDEX_WALKS) {
-        for (w = c->walks; w < c->walks + INDEX_WALKS && w->next != 0; w++) {
-        }
-        w = w < c->walks + INDEX_WALKS ? w : &c->walks[c->walk_forgotten++ % INDEX_WALKS];
-        *w = (struct index_walk){.next = i};
-    }
-    return w;
-}
-
-static unsigned refs_in(const struct index *ix, uint32_t i, uint32_t *refs, unsigned max) {
-    const struct bucket *b = bucket_at(ix, i);
-    unsigned n = 0;
-    for (unsigned slot = 0; slot < SLOTS && n < max; slot++) {
-        if (tag_of(b, slot) != 0) {
-            refs[n++] = ref_of(b, slot);
-        }
+/* The keys in a line whose tag has that way. Prefetches their items. */
+static unsigned suspects_in(const struct index *ix, uint32_t line, unsigned way,
+                            struct stray *to) {
+    const struct index_line *b = line_at(ix, line);
+    unsigned n = 0, slots = match_slots_masked(b, (uint8_t)way, WAYS - 1) & full_slots(b);
+    prefetch_items(ix, b, slots);
+    for (; slots != 0; slots &= slots - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(slots);
+        to[n++] = (struct stray){.line = line, .slot = (uint8_t)slot, .ref = ref_of(b, slot)};
     }
     return n;
 }
 
-_Static_assert((1 + (int)INDEX_AGAIN) * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
-               "a step of a walk fits those who walk");
+/* Finds all keys that lie in their second line and whose first is `home`, which is yet to be split:
+ * it looks along each way. */
+static unsigned find_strays(const struct index *ix, uint32_t home, uint32_t count,
+                            struct stray *to) {
+    uint32_t round = index_round_of(count), split = count - round;
+    unsigned suspects = 0, strays = 0;
+    for (unsigned way = 0; way < WAYS; way++) {
+        uint32_t second = (home ^ bits_of(way)) & (round - 1);
+        __builtin_prefetch(line_at(ix, second));
+        if (second < split) {
+            __builtin_prefetch(line_at(ix, second + round));
+        }
+    }
+    for (unsigned way = 0; way < WAYS; way++) {
+        uint32_t second = (home ^ bits_of(way)) & (round - 1);
+        suspects += suspects_in(ix, second, way, to + suspects);
+        if (second < split) {
+            suspects += suspects_in(ix, second + round, way, to + suspects);
+        }
+    }
+    for (unsigned i = 0; i < suspects; i++) {
+        to[i].hash = ix->space->hash_of(node_at(ix->space, to[i].ref));
+        if (first_of(to[i].hash, count) == home) {
+            to[strays++] = to[i];
+        }
+    }
+    return strays;
+}
+
+static bool cuckoo_split(struct index *ix) {
+    uint32_t n = index_count(ix), from_i = n - index_round_of(n);
+    if (!line_add(ix)) {
+        return false;
+    }
+    struct index_line *from = line_at(ix, from_i), *to = line_at(ix, n);
+    uint64_t hashes[SLOTS];
+    unsigned full = full_slots(from), go = 0, gone = 0;
+    prefetch_items(ix, from, full);
+    struct stray strays[SUSPECTS_MOST];
+    unsigned stray_count = low_of(from) > 0 ? find_strays(ix, from_i, n, strays) : 0;
+    for (unsigned i = 0; i < stray_count; i++) {
+        gone += first_of(strays[i].hash, n + 1) == n;
+    }
+    for (unsigned left = full; left != 0; left &= left - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(left);
+        uint64_t hash = hashes[slot] = hash_in(ix, from, slot);
+        bool home = first_of(hash, n) == from_i;
+        if ((home ? first_of(hash, n + 1) : second_of(ix, hash, n + 1)) == n) {
+            set_slot(to, slot, tag_of(from, slot), ref_of(from, slot));
+            go |= 1u << slot;
+        }
+    }
+    unsigned stay = stray_count - gone;
+    set_low(to, gone < STRAYS_MOST ? gone : STRAYS_MOST); /* no reader can see it yet */
+    /* the count changes before the versions: a reader checks both */
+    atomic_store_explicit(&ix->count, n + 1, memory_order_release);
+    index_version_begin(&from->version);
+    set_low(from, stay < STRAYS_MOST ? stay : STRAYS_MOST);
+    line_clear(ix, from, go, hashes, n);
+    index_version_end(&from->version);
+    for (unsigned i = 0; i < stray_count; i++) { /* come home where there is room again */
+        uint32_t home = first_of(strays[i].hash, n + 1);
+        if (match_slots(line_at(ix, home), 0) != 0 && !escapes(ix, strays[i].line, home, 1)) {
+            move_key(ix, strays[i].line, strays[i].slot, home, n + 1);
+        }
+    }
+    return true;
+}
+
+/* --- changes; the caller holds the partition's lock --- */
+
+static bool put(struct index *ix, uint64_t hash, uint32_t ref, uint32_t count) {
+    struct index_line *first = line_at(ix, first_of(hash, count)), *to = first;
+    unsigned empty = match_slots(first, 0);
+    if (empty == 0) {
+        to = line_at(ix, second_of(ix, hash, count));
+        empty = match_slots(to, 0);
+    }
+    if (empty != 0) {
+        change_begin(first, to);
+        set_slot(to, (unsigned)__builtin_ctz(empty), index_tag(ix, hash), ref);
+        if (to != first) {
+            add_strays(first, 1);
+        }
+        change_end(first, to);
+    }
+    return empty != 0;
+}
+
+static bool cuckoo_insert(struct index *ix, uint64_t hash, uint32_t ref) {
+    for (unsigned splits = 0;; splits++) {
+        uint32_t count = index_count(ix);
+        if (put(ix, hash, ref, count) ||
+            (make_room(ix, hash, count, false) && put(ix, hash, ref, count))) {
+            return true;
+        }
+        bool loaded = (ix->item_count + UINT64_C(1)) * 10 > (uint64_t)count * LOAD_LEAST_X10;
+        if (splits == SPLITS_MOST || !loaded || !cuckoo_split(ix)) {
+            return make_room(ix, hash, count, true) && put(ix, hash, ref, count);
+        }
+    }
+}
+
+static struct index_place cuckoo_seek(const struct index *ix, uint64_t hash, uint32_t ref) {
+    uint32_t count = index_count(ix);
+    struct index_line *first = line_at(ix, first_of(hash, count)), *line = first;
+    _Atomic uint32_t *at = seek_in(first, index_tag(ix, hash), ref);
+    if (at == NULL) {
+        line = line_at(ix, second_of(ix, hash, count));
+        at = seek_in(line, index_tag(ix, hash), ref);
+    }
+    return (struct index_place){first, line, at};
+}
+
+static void cuckoo_remove(struct index *ix, uint64_t hash, uint32_t ref) {
+    struct index_place at = cuckoo_seek(ix, hash, ref);
+    assert(at.ref != NULL);
+    change_begin(at.own, at.line);
+    set_slot(at.line, slot_in(at.line, at.ref), 0, 0);
+    if (at.line != at.own) {
+        add_strays(at.own, -1);
+    }
+    change_end(at.own, at.line);
+}
+
+/* --- walking --- */
+
+/* The walk whose next line is `i`. There is room for a few walks at a time; one that was broken off
+ * is forgotten when others begin. */
+static struct index_walk *walk_at(struct index *ix, uint32_t i) {
+    unsigned n = 0;
+    while (n < INDEX_WALKS && ix->walks[n].next != i) { /* 0: no walk, or one that begins */
+        n++;
+    }
+    if (n == INDEX_WALKS) {
+        n = ix->walk_forgotten++ % INDEX_WALKS;
+        ix->walks[n].again_count = 0;
+    }
+    return &ix->walks[n];
+}
+
 static bool cuckoo_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
                          unsigned *count) {
     struct index_walk *w = walk_at(ix, i);
-    unsigned n = 0;
-    bool past_end = i >= count_of(ix), more = !past_end || w->again_count > 0;
-    if (!past_end) {
-        n = refs_in(ix, i, refs, max);
-    }
+    bool there = i < index_count(ix), more = there || w->again_count > 0;
+    unsigned n = there ? add_refs(line_at(ix, i), full_slots(line_at(ix, i)), refs, 0, max) : 0;
     while (w->again_count > 0) {
-        n += refs_in(ix, w->again[--w->again_count], refs + n, max - n);
+        const struct index_line *b = line_at(ix, w->again[--w->again_count]);
+        n = add_refs(b, full_slots(b), refs, n, max);
     }
     w->next = more ? i + 1 : 0;
     *count = n;
     return more;
 }
+_Static_assert((1 + (int)INDEX_AGAIN) * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
+               "a step of a walk fits those who walk");
 
 static unsigned cuckoo_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
-    uint32_t count = count_of(ix);
-    unsigned n = refs_in(ix, first_of(hash, count), refs, INDEX_CHAIN_MOST);
-    return n + refs_in(ix, second_of(hash, count), refs + n, INDEX_CHAIN_MOST - n);
-}
-
-static uint64_t cuckoo_buckets(const struct index *ix) { return count_of(ix); }
-static uint64_t cuckoo_bytes(const struct index *ix) {
-    return (uint64_t)count_of(ix) * sizeof(struct bucket);
+    uint32_t count = index_count(ix);
+    const struct index_line *first = line_at(ix, first_of(hash, count)),
+                            *second = line_at(ix, second_of(ix, hash, count));
+    unsigned n = add_refs(first, full_slots(first), refs, 0, INDEX_CHAIN_MOST);
+    return add_refs(second, full_slots(second), refs, n, INDEX_CHAIN_MOST);
 }
 
 const struct index_kind index_cuckoo = {
     .name = "cuckoo",
     .item_bytes_most = 12,
-    .init = cuckoo_init,
-    .fini = cuckoo_fini,
-    .prefetch = cuckoo_prefetch,
-    .guess = cuckoo_guess,
-    .find = cuckoo_find,
+    .own_tags = INDEX_LINK_TAG - 1,
+    .load_x10 = 108,
+    .find_behind = cuckoo_find_behind,
+    .guess_behind = cuckoo_guess_behind,
     .insert = cuckoo_insert,
-    .replace = cuckoo_replace,
     .remove = cuckoo_remove,
-    .change = cuckoo_change,
+    .seek = cuckoo_seek,
+    .split = cuckoo_split,
     .chain = cuckoo_chain,
     .rivals = cuckoo_rivals,
-    .bytes = cuckoo_bytes,
-    .buckets = cuckoo_buckets,
 };

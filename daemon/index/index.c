@@ -1,6 +1,5 @@
-#include "index/index.h"
+#include "index/line.h"
 
-#include <assert.h>
 #include <string.h>
 
 const struct index_kind *const index_kinds[] = {&index_bucket, &index_chained, &index_cuckoo,
@@ -19,38 +18,53 @@ bool index_init(struct index *ix, const struct index_kind *kind, struct index_po
                 const struct node_space *space) {
     memset(ix, 0, sizeof *ix);
     ix->kind = kind;
+    ix->own_tags = kind->own_tags;
     ix->pool = pool;
     ix->space = space;
-    return kind->init(ix);
+    ix->more_count = 1;
+    atomic_init(&ix->count, INDEX_SEGMENT);
+    return index_array_add(&ix->table, 0, pool, LINE_SEGMENT_BYTES);
 }
 
 void index_fini(struct index *ix) {
-    if (ix->kind != NULL) {
-        ix->kind->fini(ix);
-        ix->kind = NULL;
-    }
+    index_array_free(&ix->table);
+    index_array_free(&ix->more);
 }
 
+static bool is_loaded(const struct index *ix, uint64_t items) {
+    return items * 10 > (uint64_t)index_count(ix) * ix->kind->load_x10;
+}
+
+/* Splits empty lines, which moves nothing. */
 void index_expect(struct index *ix, uint64_t items) {
-    if (ix->kind->expect != NULL) {
-        ix->kind->expect(ix, items);
+    while (is_loaded(ix, items) && ix->kind->split(ix)) {
     }
 }
 
 bool index_insert(struct index *ix, uint64_t hash, uint32_t ref) {
-    bool put = ix->kind->insert(ix, hash, ref);
-    ix->item_count += put;
-    return put;
+    if (!ix->kind->insert(ix, hash, ref)) {
+        return false;
+    }
+    if (is_loaded(ix, ++ix->item_count)) {
+        ix->kind->split(ix);
+    }
+    return true;
 }
 
 void index_replace(struct index *ix, uint64_t hash, uint32_t old_ref, uint32_t new_ref) {
-    bool there = ix->kind->replace(ix, hash, old_ref, new_ref);
-    assert(there);
-    (void)there;
+    struct index_place at = ix->kind->seek(ix, hash, old_ref);
+    assert(at.ref != NULL);
+    change_begin(at.own, at.line);
+    atomic_store_explicit(at.ref, new_ref, memory_order_relaxed);
+    change_end(at.own, at.line);
 }
 
 void index_remove(struct index *ix, uint64_t hash, uint32_t ref) {
-    bool there = ix->kind->remove(ix, hash, ref);
-    assert(there);
-    ix->item_count -= there;
+    ix->kind->remove(ix, hash, ref);
+    ix->item_count--;
+}
+
+uint64_t index_bytes(const struct index *ix) {
+    return (uint64_t)index_count(ix) * sizeof(struct index_line) +
+           (uint64_t)ix->more_count * ix->kind->more_bytes;
 }

@@ -1,12 +1,18 @@
 /* Key -> item, in one of several ways; the option `index` chooses one at the start. Each partition
  * has an index.
  *
+ * Every kind is a table of lines (slots.h) that grows by linear hashing, and a key's own line
+ * follows from its hash. So a look-up begins alike in all of them, and reads a key that lies in its
+ * own line without asking for the kind. What lies behind that line is the kind's: overflow lines in
+ * `bucket`, a second line in `cuckoo`, lines that follow in `hopscotch`, all entries in `chained`.
+ *
  * Writers hold the partition's lock. Readers take none: they look a key up, use what they found,
  * and call index_unchanged() afterwards; if it says no, what they saw may be false and they start
- * again. For that each kind keeps versions, which are odd while something changes: every change of
- * a key's place, or of its item, changes the version that a look-up of this key noted. Every kind
- * grows a little with each insert, so none ever stalls. Memory is never unmapped while the index
- * lives.
+ * again. For that each line has a version, which is odd while something changes: every change of
+ * a key's place, or of its item, changes the version that a look-up of this key noted. A look-up
+ * that finds nothing notes its own line's version, and one that finds the key that of the line
+ * where it lies. Every kind grows a little with each insert, so none ever stalls. Memory is never
+ * unmapped while the index lives.
  *
  * A look-up is bounded whatever keys are stored: it reads at most 5 lines of the index in `bucket`
  * and `hopscotch`, 2 in `cuckoo`, 32 entries in `chained`, and touches at most 56, 60, 24 and 32
@@ -14,11 +20,12 @@
  * leaves it, and index_rivals tells which ones could leave. Random hashes fill no place: in
  * `bucket` they fill one of 10^8 at its fullest, just before it is split.
  *
- * To add a kind: a file with its functions, a struct here for its fields, a line in index_kinds and
- * in the option `index` (serve/config/settings_rows.h). test_index and `make bench-index` then
- * cover it without a change. */
+ * To add a kind: a file with its functions, a line in index_kinds and in the option `index`
+ * (serve/config/settings_rows.h). test_index and `make bench-index` then cover it without a
+ * change. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,42 +33,41 @@
 #include "base/key.h"
 #include "base/node.h"
 #include "base/prefetch.h"
-#include "index/bucket.h"
 #include "index/look.h"
 #include "index/pool.h"
+#include "index/slots.h"
+#include "mem/item.h"
 
 struct index;
 
-/* the most items that index_chain or index_rivals returns at once */
-enum { INDEX_CHAIN_MOST = 108 };
-
-/* The versions that are odd while an item changes in its place; the second may be NULL. */
-struct index_change {
-    _Atomic uint32_t *at[2];
+/* Where an item is: its key's own line, the line whose version a look-up that finds it notes, and
+ * its reference there; NULL: nowhere. */
+struct index_place {
+    struct index_line *own, *line;
+    _Atomic uint32_t  *ref;
 };
 
+/* What a kind does behind a key's own line and when it changes. The caller of all but the first two
+ * holds the partition's lock. */
 struct index_kind {
     const char *name;
     unsigned    item_bytes_most; /* what an item takes of the pool at most while an index is full */
-    /* Gets an index of zeroes with kind, pool and space set; false: out of memory. */
-    bool     (*init)(struct index *);
-    void     (*fini)(struct index *);
-    /* The next four are NULL in the default kind, whose functions are called by name. */
-    void     (*prefetch)(const struct index *, uint64_t hash);
-    uint32_t (*guess)(const struct index *, uint64_t hash);
-    uint32_t (*find)(const struct index *, const struct key *, struct index_look *);
-    struct index_change (*change)(struct index *, uint64_t hash, const void *item);
-    /* NULL: it grows as items come. */
-    void     (*expect)(struct index *, uint64_t items);
+    unsigned    own_tags;        /* tags in keys' own lines are from 1 to this number */
+    unsigned    load_x10;        /* items a line at which one is split, in tenths */
+    unsigned    more_bytes;      /* of one of the things in index.more */
+    /* Finds a key that is not in its own line, which the look is of. If it finds the key, the look
+     * is of the line where it lies. Returns its reference, or 0. */
+    uint32_t (*find_behind)(const struct index *, const struct key *, struct index_spot,
+                            struct index_look *);
+    uint32_t (*guess_behind)(const struct index *, uint64_t hash, struct index_spot);
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
-    /* False: old_ref was not there. */
-    bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
-    /* False: ref was not there. */
-    bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);
+    void     (*remove)(struct index *, uint64_t hash, uint32_t ref);
+    struct index_place (*seek)(const struct index *, uint64_t hash, uint32_t ref);
+    /* Splits the next line of the round. False: out of memory, and nothing changed. Lines grow
+     * longer then, but no item is lost. */
+    bool     (*split)(struct index *);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
     unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
-    uint64_t (*bytes)(const struct index *);
-    uint64_t (*buckets)(const struct index *);
 };
 
 /* The default first; NULL at the end. */
@@ -69,39 +75,35 @@ extern const struct index_kind *const index_kinds[];
 extern const struct index_kind index_bucket, index_chained, index_cuckoo, index_hopscotch;
 const struct index_kind *index_kind_find(const char *name); /* NULL: none of this name */
 
-struct index_chains { /* chained.c */
-    _Atomic uint32_t  count; /* number of heads */
-    uint32_t          entry_count; /* entries that were ever made */
-    index_array       lines, entries;
-    uint32_t          entry_free; /* first free entry, linked through next; 0: none */
+enum {
+    INDEX_SEGMENT_SHIFT = 6, /* lines come in segments of 64: 4 KiB */
+    INDEX_SEGMENT = 1 << INDEX_SEGMENT_SHIFT,
+    /* in the last slot of a line, with the number of a line in index.more that follows this one */
+    INDEX_LINK_TAG = 255,
+    INDEX_WALKS = 4, INDEX_AGAIN = 4,
+    /* the most items that index_chain or index_rivals returns at once */
+    INDEX_CHAIN_MOST = 108,
 };
-enum { INDEX_WALKS = 4, INDEX_AGAIN = 4 };
-struct index_walk {
-    uint32_t next; /* the walk's next bucket; 0: there is no walk */
-    /* and the buckets that it visits once more before that one */
+
+struct index_walk { /* cuckoo.c */
+    uint32_t next; /* the walk's next line; 0: there is no walk */
+    /* and the lines that it visits once more before that one */
     uint32_t again_count, again[INDEX_AGAIN];
 };
-struct index_cuckoo { /* cuckoo.c */
-    _Atomic uint32_t count; /* number of buckets */
-    uint32_t         walk_forgotten;
-    index_array      table;
-    struct index_walk walks[INDEX_WALKS];
-};
-struct index_hopscotch { /* hopscotch.c */
-    _Atomic uint32_t count; /* number of lines */
-    index_array      table;
-};
+
 struct index {
-    const struct index_kind *kind;
+    _Atomic uint32_t count; /* lines of the table; it gives the round of linear hashing, too */
+    uint32_t    own_tags;
+    index_array table;
+    index_array more;       /* overflow lines in `bucket`, entries in `chained` */
     const struct node_space *space;
-    union {
-        struct index_buckets buckets;
-        struct index_chains  chains;
-        struct index_cuckoo  cuckoo;
-        struct index_hopscotch hopscotch;
-    };
-    struct index_pool *pool;
-    uint32_t           item_count;
+    const struct index_kind *kind;
+    struct index_pool       *pool;
+    uint32_t    item_count;
+    uint32_t    more_count; /* things in `more` that were ever made; none has number 0 */
+    uint32_t    more_free;  /* the first that is free, linked; 0: none */
+    struct index_walk walks[INDEX_WALKS];
+    uint32_t    walk_forgotten;
 };
 
 /* false: out of memory */
@@ -109,49 +111,125 @@ bool index_init(struct index *, const struct index_kind *, struct index_pool *,
                 const struct node_space *);
 void index_fini(struct index *);
 
-/* --- reading. The default kind's functions are called by name, so the choice costs it only a
- * branch --- */
+/* --- where things are --- */
 
-static inline bool index_is_default(const struct index *ix) {
-    return __builtin_expect(ix->kind == &index_bucket, true);
+static inline struct index_line *index_line_in(const index_array *a, uint32_t i) {
+    return (struct index_line *)index_array_segment(a, i >> INDEX_SEGMENT_SHIFT) +
+           (i & (INDEX_SEGMENT - 1));
 }
+static inline uint32_t index_count(const struct index *ix) {
+    return atomic_load_explicit(&ix->count, memory_order_acquire);
+}
+static inline uint8_t index_tag(const struct index *ix, uint64_t hash) {
+    return (uint8_t)(1 + ((uint8_t)(hash >> 32) * ix->own_tags >> 8));
+}
+static inline struct index_spot index_spot_of(const struct index *ix, uint64_t hash) {
+    uint32_t n = index_count(ix);
+    return (struct index_spot){index_line_in(&ix->table, index_place_of(hash, n)), n,
+                               index_tag(ix, hash)};
+}
+
+/* The overflow line that follows a line. A reader may meet a link that is being changed, so the
+ * number is checked against the directory. */
+static inline struct index_line *index_next(const struct index *ix, const struct index_line *b) {
+    if (tag_of(b, SLOTS - 1) != INDEX_LINK_TAG) {
+        return NULL;
+    }
+    uint32_t number = ref_of(b, SLOTS - 1);
+    struct index_line *segment = index_array_try(&ix->more, number >> INDEX_SEGMENT_SHIFT);
+    return segment != NULL ? &segment[number & (INDEX_SEGMENT - 1)] : NULL;
+}
+
+/* --- reading --- */
 
 /* Prefetches the line where a look-up of this hash begins. */
 static inline struct index_spot index_prefetch(const struct index *ix, uint64_t hash) {
-    if (index_is_default(ix)) {
-        struct index_spot spot = bucket_spot(&ix->buckets, hash);
-        prefetch(spot.at);
-        return spot;
+    struct index_spot spot = index_spot_of(ix, hash);
+    prefetch(spot.at);
+    return spot;
+}
+
+/* The first reference of a line whose tag is this one; 0: there is none. */
+static inline uint32_t index_guess_in(const struct index *ix, const struct index_line *b,
+                                      uint8_t tag) {
+    unsigned slots = match_slots(b, tag);
+    uint32_t ref = slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
+    return ref >= ix->space->first ? ref : 0;
+}
+/* A reference whose item may be the key's, unchecked, for prefetching, as index_prefetch found the
+ * spot. 0: the key's own line has none. An overflow line is prefetched then, since waiting for it
+ * would cost as much as the whole rest of a get; index_guess_behind may find a reference there
+ * after the caller has guessed for some other keys. */
+static inline uint32_t index_guess(const struct index *ix, struct index_spot spot) {
+    uint32_t ref = index_guess_in(ix, spot.at, spot.tag);
+    if (ref == 0) {
+        prefetch(index_next(ix, spot.at));
     }
-    ix->kind->prefetch(ix, hash);
-    return (struct index_spot){0};
+    return ref;
 }
-/* A reference whose item may be the key's, unchecked, for prefetching. 0: no reference can be read
- * without a wait; index_guess_behind may find one after the caller has guessed for some other
- * keys. */
-static inline uint32_t index_guess(const struct index *ix, uint64_t hash, struct index_spot spot) {
-    if (!index_is_default(ix)) {
-        return ix->kind->guess(ix, hash);
+static inline uint32_t index_guess_behind(const struct index *ix, uint64_t hash,
+                                          struct index_spot spot) {
+    return ix->kind->guess_behind(ix, hash, spot);
+}
+
+/* The key's reference in one line, by its tag there; 0: the line does not have the key. A reader
+ * sees a slot's tag and its number at different times, so it may take the number of an overflow
+ * line, linked or free, for a reference. A number below the first reference would lead into the
+ * arena's page table, so it is rejected. A number above leads into some page, where any chunk may
+ * be read (mem/item.h); it stays within the arena, since there are fewer overflow lines than items.
+ * Either way the version has changed, and the reader looks again. */
+__attribute__((always_inline)) static inline uint32_t index_find_in(const struct index *ix,
+                                                                    const struct index_line *b,
+                                                                    const struct key *k,
+                                                                    uint8_t tag) {
+    for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
+        uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
+        if (ref >= ix->space->first && item_key_is(node_at(ix->space, ref), k)) {
+            return ref;
+        }
     }
-    return bucket_guess(&ix->buckets, ix->space,
-                        spot.at != NULL ? spot : bucket_spot(&ix->buckets, hash));
+    return 0;
 }
-static inline uint32_t index_guess_behind(const struct index *ix, struct index_spot spot) {
-    return index_is_default(ix) && spot.at != NULL
-               ? bucket_guess_behind(&ix->buckets, ix->space, spot)
-               : 0;
-}
+
 /* Finds the item of a key: its reference, or 0. It takes no lock: the caller asks
- * index_unchanged(look) afterwards; under the partition's lock it needs no look (NULL). Candidates'
- * keys are compared in place. */
+ * index_unchanged(look) afterwards. Candidates' keys are compared in place. The version is read
+ * while the hash belongs to its line: a later split changes it. If the spot was found earlier, its
+ * count serves as if it were read here. */
 __attribute__((always_inline)) static inline uint32_t index_find_from(
     const struct index *ix, const struct key *k, struct index_spot spot, struct index_look *look) {
-    return index_is_default(ix) ? bucket_find(&ix->buckets, ix->space, k, spot, look)
-                                : ix->kind->find(ix, k, look);
+    if (spot.count == 0) {
+        spot = index_spot_of(ix, k->hash);
+    }
+    for (;;) {
+        *look = index_look_at(&((const struct index_line *)spot.at)->version);
+        if (__builtin_expect(spot.count == index_count(ix), true)) {
+            break;
+        }
+        spot = index_spot_of(ix, k->hash);
+    }
+    uint32_t ref = index_find_in(ix, spot.at, k, spot.tag);
+    return __builtin_expect(ref != 0, true) ? ref : ix->kind->find_behind(ix, k, spot, look);
 }
-static inline uint32_t index_find(const struct index *ix, const struct key *k,
-                                  struct index_look *look) {
-    return index_find_from(ix, k, (struct index_spot){0}, look);
+
+/* The same under the partition's lock. The spot, which may be zeroes, becomes that of the line
+ * where the item lies, for index_change_begin. */
+__attribute__((always_inline)) static inline uint32_t index_find_locked(const struct index *ix,
+                                                                        const struct key *k,
+                                                                        struct index_spot *spot) {
+    if (spot->count != index_count(ix)) {
+        *spot = index_spot_of(ix, k->hash);
+    }
+    uint32_t ref = index_find_in(ix, spot->at, k, spot->tag);
+    if (__builtin_expect(ref == 0, false)) {
+        struct index_look look = index_look_at(&((const struct index_line *)spot->at)->version);
+        ref = ix->kind->find_behind(ix, k, *spot, &look);
+        *spot = (struct index_spot){.at = look.at};
+    }
+    return ref;
+}
+static inline uint32_t index_find(const struct index *ix, const struct key *k) {
+    struct index_spot spot = {0};
+    return index_find_locked(ix, k, &spot);
 }
 
 /* --- changes; the caller holds the partition's lock --- */
@@ -181,30 +259,20 @@ static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, uns
                                unsigned *count) {
     return ix->kind->chain(ix, i, refs, max, count);
 }
-static inline uint64_t index_bytes(const struct index *ix) { return ix->kind->bytes(ix); }
-static inline uint64_t index_bucket_count(const struct index *ix) { return ix->kind->buckets(ix); }
+uint64_t index_bytes(const struct index *);
 
-/* Brackets a change of an item that keeps its place and its chain: readers that looked this key up
- * meanwhile look again. */
-static inline struct index_change index_change_begin(struct index *ix, uint64_t hash,
-                                                     struct index_spot spot, const void *item) {
-    struct index_change change = {{NULL, NULL}};
-    if (index_is_default(ix)) {
-        change.at[0] = &bucket_at_spot(&ix->buckets, hash, spot)->version;
-    } else {
-        change = ix->kind->change(ix, hash, item);
-    }
-    index_version_begin(change.at[0]);
-    if (change.at[1] != NULL) {
-        index_version_begin(change.at[1]);
-    }
-    return change;
+/* Where an item lies that was not found by a spot. */
+static inline struct index_spot index_spot_at(const struct index *ix, uint64_t hash,
+                                              uint32_t ref) {
+    return (struct index_spot){.at = ix->kind->seek(ix, hash, ref).line};
 }
-static inline void index_change_end(struct index_change change) {
-    index_version_end(change.at[0]);
-    if (change.at[1] != NULL) {
-        index_version_end(change.at[1]);
-    }
+/* Begins a change of an item that keeps its place: readers that looked this key up meanwhile look
+ * again. The spot is as index_find_locked left it, or from index_spot_at. The caller ends the
+ * change with index_version_end. */
+static inline _Atomic uint32_t *index_change_begin(struct index_spot spot) {
+    _Atomic uint32_t *version = &((struct index_line *)(uintptr_t)spot.at)->version;
+    index_version_begin(version);
+    return version;
 }
 
 #endif

@@ -1,58 +1,98 @@
-/* What cuckoo.c and hopscotch.c share: eight bits of their own above the version of a bucket, in
- * cuckoo.c a count, in hopscotch.c a map. These bits and the version are one word, so that a
- * look-up reads both as of one time.
- *
- * Only a writer changes them, under the partition's lock. */
+/* What the kinds of an index share when they change. */
 #ifndef SLATE_INDEX_LINE_H
 #define SLATE_INDEX_LINE_H
 #include "index/index.h"
-#include "index/slots.h"
-#include "mem/item.h"
 
-enum { ABOVE_SHIFT = 24, ABOVE_MOST = 255 };
-#define VERSION_MASK ((UINT32_C(1) << ABOVE_SHIFT) - 1)
+#define LINE_SEGMENT_BYTES (sizeof(struct index_line) * INDEX_SEGMENT)
 
-static inline uint32_t above_of(const struct bucket *b) {
-    return atomic_load_explicit(&b->version, memory_order_relaxed) >> ABOVE_SHIFT;
+static inline struct index_line *line_at(const struct index *ix, uint32_t i) {
+    return index_line_in(&ix->table, i);
 }
-/* The bucket is within a change, or no reader can see it. */
-static inline void set_above(struct bucket *b, uint32_t above) {
-    uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed) & VERSION_MASK;
-    atomic_store_explicit(&b->version, v | above << ABOVE_SHIFT, memory_order_relaxed);
+/* Has memory for one more line, which the kind fills before it counts it. False: out of memory. */
+static inline bool line_add(struct index *ix) {
+    uint32_t n = index_count(ix);
+    return n % INDEX_SEGMENT != 0 ||
+           index_array_add(&ix->table, n >> INDEX_SEGMENT_SHIFT, ix->pool, LINE_SEGMENT_BYTES);
 }
-/* The version's word. Before a change could carry into the bits above the version, the version
- * starts at 0 again. */
-static inline _Atomic uint32_t *version_of(struct bucket *b) {
+
+/* --- bits of the kind's own below a version --- */
+
+enum { LOW_MOST = INDEX_VERSION_ONE - 1 };
+
+static inline uint32_t low_of(const struct index_line *b) {
+    return atomic_load_explicit(&b->version, memory_order_relaxed) & LOW_MOST;
+}
+/* The line is within a change, or no reader can see it. */
+static inline void set_low(struct index_line *b, uint32_t low) {
     uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed);
-    if ((v & VERSION_MASK) == (VERSION_MASK & ~1u)) {
-        atomic_store_explicit(&b->version, v & ~VERSION_MASK, memory_order_relaxed);
-    }
-    return &b->version;
+    atomic_store_explicit(&b->version, (v & ~(uint32_t)LOW_MOST) | low, memory_order_relaxed);
 }
 
-static inline unsigned full_slots(const struct bucket *b) {
-    return ~match_slots(b, 0) & ((1u << SLOTS) - 1);
+/* --- changes of a key's own line and of the line where it lies, which may be the same --- */
+
+static inline void change_begin(struct index_line *own, struct index_line *line) {
+    index_version_begin(&own->version);
+    if (line != own) {
+        index_version_begin(&line->version);
+    }
+}
+static inline void change_end(struct index_line *own, struct index_line *line) {
+    index_version_end(&own->version);
+    if (line != own) {
+        index_version_end(&line->version);
+    }
+}
+
+/* Clears slots of a line that was split, whose keys, of these hashes, lie in the new line by now.
+ * The line is within a change; `count` is from before. */
+static inline void line_clear(const struct index *ix, struct index_line *from, unsigned slots,
+                              const uint64_t *hashes, uint32_t count) {
+    for (; slots != 0; slots &= slots - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(slots);
+        struct index_line *own = line_at(ix, index_place_of(hashes[slot], count));
+        if (own != from) {
+            index_version_begin(&own->version);
+        }
+        set_slot(from, slot, 0, 0);
+        if (own != from) {
+            index_version_end(&own->version);
+        }
+    }
+}
+
+/* --- slots --- */
+
+static inline uint64_t hash_in(const struct index *ix, const struct index_line *b, unsigned slot) {
+    return ix->space->hash_of(node_at(ix->space, ref_of(b, slot)));
 }
 /* Prefetches the keys of these slots. */
-static inline void prefetch_items(const struct index *ix, const struct bucket *b, unsigned slots) {
+static inline void prefetch_items(const struct index *ix, const struct index_line *b,
+                                  unsigned slots) {
     for (; slots != 0; slots &= slots - 1) {
         const char *it = node_at(ix->space, ref_of(b, (unsigned)__builtin_ctz(slots)));
         __builtin_prefetch(it);
         __builtin_prefetch(it + 64);
     }
 }
-static inline uint64_t hash_in(const struct index *ix, const struct bucket *b, unsigned slot) {
-    return ix->space->hash_of(node_at(ix->space, ref_of(b, slot)));
-}
-/* Finds a key's item among those in the bucket with this tag; 0: it is not there. Any thread. */
-static inline uint32_t find_in(const struct index *ix, const struct bucket *b,
-                               const struct key *k, uint8_t tag) {
+/* Where a line has this reference with this tag; NULL: it has not. */
+static inline _Atomic uint32_t *seek_in(struct index_line *b, uint8_t tag, uint32_t ref) {
     for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
-        uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
-        if (ref != 0 && item_key_is(node_at(ix->space, ref), k)) {
-            return ref;
+        unsigned slot = (unsigned)__builtin_ctz(slots);
+        if (ref_of(b, slot) == ref) {
+            return &b->refs[slot];
         }
     }
-    return 0;
+    return NULL;
+}
+static inline unsigned slot_in(const struct index_line *b, const _Atomic uint32_t *ref) {
+    return (unsigned)(ref - b->refs);
+}
+/* Adds the references in these slots to the `n` that are there; returns how many there are. */
+static inline unsigned add_refs(const struct index_line *b, unsigned slots, uint32_t *refs,
+                                unsigned n, unsigned max) {
+    for (; slots != 0 && n < max; slots &= slots - 1) {
+        refs[n++] = ref_of(b, (unsigned)__builtin_ctz(slots));
+    }
+    return n;
 }
 #endif

@@ -13,28 +13,34 @@ struct index_look {
 };
 
 /* Where a look-up of a hash begins, as index_prefetch found it, so that later steps need not find
- * it again. Zeroes mean that it is not known, and are always right. A spot stays valid whatever
- * changes meanwhile: places never move, and the count tells whether the hash has left this one. */
+ * it again. Zeroes mean that it is not known; those who find by a spot take them, too. A spot stays
+ * valid whatever changes meanwhile: places never move, and the count tells whether the hash has
+ * left this one. */
 struct index_spot {
     const void *at;
     uint32_t    count; /* number of places when this one was the hash's */
-    uint8_t     tag;   /* the hash's tag, in the kind's form */
+    uint8_t     tag;   /* of the hash, in its own line */
 };
 
-/* A version becomes odd before anything that it covers changes, and even again after. */
+/* A version is a word whose low bits belong to the kind, in cuckoo.c a count and in hopscotch.c a
+ * map (line.h), so that a look-up reads both as of one time. The count above them becomes odd
+ * before anything that it covers changes, and even again after. It may overflow. */
+enum { INDEX_LOW_BITS = 5, INDEX_VERSION_ONE = 1 << INDEX_LOW_BITS };
+
 static inline void index_version_begin(_Atomic uint32_t *at) {
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
                           memory_order_relaxed);
     /* It is odd before any change; the fence pairs with that of index_unchanged. */
     atomic_thread_fence(memory_order_release);
 }
 static inline void index_version_end(_Atomic uint32_t *at) {
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + INDEX_VERSION_ONE,
                           memory_order_release);
 }
 static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
     /* an odd version never compares equal */
-    return (struct index_look){at, atomic_load_explicit(at, memory_order_acquire) & ~1u};
+    uint32_t version = atomic_load_explicit(at, memory_order_acquire);
+    return (struct index_look){at, version & ~(uint32_t)INDEX_VERSION_ONE};
 }
 
 /* Whether what the look-up saw is still true. */

@@ -1,5 +1,5 @@
-/* A bucket: a cache line with a version and twelve slots. A slot is a one-byte tag (0: empty) and
- * the reference of an item.
+/* A line of an index: a cache line with a version and twelve slots. A slot is a one-byte tag (0:
+ * empty) and the reference of an item.
  *
  * There is one writer, under the partition's lock. Readers may see a slot's tag and its reference
  * as of different times; the version shows it. */
@@ -13,29 +13,29 @@
 
 enum { SLOTS = 12 };
 
-struct bucket {
+struct index_line {
     _Atomic uint32_t version;
     _Atomic uint32_t tags_high; /* tags 8 to 11 */
     _Atomic uint64_t tags_low;  /* tags 0 to 7 */
     _Atomic uint32_t refs[SLOTS];
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
+_Static_assert(sizeof(struct index_line) == 64, "a cache line");
 
-static inline uint64_t tags_low(const struct bucket *b) {
+static inline uint64_t tags_low(const struct index_line *b) {
     return atomic_load_explicit(&b->tags_low, memory_order_relaxed);
 }
-static inline uint32_t tags_high(const struct bucket *b) {
+static inline uint32_t tags_high(const struct index_line *b) {
     return atomic_load_explicit(&b->tags_high, memory_order_relaxed);
 }
-static inline uint32_t ref_of(const struct bucket *b, unsigned slot) {
+static inline uint32_t ref_of(const struct index_line *b, unsigned slot) {
     return atomic_load_explicit(&b->refs[slot], memory_order_relaxed);
 }
 
-static inline uint8_t tag_of(const struct bucket *b, unsigned slot) {
+static inline uint8_t tag_of(const struct index_line *b, unsigned slot) {
     return (uint8_t)(slot < 8 ? tags_low(b) >> (8 * slot) : tags_high(b) >> (8 * (slot - 8)));
 }
 
-static inline void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32_t ref) {
+static inline void set_slot(struct index_line *b, unsigned slot, uint8_t tag, uint32_t ref) {
     atomic_store_explicit(&b->refs[slot], ref, memory_order_relaxed);
     if (slot < 8) {
         uint64_t mask = (uint64_t)255 << (8 * slot);
@@ -50,7 +50,7 @@ static inline void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32
 
 /* The slots whose tag equals this one in the bits of `mask`, as bits 0 to 11. Exact. */
 #ifdef __SSE2__
-static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, uint8_t mask) {
+static inline unsigned match_slots_masked(const struct index_line *b, uint8_t tag, uint8_t mask) {
     __m128i tags = _mm_and_si128(_mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b)),
                                  _mm_set1_epi8((char)mask));
     return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) &
@@ -63,12 +63,15 @@ static inline unsigned match_bytes(uint64_t tags, uint8_t tag) {
     uint64_t equal = ~(((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x | 0x7f7f7f7f7f7f7f7fu);
     return (unsigned)((equal >> 7) * 0x0102040810204080u >> 56);
 }
-static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, uint8_t mask) {
+static inline unsigned match_slots_masked(const struct index_line *b, uint8_t tag, uint8_t mask) {
     uint64_t all = 0x0101010101010101u * mask;
     return match_bytes(tags_low(b) & all, tag) | (match_bytes(tags_high(b) & all, tag) & 15u) << 8;
 }
 #endif
-static inline unsigned match_slots(const struct bucket *b, uint8_t tag) {
+static inline unsigned match_slots(const struct index_line *b, uint8_t tag) {
     return match_slots_masked(b, tag, 255);
+}
+static inline unsigned full_slots(const struct index_line *b) {
+    return ~match_slots(b, 0) & ((1u << SLOTS) - 1);
 }
 #endif

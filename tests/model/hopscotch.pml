@@ -1,11 +1,11 @@
 /* A line of the index `hopscotch` is split while a reader looks for a key that lies in a line that follows (daemon/index/hopscotch.c:
- * split_one, move_key, hopscotch_find). A version has the line's map above it: which lines that follow have keys of its own.
+ * hopscotch_split, move_key, hopscotch_find_behind; index.h: index_find_from). A version has the line's map below it: which lines that follow have keys of its own.
  *
  * The key's own line is OLD, and NEW once that is split; it lies AWAY, as the map of its own line tells. The split gives NEW its map, tells the count, and
  * takes the map from OLD. Then the key comes home, from AWAY to NEW. Last it is removed, and its memory used for something else.
  *
  * claim: a key that is there is not missed, and an accepted look that found it reads its memory as long as that is its own
- * without COUNT_AGAIN: hopscotch_find does not load the count once more after it noted the version
+ * without COUNT_AGAIN: index_find_from does not load the count once more after it noted the version
  * without RELEASE_OF_COUNT: the store of the count is relaxed
  * without COUNT_BEFORE_VERSION: the count is stored after the version's end
  * without MAP_WITH_VERSION: the map of NEW is told after the count, within a change
@@ -26,7 +26,7 @@
 #define SLOT_OF_NEW 4     /* 1: the key */
 #define SLOT_OF_AWAY 5
 #define MEMORY 6          /* 0: the key's; 1: another's */
-#define MAP 64            /* above a version: a key lies AWAY */
+#define MAP 64            /* beside a version: a key lies AWAY */
 #include "machine.pml"
 
 inline begin(line, version) {

@@ -1,8 +1,8 @@
-/* A bucket of the index is split while a reader looks for a key that moves to the new half (daemon/index/bucket.h:
- * bucket_look, bucket.c: split_one; chained.c: chained_find, split_one, likewise).
+/* A bucket of the index is split while a reader looks for a key that moves to the new half (daemon/index/index.h:
+ * index_find_from; bucket.c: bucket_split; chained.c: chained_split, likewise).
  *
  * claim: a key that is there all the time is not missed
- * without COUNT_AGAIN: bucket_look does not load the count once more after it noted the version
+ * without COUNT_AGAIN: index_find_from does not load the count once more after it noted the version
  * without RELEASE_OF_COUNT: the store of the count is relaxed
  * without COUNT_BEFORE_VERSION: the count is stored after the version's end
  * without FENCE_ON_CHECK: index_unchanged does not begin with a fence

@@ -22,7 +22,7 @@ static void unlink_twin(struct adopter *t, struct partition *p, uint64_t hash, s
  * is unlinked. */
 static bool settle_twins(struct adopter *t, struct partition *p, const struct key *key,
                          struct item *it) {
-    uint32_t ref = index_find(&p->index, key, NULL);
+    uint32_t ref = index_find(&p->index, key);
     if (ref == 0) {
         return true;
     }

@@ -81,7 +81,7 @@ static inline void find_each(void) {
     for (uint32_t i = 0; i < operation_count; i++) {
         struct index_look look;
         do {
-            found += index_find(&ix, &operations[i].key, &look) != 0;
+            found += index_find_from(&ix, &operations[i].key, (struct index_spot){0}, &look) != 0;
         } while (!index_unchanged(&look));
     }
 }
@@ -94,14 +94,15 @@ static inline void find_grouped(void) {
             spots[j] = index_prefetch(&ix, operations[i + j].key.hash);
         }
         for (uint32_t j = 0; j < GROUP; j++) {
-            uint32_t ref = index_guess(&ix, operations[i + j].key.hash, spots[j]);
+            uint32_t ref = index_guess(&ix, spots[j]);
             if (ref == 0) {
                 behind[behind_count++] = j;
             }
             prefetch(node_at(&arena->space, ref));
         }
         for (uint32_t j = 0; j < behind_count; j++) {
-            prefetch(node_at(&arena->space, index_guess_behind(&ix, spots[behind[j]])));
+            uint64_t hash = operations[i + behind[j]].key.hash;
+            prefetch(node_at(&arena->space, index_guess_behind(&ix, hash, spots[behind[j]])));
         }
         for (uint32_t j = 0; j < GROUP; j++) {
             struct index_look look;
@@ -225,7 +226,7 @@ static void *watch(void *arg) {
         struct index_look look;
         double begun_ns = cpu_ns();
         do {
-            ref = index_find(&ix, &key, &look);
+            ref = index_find_from(&ix, &key, (struct index_spot){0}, &look);
         } while (!index_unchanged(&look));
         float us = (float)((cpu_ns() - begun_ns) / 1e3), *longest = &w->longest_us[part_of(there - 1, w->items)];
         *longest = us > *longest ? us : *longest;

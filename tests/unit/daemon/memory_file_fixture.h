@@ -89,7 +89,7 @@ static inline struct item *item_of(struct cache_thread *ct, uint64_t n) {
     char name[64];
     struct key key = fixture_key(name, n);
     struct cache *c = ct->cache;
-    uint32_t ref = index_find(&partition_of(c, key.hash)->index, &key, NULL);
+    uint32_t ref = index_find(&partition_of(c, key.hash)->index, &key);
     return ref != 0 ? item_at(c, ref) : NULL;
 }
 

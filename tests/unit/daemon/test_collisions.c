@@ -72,7 +72,8 @@ static void test_a_victim_is_stored(struct cache *c, struct cache_thread *ct, co
     }
     is(early, 0, "%s: what was used longest ago there made way", kind);
     struct cache_facts f = facts_of(c);
-    ok(f.items <= INDEX_CHAIN_MOST, "%s: %" PRIu64 " of them are left, so a look stays short", kind, f.items);
+    unsigned most = strcmp(kind, "chained") == 0 ? 12 * 32 : INDEX_CHAIN_MOST; /* twelve chains share a place */
+    ok(f.items <= most, "%s: %" PRIu64 " of them are left, so a look stays short", kind, f.items);
     is(f.counters.index_evictions, CHOSEN + 1 - f.items, "%s: those that went are counted", kind);
     struct cache_class_values sum;
     cache_classes_counters(c, &sum);

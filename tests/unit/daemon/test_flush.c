@@ -122,7 +122,7 @@ static void test_a_walk_frees_what_was_flushed(struct cache_thread *ct) {
  * it was this one's; and then enough stores behind it that its queue moves it. */
 static void mark_late_and_move(struct cache_thread *ct, const char *name, bool flush_between) {
     struct key key = key_make(name, strlen(name));
-    struct item *it = item_at(cache, index_find(&partition_of(cache, key.hash)->index, &key, NULL));
+    struct item *it = item_at(cache, index_find(&partition_of(cache, key.hash)->index, &key));
     node_set_mark(&it->node, node_age_code(3600) << 3 | 2);
     if (flush_between) {
         cache_flush_now(cache);

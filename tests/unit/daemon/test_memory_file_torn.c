@@ -58,7 +58,7 @@ static void make_twins(struct cache_thread *ct) {
         fixture_value(value, bytes_of(n), n, 2);
         struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes_of(n)};
         cache_store(ct, &as_long, &s, NULL);
-        uint32_t ref = index_find(&partition_of(ct->cache, as_long.hash)->index, &as_long, NULL);
+        uint32_t ref = index_find(&partition_of(ct->cache, as_long.hash)->index, &as_long);
         struct item *it = item_at(ct->cache, ref);
         bytes_store((char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), name, key.len);
         item_set_cas(it, item_cas(old) + (n % 2 ? 1 : -1));
