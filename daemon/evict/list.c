@@ -4,18 +4,29 @@
 
 static struct node *at(const struct evict_queue *q, uint32_t ref) { return node_at(q->space, ref); }
 
+/* Tells the neighbours of a place in a list, or the list's ends, what follows the one and what
+ * comes before the other. */
+static inline void link_neighbours(const struct evict_queue *q, struct evict_list *l, uint32_t prev,
+                                   uint32_t next, uint32_t after_prev, uint32_t before_next) {
+    if (prev != 0) {
+        node_set_next(at(q, prev), after_prev);
+    } else {
+        l->oldest = after_prev;
+    }
+    if (next != 0) {
+        node_set_prev(at(q, next), before_next);
+    } else {
+        l->newest = before_next;
+    }
+}
+
 void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
     struct evict_list *l = &q->list[list];
     uint32_t ref = node_ref(q->space, n);
     node_set_where(n, list);
     node_set_next(n, 0);
     node_set_prev(n, l->newest);
-    if (l->newest != 0) {
-        node_set_next(at(q, l->newest), ref);
-    } else {
-        l->oldest = ref;
-    }
-    l->newest = ref;
+    link_neighbours(q, l, l->newest, 0, ref, ref);
     l->count++;
     if (q->tail.want != 0 && list == q->policy->tail_list) {
         evict_tail_fill(q);
@@ -28,12 +39,7 @@ void evict_list_push_oldest(struct evict_queue *q, unsigned list, struct node *n
     node_set_where(n, list);
     node_set_prev(n, 0);
     node_set_next(n, l->oldest);
-    if (l->oldest != 0) {
-        node_set_prev(at(q, l->oldest), ref);
-    } else {
-        l->newest = ref;
-    }
-    l->oldest = ref;
+    link_neighbours(q, l, 0, l->oldest, ref, ref);
     l->count++;
     if (q->tail.want != 0 && list == q->policy->tail_list) {
         evict_tail_joined(q, n);
@@ -46,16 +52,7 @@ void evict_list_remove(struct evict_queue *q, struct node *n) {
     if (in_tail) {
         evict_tail_leave(q, n);
     }
-    if (node_next(n) != 0) {
-        node_set_prev(at(q, node_next(n)), node_prev(n));
-    } else {
-        l->newest = node_prev(n);
-    }
-    if (node_prev(n) != 0) {
-        node_set_next(at(q, node_prev(n)), node_next(n));
-    } else {
-        l->oldest = node_next(n);
-    }
+    link_neighbours(q, l, node_prev(n), node_next(n), node_next(n), node_prev(n));
     l->count--;
     if (in_tail) {
         evict_tail_fill(q);
@@ -90,16 +87,7 @@ void evict_moved(struct evict_queue *q, const struct node *from, struct node *to
     if (node_where(from) & EVICT_TAIL_BOTH) {
         evict_tail_moved(q, from, to);
     }
-    if (node_next(to) != 0) {
-        node_set_prev(at(q, node_next(to)), ref);
-    } else {
-        l->newest = ref;
-    }
-    if (node_prev(to) != 0) {
-        node_set_next(at(q, node_prev(to)), ref);
-    } else {
-        l->oldest = ref;
-    }
+    link_neighbours(q, l, node_prev(to), node_next(to), ref, ref);
 }
 
 void evict_renew_late(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
