@@ -174,7 +174,7 @@ static void rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_
     struct cache *c = ct->cache;
     bool by_value = pick == PICK_LEAST_VALUE;
     uint32_t listed[LISTED_PAGES], looked[LOOK_PAGES];
-    unsigned n = slab_partial_pages(c->slab, class_id, listed, LISTED_PAGES);
+    unsigned n = slab_partial_pages(c->slab, class_id, false, listed, LISTED_PAGES);
     for (unsigned i = 0; i < n; i++) {
         rank(r, listed[i],
              by_value ? cache_page_value(ct, listed[i]) : idle_cost(c, listed[i]));

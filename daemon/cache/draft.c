@@ -241,7 +241,7 @@ int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, 
  * gives those pages to the pool. */
 static void note_left(struct cache *c, unsigned class_id) {
     uint32_t page;
-    if (!c->store->one_class && slab_whole_pages(c->slab, class_id, &page, 1) > 0 &&
+    if (!c->store->one_class && slab_partial_pages(c->slab, class_id, true, &page, 1) > 0 &&
         class_set_shared_add(&c->left_whole, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,6 @@
 /* ASCII, in the machine's byte order: before the head is whole, and after. */
 #define MAGIC_NEW UINT64_C(0x77656e6c6174616c)
 #define MAGIC UINT64_C(0x6d656d736c617465)
-#define BYTE_ORDER_MARK 0x01020304u
 #define HUGE_BYTES ((size_t)2 << 20)
 #define ANEW "; remove it to start with an empty cache"
 #define MOVE ANEW ", or start a server as before and move its items with slatectl save and load"
@@ -63,7 +63,7 @@ uint32_t memory_boot(void) {
 static struct memory_shape own_shape(const struct memory_wish *w) {
     return (struct memory_shape){
         .version = MEMORY_VERSION,
-        .byte_order = BYTE_ORDER_MARK,
+        .byte_order = 0x01020304, /* reads otherwise in another order */
         .item_bytes = sizeof(struct item),
         .tail_bytes = TAIL_HEADER,
         .copy_bytes_max = ITEM_COPY_MAX,
@@ -136,35 +136,33 @@ static bool shape_fits(const char *path, const struct memory_shape *s, const str
 
 /* --- the head --- */
 
-static bool word_is_whole(const kept_word *w) {
-    uint32_t v;
-    return kept_get(w, &v);
+/* The head's words but cas_most and those of each class. */
+#define WORD(name) {#name, offsetof(struct memory_head, name)}
+static const struct {
+    const char *name;
+    size_t      at;
+} words[] = {WORD(state), WORD(boot), WORD(unix_at_0), WORD(last_s), WORD(flushed), WORD(ahead_s),
+             WORD(flush_at_s), WORD(asked), WORD(cas_at), WORD(cas_step), WORD(cas_count),
+             WORD(cas_valid)};
+enum { WORDS = sizeof words / sizeof *words };
+
+static kept_word *word_at(struct memory_head *h, unsigned i) {
+    return (kept_word *)(void *)((char *)h + words[i].at);
 }
 
-/* Whether every word of the head is whole. False: `why` names the first that is not. */
-static bool head_is_whole(const struct memory_head *h, char why[MEMORY_WHY_BYTES]) {
-    const struct {
-        const char      *name;
-        const kept_word *word;
-    } words[] = {{"state", &h->state},         {"boot", &h->boot},
-                 {"unix_at_0", &h->unix_at_0}, {"last_s", &h->last_s},
-                 {"flushed", &h->flushed},     {"ahead_s", &h->ahead_s},
-                 {"flush_at_s", &h->flush_at_s}, {"asked", &h->asked},
-                 {"cas_at", &h->cas_at},       {"cas_step", &h->cas_step},
-                 {"cas_count", &h->cas_count}, {"cas_valid", &h->cas_valid}};
+/* The name of a word of the head that is not whole; NULL: all are. */
+static const char *broken_word(struct memory_head *h) {
+    uint32_t v;
     uint64_t cas;
     const char *bad = kept_get_number(&h->cas_most, &cas) ? NULL : "cas_most";
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-        bad = word_is_whole(words[i].word) ? bad : words[i].name;
+    for (unsigned i = 0; i < WORDS; i++) {
+        bad = kept_get(word_at(h, i), &v) ? bad : words[i].name;
     }
     for (unsigned i = 0; i < MEMORY_CLASSES; i++) {
-        bad = word_is_whole(&h->classes[i]) ? bad : "classes";
-        bad = word_is_whole(&h->policies[i]) ? bad : "policies";
+        bad = kept_get(&h->classes[i], &v) ? bad : "classes";
+        bad = kept_get(&h->policies[i], &v) ? bad : "policies";
     }
-    if (bad != NULL) {
-        snprintf(why, MEMORY_WHY_BYTES, "its head is damaged (%s)" ANEW, bad);
-    }
-    return bad == NULL;
+    return bad;
 }
 
 /* Writes the file's first word; on hugetlbfs, which takes no writes, through a mapping. */
@@ -177,10 +175,10 @@ static bool write_first(const struct memory_file *f, uint64_t word) {
         errno = n >= 0 ? ENOSPC : errno;
         return false;
     }
-    if (!memory_file_back(f, 0, f->map_align_bytes)) {
-        return false;
+    void *map = MAP_FAILED;
+    if (memory_file_back(f, 0, f->map_align_bytes)) {
+        map = mmap(NULL, f->map_align_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
     }
-    void *map = mmap(NULL, f->map_align_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
     if (map == MAP_FAILED) {
         return false;
     }
@@ -189,12 +187,12 @@ static bool write_first(const struct memory_file *f, uint64_t word) {
 }
 
 /* Gives a new file its shape. The owner sets the words next, and then calls memory_file_made. */
-static bool make(struct memory_file *f, const char *path, const struct memory_wish *w, char *why) {
+static bool make(struct memory_file *f, const struct memory_wish *w, char *why) {
     f->shape = new_shape(w, f->map_align_bytes);
     f->is_new = true;
     if (ftruncate(f->fd, 0) != 0 || ftruncate(f->fd, (off_t)f->shape.file_bytes) != 0 ||
         !write_first(f, MAGIC_NEW)) {
-        return refuse(why, path, "cannot make a memory file: %s", strerror(errno));
+        return refuse(why, f->path, "cannot make a memory file: %s", strerror(errno));
     }
     crash_point("file_sized");
     return true;
@@ -211,34 +209,32 @@ bool memory_file_fits(const struct memory_file *f, const struct memory_wish *w,
     return fits;
 }
 
-static bool recognise(struct memory_file *f, const char *path, const struct memory_wish *w,
-                      size_t file_bytes, char *why) {
+static bool recognise(struct memory_file *f, const struct memory_wish *w, size_t file_bytes,
+                      char *why) {
     struct memory_head *h = malloc(sizeof *h);
-    char word[MEMORY_WHY_BYTES] = "";
-    bool ok = false;
-    if (h == NULL || file_bytes < sizeof *h ||
-        pread(f->fd, h, sizeof *h, 0) != (ssize_t)sizeof *h) {
-        ok = refuse(why, path, "it is no memory file of slated" ANEW);
-    } else if (h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
-        ok = make(f, path, w, why);
-    } else if (h->magic != MAGIC) {
-        ok = refuse(why, path, "it is no memory file of slated" ANEW);
+    bool ok = false, is_head = h != NULL && pread(f->fd, h, sizeof *h, 0) == (ssize_t)sizeof *h;
+    if (is_head && h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
+        ok = make(f, w, why);
+    } else if (!is_head || h->magic != MAGIC) {
+        refuse(why, f->path, "it is no memory file of slated" ANEW);
     } else if (h->shape_check != shape_hash(&h->shape)) {
-        ok = refuse(why, path, "its head is damaged (shape)" ANEW);
-    } else if (shape_fits(path, &h->shape, w, f->map_align_bytes, why)) {
+        refuse(why, f->path, "its head is damaged (shape)" ANEW);
+    } else if (shape_fits(f->path, &h->shape, w, f->map_align_bytes, why)) {
         uint32_t state, boot;
+        const char *bad = broken_word(h);
         f->shape = h->shape;
-        ok = file_bytes == h->shape.file_bytes
-                 ? head_is_whole(h, word) || refuse(why, path, "%s", word)
-                 : refuse(why, path, "it has %zu bytes and should have %llu" ANEW, file_bytes,
-                          (unsigned long long)h->shape.file_bytes);
         kept_get(&h->state, &state);
         kept_get(&h->boot, &boot);
+        ok = bad == NULL || refuse(why, f->path, "its head is damaged (%s)" ANEW, bad);
+        if (file_bytes != h->shape.file_bytes) {
+            ok = refuse(why, f->path, "it has %zu bytes and should have %llu" ANEW, file_bytes,
+                        (unsigned long long)h->shape.file_bytes);
+        }
         if (ok && state != MEMORY_STOPPED && boot != memory_boot()) {
             log_warn("%s: the machine went down while it was in use, and not all of it may have "
                      "been written: it starts empty",
-                     path);
-            ok = make(f, path, w, why);
+                     f->path);
+            ok = make(f, w, why);
         }
     }
     free(h);
@@ -337,18 +333,14 @@ bool memory_file_begin(struct memory_file *f, const struct memory_wish *w,
     if (fstat(f->fd, &st) != 0) {
         return refuse(why, f->path, "cannot look at it: %s", strerror(errno));
     }
-    return st.st_size == 0 ? make(f, f->path, w, why)
-                           : recognise(f, f->path, w, (size_t)st.st_size, why);
+    return st.st_size == 0 ? make(f, w, why) : recognise(f, w, (size_t)st.st_size, why);
 }
 
 /* Makes the head's words whole; they say that the file is empty. */
 static void init_head(struct memory_file *f) {
     struct memory_head *h = f->head;
-    kept_word *const zeroes[] = {&h->state,   &h->unix_at_0,  &h->last_s,   &h->flushed,
-                                 &h->ahead_s, &h->flush_at_s, &h->asked,    &h->cas_at,
-                                 &h->cas_step, &h->cas_count, &h->cas_valid, &h->boot};
-    for (unsigned i = 0; i < sizeof zeroes / sizeof *zeroes; i++) {
-        kept_set(zeroes[i], 0);
+    for (unsigned i = 0; i < WORDS; i++) {
+        kept_set(word_at(h, i), 0);
     }
     for (unsigned i = 0; i < MEMORY_CLASSES; i++) {
         kept_set(&h->classes[i], 0);

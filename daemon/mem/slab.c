@@ -6,13 +6,7 @@
 #include "base/clock.h"
 #include "base/crash.h"
 
-enum { WHOLE_LOOK_MOST = 64 }; /* pages that one hold of a class's lock looks at */
-
-static void class_init(struct slab_class *c) {
-    lock_init(&c->lock);
-    c->partial = PAGE_NONE;
-    c->owned = c->owned_last = c->round_at = PAGE_NONE;
-}
+enum { PARTIAL_LOOK_MOST = 64 }; /* pages that one hold of a class's lock looks at */
 
 static bool plan_sizes(const struct slab_config *cfg, unsigned class_most, struct size_rules *rules,
                        struct size_list *sizes) {
@@ -50,7 +44,9 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
         return NULL;
     }
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
-        class_init(&s->classes[i]);
+        struct slab_class *c = &s->classes[i];
+        lock_init(&c->lock);
+        c->partial = c->owned = c->owned_last = c->round_at = PAGE_NONE;
     }
     s->asked = sizes;
     if (arena->file == NULL || arena->file->is_new) {
@@ -175,14 +171,11 @@ static bool class_grow(struct slab *s, unsigned class_id, bool first) {
     uint32_t page = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE
                         ? arena_take_page(s->arena, first)
                         : PAGE_NONE;
-    if (page == PAGE_NONE) {
-        return false;
-    }
-    if (!class_add_page(s, class_id, page, first)) {
+    if (page != PAGE_NONE && !class_add_page(s, class_id, page, first)) {
         arena_give_page(s->arena, page); /* the class was retired this moment, or has got a page */
-        return false;
+        page = PAGE_NONE;
     }
-    return true;
+    return page != PAGE_NONE;
 }
 
 static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, unsigned want) {
@@ -206,17 +199,12 @@ static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, 
 }
 
 unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned want) {
-    struct slab_class *c = &s->classes[class_id];
     for (;;) {
-        unsigned got = 0;
-        if (atomic_load_explicit(&c->free_count, memory_order_relaxed) > 0) {
-            got = class_pop(s, c, refs, want);
-        }
-        if (got > 0) {
+        unsigned got = slab_has_free_chunk(s, class_id)
+                           ? class_pop(s, &s->classes[class_id], refs, want)
+                           : 0;
+        if (got > 0 || !class_grow(s, class_id, false)) {
             return got;
-        }
-        if (!class_grow(s, class_id, false)) {
-            return 0;
         }
     }
 }
@@ -374,13 +362,17 @@ bool slab_page_facts(struct slab *s, uint32_t page, struct slab_page_facts *f) {
     return still && f->chunks > 0;
 }
 
-unsigned slab_partial_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
+unsigned slab_partial_pages(struct slab *s, unsigned class_id, bool whole, uint32_t *pages,
+                            unsigned max) {
     struct slab_class *c = &s->classes[class_id];
-    unsigned n = 0;
+    unsigned n = 0, left = PARTIAL_LOOK_MOST;
     lock_take(&c->lock);
-    for (uint32_t page = c->partial; page != PAGE_NONE && n < max;
+    for (uint32_t page = c->partial; page != PAGE_NONE && left-- > 0 && n < max;
          page = slab_page(s, page)->next) {
-        pages[n++] = page;
+        const struct page *p = slab_page(s, page);
+        if (!whole || p->free_count == p->chunk_count) {
+            pages[n++] = page;
+        }
     }
     lock_release(&c->lock);
     return n;
@@ -402,21 +394,6 @@ unsigned slab_next_pages(struct slab *s, unsigned class_id, uint32_t *pages, uns
         }
     }
     c->round_at = page;
-    lock_release(&c->lock);
-    return n;
-}
-
-unsigned slab_whole_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
-    struct slab_class *c = &s->classes[class_id];
-    unsigned n = 0, looked = 0;
-    lock_take(&c->lock);
-    for (uint32_t page = c->partial; page != PAGE_NONE && looked < WHOLE_LOOK_MOST && n < max;
-         page = slab_page(s, page)->next) {
-        if (slab_page(s, page)->free_count == slab_page(s, page)->chunk_count) {
-            pages[n++] = page;
-        }
-        looked++;
-    }
     lock_release(&c->lock);
     return n;
 }

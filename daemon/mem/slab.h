@@ -80,16 +80,15 @@ struct slab_page_facts {
 };
 /* False: no class of this store has the page. Takes the lock of the page's class. */
 bool slab_page_facts(struct slab *, uint32_t page, struct slab_page_facts *);
-/* Puts at most `max` pages of a class that have free chunks and are not draining into `pages`.
- * Returns how many. O(max), under the class's lock. */
-unsigned slab_partial_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
+/* Looks at a class's first 64 pages that have free chunks and are not draining, and puts them into
+ * `pages`, at most `max`; with `whole` only those that have nothing but free chunks. Returns how
+ * many. Under the class's lock. */
+unsigned slab_partial_pages(struct slab *, unsigned class_id, bool whole, uint32_t *pages,
+                            unsigned max);
 /* Puts the next pages of a class that are not draining into `pages`, at most `max`, and returns how
  * many. Each call goes on where the one before ended, round and round; no page comes twice in one
  * call. O(max, and pages that drain), under the class's lock. */
 unsigned slab_next_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
-/* Looks at a class's first 64 pages with free chunks, and puts those with nothing but free chunks
- * into `pages`, at most `max`. Returns how many. Under the class's lock. */
-unsigned slab_whole_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
 /* Puts a page at the end of the list of the class's pages. The caller holds the class's lock, or no
  * other thread sees the slab yet. */
 void slab_owned_append(struct slab *, struct slab_class *, uint32_t page);

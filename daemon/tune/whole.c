@@ -12,8 +12,8 @@ static unsigned begin(struct tuner *t, unsigned class_id, struct moving_page *ta
     struct slab *slab = cache_slab(t->cache);
     uint32_t pages[MOVE_PAGES_MAX];
     uint32_t spare = slab_pages_beyond(slab, class_id, 1);
-    unsigned found = slab_whole_pages(slab, class_id, pages,
-                                      spare < MOVE_PAGES_MAX ? spare : MOVE_PAGES_MAX),
+    unsigned found = slab_partial_pages(slab, class_id, true, pages,
+                                        spare < MOVE_PAGES_MAX ? spare : MOVE_PAGES_MAX),
              n = 0;
     for (unsigned i = 0; i < found; i++) {
         if (!page_move_begin(&taken[n], t->ct, pages[i], class_id, SLAB_CLASS_NONE, 1)) {
