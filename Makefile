@@ -52,11 +52,13 @@ DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 # process's. `make JEMALLOC=` chooses that.
 JEMALLOC     := $(filter /%,$(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null))
 JEMALLOC_O   := $(if $(JEMALLOC),$B/jemalloc.o)
+# Static where it can be: what only a trace needs is then in no server's memory.
+ZSTD_LIBS    := $(or $(filter /%,$(shell $(CC) -print-file-name=libzstd.a 2>/dev/null)),-lzstd)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 DAEMON_LIBS  := $(or $(JEMALLOC_O),$(call libs_of,jemalloc,-ljemalloc)) \
                 $(call libs_of,libevent libevent_pthreads,-levent -levent_pthreads) \
                 $(call libs_of,libssl libcrypto,-lssl -lcrypto) $(call libs_of,libsasl2,-lsasl2) \
-                $(call libs_of,libseccomp,-lseccomp) $(LUA_LIBS) -lz -lm
+                $(call libs_of,libseccomp,-lseccomp) $(LUA_LIBS) $(ZSTD_LIBS) -lz -lm
 SUITE_LIBS   := $(if $(LTO),-fno-lto) $(DAEMON_LIBS)
 CONSOLE_LIBS := $(call libs_of,ncursesw tinfo,-lncursesw -ltinfo) $(call libs_of,jansson,-ljansson) $(LUA_LIBS) -lz -lm
 # The rules for policies, each behind those that it requires; and modules as rows of C: name and text.
@@ -78,7 +80,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
 # Of the modules that these require, those that console/brain/lua_state.c provides, and those of functions that slatetop never calls.
 BRAIN_GIVEN    := base/clock
 BRAIN_UNCALLED := base/input base/shell wire/keydump wire/resolver
-LOAD_LIBS    := -lssl -lcrypto -lz -lm
+LOAD_LIBS    := -lssl -lcrypto $(ZSTD_LIBS) -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
@@ -118,7 +120,7 @@ MAKE_J   = $(MAKE) -s --no-print-directory -j$(shell nproc)
 # Builds TARGETS, and says so before where there is something to build: it may take minutes.
 build_all = $(MAKE) -s -q $1 2>/dev/null || echo "building $2"; $(MAKE_J) $1
 # What the programs include and link beside the C library.
-HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h sasl/sasl.h seccomp.h xxhash.h zlib.h lua.h
+HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h sasl/sasl.h seccomp.h xxhash.h zlib.h zstd.h lua.h
 # In a build folder slatectl finds its library and the other programs from where it lies, so that a clone may be moved.
 slatectl = sed 's|@LUADIR@|$(shell realpath -m --relative-to=$B/bin lua)|;s|@BINDIR@|.|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 

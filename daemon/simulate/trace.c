@@ -27,19 +27,17 @@ struct trace {
 };
 
 struct trace *trace_open_fd(int fd, const char *name, char *why) {
-    char said[TRACE_BYTES_WHY] = "out of memory";
-    struct trace *t = calloc(1, sizeof *t);
     struct stat st;
-    if (t == NULL || (t->name = strdup(name)) == NULL) {
-        close(fd);
-    } else if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        snprintf(said, sizeof said, "it is a folder");
+    struct trace *t = calloc(1, sizeof *t);
+    bool is_folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+    if (t == NULL || is_folder || (t->name = strdup(name)) == NULL) {
         close(fd);
     } else {
-        t->bytes = trace_bytes_open(fd, said);
+        t->bytes = trace_bytes_open(fd);
     }
     if (t == NULL || t->bytes == NULL) {
-        snprintf(why, TRACE_WHY_BYTES, "cannot read %.300s: %s", name, said);
+        snprintf(why, TRACE_WHY_BYTES, "cannot read %.300s: %s", name,
+                 is_folder ? "it is a folder" : "out of memory");
         trace_close(&t);
     }
     return t;
@@ -116,26 +114,17 @@ static bool begin(struct trace *t) {
             break;
         }
     }
-    if (trace_bytes_are_zstd(t->window, t->end)) {
-        snprintf(t->error, sizeof t->error,
-                 "cannot read %.300s: it is packed by zstd, which is unpacked only where it lies "
-                 "in a file; pass it through zstd -dc",
-                 t->name);
-        return false;
-    }
-    enum trace_format format =
-        t->asked != TRACE_AUTO ? t->asked : trace_format_guess(t->window, t->end);
     const char *newline = memchr(t->window, '\n', t->end);
     size_t line = newline != NULL ? (size_t)(newline - t->window) : t->end;
     const char *wrong = t->end == 0 ? NULL
-                                    : trace_form_begin(&t->form, format, t->window,
+                                    : trace_form_begin(&t->form, t->asked, t->window, t->end,
                                                        trimmed(t->window, line));
     if (wrong == NULL && t->form.has_head && line > TRACE_LINE_BYTES_MAX) {
         wrong = "it is longer than 512 bytes";
     }
     if (wrong != NULL) {
         snprintf(t->error, sizeof t->error, "cannot read %.300s as %s: line 1: %s", t->name,
-                 trace_format_name(format), wrong);
+                 trace_format_name(t->form.format), wrong);
         return false;
     }
     if (t->form.has_head) {

@@ -1,144 +1,105 @@
 #include "simulate/trace_bytes.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 struct trace_bytes {
-    gzFile file;     /* of zlib, which reads plain bytes too; NULL: through a pipe */
-    int    pipe_fd;  /* what zstd writes */
-    pid_t  unpacker; /* 0: it has ended, */
-    bool   failed;   /* with this */
+    gzFile        file;    /* reads plain bytes too */
+    ZSTD_DStream *zstd;    /* NULL: the file is not packed by zstd */
+    bool          begun;   /* the first bytes were looked at */
+    bool          in_frame; /* zstd waits for more of the file */
+    ZSTD_inBuffer in;      /* what was read of the file and not used yet */
+    char          window[1 << 16];
 };
 
-bool trace_bytes_are_zstd(const char *bytes, size_t n) {
-    static const char magic[] = {'\x28', '\xb5', '\x2f', '\xfd'};
-    return n >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
-}
-
-/* Whether the file is one that can be looked at without being read, and zstd has packed it. */
-static bool is_zstd(int fd) {
-    char first[4];
-    off_t at = lseek(fd, 0, SEEK_CUR);
-    return at >= 0 && pread(fd, first, sizeof first, at) == sizeof first &&
-           trace_bytes_are_zstd(first, sizeof first);
-}
-
-/* Starts zstd between the file and a pipe. Returns an error number, 0: none. */
-static int start(struct trace_bytes *b, int fd) {
-    static char *const words[] = {"zstd", "-dcq", NULL};
-    extern char **environ;
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return errno;
-    }
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error == 0) {
-        posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        error = posix_spawnp(&b->unpacker, words[0], &actions, NULL, words, environ);
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    close(ends[1]);
-    if (error != 0) {
-        close(ends[0]);
-        b->unpacker = 0;
-    } else {
-        b->pipe_fd = ends[0];
-    }
-    return error;
-}
-
-struct trace_bytes *trace_bytes_open(int fd, char *why) {
+struct trace_bytes *trace_bytes_open(int fd) {
     struct trace_bytes *b = calloc(1, sizeof *b);
-    int error = ENOMEM;
-    if (b != NULL && is_zstd(fd)) {
-        error = start(b, fd);
-        close(fd);
-        fd = -1;
-    } else if (b != NULL) {
-        b->file = gzdopen(fd, "rb");
-        error = b->file != NULL ? 0 : ENOMEM;
-        fd = b->file != NULL ? -1 : fd;
-    }
-    if (error == 0) {
+    if (b != NULL && (b->file = gzdopen(fd, "rb")) != NULL) {
+        b->in.src = b->window;
         return b;
     }
-    snprintf(why, TRACE_BYTES_WHY, "%s",
-             error == ENOENT   ? "the program zstd, which unpacks it, is not on this machine"
-             : error == ENOMEM ? "out of memory"
-                               : strerror(error));
-    if (fd >= 0) {
-        close(fd);
-    }
+    close(fd);
     free(b);
     return NULL;
 }
 
-/* Waits for zstd. Whether it has unpacked all. */
-static bool end(struct trace_bytes *b) {
-    int status = 0;
-    if (b->unpacker > 0) {
-        while (waitpid(b->unpacker, &status, 0) < 0 && errno == EINTR) {
-        }
-        b->unpacker = 0;
-        b->failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    }
-    return !b->failed;
-}
-
 void trace_bytes_close(struct trace_bytes **taken) {
-    struct trace_bytes *b = *taken;
-    *taken = NULL;
-    if (b == NULL) {
-        return;
+    if (*taken != NULL) {
+        gzclose_r((*taken)->file);
+        ZSTD_freeDStream((*taken)->zstd);
+        free(*taken);
+        *taken = NULL;
     }
-    if (b->file != NULL) {
-        gzclose_r(b->file);
-    } else {
-        close(b->pipe_fd); /* which ends zstd, if it is not through */
-        end(b);
-    }
-    free(b);
 }
 
-static int read_pipe(struct trace_bytes *b, char *to, size_t room, char *why) {
-    ssize_t got;
-    do {
-        got = read(b->pipe_fd, to, room);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        snprintf(why, TRACE_BYTES_WHY, "%s", strerror(errno));
-    } else if (got == 0 && !end(b)) {
-        snprintf(why, TRACE_BYTES_WHY, "its compressed data is damaged or cut short");
-        return -1;
-    }
-    return (int)got;
-}
-
-int trace_bytes_read(struct trace_bytes *b, char *to, size_t room, char *why) {
-    if (b->file == NULL) {
-        return read_pipe(b, to, room, why);
-    }
-    int got = gzread(b->file, to, (unsigned)room), code = Z_OK;
+/* Reads on in the file. Returns what trace_bytes_read does. */
+static int read_file(struct trace_bytes *b, char *why) {
+    int got = gzread(b->file, b->window, sizeof b->window), code = Z_OK;
     const char *said = gzerror(b->file, &code);
+    b->in.pos = 0;
+    b->in.size = got > 0 ? (size_t)got : 0;
     /* A file cut off within its compressed data gives all it has first, then nothing and
      * Z_BUF_ERROR. */
-    if (got > 0 || (got == 0 && code != Z_BUF_ERROR)) {
+    if (got > 0 || (got == 0 && code != Z_BUF_ERROR && !b->in_frame)) {
         return got;
     }
     snprintf(why, TRACE_BYTES_WHY, "%.120s",
-             code == Z_BUF_ERROR    ? "its compressed data is cut short"
+             got == 0               ? "its compressed data is cut short"
              : code == Z_DATA_ERROR ? "its compressed data is damaged"
              : code == Z_ERRNO      ? strerror(errno)
                                     : said);
     return -1;
+}
+
+/* Whether zstd has packed the file, by its first bytes. */
+static bool begin(struct trace_bytes *b) {
+    static const char magic[] = {'\x28', '\xb5', '\x2f', '\xfd'};
+    b->begun = true;
+    return b->in.size >= sizeof magic && memcmp(b->window, magic, sizeof magic) == 0;
+}
+
+static int unpack(struct trace_bytes *b, char *to, size_t room, char *why) {
+    ZSTD_outBuffer out = {to, room, 0};
+    size_t before = b->in.pos, left = ZSTD_decompressStream(b->zstd, &out, &b->in);
+    if (ZSTD_isError(left)) {
+        snprintf(why, TRACE_BYTES_WHY, "its compressed data is damaged: %.100s",
+                 ZSTD_getErrorName(left));
+        return -1;
+    }
+    if (out.pos > 0 || b->in.pos > before) {
+        b->in_frame = left != 0;
+    }
+    return (int)out.pos;
+}
+
+int trace_bytes_read(struct trace_bytes *b, char *to, size_t room, char *why) {
+    for (;;) {
+        if (b->zstd != NULL) { /* which may have more to give without any input */
+            int got = unpack(b, to, room, why);
+            if (got != 0) {
+                return got;
+            }
+        } else if (b->in.pos < b->in.size) {
+            size_t left = b->in.size - b->in.pos, n = left < room ? left : room;
+            memcpy(to, b->window + b->in.pos, n);
+            b->in.pos += n;
+            return (int)n;
+        }
+        if (b->in.pos == b->in.size) {
+            int got = read_file(b, why);
+            if (got <= 0) {
+                return got;
+            }
+        }
+        if (!b->begun && begin(b) && (b->zstd = ZSTD_createDStream()) == NULL) {
+            snprintf(why, TRACE_BYTES_WHY, "out of memory");
+            return -1;
+        }
+    }
 }

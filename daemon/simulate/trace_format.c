@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-enum { FIELDS_MAX = 24, TWITTER_BEHIND_KEY = 5 };
+enum { FIELDS_MAX = 24 };
 
 struct field {
     const char *at;
@@ -32,12 +32,82 @@ bool trace_format_has_verbs(enum trace_format f) {
 
 bool trace_format_has_times(enum trace_format f) { return f > TRACE_KEYS; }
 
-/* --- parts of lines --- */
+/* --- text: lines of columns --- */
+
+enum column {
+    COLUMN_KEY, COLUMN_OP, COLUMN_SIZE, COLUMN_TTL, COLUMN_TIME_S, COLUMN_TIME_MS, COLUMN_KEY_SIZE,
+    COLUMN_COUNT, COLUMNS
+};
+_Static_assert((int)COLUMNS == (int)TRACE_COLUMNS, "each has its place");
+static const struct {
+    const char *name;
+    enum column column;
+} column_names[] = {
+    {"key", COLUMN_KEY},          {"op", COLUMN_OP},           {"size", COLUMN_SIZE},
+    {"ttl", COLUMN_TTL},          {"op_time", COLUMN_TIME_S},  {"milliseconds", COLUMN_TIME_MS},
+    {"op_count", COLUMN_COUNT},   {"key_size", COLUMN_KEY_SIZE},
+};
+
+/* What a line of each form has. */
+static const struct text {
+    char        separator; /* ' ': any number of blanks */
+    uint8_t     least;     /* columns */
+    const char *columns;   /* their names; NULL: the first line has them */
+    const char *wrong;     /* a line of other columns, or without a number where one belongs */
+} texts[TRACE_FORMAT_COUNT] = {
+    [TRACE_KEYS] = {' ', 1, "key size", "it is neither `key` nor `key size`"},
+    [TRACE_SLATE] = {' ', 6, "milliseconds op key size ttl class",
+                     "it is not `milliseconds verb key size ttl class`"},
+    [TRACE_TWITTER] = {',', 7, "op_time,key,key_size,size,client,op,ttl",
+                       "it is not `time,key,key size,value size,client,operation,TTL`"},
+    [TRACE_CACHELIB] = {',', 0, NULL, "a column that holds numbers has something else"},
+};
+
+static const char slate_head[] = "# slate trace ";
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 static bool is_word(const struct field *f, const char *word) {
     return f->bytes == strlen(word) && memcmp(f->at, word, f->bytes) == 0;
+}
+
+/* Cuts a line up into its columns. Returns how many there are; those above FIELDS_MAX are counted
+ * and not kept. */
+static unsigned split(const char *at, size_t n, char separator, struct field *to) {
+    const char *end = at + n;
+    for (unsigned count = 0;; at++) {
+        while (separator == ' ' && at < end && is_blank(*at)) {
+            at++;
+        }
+        const char *start = at;
+        while (at < end && !(separator == ' ' ? is_blank(*at) : *at == separator)) {
+            at++;
+        }
+        if (count < FIELDS_MAX) {
+            to[count] = (struct field){start, (size_t)(at - start)};
+        }
+        count++;
+        if (at == end) {
+            return count;
+        }
+    }
+}
+
+/* False: it does not name a column `key` and one `op`. */
+static bool name_columns(struct trace_form *form, char separator, const char *line, size_t n) {
+    struct field all[FIELDS_MAX];
+    unsigned count = split(line, n, separator, all);
+    memset(form->column, 0, sizeof form->column);
+    form->columns = (uint8_t)(count < FIELDS_MAX ? count : FIELDS_MAX);
+    for (unsigned i = 0; i < form->columns; i++) {
+        for (size_t c = 0; c < sizeof column_names / sizeof *column_names; c++) {
+            uint8_t *column = &form->column[column_names[c].column];
+            if (*column == 0 && is_word(&all[i], column_names[c].name)) {
+                *column = (uint8_t)(i + 1);
+            }
+        }
+    }
+    return count <= FIELDS_MAX && form->column[COLUMN_KEY] > 0 && form->column[COLUMN_OP] > 0;
 }
 
 /* The operations of all forms. False: none of them. */
@@ -62,24 +132,6 @@ static bool read_verb(const struct field *f, uint8_t *verb) {
     return false;
 }
 
-/* Cuts a line up at its commas. Returns how many fields it has; those above FIELDS_MAX are counted
- * and not kept. */
-static unsigned split(const char *line, size_t n, struct field *to) {
-    unsigned count = 0;
-    const char *at = line, *end = line + n;
-    for (;;) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-        if (count < FIELDS_MAX) {
-            to[count] = (struct field){at, (size_t)((comma != NULL ? comma : end) - at)};
-        }
-        count++;
-        if (comma == NULL) {
-            return count;
-        }
-        at = comma + 1;
-    }
-}
-
 static const char *check_key(const struct field *f) {
     if (f->bytes == 0) {
         return "the key is empty";
@@ -95,34 +147,17 @@ static const char *check_key(const struct field *f) {
     return f->bytes > KEY_BYTES_MAX ? "the key is longer than 250 bytes" : NULL;
 }
 
-static const char *read_bytes(const struct field *f, uint32_t *to) {
-    uint64_t bytes = 0;
+/* A whole number; one that is larger than `most` is read as `most` + 1. */
+static bool read_number(const struct field *f, uint64_t most, uint64_t *to) {
+    *to = 0;
     for (size_t i = 0; i < f->bytes; i++) {
         if (f->at[i] < '0' || f->at[i] > '9') {
-            return "the size is no number";
+            return false;
         }
-        bytes = bytes * 10 + (uint64_t)(f->at[i] - '0');
-        if (bytes > TRACE_VALUE_BYTES_MAX) {
-            return "the size is larger than 1 GiB";
-        }
+        *to = *to * 10 + (uint64_t)(f->at[i] - '0');
+        *to = *to <= most ? *to : most + 1;
     }
-    *to = (uint32_t)bytes;
-    return f->bytes > 0 ? NULL : "the size is no number";
-}
-
-/* As long as the key was before it was made unreadable, where it has become shorter: with one '!'
- * and then dots behind it, so that no two keys become the same. */
-static void put_key(struct trace_form *form, const struct field *key, uint32_t key_bytes,
-                    struct trace_request *to) {
-    to->key = key->at;
-    to->key_bytes = (uint8_t)key->bytes;
-    if (key_bytes > key->bytes && key_bytes <= KEY_BYTES_MAX) {
-        memcpy(form->key, key->at, key->bytes);
-        form->key[key->bytes] = '!';
-        memset(form->key + key->bytes + 1, '.', key_bytes - key->bytes - 1);
-        to->key = form->key;
-        to->key_bytes = (uint8_t)key_bytes;
-    }
+    return f->bytes > 0;
 }
 
 /* Seconds, of which some traces have parts. */
@@ -144,39 +179,98 @@ static bool read_time_s(const struct field *f, uint64_t *time_ms) {
     return true;
 }
 
-/* --- keys --- */
-
-static const char *keys_line(const char *p, size_t n, struct trace_request *to) {
-    const char *end = p + n, *key = p;
-    while (p < end && !is_blank(*p)) {
-        p++;
+/* As long as the key was before it was made unreadable, where it has become shorter: with one '!'
+ * and then dots behind it, so that no two keys become the same. */
+static void put_key(struct trace_form *form, const struct field *key, uint32_t key_bytes,
+                    struct trace_request *to) {
+    to->key = key->at;
+    to->key_bytes = (uint8_t)key->bytes;
+    if (key_bytes > key->bytes && key_bytes <= KEY_BYTES_MAX) {
+        memcpy(form->key, key->at, key->bytes);
+        form->key[key->bytes] = '!';
+        memset(form->key + key->bytes + 1, '.', key_bytes - key->bytes - 1);
+        to->key = form->key;
+        to->key_bytes = (uint8_t)key_bytes;
     }
-    struct field name = {key, (size_t)(p - key)};
-    const char *wrong = check_key(&name);
-    if (wrong != NULL) {
-        return wrong;
-    }
-    to->key = key;
-    to->key_bytes = (uint8_t)name.bytes;
-    while (p < end && is_blank(*p)) {
-        p++;
-    }
-    to->has_size = p < end;
-    for (const char *q = p; q < end; q++) {
-        if (*q < '0' || *q > '9') {
-            return "it is neither `key` nor `key size`";
-        }
-    }
-    return to->has_size ? read_bytes(&(struct field){p, (size_t)(end - p)}, &to->value_bytes)
-                        : NULL;
 }
 
-/* --- slate: `# slate trace 1 sample=1/64 …`, then `milliseconds verb key size ttl class` --- */
+/* The columns of numbers, of which one that is empty or `-` is not known. */
+static const char *read_numbers(const struct trace_form *form, const struct field *of,
+                                struct trace_request *to, uint32_t *key_bytes) {
+    const char *wrong = texts[form->format].wrong;
+    uint64_t number[COLUMNS] = {0};
+    bool     known[COLUMNS] = {false};
+    for (unsigned c = COLUMN_SIZE; c < COLUMNS; c++) {
+        const struct field *f = &of[c];
+        known[c] = f->bytes > 0 && !(form->format == TRACE_SLATE && is_word(f, "-"));
+        if (known[c] && !(c == COLUMN_TIME_S ? read_time_s(f, &number[c])
+                                             : read_number(f, TRACE_TIME_MS_MAX, &number[c]))) {
+            return wrong;
+        }
+    }
+    if (number[COLUMN_SIZE] > TRACE_VALUE_BYTES_MAX) {
+        return "the size is larger than 1 GiB";
+    }
+    if (number[COLUMN_COUNT] > TRACE_TIMES_MAX) {
+        return "it stands for more than a million requests";
+    }
+    if (number[COLUMN_TTL] > UINT32_MAX || number[COLUMN_KEY_SIZE] > UINT32_MAX ||
+        number[COLUMN_TIME_MS] > TRACE_TIME_MS_MAX) {
+        return wrong;
+    }
+    *key_bytes = (uint32_t)number[COLUMN_KEY_SIZE];
+    to->value_bytes = (uint32_t)number[COLUMN_SIZE];
+    to->ttl_s = (uint32_t)number[COLUMN_TTL];
+    to->times = number[COLUMN_COUNT] > 0 ? (uint32_t)number[COLUMN_COUNT] : 1;
+    to->time_ms = number[COLUMN_TIME_S] + number[COLUMN_TIME_MS];
+    /* published traces have a size of 0 for a get that found nothing, and for a delete */
+    bool unknown_is_0 = texts[form->format].separator == ',' && to->verb != TRACE_SET;
+    to->has_size = known[COLUMN_SIZE] && (to->value_bytes > 0 || !unknown_is_0);
+    return NULL;
+}
 
-static const char slate_head[] = "# slate trace ";
-enum { SLATE_FIELDS = 6 };
+const char *trace_form_line(struct trace_form *form, const char *line, size_t n,
+                            struct trace_request *to) {
+    const struct text *text = &texts[form->format];
+    struct field all[FIELDS_MAX], of[COLUMNS] = {{0}};
+    uint32_t key_bytes = 0;
+    *to = (struct trace_request){.times = 1};
+    if (form->format == TRACE_SLATE && *line == '#') {
+        return NULL; /* a remark */
+    }
+    unsigned count = split(line, n, text->separator, all), beyond = 0;
+    if (form->format == TRACE_TWITTER && count > form->columns && count <= FIELDS_MAX) {
+        beyond = count - form->columns; /* its keys may have commas */
+    } else if (text->columns != NULL && (count < text->least || count > form->columns)) {
+        return text->wrong;
+    }
+    for (unsigned c = 0; c < COLUMNS; c++) {
+        unsigned place = form->column[c];
+        place += place > form->column[COLUMN_KEY] ? beyond : 0;
+        if (place > count && text->columns == NULL) {
+            return "it has fewer columns than the first line names";
+        }
+        of[c] = place > 0 && place <= count ? all[place - 1] : (struct field){"", 0};
+    }
+    struct field *key = &of[COLUMN_KEY];
+    key->bytes = (size_t)(all[form->column[COLUMN_KEY] - 1 + beyond].at - key->at) +
+                 all[form->column[COLUMN_KEY] - 1 + beyond].bytes;
+    const char *wrong = check_key(key);
+    if (wrong == NULL && form->column[COLUMN_OP] > 0 && !read_verb(&of[COLUMN_OP], &to->verb)) {
+        wrong = form->format == TRACE_SLATE ? "its verb is not one of get, set and delete"
+                                            : "its operation is not known";
+    }
+    if (wrong == NULL) {
+        wrong = read_numbers(form, of, to, &key_bytes);
+    }
+    if (wrong == NULL) {
+        put_key(form, key, key_bytes, to);
+    }
+    return wrong;
+}
 
-static const char *slate_begin(struct trace_form *form, const char *line, size_t n) {
+/* `# slate trace 1 sample=1/64 …` */
+static const char *read_slate_head(struct trace_form *form, const char *line, size_t n) {
     static const char sample[] = " sample=1/";
     size_t head = sizeof slate_head - 1;
     if (n < head || memcmp(line, slate_head, head) != 0) {
@@ -199,151 +293,6 @@ static const char *slate_begin(struct trace_form *form, const char *line, size_t
         form->sample = 1.0 / one_in;
     }
     return NULL;
-}
-
-static const char *slate_line(const char *p, size_t n, struct trace_request *to) {
-    static const char shape[] = "it is not `milliseconds verb key size ttl class`";
-    struct field f[SLATE_FIELDS];
-    const char *end = p + n;
-    if (*p == '#') {
-        return NULL; /* a remark */
-    }
-    for (unsigned i = 0; i < SLATE_FIELDS; i++) {
-        while (p < end && is_blank(*p)) {
-            p++;
-        }
-        f[i].at = p;
-        while (p < end && !is_blank(*p)) {
-            p++;
-        }
-        f[i].bytes = (size_t)(p - f[i].at);
-    }
-    if (f[SLATE_FIELDS - 1].bytes == 0 || p < end) {
-        return shape;
-    }
-    if (!number_u64(f[0].at, f[0].bytes, &to->time_ms) || to->time_ms > TRACE_TIME_MS_MAX ||
-        (!is_word(&f[4], "-") && !number_u32(f[4].at, f[4].bytes, &to->ttl_s))) {
-        return shape;
-    }
-    if (!read_verb(&f[1], &to->verb)) {
-        return "its verb is not one of get, set and delete";
-    }
-    const char *wrong = check_key(&f[2]);
-    to->has_size = !is_word(&f[3], "-");
-    if (wrong == NULL && to->has_size) {
-        wrong = read_bytes(&f[3], &to->value_bytes);
-    }
-    if (wrong == NULL) {
-        to->key = f[2].at;
-        to->key_bytes = (uint8_t)f[2].bytes;
-    }
-    return wrong;
-}
-
-/* --- Twitter: time, key, key size, value size, client, operation, TTL. Keys may have commas --- */
-
-static const char *twitter_line(struct trace_form *form, const char *p, size_t n,
-                                struct trace_request *to) {
-    static const char shape[] =
-        "it is not `time,key,key size,value size,client,operation,TTL`";
-    struct field all[FIELDS_MAX];
-    unsigned count = split(p, n, all);
-    if (count < 2 + TWITTER_BEHIND_KEY || count > FIELDS_MAX) {
-        return shape;
-    }
-    const struct field *behind = &all[count - TWITTER_BEHIND_KEY];
-    const struct field key = {all[1].at, (size_t)(behind[0].at - 1 - all[1].at)};
-    uint32_t key_bytes;
-    if (!read_time_s(&all[0], &to->time_ms) ||
-        !number_u32(behind[0].at, behind[0].bytes, &key_bytes) ||
-        !number_u32(behind[4].at, behind[4].bytes, &to->ttl_s)) {
-        return shape;
-    }
-    if (!read_verb(&behind[3], &to->verb)) {
-        return "its operation is not known";
-    }
-    const char *wrong = check_key(&key);
-    if (wrong == NULL) {
-        wrong = read_bytes(&behind[1], &to->value_bytes);
-    }
-    if (wrong == NULL) {
-        /* of a get that found nothing, and of a delete, no size is known: 0 */
-        to->has_size = to->value_bytes > 0 || to->verb == TRACE_SET;
-        put_key(form, &key, key_bytes, to);
-    }
-    return wrong;
-}
-
-/* --- CacheLib: columns as the first line names them --- */
-
-enum { COLUMN_KEY, COLUMN_OP, COLUMN_SIZE, COLUMN_COUNT, COLUMN_KEY_SIZE, COLUMN_TTL, COLUMN_TIME,
-       COLUMNS };
-static const char *const columns[COLUMNS] = {"key",      "op",  "size",   "op_count",
-                                             "key_size", "ttl", "op_time"};
-_Static_assert(COLUMNS <= sizeof((struct trace_form *)0)->column, "each has its place");
-
-static bool find_columns(const char *line, size_t n, uint8_t to[COLUMNS]) {
-    struct field all[FIELDS_MAX];
-    unsigned count = split(line, n, all);
-    memset(to, 0, COLUMNS);
-    for (unsigned i = 0; i < count && i < FIELDS_MAX; i++) {
-        for (unsigned c = 0; c < COLUMNS; c++) {
-            if (to[c] == 0 && is_word(&all[i], columns[c])) {
-                to[c] = (uint8_t)(i + 1);
-            }
-        }
-    }
-    return count <= FIELDS_MAX && to[COLUMN_KEY] > 0 && to[COLUMN_OP] > 0;
-}
-
-/* A number of a column; 0 where there is none or nothing in it. False: it is no number. */
-static bool column_number(const struct trace_form *form, const struct field *all, unsigned column,
-                          uint32_t *to) {
-    *to = 0;
-    const struct field *f = form->column[column] > 0 ? &all[form->column[column] - 1] : NULL;
-    return f == NULL || f->bytes == 0 || number_u32(f->at, f->bytes, to);
-}
-
-static const char *cachelib_line(struct trace_form *form, const char *p, size_t n,
-                                 struct trace_request *to) {
-    struct field all[FIELDS_MAX];
-    unsigned count = split(p, n, all);
-    for (unsigned c = 0; c < COLUMNS; c++) {
-        if (form->column[c] > count) {
-            return "it has fewer columns than the first line names";
-        }
-    }
-    uint32_t key_bytes;
-    const struct field *key = &all[form->column[COLUMN_KEY] - 1];
-    const struct field *time =
-        form->column[COLUMN_TIME] > 0 ? &all[form->column[COLUMN_TIME] - 1] : NULL;
-    const char *wrong = check_key(key);
-    if (wrong != NULL) {
-        return wrong;
-    }
-    if (!read_verb(&all[form->column[COLUMN_OP] - 1], &to->verb)) {
-        return "its operation is not known";
-    }
-    if (!column_number(form, all, COLUMN_TTL, &to->ttl_s) ||
-        !column_number(form, all, COLUMN_KEY_SIZE, &key_bytes) ||
-        !column_number(form, all, COLUMN_COUNT, &to->times) ||
-        (time != NULL && !read_time_s(time, &to->time_ms))) {
-        return "a column that holds numbers has something else";
-    }
-    if (to->times > TRACE_TIMES_MAX) {
-        return "it stands for more than a million requests";
-    }
-    to->times += to->times == 0;
-    const struct field *size =
-        form->column[COLUMN_SIZE] > 0 ? &all[form->column[COLUMN_SIZE] - 1] : NULL;
-    if (size != NULL && size->bytes > 0) {
-        wrong = read_bytes(size, &to->value_bytes);
-        to->has_size = wrong == NULL && (to->value_bytes > 0 || to->verb == TRACE_SET);
-    }
-    if (wrong == NULL) {
-        put_key(form, key, key_bytes, to);
-    }
-    return wrong;
 }
 
 /* --- libCacheSim's oracleGeneral: u32 time in seconds, u64 object, u32 size, i64 next access, all
@@ -397,48 +346,38 @@ static bool seems_oracle(const char *bytes, size_t n) {
 
 /* --- the whole --- */
 
-enum trace_format trace_format_guess(const char *bytes, size_t n) {
-    const char *newline = memchr(bytes, '\n', n);
-    size_t line = newline != NULL ? (size_t)(newline - bytes) : n;
-    struct trace_form form = {0};
-    struct trace_request q = {.times = 1};
-    line -= line > 0 && bytes[line - 1] == '\r';
+/* Takes a form whose first line says how the others are. NULL: the line is good. */
+static const char *take_form(struct trace_form *form, enum trace_format format, const char *line,
+                             size_t n) {
+    const char *columns = texts[format].columns;
+    *form = (struct trace_form){.format = format, .sample = 1,
+                                .has_head = format == TRACE_SLATE || format == TRACE_CACHELIB};
+    if (columns != NULL) {
+        name_columns(form, texts[format].separator, columns, strlen(columns));
+    }
+    return format == TRACE_SLATE ? read_slate_head(form, line, n)
+           : format == TRACE_CACHELIB && !name_columns(form, ',', line, n)
+               ? "it does not name the columns key and op"
+               : NULL;
+}
+
+static enum trace_format guess(const char *bytes, size_t n, size_t line) {
+    struct trace_form form;
+    struct trace_request q;
     if (line >= sizeof slate_head - 1 && memcmp(bytes, slate_head, sizeof slate_head - 1) == 0) {
         return TRACE_SLATE;
     }
     if (seems_oracle(bytes, n)) {
         return TRACE_ORACLE;
     }
-    if (find_columns(bytes, line, form.column)) {
+    if (take_form(&form, TRACE_CACHELIB, bytes, line) == NULL) {
         return TRACE_CACHELIB;
     }
-    return line > 0 && twitter_line(&form, bytes, line, &q) == NULL ? TRACE_TWITTER : TRACE_KEYS;
+    take_form(&form, TRACE_TWITTER, bytes, line);
+    return line > 0 && trace_form_line(&form, bytes, line, &q) == NULL ? TRACE_TWITTER : TRACE_KEYS;
 }
 
-const char *trace_form_begin(struct trace_form *form, enum trace_format format, const char *line,
-                             size_t n) {
-    *form = (struct trace_form){.format = format, .sample = 1};
-    form->has_head = format == TRACE_SLATE || format == TRACE_CACHELIB;
-    if (format == TRACE_SLATE) {
-        return slate_begin(form, line, n);
-    }
-    return format == TRACE_CACHELIB && !find_columns(line, n, form->column)
-               ? "it does not name the columns key and op"
-               : NULL;
-}
-
-const char *trace_form_line(struct trace_form *form, const char *line, size_t n,
-                            struct trace_request *to) {
-    *to = (struct trace_request){.times = 1};
-    const char *wrong = NULL;
-    switch (form->format) {
-    case TRACE_SLATE: wrong = slate_line(line, n, to); break;
-    case TRACE_TWITTER: wrong = twitter_line(form, line, n, to); break;
-    case TRACE_CACHELIB: wrong = cachelib_line(form, line, n, to); break;
-    case TRACE_AUTO:
-    case TRACE_KEYS:
-    case TRACE_ORACLE:
-    case TRACE_FORMAT_COUNT: wrong = keys_line(line, n, to); break;
-    }
-    return wrong;
+const char *trace_form_begin(struct trace_form *form, enum trace_format asked, const char *bytes,
+                             size_t n, size_t line) {
+    return take_form(form, asked != TRACE_AUTO ? asked : guess(bytes, n, line), bytes, line);
 }

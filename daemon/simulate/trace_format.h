@@ -46,19 +46,22 @@ struct trace_request {
     uint64_t    time_ms;     /* since whatever; 0 in a form without times */
 };
 
+enum { TRACE_COLUMNS = 8 }; /* that have a meaning */
 /* Of a file's form, and what its first line says of the others. */
 struct trace_form {
     enum trace_format format;
     double  sample;      /* see trace_sample */
     bool    has_head;    /* the first line is one, and no request */
-    uint8_t column[8];   /* of CacheLib's: where each column is that matters, 0: nowhere */
+    uint8_t column[TRACE_COLUMNS]; /* where each column of a text is, counted from 1; 0: nowhere */
+    uint8_t columns;     /* in all */
     char    key[KEY_BYTES_MAX + 1]; /* one that is not as it stands in the file */
 };
 
-/* By the first bytes of a file, a window or all there is. */
-enum trace_format trace_format_guess(const char *bytes, size_t n);
-/* The first line of a file of the format. NULL: good; else what is wrong with it. */
-const char *trace_form_begin(struct trace_form *, enum trace_format, const char *line, size_t n);
+/* By the first n bytes of a file, a window or all there is, of which the first line has line_bytes
+ * without blanks behind it. TRACE_AUTO: the form is guessed. NULL: good; else what is wrong with
+ * the first line. */
+const char *trace_form_begin(struct trace_form *, enum trace_format, const char *bytes, size_t n,
+                             size_t line_bytes);
 
 /* A line that has neither blanks nor a carriage return at its ends, and is not empty; or a record
  * of TRACE_RECORD_BYTES. NULL: it is a request, or says nothing (key_bytes 0); else what is wrong
