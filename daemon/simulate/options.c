@@ -21,11 +21,9 @@ enum own {
     OWN_OBJECTS,
     OWN_VALUES,
     OWN_SCALE,
-    OWN_SEED,
     OWN_RATE,
     OWN_FORMAT,
     OWN_SAMPLE,
-    OWN_PRINT,
     OWN_JSON,
     OWN_COUNT
 };
@@ -39,7 +37,7 @@ static const struct {
                     "eviction policies to compare, or all; default: the server's"},
     [OWN_AUTOMOVE] =
         {"automove", "MODE",
-         "how pages move, as slab_automove; may be given again to compare; default off"},
+         "how pages move, as slab_automove; default off"},
     [OWN_MEMORY] = {"memory", "SIZE,...",
                     "memory limits of the server's cache, as for -m, which is the default"},
     [OWN_OBJECTS] = {"objects", "N,...",
@@ -47,14 +45,12 @@ static const struct {
     [OWN_VALUES] = {"value-bytes", "SIZE",
                     "of values whose line has no size: 100, or log-normal l300,1 (default)"},
     [OWN_SCALE] = {"scale", "FACTOR", "multiply every value's size; default 1"},
-    [OWN_SEED] = {"seed", "N", "of the log-normal sizes; default 1"},
     [OWN_RATE] = {"rate", "N",
                   "requests a second; default: as the trace has them, 10000 if it tells no times"},
     [OWN_FORMAT] = {"format", "FORM",
                     "of the trace: keys, slate, twitter, cachelib or oracle; default: told by it"},
     [OWN_SAMPLE] = {"sample", "1/N",
                     "it has the requests of one key in N; default: as it says itself, else all"},
-    [OWN_PRINT] = {"print", NULL, "write its requests as `slate` text, and play nothing"},
     [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
 };
 
@@ -84,7 +80,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *
 
 /* Which of our options a word is; OWN_COUNT: none. `value` is what stands behind its `=`, or
  * NULL. */
-static enum own own_of(const char *word, const char **value) {
+static enum own own_of(char *word, char **value) {
     if (strncmp(word, "--", 2) != 0) {
         return OWN_COUNT;
     }
@@ -99,7 +95,7 @@ static enum own own_of(const char *word, const char **value) {
 }
 
 bool simulate_is_wanted(int argc, char **argv) {
-    const char *value;
+    char *value;
     for (int i = 1; i < argc; i++) {
         if (own_of(argv[i], &value) == OWN_TRACE) {
             return true;
@@ -122,39 +118,29 @@ static char *next_word(char **list) {
     return word;
 }
 
-static bool read_number(const char *option, const char *text, double least, double most, double *to,
-                        char *why) {
+static bool read_number(const char *option, const char *text, double least, double most,
+                        bool is_whole, double *to, char *why) {
     if (!number_real(text, to) || *to < least || *to > most) {
         return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least,
                       most, text);
     }
-    return true;
-}
-
-static bool read_whole(const char *option, const char *text, double least, double most, double *to,
-                       char *why) {
-    if (!read_number(option, text, least, most, to, why)) {
-        return false;
-    }
-    return *to == floor(*to) ||
+    return !is_whole || *to == floor(*to) ||
            refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
 }
 
 static bool read_objects(struct simulate_size *size, char *text, char *why) {
     size_t bytes = strlen(text);
+    bool   is_share = bytes > 0 && text[bytes - 1] == '%';
     double number;
-    if (bytes > 0 && text[bytes - 1] == '%') {
+    if (is_share) {
         text[bytes - 1] = '\0';
-        if (!read_number("objects", text, 0.0001, 100 * SHARE_MAX, &number, why)) {
-            return false;
-        }
-        size->share = number / 100;
-        return true;
     }
-    if (!read_whole("objects", text, 1, OBJECTS_MAX, &number, why)) {
+    if (!read_number("objects", text, is_share ? 0.0001 : 1,
+                     is_share ? 100 * SHARE_MAX : OBJECTS_MAX, !is_share, &number, why)) {
         return false;
     }
-    size->objects = (uint32_t)number;
+    size->share = is_share ? number / 100 : 0;
+    size->objects = is_share ? 0 : (uint32_t)number;
     return true;
 }
 
@@ -213,54 +199,35 @@ static const struct evict_policy *find_policy(const char *name) {
                                                      : evict_find(name);
 }
 
-/* Those that give anything away. */
-static bool add_all_policies(struct simulate_options *o, char *why) {
-    for (const struct evict_policy *const *p = evict_policies; *p != NULL; p++) {
-        if ((*p)->victim != NULL && !add_policy(o, *p, why)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool read_policies(struct simulate_options *o, char *list, char *why) {
     for (char *word; (word = next_word(&list)) != NULL;) {
-        bool all = strcmp(word, "all") == 0;
+        bool all = strcmp(word, "all") == 0, good = true;
         const struct evict_policy *policy = find_policy(word);
         if (!all && policy == NULL) {
             return refuse_policy(word, why);
         }
-        if (all ? !add_all_policies(o, why) : !add_policy(o, policy, why)) {
+        for (const struct evict_policy *const *p = evict_policies; all && good && *p != NULL; p++) {
+            good = (*p)->victim == NULL || add_policy(o, *p, why); /* those that evict */
+        }
+        if (!good || (!all && !add_policy(o, policy, why))) {
             return false;
         }
     }
     return true;
 }
 
-/* One an option: settings of a policy in Lua may have commas. */
-static bool add_automove(struct simulate_options *o, const char *word, char *why) {
-    char list[SIMULATE_WHY_BYTES / 2], spelled[AUTOMOVE_NAME_BYTES];
+static bool read_automove(struct simulate_options *o, const char *word, char *why) {
+    char list[SIMULATE_WHY_BYTES / 2];
     const char *argument;
     const struct automove_mode *mode = automove_find(word, &argument);
     if (mode == NULL) {
         automove_list(list, sizeof list);
         return refuse(why, "--automove wants one of %s, not \"%.40s\"", list, word);
     }
-    if (strlen(word) >= sizeof spelled) {
-        return refuse(why, "--automove: a mode with its settings has at most %zu characters",
-                      sizeof spelled - 1);
-    }
-    snprintf(spelled, sizeof spelled, "%s%s", mode->name, argument);
-    for (unsigned i = 0; i < o->automove_count; i++) {
-        if (strcmp(o->automoves[i], spelled) == 0) {
-            return refuse(why, "--automove names %s twice", spelled);
-        }
-    }
-    if (o->automove_count == SIMULATE_AUTOMOVES_MAX) {
-        return refuse(why, "--automove takes at most %d modes", SIMULATE_AUTOMOVES_MAX);
-    }
-    memcpy(o->automoves[o->automove_count++], spelled, sizeof spelled);
-    return true;
+    int bytes = snprintf(o->automove, sizeof o->automove, "%s%s", mode->name, argument);
+    return bytes < (int)sizeof o->automove ||
+           refuse(why, "--automove: a mode with its settings has at most %zu characters",
+                  sizeof o->automove - 1);
 }
 
 static bool read_sample(struct simulate_options *o, const char *text, char *why) {
@@ -280,7 +247,7 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
     case OWN_POLICY:
         return read_policies(o, text, why);
     case OWN_AUTOMOVE:
-        return add_automove(o, text, why);
+        return read_automove(o, text, why);
     case OWN_MEMORY:
     case OWN_OBJECTS:
         return read_sizes(o, text, which == OWN_OBJECTS, why);
@@ -291,15 +258,9 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
                       "l300,1, not \"%.40s\"",
                       text);
     case OWN_SCALE:
-        return read_number("scale", text, 1e-6, 1e6, &o->values.scale, why);
-    case OWN_SEED:
-        if (!read_whole("seed", text, 0, 0x1p53, &number, why)) {
-            return false;
-        }
-        o->values.seed = (uint64_t)number;
-        return true;
+        return read_number("scale", text, 1e-6, 1e6, false, &o->values.scale, why);
     case OWN_RATE:
-        if (!read_whole("rate", text, 1, 1e9, &number, why)) {
+        if (!read_number("rate", text, 1, 1e9, true, &number, why)) {
             return false;
         }
         o->requests_per_s = (uint32_t)number;
@@ -312,13 +273,12 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
                            "not \"%.40s\"", text);
     case OWN_SAMPLE:
         return read_sample(o, text, why);
-    case OWN_PRINT:
-        o->print = true;
-        return true;
     case OWN_JSON:
         o->json = true;
         return true;
-    case OWN_TRACE: /* is borrowed, not read */
+    case OWN_TRACE:
+        o->trace = text;
+        return true;
     case OWN_COUNT:
         break;
     }
@@ -327,12 +287,11 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
 
 /* --- the whole --- */
 
-/* Takes our options out of the words; what is left, the server's, goes to `rest`. Values are read
- * from copies, which lists are cut up in. */
+/* Takes our options out of the words; what is left, the server's, goes to `rest`. */
 static bool take_own(struct simulate_options *o, int argc, char **argv, char **rest, int *left,
                      char *why) {
     for (int i = 0; i < argc; i++) {
-        const char *value = NULL;
+        char *value = NULL;
         enum own which = i > 0 ? own_of(argv[i], &value) : OWN_COUNT;
         if (which == OWN_COUNT) {
             rest[(*left)++] = argv[i];
@@ -348,113 +307,76 @@ static bool take_own(struct simulate_options *o, int argc, char **argv, char **r
             return refuse(why, "--%s needs a value: --%s=%s", rows[which].name, rows[which].name,
                           rows[which].argument);
         }
-        if (which == OWN_TRACE) {
-            o->trace = value;
-            continue;
-        }
-        char *copy = value != NULL ? strdup(value) : NULL;
-        bool good = (copy != NULL || value == NULL) ? read_own(o, which, copy, why)
-                                                    : refuse(why, "out of memory");
-        free(copy);
-        if (!good) {
+        if (!read_own(o, which, value, why)) {
             return false;
         }
     }
     return true;
 }
 
-static void free_words(char **words) {
-    for (char **word = words; words != NULL && *word != NULL; word++) {
-        free(*word);
-    }
-    free(words);
-}
-
-/* The server's words with the size's memory, read as the server would. They are copied, since
- * reading cuts them up. */
-static enum options_action read_settings(struct simulate_size *size, int argc, char **argv,
-                                         char *why) {
-    char memory[48];
-    snprintf(memory, sizeof memory, "--memory-limit=%lluk",
-             (unsigned long long)(size->memory_bytes >> 10));
-    int count = argc + (size->memory_bytes > 0);
-    size->words = calloc((size_t)count + 1, sizeof *size->words);
-    bool copied = size->words != NULL;
-    for (int i = 0; copied && i < count; i++) {
-        size->words[i] = strdup(i < argc ? argv[i] : memory);
-        copied = size->words[i] != NULL;
-    }
-    if (!copied) {
-        refuse(why, "out of memory");
-        return OPTIONS_BAD;
-    }
-    /* The reader changes the order of the words it is given, and the copies are to be freed in any
-     * case. */
-    char **order = calloc((size_t)count + 1, sizeof *order);
-    if (order == NULL) {
-        refuse(why, "out of memory");
-        return OPTIONS_BAD;
-    }
-    memcpy(order, size->words, (size_t)count * sizeof *order);
-    enum options_action action = options_parse(count, order, 0, &size->settings, why);
-    free(order);
-    if (action == OPTIONS_RUN && size->settings.stray) {
-        refuse(why, "%.200s is not an option", size->settings.stray);
-        return OPTIONS_BAD;
-    }
-    return action;
-}
-
-/* Whether each mode of automove would start with the server's settings. */
-static bool check_automoves(struct simulate_options *o, char *why) {
-    const struct settings *s = &o->sizes[0].settings;
+/* Whether the mode of automove would start with the server's settings. */
+static bool check_automove(struct simulate_options *o, char *why) {
+    const struct settings *s = &o->settings;
     char problem[REASON_BYTES], dir[sizeof o->policy_dir];
     const char *found = process_policy_dir(s, dir, sizeof dir);
     snprintf(o->policy_dir, sizeof o->policy_dir, "%s", found != NULL ? found : "");
-    if (o->automove_count > 0 && (o->by_objects || strcmp(s->store, "slab") != 0)) {
+    if (o->automove[0] == '\0') {
+        snprintf(o->automove, sizeof o->automove, "off");
+    } else if (o->by_objects || strcmp(s->store, "slab") != 0) {
         return refuse(why,
                       "--automove moves pages of slab classes: it needs --memory and --store=slab");
     }
-    if (o->automove_count == 0) {
-        snprintf(o->automoves[o->automove_count++], sizeof *o->automoves, "off");
-    }
     const struct automove_config cfg = {.policy_dir = found, .ratio = s->slab_automove_ratio,
                                         .window_s = (unsigned)s->slab_automove_window};
-    for (unsigned i = 0; i < o->automove_count; i++) {
-        if (!automove_check(&cfg, o->automoves[i], problem)) {
-            return refuse(why, "--automove %s: %s", o->automoves[i], problem);
+    return automove_check(&cfg, o->automove, problem) ||
+           refuse(why, "--automove %s: %s", o->automove, problem);
+}
+
+/* Whether the server's settings are good with every size's memory. */
+static bool check_memory(struct simulate_options *o, char *why) {
+    struct settings s = o->settings;
+    for (unsigned i = 0; i < o->size_count; i++) {
+        s.maxbytes = o->sizes[i].memory_bytes;
+        if (!o->by_objects && !settings_check(&s, why)) {
+            return false;
         }
     }
     return true;
 }
 
+/* The words end with a free place. */
 static enum simulate_read read_server(struct simulate_options *o, int argc, char **argv,
                                       char *why) {
-    if (o->size_count == 0) {
-        o->size_count = 1; /* whatever -m says */
+    char memory[48];
+    if (o->size_count > 0 && !o->by_objects) {
+        snprintf(memory, sizeof memory, "--memory-limit=%lluk",
+                 (unsigned long long)(o->sizes[0].memory_bytes >> 10));
+        argv[argc++] = memory;
     }
-    for (unsigned i = 0; i < o->size_count; i++) {
-        struct simulate_size *size = &o->sizes[i];
-        switch (read_settings(size, argc, argv, why)) {
-        case OPTIONS_RUN:
-            break;
-        case OPTIONS_BAD:
-            return SIMULATE_BAD;
-        case OPTIONS_CHECK:
-            refuse(why, "--check-config is for a server, and --simulate starts none");
-            return SIMULATE_BAD;
-        case OPTIONS_HELP:
-        case OPTIONS_LICENSE:
-        case OPTIONS_VERSION:
-        case OPTIONS_DESCRIBE:
-        case OPTIONS_DESCRIBE_COUNTERS:
-            return SIMULATE_HELP;
-        }
-        size->memory_bytes = o->by_objects ? 0 : size->settings.maxbytes;
+    switch (options_parse(argc, argv, 0, &o->settings, why)) {
+    case OPTIONS_RUN:
+        break;
+    case OPTIONS_BAD:
+        return SIMULATE_BAD;
+    case OPTIONS_CHECK:
+        refuse(why, "--check-config is for a server, and --simulate starts none");
+        return SIMULATE_BAD;
+    default:
+        return SIMULATE_HELP;
     }
-    bool samples = !o->by_objects && o->sizes[0].settings.sample_rate > 0;
+    if (o->settings.stray != NULL) {
+        refuse(why, "%.200s is not an option", o->settings.stray);
+        return SIMULATE_BAD;
+    }
+    if (o->size_count == 0) { /* whatever -m says */
+        o->sizes[o->size_count++].memory_bytes = o->settings.maxbytes;
+    }
+    if (!check_memory(o, why)) {
+        return SIMULATE_BAD;
+    }
+    bool samples = !o->by_objects && o->settings.sample_rate > 0;
     if (o->policy_count == 0) {
-        const struct evict_policy *policy = find_policy(o->sizes[0].settings.policy);
+        const struct evict_policy *policy = find_policy(o->settings.policy);
         /* what the default is where nothing is sampled */
         o->policies[o->policy_count++] =
             policy == &simulate_s3auto && !samples ? &evict_s3fifo : policy;
@@ -466,20 +388,20 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
             return SIMULATE_BAD;
         }
     }
-    return check_automoves(o, why) ? SIMULATE_RUN : SIMULATE_BAD;
+    return check_automove(o, why) ? SIMULATE_RUN : SIMULATE_BAD;
 }
 
 enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o,
                                          char *why) {
     *o = (struct simulate_options){
-        .values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1, .seed = 1},
+        .values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1},
         .requests_per_s = 10000};
     for (int i = 1; i < argc; i++) { /* also where a value is missing */
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return SIMULATE_HELP;
         }
     }
-    char **rest = calloc((size_t)argc + 1, sizeof *rest);
+    char **rest = calloc((size_t)argc + 2, sizeof *rest);
     int    left = 0;
     if (rest == NULL) {
         refuse(why, "out of memory");
@@ -492,10 +414,6 @@ enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_
 }
 
 void simulate_options_free(struct simulate_options *o) {
-    for (unsigned i = 0; i < SIMULATE_GRID_MAX; i++) {
-        free_words(o->sizes[i].words);
-        o->sizes[i].words = NULL;
-        free(o->sizes[i].settings.config_text);
-        o->sizes[i].settings.config_text = NULL;
-    }
+    free(o->settings.config_text);
+    o->settings.config_text = NULL;
 }

@@ -15,17 +15,14 @@
 
 enum {
     SIMULATE_POLICIES_MAX = 16,
-    SIMULATE_AUTOMOVES_MAX = 16,
     SIMULATE_GRID_MAX = 64,
     SIMULATE_WHY_BYTES = OPTIONS_WHY_BYTES
 };
 
-struct simulate_size { /* of a cell */
-    uint32_t objects;  /* one of these three is not 0 */
-    double   share;    /* of the trace's keys */
+struct simulate_size { /* of a cell; one of these is not 0 */
+    uint32_t objects;
+    double   share; /* of the trace's keys */
     uint64_t memory_bytes;
-    struct settings settings; /* the server's, with this memory */
-    char   **words;           /* what the settings' texts lie in */
 };
 
 /* Stand for the server's policies auto and s3auto among the others: names without functions. */
@@ -34,17 +31,17 @@ extern const struct evict_policy simulate_auto, simulate_s3auto;
 struct simulate_options {
     const char *trace;
     const struct evict_policy *policies[SIMULATE_POLICIES_MAX];
-    char     automoves[SIMULATE_AUTOMOVES_MAX][AUTOMOVE_NAME_BYTES];
-    unsigned policy_count, automove_count, size_count;
+    char     automove[AUTOMOVE_NAME_BYTES];
+    unsigned policy_count, size_count;
     bool     by_objects; /* all sizes are objects or shares; else all are memory */
     struct simulate_size  sizes[SIMULATE_GRID_MAX];
+    struct settings settings; /* the server's, with the memory of the first size */
     struct simulate_sizes values;
     char     policy_dir[1100]; /* of modes of automove in Lua; empty: none */
     uint32_t requests_per_s;
     bool     rate_given;       /* else the trace's own times count, where it has some */
     enum trace_format format;  /* of the trace; TRACE_AUTO: it is told by what it holds */
     double   sample;           /* the share of keys it has; 0: as it says itself */
-    bool     print;            /* its requests are written, not played */
     bool     json;
 };
 
@@ -52,8 +49,8 @@ struct simulate_options {
 bool simulate_is_wanted(int argc, char **argv);
 
 enum simulate_read { SIMULATE_RUN, SIMULATE_HELP, SIMULATE_BAD };
-/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed. One
- * thread, before any other. */
+/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed, and
+ * lists among them cut apart. One thread, before any other. */
 enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *,
                                          char *why);
 /* what a read left, also a bad one */

@@ -84,3 +84,5 @@ bool simulate_recall_get(const struct simulate_recall *r, uint64_t hash,
     }
     return place->hash != 0;
 }
+
+uint64_t simulate_recall_count(const struct simulate_recall *r) { return r->count; }

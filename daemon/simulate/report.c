@@ -14,7 +14,7 @@ static double seconds(const struct simulate_result *r) { return (double)r->play_
 /* --- the table --- */
 
 static bool moves_pages(const struct simulate_options *o) {
-    return o->automove_count > 1 || strcmp(o->automoves[0], "off") != 0;
+    return strcmp(o->automove, "off") != 0;
 }
 
 static void text_head(const struct simulate_report *p) {
@@ -39,8 +39,7 @@ static void text_head(const struct simulate_report *p) {
         fprintf(p->to, "; objects of equal size\n");
     } else {
         simulate_sizes_say(&o->values, values);
-        fprintf(p->to, "; values without a size: %s, seed %" PRIu64 ", scale %g\n", values,
-                o->values.seed, o->values.scale);
+        fprintf(p->to, "; values without a size: %s, scale %g\n", values, o->values.scale);
     }
     fprintf(p->to, "%-8s %10s ", "policy", o->by_objects ? "objects" : "memory");
     if (!o->by_objects) {
@@ -125,8 +124,7 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
     if (r->objects == 0) {
         char values[SIMULATE_SIZES_BYTES];
         simulate_sizes_say(&o->values, values);
-        fprintf(p->to, ",\"value_bytes\":\"%s\",\"seed\":%" PRIu64 ",\"scale\":%g", values,
-                o->values.seed, o->values.scale);
+        fprintf(p->to, ",\"value_bytes\":\"%s\",\"scale\":%g", values, o->values.scale);
     }
     fprintf(p->to, ",\"format\":\"%s\",\"sample_ratio\":%.9g", trace_format_name(p->format),
             p->sample);

@@ -12,14 +12,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "simulate/cell.h"
-#include "simulate/keys.h"
-#include "simulate/print.h"
 #include "simulate/reading.h"
 #include "simulate/report.h"
-#include "simulate/trace.h"
 
 enum {
-    CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_AUTOMOVES_MAX * SIMULATE_GRID_MAX,
+    CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_GRID_MAX,
     TWINS_MAX = 1 << 16
 };
 
@@ -104,7 +101,7 @@ static uint64_t whole(uint64_t count, double sample) {
 
 static bool count_keys(struct simulation *s, void *keys) {
     for (size_t i = 0; i < s->block.count; i++) {
-        if (!simulate_keys_add(keys, s->block.requests[i].key.hash)) {
+        if (!simulate_recall_put(keys, s->block.requests[i].key.hash, (struct simulate_value){0})) {
             fprintf(stderr, "slated: the trace has more keys than can be counted; give --objects "
                             "as a number\n");
             return false;
@@ -127,7 +124,7 @@ static int learn_keys(struct simulation *s) {
                     "a share of the keys needs a trace that can be read twice, which %s cannot",
                     s->options->trace);
     }
-    struct simulate_keys *keys = simulate_keys_create();
+    struct simulate_recall *keys = simulate_recall_create();
     if (keys == NULL) {
         return fail(EX_OSERR, "%s", "out of memory");
     }
@@ -135,20 +132,16 @@ static int learn_keys(struct simulation *s) {
     int status = open_trace(s, &r);
     if (status == EXIT_SUCCESS) {
         status = read_trace(s, &r, count_keys, keys);
-        s->report.keys = whole(simulate_keys_count(keys), s->report.sample);
+        s->report.keys = whole(simulate_recall_count(keys), s->report.sample);
     }
-    simulate_keys_destroy(&keys);
+    simulate_recall_destroy(&keys);
     return status;
 }
 
-/* --- the grid: every size with every policy, with every mode of automove --- */
+/* --- the grid: every size with every policy --- */
 
-static unsigned cells_a_size(const struct simulate_options *o) {
-    return o->policy_count * o->automove_count;
-}
-
-static unsigned cell_count(const struct simulate_options *o) {
-    return o->size_count * cells_a_size(o);
+static const struct simulate_size *size_of(const struct simulate_options *o, unsigned cell) {
+    return &o->sizes[cell / o->policy_count];
 }
 
 static uint32_t objects_of(const struct simulation *s, const struct simulate_size *size) {
@@ -219,7 +212,7 @@ static bool is_sampled_enough(const struct simulation *s) {
 static bool fits(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (unsigned i = first; i < first + count; i++) {
-        const struct simulate_size *size = &s->options->sizes[i / cells_a_size(s->options)];
+        const struct simulate_size *size = size_of(s->options, i);
         bytes += s->options->by_objects
                      ? (double)played_objects(s, size) * SIMULATE_OBJECT_BYTES
                      : (double)played_bytes(size, s->report.sample);
@@ -239,26 +232,26 @@ static bool fits(const struct simulation *s, unsigned first, unsigned count) {
 
 static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     const struct simulate_options *o = s->options;
-    const struct simulate_size *size = &o->sizes[i / cells_a_size(o)];
-    const struct evict_policy *policy = o->policies[i / o->automove_count % o->policy_count];
+    const struct simulate_size *size = size_of(o, i);
+    const struct evict_policy *policy = o->policies[i % o->policy_count];
     if (o->by_objects) {
         return simulate_cell_objects(policy, &s->tuning, played_objects(s, size));
     }
     static struct settings with_policy;
-    with_policy = size->settings;
+    with_policy = o->settings;
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
     with_policy.maxbytes = played_bytes(size, s->report.sample);
     simulate_clock_stop();
     enum auto_scope follows = auto_scope(settings_policy(&with_policy));
     const struct tune_config tune = {
-        .automove = o->automoves[i % o->automove_count],
+        .automove = o->automove,
         .policy_dir = o->policy_dir[0] != '\0' ? o->policy_dir : NULL,
-        .ratio = size->settings.slab_automove_ratio,
-        .window_s = (unsigned)size->settings.slab_automove_window,
-        .reassign = size->settings.slab_reassign,
-        .geometry_auto = size->settings.slab_geometry_auto,
-        .geometry_rate_pct = size->settings.slab_geometry_rate,
-        .sample_rate = follows != AUTO_NONE ? size->settings.sample_rate : 0,
+        .ratio = o->settings.slab_automove_ratio,
+        .window_s = (unsigned)o->settings.slab_automove_window,
+        .reassign = o->settings.slab_reassign,
+        .geometry_auto = o->settings.slab_geometry_auto,
+        .geometry_rate_pct = o->settings.slab_geometry_rate,
+        .sample_rate = follows != AUTO_NONE ? o->settings.sample_rate : 0,
         .sample_follow = follows,
     };
     struct simulate_cell *cell = simulate_cell_memory(s->make_cache(&with_policy), &tune);
@@ -270,7 +263,7 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
 
 /* What a cell that was played smaller would have had at its full size. */
 static void tell_whole(const struct simulation *s, unsigned i, struct simulate_result *r) {
-    const struct simulate_size *size = &s->options->sizes[i / cells_a_size(s->options)];
+    const struct simulate_size *size = size_of(s->options, i);
     double sample = s->report.sample;
     if (sample >= 1) {
         return;
@@ -354,8 +347,8 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
 }
 
 static int play_all(struct simulation *s) {
-    const struct settings *first = &s->options->sizes[0].settings;
-    unsigned all = cell_count(s->options);
+    const struct settings *first = &s->options->settings;
+    unsigned all = s->options->size_count * s->options->policy_count;
     unsigned at_once = s->options->by_objects || !can_read_again(s->options) ? all : 1;
     s->tuning = (struct evict_tuning){(uint32_t)first->hot_lru_pct, (uint32_t)first->warm_lru_pct,
                                       (uint32_t)lround(first->hot_max_factor * 100),
@@ -375,12 +368,6 @@ static int play_all(struct simulation *s) {
     return status;
 }
 
-static int print_all(struct simulation *s) {
-    char why[TRACE_WHY_BYTES] = "";
-    int  status = simulate_print(s->options, s->report.to, why);
-    return why[0] == '\0' ? status : fail(status, "%s", why);
-}
-
 int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct settings *),
                  FILE *to) {
     static struct simulate_options options;
@@ -398,7 +385,7 @@ int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct
         clock_start();
         simulation = (struct simulation){.options = &options, .make_cache = make_cache,
                                          .report = {.to = to, .options = &options}};
-        status = options.print ? print_all(&simulation) : play_all(&simulation);
+        status = play_all(&simulation);
         break;
     }
     simulate_options_free(&options);

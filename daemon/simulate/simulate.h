@@ -4,7 +4,7 @@
  * Cells of objects all play in one pass over the trace. Cells of memory play one after another, so
  * that no more than one cache takes memory at a time; only a trace that can be read but once is
  * played to all of them together. A simulation that would take more than the machine's memory is
- * refused. Page moves happen at need only, as with slab_automove=off: there is no tuner. */
+ * refused. Pages move at need only, unless --automove names a mode. */
 #ifndef SLATE_SIMULATE_SIMULATE_H
 #define SLATE_SIMULATE_SIMULATE_H
 #include <stdio.h>

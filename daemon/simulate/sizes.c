@@ -38,8 +38,8 @@ void simulate_sizes_say(const struct simulate_sizes *s, char to[SIMULATE_SIZES_B
 }
 
 /* Box and Muller's transform of two numbers in (0, 1] that follow from the key. */
-static double normal_of(uint64_t key_hash, uint64_t seed) {
-    uint64_t first = random_mix(key_hash ^ random_mix(seed)), second = random_mix(first);
+static double normal_of(uint64_t key_hash) {
+    uint64_t first = random_mix(key_hash ^ random_mix(1)), second = random_mix(first);
     double u = ((double)(first >> 11) + 1) * 0x1p-53, v = (double)(second >> 11) * 0x1p-53;
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
@@ -47,7 +47,7 @@ static double normal_of(uint64_t key_hash, uint64_t seed) {
 uint32_t simulate_sizes_of(const struct simulate_sizes *s, uint64_t key_hash, int64_t given_bytes) {
     double bytes = given_bytes >= 0 ? (double)given_bytes : s->median_bytes;
     if (given_bytes < 0 && s->drawn) {
-        bytes *= exp(s->sigma * normal_of(key_hash, s->seed));
+        bytes *= exp(s->sigma * normal_of(key_hash));
     }
     bytes = bytes * s->scale + 0.5;
     return bytes >= BYTES_MAX ? (uint32_t)BYTES_MAX : (uint32_t)bytes;

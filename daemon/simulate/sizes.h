@@ -12,7 +12,6 @@ struct simulate_sizes {
     double   median_bytes;
     double   sigma;         /* of the logarithm */
     double   scale;         /* of every size, also the trace's own */
-    uint64_t seed;
 };
 
 /* "100": a hundred bytes each; "l300,1": log-normal with median and sigma, as slate-load writes it.

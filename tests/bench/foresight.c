@@ -177,7 +177,6 @@ int main(int argc, char **argv) {
     }
     double mebibytes = atof(argv[2]);
     sizes.scale = atof(argv[4]);
-    sizes.seed = ttls.seed = 1;
     ttls.scale = 1;
     b.ttls = argc == 9 ? &ttls : NULL;
     b.sample_count = (unsigned)atoi(argv[6]) < SAMPLES_MAX ? (unsigned)atoi(argv[6]) : SAMPLES_MAX;

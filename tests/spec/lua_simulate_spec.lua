@@ -17,10 +17,10 @@ end
 describe("slate.policy.simulate", function()
     it("shares the policies among the processes", function()
         local grid = { trace = "a's", policies = { "a", "b", "c" }, sizes = "1%,2%", by_objects = true,
-            words = { "--seed", "2" } }
+            words = { "--scale", "2" } }
         assert.same({
-            "exec nice -n 10 bin/slated --json --simulate='a'\\''s' '--policy=a,c' '--objects=1%,2%' --seed 2",
-            "exec nice -n 10 bin/slated --json --simulate='a'\\''s' '--policy=b' '--objects=1%,2%' --seed 2",
+            "exec nice -n 10 bin/slated --json --simulate='a'\\''s' '--policy=a,c' '--objects=1%,2%' --scale 2",
+            "exec nice -n 10 bin/slated --json --simulate='a'\\''s' '--policy=b' '--objects=1%,2%' --scale 2",
         }, simulate.commands("bin/slated", grid, 2))
         assert.equal(3, #simulate.commands("bin/slated", grid, 8))
         grid.by_objects, grid.trace = false, "-"

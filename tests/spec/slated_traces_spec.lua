@@ -46,16 +46,6 @@ describe("traces of other forms", function()
         end
     end)
 
-    it("are written as text, from which the same comes again", function()
-        for name, text in pairs(FORMS) do
-            local code, out = server.run_slated("--print --simulate " .. server.quoted(write(name, text)))
-            assert.equal(0, code)
-            assert.truthy(out:find("^# slate trace 1 sample=1/1 from=" .. name .. "\n0 get a 10 %- %-\n1000 get b 20"))
-            local _, again = server.run_slated("--print --simulate " .. server.quoted(write("again", out)))
-            assert.equal(out:gsub("^[^\n]*", ""), (again:gsub("^[^\n]*", "")))
-        end
-    end)
-
     it("may be libCacheSim's records", function()
         local records = {}
         for i, one in ipairs({ { 0, 7, 100, 3 }, { 1, 8, 200, -1 }, { 1, 9, 0, -1 }, { 2, 7, 100, -1 } }) do

@@ -206,7 +206,6 @@ static bool play_trace(struct world *w) {
         return false;
     }
     sizes.scale = p->scale;
-    sizes.seed = 1;
     for (uint64_t n = 0; n < p->requests && trace_next(t, &q) == TRACE_REQUEST; n++) {
         struct key key = key_make(q.key, q.key_bytes);
         int64_t given_bytes = q.has_size ? (int64_t)q.value_bytes : -1;

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "cache_fixture.h"
 #include "simulate/cell.h"
-#include "simulate/keys.h"
 #include "simulate/recall.h"
 #include "simulate/trace_format.h"
 #include "simulate/options.h"
@@ -31,26 +30,23 @@ static void options_have_defaults(void) {
     is(read_line("--simulate t.gz"), SIMULATE_RUN, "a trace is enough");
     is_str(options.trace, "t.gz", "it is named");
     ok(options.policy_count == 1 && options.policies[0] == &simulate_s3auto &&
-           strcmp(options.sizes[0].settings.policy, simulate_s3auto.name) == 0, "the policy is the server's default");
+           strcmp(options.settings.policy, simulate_s3auto.name) == 0, "the policy is the server's default");
     ok(options.size_count == 1 && !options.by_objects && options.sizes[0].memory_bytes == (uint64_t)64 << 20,
        "the memory is the server's");
     is(options.requests_per_s, 10000, "the clock makes 10000 requests a second");
-    ok(options.values.drawn && options.values.seed == 1 && options.values.scale == 1, "sizes are drawn with seed 1");
+    ok(options.values.drawn && options.values.scale == 1, "sizes are drawn");
 }
 
 static void options_make_a_grid(void) {
-    is(read_line("--simulate=- --policy lru,s3fifo --memory 32,64m,1g --json --seed 7 --rate 50 --scale 0.5 -f 1.5 -o slab_sizes=96-200-1000"),
+    is(read_line("--simulate=- --policy lru,s3fifo --memory 32,64m,1g --json --rate 50 --scale 0.5 -f 1.5 -o slab_sizes=96-200-1000"),
        SIMULATE_RUN, "lists are read");
     ok(options.policy_count == 2 && options.policies[0] == &evict_lru && options.policies[1] == &evict_s3fifo, "policies in order");
     is(options.size_count, 3, "three sizes");
     is(options.sizes[0].memory_bytes, 32 << 20, "a plain number is megabytes, as for -m");
     is(options.sizes[2].memory_bytes, 1 << 30, "1g is more");
-    ok(options.sizes[2].settings.maxbytes == (uint64_t)1 << 30 && options.sizes[2].settings.factor == 1.5,
-       "each size has the server's settings");
-    for (unsigned i = 0; i < 3; i++) {
-        is_str(options.sizes[i].settings.slab_sizes, "96-200-1000", "also those that are texts");
-    }
-    ok(options.json && options.values.seed == 7 && options.requests_per_s == 50 && options.values.scale == 0.5, "and the rest");
+    ok(options.settings.factor == 1.5, "the server's settings are read");
+    is_str(options.settings.slab_sizes, "96-200-1000", "also those that are texts");
+    ok(options.json && options.requests_per_s == 50 && options.values.scale == 0.5, "and the rest");
     is(read_line("--simulate t --objects 5"), SIMULATE_RUN, "objects alone");
     is_str(options.policies[0]->name, "s3fifo", "have what the default is without samples");
     is(read_line("--simulate t --objects 100,2.5% --policy all"), SIMULATE_RUN, "objects and shares of the keys");
@@ -66,8 +62,8 @@ static void options_make_a_grid(void) {
     is(read_line("--simulate t -o policy=auto"), SIMULATE_RUN, "also where the server has it");
     ok(options.policy_count == 1 && options.policies[0] == &simulate_auto, "it is simulated");
     is(read_line("--simulate t -I 100m --memory 1g"), SIMULATE_RUN, "a limit of items is held against this memory, not the default");
-    is(read_line("--simulate t --automove off --automove 1 --automove eviction"), SIMULATE_RUN, "modes of automove are given one by one");
-    ok(options.automove_count == 3 && strcmp(options.automoves[1], "ratio") == 0, "and have names");
+    is(read_line("--simulate t --automove 1"), SIMULATE_RUN, "a mode of automove may have a number");
+    is_str(options.automove, "ratio", "it is known by its name");
     is(read_line("--simulate t -m 128 -o policy=sieve"), SIMULATE_RUN, "the server's own options give one cell");
     ok(options.sizes[0].memory_bytes == (uint64_t)128 << 20 && options.policies[0] == &evict_sieve, "of that memory and policy");
 }
@@ -81,8 +77,7 @@ static void bad_options_are_refused_with_what_is_allowed(void) {
         {"--simulate t --policy auto --objects 5", "policy auto follows miniatures"},
         {"--simulate t --policy s3auto --objects 5", "policy s3auto follows miniatures"},
         {"--simulate t --policy auto -o sample_rate=0", "policy auto follows miniatures"},
-        {"--simulate t --automove 1 --automove quux", "--automove wants one of off|ratio|"},
-        {"--simulate t --automove 1 --automove ratio", "--automove names ratio twice"},
+        {"--simulate t --automove quux", "--automove wants one of off|ratio|"},
         {"--simulate t --automove ratio --objects 5", "--automove moves pages of slab classes"},
         {"--simulate t --automove ratio --store=heap", "--automove moves pages of slab classes"},
         {"--simulate t --automove lua:quux -o policy_dir=/tmp", "--automove lua:quux: there is no policy quux in /tmp"},
@@ -98,12 +93,12 @@ static void bad_options_are_refused_with_what_is_allowed(void) {
         {"--simulate t --value-bytes l300", "--value-bytes wants"},
         {"--simulate t --value-bytes l300,1x", "--value-bytes wants"},
         {"--simulate t --scale 0", "--scale wants a number from 1e-06 to 1000000"},
-        {"--simulate t --seed -1", "--seed wants a number from 0"},
         {"--simulate t --rate 0", "--rate wants a number from 1 to 1000000000"},
         {"--simulate t --json=yes", "--json takes no value"},
         {"--simulate t --quux", "--quux is not an option"},
         {"--simulate t -f 0.5", "-f wants"},
         {"--simulate t --memory 64m -I 40m", "must be at most half of -m"},
+        {"--simulate t --memory 1g,64m -I 40m", "must be at most half of -m"},
         {"--simulate t more", "more is not an option"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -121,23 +116,19 @@ static void bad_options_are_refused_with_what_is_allowed(void) {
 /* --- sizes --- */
 
 static void sizes_follow_the_key(void) {
-    struct simulate_sizes s = {.scale = 1, .seed = 1};
+    struct simulate_sizes s = {.scale = 1};
     ok(simulate_sizes_parse("l300,1", &s), "log-normal sizes are read");
-    uint64_t below = 0, again = 0, other = 0, sigma = 0;
-    struct simulate_sizes seeded = s;
-    seeded.seed = 2;
+    uint64_t below = 0, again = 0, sigma = 0;
     enum { KEYS = 20000 };
     for (uint64_t i = 0; i < KEYS; i++) {
         uint32_t bytes = simulate_sizes_of(&s, key_hash((char *)&i, sizeof i), -1);
         below += bytes < 300;
         sigma += bytes < 815; /* 300 e */
         again += bytes == simulate_sizes_of(&s, key_hash((char *)&i, sizeof i), -1);
-        other += bytes != simulate_sizes_of(&seeded, key_hash((char *)&i, sizeof i), -1);
     }
     ok(below > KEYS * 0.49 && below < KEYS * 0.51, "half of the sizes are below the median (%" PRIu64 ")", below);
     ok(sigma > KEYS * 0.831 && sigma < KEYS * 0.851, "and 84 %% below a sigma more (%" PRIu64 ")", sigma);
     is(again, KEYS, "a key keeps its size");
-    ok(other > KEYS * 0.95, "another seed gives other sizes");
     is(simulate_sizes_of(&s, 5, 1000), 1000, "the trace's own size counts");
     s.scale = 0.1;
     is(simulate_sizes_of(&s, 5, 1000), 100, "scaled");
@@ -145,22 +136,6 @@ static void sizes_follow_the_key(void) {
     is(simulate_sizes_of(&s, 5, 1 << 30), 1 << 30, "to 1 GiB at most");
     s.scale = 1;
     ok(simulate_sizes_parse("100", &s) && simulate_sizes_of(&s, 9, -1) == 100, "a fixed size is fixed");
-}
-
-/* --- keys --- */
-
-static void keys_are_counted_once(void) {
-    struct simulate_keys *k = simulate_keys_create();
-    bool added = true;
-    for (unsigned round = 0; round < 3; round++) {
-        for (uint64_t i = 0; i < 100000; i++) {
-            added = added && simulate_keys_add(k, i * 0x9e3779b97f4a7c15u); /* also 0 */
-        }
-    }
-    ok(added, "hundred thousand keys are taken, three times each");
-    is(simulate_keys_count(k), 100000, "and counted once");
-    simulate_keys_destroy(&k);
-    ok(k == NULL, "destroying forgets the pointer");
 }
 
 /* --- cells --- */
@@ -360,6 +335,7 @@ static void stored_values_are_recalled(void) {
         right = right && simulate_recall_get(recall, i * 0x9e3779b97f4a7c15u, &v) && v.value_bytes == i && v.ttl_s == i + 2;
     }
     ok(put && right, "of each of 30000 keys the last value is known");
+    is(simulate_recall_count(recall), 30000, "each is counted once");
     ok(!simulate_recall_get(recall, 12345, &v), "of another none");
     simulate_recall_destroy(&recall);
 }
@@ -370,7 +346,6 @@ int main(void) {
     options_make_a_grid();
     bad_options_are_refused_with_what_is_allowed();
     sizes_follow_the_key();
-    keys_are_counted_once();
     a_cell_of_objects_holds_so_many();
     a_cell_of_memory_is_the_servers_cache();
     auto_follows_the_miniatures();
