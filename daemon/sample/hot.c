@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hot_clear(struct hot *h) { memset(h, 0, sizeof *h); }
-
 static uint8_t tag_of(uint64_t hash) { return (uint8_t)(hash >> 56); }
 
 /* The counter of a hash; HOT_KEYS: it has none. */

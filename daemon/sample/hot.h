@@ -27,7 +27,7 @@ struct hot_part {
     uint64_t requests, counts[HOT_KEYS];
     double   squares[HOT_KEYS];
 };
-struct hot {
+struct hot { /* begins as zeros */
     uint64_t requests; /* requests that the noted ones stand for, whatever their keys */
     uint64_t noted;    /* noted requests */
     uint64_t ahead;    /* of the requests, those that the next part will be told once more */
@@ -43,7 +43,6 @@ struct hot {
     } texts[HOT_KEYS];
 };
 
-void hot_clear(struct hot *);
 /* Counts requests of a key; `requests` is at least one. */
 void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests);
 /* Ends a part of the time in which there were `asked` requests. `missed`: some that should have

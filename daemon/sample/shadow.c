@@ -17,7 +17,6 @@ enum {
 static const double curve_keeps = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
-const unsigned shadow_factor_shift[SHADOW_SIZES] = {0, 0, 1};
 /* how many times the nodes of today's size the miniature of each size has */
 static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
 
@@ -64,22 +63,19 @@ static uint32_t nodes_for(size_t memory_bytes, unsigned classes) {
 
 size_t shadow_memory_least(void) { return memory_for(SHADOW_NODES_MIN, SHADOW_CLASSES_MIN); }
 
-static bool make_minis(struct shadow *s, const struct evict_tuning *tuning) {
-    for (; s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL;
-         s->policies++) {
-        const struct evict_policy *policy = evict_policies[s->policies];
-        s->policy[s->policies].mini = mini_create(policy, tuning, s->nodes_max, 1);
-        if (s->policy[s->policies].mini == NULL) {
-            return false;
-        }
+static bool make_minis(struct shadow *s) {
+    while (s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL) {
+        s->policies++;
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        s->size[i].mini = mini_create(s->running, tuning, size_nodes(s->nodes_max, i), 1);
-        if (s->size[i].mini == NULL) {
-            return false;
-        }
+    bool made = true;
+    for (unsigned i = 0; made && i < shadow_mirrors(s); i++) {
+        bool is_size = i >= s->policies;
+        s->mirror[i].mini =
+            mini_create(is_size ? s->running : evict_policies[i], s->tuning,
+                        is_size ? size_nodes(s->nodes_max, i - s->policies) : s->nodes_max, 1);
+        made = s->mirror[i].mini != NULL;
     }
-    return true;
+    return made;
 }
 
 static unsigned index_of(const struct evict_policy *policy) {
@@ -106,7 +102,7 @@ struct shadow *shadow_create(const struct evict_policy *running, const struct ev
     s->recent = calloc((size_t)s->nodes_max * SHADOW_RECENT_FACTOR, sizeof *s->recent);
     s->curve = curve_create(curve_keys(s->nodes_max), s->classes_max);
     s->classes = calloc(s->classes_max, sizeof *s->classes);
-    if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !make_minis(s, tuning)) {
+    if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !make_minis(s)) {
         shadow_destroy(&s);
     }
     return s;
@@ -117,11 +113,8 @@ void shadow_destroy(struct shadow **taken) {
     if (s == NULL) {
         return;
     }
-    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
-        mini_destroy(&s->policy[i].mini);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        mini_destroy(&s->size[i].mini);
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        mini_destroy(&s->mirror[i].mini);
     }
     curve_destroy(&s->curve);
     free(s->classes);
@@ -141,46 +134,35 @@ static uint64_t share(const struct shadow *s, uint64_t cache_bytes,
     return bytes > 1 ? (uint64_t)bytes : 1;
 }
 
-static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below, bool lower) {
-    mini_set_bytes_max(m, bytes_max);
-    if (lower) {
-        mini_keep_below(m, below);
-    }
-}
-
 /* Scales the counts as if this rate had been from the start. Otherwise windows at a higher rate
  * would count for more, and the first ones have the highest. */
 static void scale_tallies(struct shadow *s, double by) {
-    for (unsigned i = 0; i < s->policies; i++) {
-        tally_scale(&s->policy[i].now, by);
-        tally_scale(&s->policy[i].past, by);
-        tally_scale(&s->policy[i].rising, by);
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        tally_scale(&s->mirror[i].now, by);
+        tally_scale(&s->mirror[i].past, by);
+        tally_scale(&s->mirror[i].rising, by);
     }
     tally_scale(&s->real_now, by);
     tally_scale(&s->real_past, by);
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        tally_scale(&s->size[i].now, by);
-        tally_scale(&s->size[i].past, by);
-    }
     for (unsigned i = 0; i < s->classes_max; i++) {
         class_tally_scale(&s->classes[i], by);
     }
 }
 
-void shadow_forget_sizes(struct shadow *s) {
+static void forget(struct shadow *s, unsigned first) {
     s->real_now = s->real_past = (struct tally){0};
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        s->size[i].now = s->size[i].past = (struct tally){0};
+    for (unsigned i = first; i < shadow_mirrors(s); i++) {
+        struct mirror *m = &s->mirror[i];
+        m->now = m->past = m->rising = (struct tally){0};
+        m->ahead = 0;
     }
 }
 
+void shadow_forget_sizes(struct shadow *s) { forget(s, s->policies); }
+
 /* Forgets all counts: they compare with another cache than today's. */
 static void forget_all(struct shadow *s) {
-    for (unsigned i = 0; i < s->policies; i++) {
-        s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
-        s->policy[i].ahead = 0;
-    }
-    shadow_forget_sizes(s);
+    forget(s, 0);
     memset(s->classes, 0, s->classes_max * sizeof *s->classes);
 }
 
@@ -204,15 +186,18 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
         s->apart[i] = share_apart(classes, i, sample_rate(below));
     }
     uint64_t today = share(s, cache_bytes, classes, 1, below);
-    for (unsigned i = 0; i < s->policies; i++) {
-        set_mini(s->policy[i].mini, today, below, fewer);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        uint32_t lower = below >> shadow_factor_shift[i];
-        set_mini(s->size[i].mini, share(s, cache_bytes, classes, shadow_factor[i], lower), lower,
-                 fewer);
-        if (running != s->running) {
-            mini_switch(s->size[i].mini, running);
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        struct mirror *m = &s->mirror[i];
+        bool     is_size = i >= s->policies;
+        uint32_t lower = shadow_mirror_below(s, i);
+        mini_set_bytes_max(m->mini, is_size ? share(s, cache_bytes, classes,
+                                                    shadow_factor[i - s->policies], lower)
+                                            : today);
+        if (fewer) {
+            mini_keep_below(m->mini, lower);
+        }
+        if (is_size && running != s->running) {
+            mini_switch(m->mini, running);
         }
     }
     if (running != s->running) {
@@ -239,37 +224,28 @@ static bool filled(const struct mini *m) {
 }
 
 struct shadow_fill shadow_fill(const struct shadow *s) {
-    const struct mini *own = s->policy[s->own].mini;
+    const struct mini *own = s->mirror[s->own].mini;
     struct shadow_fill f = {.nodes = mini_nodes(own),
                             .nodes_max = s->nodes_max,
                             .bytes = mini_bytes(own),
                             .roomy = filled(own)};
-    for (unsigned i = 0; i < s->policies; i++) {
-        if (evict_policies[i]->victim == NULL) {
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        if (i < s->policies && evict_policies[i]->victim == NULL) {
             /* what it holds came first and stays for ever, so it does not tell how many items fit
              * today */
             continue;
         }
-        f.crowded = f.crowded || crowded(s->policy[i].mini);
-        f.roomy = f.roomy && roomy(s->policy[i].mini);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        f.crowded = f.crowded || crowded(s->size[i].mini);
-        f.roomy = f.roomy && roomy(s->size[i].mini);
+        f.crowded = f.crowded || crowded(s->mirror[i].mini);
+        f.roomy = f.roomy && roomy(s->mirror[i].mini);
     }
     return f;
 }
 
 bool shadow_window_due(const struct shadow *s) {
-    uint32_t nodes = mini_nodes(s->policy[s->own].mini);
+    uint32_t nodes = mini_nodes(s->mirror[s->own].mini);
     return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4 &&
             s->reads >= READS_A_WINDOW_LEAST) ||
            s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
-}
-
-static void settle(struct mirror *m, double keep) {
-    tally_add(&m->past, &m->now, keep);
-    m->now = (struct tally){0};
 }
 
 static void rise(struct mirror *m, double keep) {
@@ -282,12 +258,13 @@ static void rise(struct mirror *m, double keep) {
 
 void shadow_window_end(struct shadow *s, double reads) {
     curve_expect(s->curve, reads);
-    for (unsigned i = 0; i < s->policies; i++) {
-        rise(&s->policy[i], SHADOW_KEEPS);
-        settle(&s->policy[i], SHADOW_KEEPS);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        settle(&s->size[i], SHADOW_SIZES_KEEP);
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        struct mirror *m = &s->mirror[i];
+        if (i < s->policies) {
+            rise(m, SHADOW_KEEPS);
+        }
+        tally_add(&m->past, &m->now, i < s->policies ? SHADOW_KEEPS : SHADOW_SIZES_KEEP);
+        m->now = (struct tally){0};
     }
     tally_add(&s->real_past, &s->real_now, SHADOW_SIZES_KEEP);
     s->real_now = (struct tally){0};
@@ -306,20 +283,21 @@ uint64_t shadow_windows(const struct shadow *s) { return s->windows; }
 /* --- results --- */
 
 struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) {
-    return tally_told(&s->policy[policy].past);
+    return tally_told(&s->mirror[policy].past);
 }
 struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
-    return tally_told(&s->policy[policy].rising);
+    return tally_told(&s->mirror[policy].rising);
 }
-unsigned shadow_ahead(const struct shadow *s, unsigned policy) { return s->policy[policy].ahead; }
+unsigned shadow_ahead(const struct shadow *s, unsigned policy) { return s->mirror[policy].ahead; }
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
-    return tally_told(&s->size[size].past);
+    return tally_told(&s->mirror[s->policies + size].past);
 }
 
 double shadow_share_factor(const struct shadow *s, unsigned size) {
-    double own = (double)mini_bytes_max(s->policy[s->own].mini) / sample_rate(s->below),
-           other = (double)mini_bytes_max(s->size[size].mini) /
-                   sample_rate(s->below >> shadow_factor_shift[size]);
+    unsigned at = s->policies + size;
+    double own = (double)mini_bytes_max(s->mirror[s->own].mini) / sample_rate(s->below),
+           other = (double)mini_bytes_max(s->mirror[at].mini) /
+                   sample_rate(shadow_mirror_below(s, at));
     return other / (own * shadow_factor[size]);
 }
 

@@ -4,10 +4,10 @@
 #include "sample/shadow.h"
 #include "sample/tally.h"
 
-enum { SHADOW_RECENT_FACTOR = 2 }; /* keys of which something is known, for each node */
-/* The miniature of each size has a rate that is lower by these powers of two. */
-extern const unsigned shadow_factor_shift[SHADOW_SIZES];
-
+enum {
+    SHADOW_RECENT_FACTOR = 2, /* keys of which something is known, for each node */
+    SHADOW_LARGEST_SHIFT = 1, /* the largest miniature's rate is lower by this power of two */
+};
 /* What is known of a key: a miss does not tell its size. */
 enum recent_state {
     RECENT_HELD,
@@ -19,8 +19,9 @@ struct recent {
     uint8_t  class_id, state;
 };
 
+/* A miniature: of a policy at today's size, or of today's policy at another size. */
 struct mirror {
-    struct mini *mini; /* NULL: not used */
+    struct mini *mini;
     struct tally now, past;
     /* for a policy: as `past`, but begun anew whenever the policy is not ahead of own */
     struct tally rising;
@@ -28,7 +29,7 @@ struct mirror {
 };
 
 struct shadow {
-    struct mirror  policy[SHADOW_POLICIES_MAX], size[SHADOW_SIZES];
+    struct mirror  mirror[SHADOW_POLICIES_MAX + SHADOW_SIZES]; /* policies, then sizes */
     unsigned       policies, own;
     const struct evict_policy *running;
     const struct evict_tuning *tuning; /* the caller's */
@@ -43,4 +44,13 @@ struct shadow {
     bool           apart[CURVE_CLASSES];
     struct tally   real_now, real_past; /* the cache itself, compared with own */
 };
+
+static inline unsigned shadow_mirrors(const struct shadow *s) {
+    return s->policies + SHADOW_SIZES;
+}
+/* Which keys a miniature has: those whose hashes are below this. */
+static inline uint32_t shadow_mirror_below(const struct shadow *s, unsigned mirror) {
+    bool is_largest = mirror == shadow_mirrors(s) - 1;
+    return s->below >> (is_largest ? SHADOW_LARGEST_SHIFT : 0);
+}
 #endif

@@ -21,6 +21,12 @@ static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
     return k;
 }
 
+/* How many of the miniatures have the key: all, or all but the largest, which is the last. */
+static unsigned mirrors_of(const struct shadow *s, uint64_t hash) {
+    unsigned largest = shadow_mirrors(s) - 1;
+    return largest + sample_takes(hash, shadow_mirror_below(s, largest));
+}
+
 /* A get, and the set after it if the item's bytes are known. */
 static bool ask(struct mini *m, struct mini_item item, uint32_t now_s) {
     return item.bytes != 0 ? mini_request(m, item, now_s) : mini_read(m, item.hash, now_s);
@@ -32,7 +38,7 @@ static void read_key(struct shadow *s, struct mini_item item, unsigned class_id,
                      bool hit) {
     uint64_t hash = item.hash;
     bool apart = s->apart[class_id],
-         own = apart ? hit : ask(s->policy[s->own].mini, item, now_s);
+         own = apart ? hit : ask(s->mirror[s->own].mini, item, now_s);
     if (item.bytes != 0) {
         curve_read(s->curve, hash, class_id, item.bytes);
     }
@@ -44,27 +50,12 @@ static void read_key(struct shadow *s, struct mini_item item, unsigned class_id,
         k->reads += 1;
         k->own_misses += !own;
     }
-    for (unsigned i = 0; i < s->policies; i++) {
-        bool other = apart || i == s->own ? own : ask(s->policy[i].mini, item, now_s);
-        tally_count(&s->policy[i].now, hash, own, other);
-        if (k != NULL && other != own) {
+    for (unsigned i = 0, n = mirrors_of(s, hash); i < n; i++) {
+        bool other = apart || i == s->own ? own : ask(s->mirror[i].mini, item, now_s);
+        tally_count(&s->mirror[i].now, hash, own, other);
+        if (k != NULL && i < s->policies && other != own) {
             *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
         }
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        if (sample_takes(hash, s->below >> shadow_factor_shift[i])) {
-            tally_count(&s->size[i].now, hash, own,
-                  apart ? own : ask(s->size[i].mini, item, now_s));
-        }
-    }
-}
-
-static void store_in(struct mini *m, const struct sample_record *r, bool fill, uint32_t now_s) {
-    struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
-    if (fill) {
-        mini_fill(m, item, now_s);
-    } else {
-        mini_store(m, item, now_s);
     }
 }
 
@@ -95,13 +86,9 @@ static void store_key(struct shadow *s, const struct sample_record *r, const str
     if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
         return;
     }
-    for (unsigned i = 0; i < s->policies && !apart; i++) {
-        store_in(s->policy[i].mini, r, waited, now_s);
-    }
-    for (unsigned i = 0; i < SHADOW_SIZES && !apart; i++) {
-        if (sample_takes(r->hash, s->below >> shadow_factor_shift[i])) {
-            store_in(s->size[i].mini, r, waited, now_s);
-        }
+    struct mini_item item = {.hash = r->hash, .bytes = r->bytes, .expires_s = r->expires_s};
+    for (unsigned i = 0, n = apart ? 0 : mirrors_of(s, r->hash); i < n; i++) {
+        (waited ? mini_fill : mini_store)(s->mirror[i].mini, item, now_s);
     }
     if (waited) {
         curve_read(s->curve, r->hash, r->class_id, r->bytes);
@@ -110,41 +97,17 @@ static void store_key(struct shadow *s, const struct sample_record *r, const str
     }
 }
 
-/* All miniatures, by number: first those of the policies, then those of the sizes; NULL behind the
- * last. */
-static struct mini *mini_at(const struct shadow *s, unsigned i) {
-    return i < s->policies                  ? s->policy[i].mini
-           : i < s->policies + SHADOW_SIZES ? s->size[i - s->policies].mini
-                                            : NULL;
-}
-
-static void touch_key(struct shadow *s, uint64_t hash, uint32_t expires_s, uint32_t now_s) {
-    struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_touch(m, hash, expires_s, now_s);
-    }
-}
-
-static void drop_key(struct shadow *s, uint64_t hash) {
-    struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_delete(m, hash);
-    }
-}
-
 void shadow_prefetch_later(const struct shadow *s, uint64_t hash) {
-    const struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_prefetch_bucket(m, hash);
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        mini_prefetch_bucket(s->mirror[i].mini, hash);
     }
     curve_prefetch_bucket(s->curve, hash);
     prefetch_to_write(&s->recent[sample_slot(hash, s->nodes_max * SHADOW_RECENT_FACTOR)]);
 }
 
 void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {
-    const struct mini *m;
-    for (unsigned i = 0; (m = mini_at(s, i)) != NULL; i++) {
-        mini_prefetch_key(m, hash);
+    for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+        mini_prefetch_key(s->mirror[i].mini, hash);
     }
     curve_prefetch_key(s->curve, hash);
 }
@@ -169,12 +132,15 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
         known->ttl_s = ttl_of(r, now_s);
         break;
     case SAMPLE_TOUCH:
-        touch_key(s, r->hash, r->expires_s, now_s);
+        for (unsigned i = 0; i < shadow_mirrors(s); i++) {
+            mini_touch(s->mirror[i].mini, r->hash, r->expires_s, now_s);
+        }
         known->ttl_s = ttl_of(r, now_s);
         return;
     case SAMPLE_GONE:
-        if (r->expires_s == 0) { /* what expires does so in each miniature by itself */
-            drop_key(s, r->hash);
+        /* what expires does so in each miniature by itself */
+        for (unsigned i = 0; i < shadow_mirrors(s) && r->expires_s == 0; i++) {
+            mini_delete(s->mirror[i].mini, r->hash);
         }
         curve_gone(s->curve, r->hash);
         known->state = RECENT_HELD; /* its size may serve again */

@@ -1,13 +1,12 @@
 #include "sample/share.h"
 
+#include <math.h>
+
 enum {
     HALVINGS = 12,  /* how often an interval is halved to find a factor */
     READS_MIN = 64, /* sampled reads from which on the curves are asked */
+    ITEMS_MIN = 2,
 };
-enum { ITEMS_MIN = 2 };
-
-static double larger(double a, double b) { return a > b ? a : b; }
-static double smaller(double a, double b) { return a < b ? a : b; }
 
 static double sum_of(const double bytes[CURVE_CLASSES]) {
     double sum = 0;
@@ -20,7 +19,7 @@ static double sum_of(const double bytes[CURVE_CLASSES]) {
 /* Gives every class `factor` times its pages, but at least one. Returns their sum. */
 static double shrink(const struct share_classes *k, double factor, double to[CURVE_CLASSES]) {
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        to[i] = larger(k->bytes[i] * factor, smaller(k->bytes[i], k->page_bytes));
+        to[i] = fmax(k->bytes[i] * factor, fmin(k->bytes[i], k->page_bytes));
     }
     return sum_of(to);
 }
@@ -53,8 +52,7 @@ static double alike(const struct curve *c, const struct share_classes *k,
 static double in_use(const struct share_classes *k, double factor, double rate) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        sum +=
-            share_apart(k, i, rate) ? 0 : smaller(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
+        sum += share_apart(k, i, rate) ? 0 : fmin(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
     }
     return sum;
 }
@@ -68,7 +66,7 @@ static double grown(const struct share_classes *k, double cache_bytes, double fa
         idle += apart ? 0 : k->idle[i];
     }
     all *= factor;
-    return larger(all - idle, all / 2);
+    return fmax(all - idle, all / 2);
 }
 
 bool share_apart(const struct share_classes *k, unsigned class_id, double rate) {

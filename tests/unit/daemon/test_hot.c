@@ -17,7 +17,7 @@ static void ask(uint64_t n) {
 }
 
 static void fill(uint64_t x) {
-    hot_clear(&hot);
+    memset(&hot, 0, sizeof hot);
     memset(counts, 0, sizeof counts);
     for (unsigned i = 0; i < REQUESTS; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -80,7 +80,7 @@ enum { EVERY = 16, TENTH = 10, NOTED = 4000, RUNS = 50, ASKED_MORE = 3 };
 
 /* One request in EVERY is noted and stands for them; every tenth is for one key. */
 static void fill_sampled(uint64_t *x) {
-    hot_clear(&hot);
+    memset(&hot, 0, sizeof hot);
     for (unsigned i = 0; i < NOTED; i++) {
         char name[32];
         *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
@@ -107,7 +107,7 @@ static void test_chance_is_told(uint64_t x) {
     is(hot.noted, NOTED, "the size of the sample is known");
     hot_sorted(&hot, ASKED_MORE * hot.requests, sorted, 1);
     ok(sorted[0].count == ASKED_MORE * count && sorted[0].doubt >= ASKED_MORE * (doubt - 1), "where requests were missed, counts are as of all");
-    hot_clear(&hot);
+    memset(&hot, 0, sizeof hot);
     hot_add(&hot, 1, "one", 3, EVERY);
     hot_sorted(&hot, hot.requests, sorted, 1);
     is(sorted[0].doubt, 0, "a key that has all requests leaves no doubt");
@@ -119,7 +119,7 @@ static void test_chance_is_told(uint64_t x) {
 /* A burst of which a tenth was noted, and then as many notes of which none was missed. */
 static void test_what_was_missed_goes_to_what_was_noted_then(void) {
     struct hot_key sorted[HOT_KEYS];
-    hot_clear(&hot);
+    memset(&hot, 0, sizeof hot);
     for (unsigned i = 0; i < TENTH; i++) {
         hot_add(&hot, 1, "burst", 5, EVERY);
     }
@@ -138,7 +138,7 @@ static void test_what_was_missed_goes_to_what_was_noted_then(void) {
 /* Notes are taken while requests go on: some of requests that were counted only after. */
 static void test_requests_that_came_meanwhile_count_once(void) {
     struct hot_key sorted[HOT_KEYS];
-    hot_clear(&hot);
+    memset(&hot, 0, sizeof hot);
     for (unsigned i = 0; i < 3 * TENTH; i++) {
         hot_add(&hot, 1, "burst", 5, EVERY);
     }
