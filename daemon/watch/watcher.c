@@ -102,12 +102,6 @@ static void give_line(struct watcher *w, const char *line, size_t n) {
     counter_add(&lines_sent, 1);
 }
 
-static void break_off(struct watcher *w, int fd) {
-    w->broken = true;
-    w->out = w->in;
-    shutdown(fd, SHUT_RDWR); /* so that the worker finds out, if it does not know yet */
-}
-
 /* Sends what the socket takes. */
 static void flush(struct watcher *w) {
     int fd = atomic_load_explicit(&w->fd, memory_order_acquire);
@@ -122,7 +116,9 @@ static void flush(struct watcher *w) {
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != EINTR) {
-            break_off(w, fd);
+            w->broken = true;
+            w->out = w->in;
+            shutdown(fd, SHUT_RDWR); /* so that the worker finds out, if it does not know yet */
         }
     }
 }
@@ -329,9 +325,7 @@ static struct watcher *make(unsigned classes, uint32_t one_in, size_t room) {
     return w;
 }
 
-struct watcher *watcher_open(unsigned classes) { return watcher_open_sampled(classes, 1); }
-
-struct watcher *watcher_open_sampled(unsigned classes, uint32_t one_in) {
+struct watcher *watcher_open(unsigned classes, uint32_t one_in) {
     int error = EUSERS;
     struct watcher *w = NULL;
     lock_take(&watch.lock);

@@ -24,10 +24,9 @@ void watch_init(size_t worker_bytes, size_t watcher_bytes);
 void watch_fini(void);
 
 /* NULL and errno: EUSERS, there are WATCHERS_MAX already; or no memory, no thread. `classes` of
- * enum event_class, at least one. */
-struct watcher *watcher_open(unsigned classes);
-/* The same, and of the events of requests only those of one key in so many (1: all). */
-struct watcher *watcher_open_sampled(unsigned classes, uint32_t one_in);
+ * enum event_class, at least one; of the events of requests those of one key in so many (1: all).
+ */
+struct watcher *watcher_open(unsigned classes, uint32_t one_in);
 /* The logger writes to a duplicate of the socket, so the caller may close its own at any time.
  * False and errno: no descriptor. */
 bool watcher_attach(struct watcher *, int fd);

@@ -173,7 +173,7 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
         }
         classes |= class_bit;
     }
-    ctx->watcher = watcher_open_sampled(classes != 0 ? classes : EVENT_FETCHERS, one_in);
+    ctx->watcher = watcher_open(classes != 0 ? classes : EVENT_FETCHERS, one_in);
     if (ctx->watcher) {
         text_out_str(ctx->out, ANSWER_OK);
     } else if (errno == EUSERS) {

@@ -152,7 +152,7 @@ static void view_open_sampled(struct view *v, unsigned classes, uint32_t one_in)
     int pair[2], small = 4096;
     struct timeval patience = {.tv_sec = PATIENCE_S};
     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
-    *v = (struct view){watcher_open_sampled(classes, one_in), pair[0], pair[1]};
+    *v = (struct view){watcher_open(classes, one_in), pair[0], pair[1]};
     setsockopt(v->theirs, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     setsockopt(v->ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (v->watcher != NULL) {
@@ -262,7 +262,7 @@ static void test_limit(void) {
     watch_facts(&facts);
     is(facts.watchers, WATCHERS_MAX, "%d may watch", WATCHERS_MAX);
     errno = 0;
-    ok(watcher_open(EVENT_FETCHERS) == NULL && errno == EUSERS, "one more may not");
+    ok(watcher_open(EVENT_FETCHERS, 1) == NULL && errno == EUSERS, "one more may not");
     view_close(&v[3]);
     view_open(&v[3], EVENT_FETCHERS);
     ok(v[3].watcher != NULL, "a place that is left is free at once");
@@ -355,7 +355,7 @@ static void test_coming_and_going(void) {
     enough = true;
     pthread_join(busy, NULL);
     is(heard, ROUNDS, "watchers come and go while events are told");
-    struct watcher *never_attached = watcher_open(EVENT_RAWCMDS);
+    struct watcher *never_attached = watcher_open(EVENT_RAWCMDS, 1);
     ok(never_attached != NULL, "one may watch before he can be written to");
     watcher_close(&never_attached);
     ok(never_attached == NULL, "and go again");
