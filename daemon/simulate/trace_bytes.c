@@ -57,13 +57,6 @@ static int read_file(struct trace_bytes *b, char *why) {
     return -1;
 }
 
-/* Whether zstd has packed the file, by its first bytes. */
-static bool begin(struct trace_bytes *b) {
-    static const char magic[] = {'\x28', '\xb5', '\x2f', '\xfd'};
-    b->begun = true;
-    return b->in.size >= sizeof magic && memcmp(b->window, magic, sizeof magic) == 0;
-}
-
 static int unpack(struct trace_bytes *b, char *to, size_t room, char *why) {
     ZSTD_outBuffer out = {to, room, 0};
     size_t before = b->in.pos, left = ZSTD_decompressStream(b->zstd, &out, &b->in);
@@ -97,7 +90,11 @@ int trace_bytes_read(struct trace_bytes *b, char *to, size_t room, char *why) {
                 return got;
             }
         }
-        if (!b->begun && begin(b) && (b->zstd = ZSTD_createDStream()) == NULL) {
+        static const char magic[] = {'\x28', '\xb5', '\x2f', '\xfd'};
+        bool is_zstd = !b->begun && b->in.size >= sizeof magic &&
+                       memcmp(b->window, magic, sizeof magic) == 0;
+        b->begun = true;
+        if (is_zstd && (b->zstd = ZSTD_createDStream()) == NULL) {
             snprintf(why, TRACE_BYTES_WHY, "out of memory");
             return -1;
         }

@@ -12,9 +12,8 @@ struct field {
     size_t      bytes;
 };
 
-static const char *const names[TRACE_FORMAT_COUNT] = {
-#define TRACE_FORMAT_NAME(constant, name, help) [constant] = #name,
-    TRACE_FORMATS(TRACE_FORMAT_NAME)};
+static const char *const names[TRACE_FORMAT_COUNT] = {"auto",    "keys",     "slate",
+                                                      "twitter", "cachelib", "oracle"};
 
 const char *trace_format_name(enum trace_format f) { return names[f]; }
 

@@ -14,16 +14,15 @@ enum { TRACE_LINE_BYTES_MAX = 512, TRACE_RECORD_BYTES = 24 };
 #define TRACE_ONE_IN_MAX      (1 << 20)           /* of a sample, as by slatectl capture */
 #define TRACE_TIMES_MAX       1000000             /* of a line that stands for many requests */
 
-/* X(constant, name, help) */
-#define TRACE_FORMATS(X) \
-    X(TRACE_AUTO, auto, "told by what the file holds") \
-    X(TRACE_KEYS, keys, "lines of `key` or `key size`") \
-    X(TRACE_SLATE, slate, "as slatectl capture writes it") \
-    X(TRACE_TWITTER, twitter, "CSV: time, key, key size, value size, client, operation, TTL") \
-    X(TRACE_CACHELIB, cachelib, "CSV whose first line names its columns, key and op among them") \
-    X(TRACE_ORACLE, oracle, "libCacheSim's oracleGeneral, records of 24 bytes")
-#define TRACE_FORMAT_CONSTANT(constant, name, help) constant,
-enum trace_format { TRACE_FORMATS(TRACE_FORMAT_CONSTANT) TRACE_FORMAT_COUNT };
+enum trace_format {
+    TRACE_AUTO,     /* told by what the file holds */
+    TRACE_KEYS,     /* lines of `key` or `key size` */
+    TRACE_SLATE,    /* as slatectl capture writes it */
+    TRACE_TWITTER,  /* CSV: time, key, key size, value size, client, operation, TTL */
+    TRACE_CACHELIB, /* CSV whose first line names its columns, key and op among them */
+    TRACE_ORACLE,   /* libCacheSim's oracleGeneral, records of 24 bytes */
+    TRACE_FORMAT_COUNT
+};
 
 const char       *trace_format_name(enum trace_format);
 enum trace_format trace_format_find(const char *name); /* TRACE_FORMAT_COUNT: there is none */
