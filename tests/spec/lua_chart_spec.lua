@@ -110,18 +110,6 @@ end)
 describe("the chart", function()
     local list = whole_recording(20)
 
-    it("flow pairs who lost pages with who gained", function()
-        assert.same({ { from = 3, to = 7, pages = 5 } }, require("slate.chart.kinds.flow").moves(list))
-        assert.same(
-            { { from = 3, to = 7, pages = 2 }, { from = 9, to = 7, pages = 1 }, { from = 9, to = 0, pages = 1 } },
-            require("slate.chart.kinds.flow").moves({
-                setmetatable({ pages_free = 0 }, { __index = make(1, { [3] = { total_pages = 5 },
-                    [7] = { total_pages = 1 }, [9] = { total_pages = 2 } }) }),
-                setmetatable({ pages_free = 1 }, { __index = make(2, { [3] = { total_pages = 3 },
-                    [7] = { total_pages = 4 } }) }),
-            }))
-    end)
-
     it("hits has the ratio of each interval, from 0 to 100, and losses a second", function()
         local panels = figure_of("hits", list).panels
         assert.same({ 0.0, 90.0 }, panels[1].series[1].points[1])
@@ -137,26 +125,11 @@ describe("the chart", function()
         assert.same({ 90.0, false, 90.0 }, { points[1][2], points[3][2], math.floor(points[5][2] + 0.9) // 10 * 10.0 })
     end)
 
-    it("waste adds up to the pages of a class", function()
-        local panel, sum = figure_of("waste", list).panels[1], 0
-        for _, series in ipairs(panel.series) do
-            sum = sum + series.values[1]
-        end
-        assert.near(15, sum, 1e-9)
-        assert.equal("10 %", panel.right[1])
-    end)
-
     it("curve falls with memory, through the ratio of now", function()
         local points = figure_of("curve", list).panels[1].series[1].points
         assert.equal(1, points[25][1])
         assert.near(0.1, points[25][2], 0.001)
         assert.is_true(points[1][2] > points[25][2] and points[49][2] < points[25][2])
-    end)
-
-    it("age has the middle eight tenths of what classes evicted, and leaves out who did not", function()
-        local panel = figure_of("age", list).panels[1]
-        assert.same({ "class 7 (384 B)" }, panel.names)
-        assert.same({ { 33, 41, 49 } }, panel.ranges)
     end)
 
     it("sizes counts every item once, from a histogram where there is one", function()
@@ -376,13 +349,6 @@ describe("drawing", function()
                 assert.is_nil(text:find("'#202020'", 1, true), kind.name)
             end
         end
-    end)
-
-    it("has tics at 1, 2 and 5 on the axis of ages, which begins where they do", function()
-        local text = gnuplot.script(figure_of("age", whole_recording(5)), { terminal = "png", output = "a" })
-        local least, tics = text:match("set xrange %[([%d.]+):[%d.]+%]\nset xtics (%b()) nomirror out")
-        assert.equal("('50' 50, '100' 100)", tics)
-        assert.equal(25.6, tonumber(least)) -- four fifths of the youngest
     end)
 
     it("knows the format by the file's name", function()

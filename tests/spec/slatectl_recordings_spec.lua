@@ -18,8 +18,8 @@ local OTHERS <const> = { true, false, "x", "", "5", 1e300, -1e300, math.maxinteg
 
 -- FILE stands for the damaged recording, GOOD for the one that it was, OUT for a file that is not there.
 local COMMANDS <const> = {
-    "chart pages FILE", "chart pages FILE --json", "chart flow FILE", "chart hits FILE", "chart waste FILE",
-    "chart curve FILE", "chart age FILE", "chart heat FILE", "chart sizes FILE", "chart fleet FILE GOOD",
+    "chart pages FILE", "chart pages FILE --json", "chart hits FILE",
+    "chart curve FILE", "chart sizes FILE", "chart fleet FILE GOOD",
     "chart pages FILE -o OUT.html", "report FILE -o OUT.html", "doctor --recording FILE",
     "doctor --recording FILE --json", "rules test --recording FILE", "policy run utility --recording FILE",
     "policy run free-pages --recording FILE", "policy simulate ratio utility burst --recording FILE",

@@ -33,7 +33,7 @@ local COMMANDS <const> = {
     "advise memory", "advise flash", "advise automove", "advise policy", "advise automove --json", "check",
     "check --json", "doctor", "doctor --json", "curve", "whatif", "moves", "automove", "geometry",
     "record -o REC --interval 1s --count 3", "doctor --recording REC", "chart pages -o OUT.txt REC",
-    "chart hits -o OUT.txt REC", "chart waste -o OUT.txt REC", "chart age -o OUT.txt REC", "diff REC",
+    "chart hits -o OUT.txt REC", "diff REC",
     "report -o OUT.html REC", "export prometheus", "audit", "plan -o OUT --set slab_automove=1",
     "move 12 5 1 --dry-run",
     "autoscale --least 8m --most 64m --price-per-gb 3 --price-per-miss 0.000001 --interval 1s --count 2",

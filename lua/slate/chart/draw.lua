@@ -6,10 +6,6 @@
 --
 --     stack      at (x of each sample), gaps, series of { label, values, grey, colour }: areas of steps, from 0 up
 --     lines      series of { label, points = list of { x, y or false } }; points = true marks each
---     bars       names, series of { label, values }, right (a text a name): lying, stacked, from 0
---     ranges     names, ranges = list of { low, middle, high }, on a log axis
---     heat       at, gaps, names, values = a list a name, from 0 to 1, unit
---     matrix     names, values[from][to], unit
 --     histogram  bars = list of { from, to, count }, limits
 --
 -- marks, a list of { x, label }, are lines from top to bottom; limit = { value, label } of a stack lies across. An axis
@@ -24,12 +20,8 @@ local M = {}
 --- The kinds of charts, as `slatectl chart KIND`.
 M.KINDS = {
     { name = "pages", summary = "pages of each class over time" },
-    { name = "flow", summary = "which class gave pages to which" },
     { name = "hits", summary = "hit ratio, evictions and refused stores over time" },
-    { name = "waste", summary = "what the pages of each class hold" },
     { name = "curve", summary = "misses to expect with other amounts of memory" },
-    { name = "age", summary = "how old items are when they are evicted, by class" },
-    { name = "heat", summary = "how full the chunks of each class are over time" },
     { name = "sizes", summary = "how large items are, over the limits of the classes" },
     { name = "fleet", summary = "the hit ratio of many servers" },
 }

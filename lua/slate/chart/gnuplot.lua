@@ -4,8 +4,7 @@ local extent = require "slate.chart.extent"
 
 local M = {}
 
--- CELL_INK is on cells whose colour is the same on either ground.
-local GREY <const>, INK <const>, CELL_INK <const> = "#c8c8c8", "#202020", "#202021"
+local GREY <const>, INK <const> = "#c8c8c8", "#202020"
 -- For a dark ground: what each colour becomes, and what writes in the ink of the terminal else.
 local DARK <const> = { ["#ffffff"] = "#14181d", [INK] = "#e6e9ee", ["#e4e4e4"] = "#2c333b", ["#505050"] = "#a9b2bd",
     [GREY] = "#5a626c", ["#004466"] = "#7fa8c9", ["#0072b2"] = "#3d9be0", ["#8c510a"] = "#b8793a" }
@@ -17,10 +16,6 @@ local DARK_TEXTS <const> = "set border 3 linecolor '#a9b2bd'\nset key textcolor 
 M.PALETTE = {
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#8a8a8a",
 }
--- From dark to bright as viridis, whose steps can be told apart without colour too.
-local HEAT <const> = "set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#fde725')"
-local COUNTS <const> = "set palette defined (0 '#eaf2f8', 1 '#0072b2')"
-local HEAT_COLUMNS <const> = 400
 local LETTER_PIXELS <const>, TIC_PIXELS <const> = 8.5, 45
 local PLOT_SHARE <const> = 0.68 -- of a panel's width, at least: what its labels leave to it
 
@@ -87,18 +82,6 @@ local function add_x_axis(lines, axis, pixels)
     else
         add(lines, "set xtics autofreq nomirror out")
     end
-end
-
--- Names on the y axis, the first on top.
-local function add_names(lines, names)
-    local parts, longest = {}, 0
-    for i, name in ipairs(names) do
-        parts[i] = ("%s %d"):format(quoted(name), #names - i + 1)
-        longest = math.max(longest, #name)
-    end
-    add(lines, "set ytics (%s) nomirror scale 0", table.concat(parts, ", "))
-    add(lines, "set yrange [0.4:%g]", #names + 0.6)
-    return longest
 end
 
 -- highest: what is drawn; pixels: of the panel's height, of which a tic needs some.
@@ -197,7 +180,7 @@ function kinds.stack(lines, panel, name, pixels)
     for i = 1, #panel.at do
         lower[i] = 0
     end
-    add_y_axis(lines, panel.y, select(2, extent.sums(panel, #panel.at)), pixels)
+    add_y_axis(lines, panel.y, extent.highest_sum(panel), pixels)
     if panel.limit then
         add_limit(lines, panel.limit)
     end
@@ -229,110 +212,6 @@ function kinds.lines(lines, panel, name, pixels)
             one.label and "title " .. quoted(one.label) or "notitle")
     end
     return parts
-end
-
-function kinds.bars(lines, panel, name)
-    local parts, left = {}, {}
-    add_names(lines, panel.names)
-    add(lines, "set grid xtics back linetype 1 linecolor '#e4e4e4' linewidth 1")
-    for i, text in ipairs(panel.right or {}) do
-        left[i] = 0
-        add(lines, "set label %s at graph 1.005, first %d left", quoted(text), #panel.names - i + 1)
-    end
-    for s, one in ipairs(panel.series) do
-        local rows = {}
-        for i, value in ipairs(one.values) do
-            rows[i] = ("%s %s %d"):format(number(left[i] or 0), number((left[i] or 0) + value), #panel.names - i + 1)
-            left[i] = (left[i] or 0) + value
-        end
-        add_block(lines, name .. s, rows)
-        parts[s] = ("$%s%d using (($1+$2)/2):3:1:2:($3-0.36):($3+0.36) with boxxyerror fillstyle solid 1 noborder "
-            .. "linecolor rgb '%s' title %s"):format(name, s, colour_of(one, s), quoted(one.label))
-    end
-    return parts
-end
-
-function kinds.ranges(lines, panel, name)
-    local rows, least, most = {}, extent.of_ranges(panel)
-    add_names(lines, panel.names)
-    add(lines, "set grid xtics back linetype 1 linecolor '#e4e4e4' linewidth 1")
-    for i, range in ipairs(panel.ranges) do
-        -- A range of one value would have no width.
-        rows[i] = ("%s %s %s %d"):format(number(range[1] * 0.98), number(range[2]), number(range[3] * 1.02),
-            #panel.names - i + 1)
-    end
-    add_log_tics(lines, least * 0.8, math.max(most * 1.3, least * 4))
-    add_block(lines, name, rows)
-    return {
-        ("$%s using 2:4:1:3:($4-0.25):($4+0.25) with boxxyerror fillstyle solid 1 noborder linecolor rgb '%s' title %s")
-            :format(name, M.PALETTE[5], quoted("middle 80 %")),
-        ("$%s using 2:4 with points pointtype 7 pointsize 1.2 linecolor rgb '%s' title %s"):format(name, INK,
-            quoted("median")),
-    }
-end
-
--- Neighbours of the same value are one box; of more samples than can be seen, some are left out.
-local function heat_rows(panel, row, y)
-    local rows, step = {}, math.max(1, #panel.at // HEAT_COLUMNS)
-    local from, value = nil, nil
-    local function close(to)
-        if value then
-            rows[#rows + 1] = ("%s %s %d %.2f"):format(number(from), number(to), y, value)
-        end
-    end
-    for i = 1, #panel.at, step do
-        local here = row[i] and math.floor(row[i] * 100 + 0.5) / 100 or nil
-        if panel.gaps[i] then
-            close(panel.at[i - 1])
-            from, value = panel.at[i], here
-        elseif here ~= value then
-            close(panel.at[i])
-            from, value = panel.at[i], here
-        end
-    end
-    close(panel.at[#panel.at])
-    return rows
-end
-
-function kinds.heat(lines, panel, name)
-    local rows = { "0 0 -9 0" } -- out of sight: a block may not be empty
-    add_names(lines, panel.names)
-    add(lines, HEAT)
-    add(lines, "set cbrange [0:1]\nset cblabel %s\nset cbtics 0.25", quoted(panel.unit))
-    for i, row in ipairs(panel.values) do
-        local more = heat_rows(panel, row, #panel.names - i + 1)
-        table.move(more, 1, #more, #rows + 1, rows)
-    end
-    add_block(lines, name, rows)
-    return { ("$%s using (($1+$2)/2):3:1:2:($3-0.46):($3+0.46):4 with boxxyerror fillstyle solid 1 noborder "
-        .. "linecolor palette notitle"):format(name) }
-end
-
-function kinds.matrix(lines, panel, name)
-    local rows, most, names = { "0 -9 0" }, extent.of_matrix(panel), panel.names
-    add_names(lines, names)
-    add(lines, "set ylabel %s", quoted(panel.y.label))
-    local tics = {}
-    for i, one in ipairs(names) do
-        tics[i] = ("%s %d"):format(quoted(one), i)
-    end
-    add(lines, "set xtics (%s) nomirror scale 0\nset xrange [0.4:%g]", table.concat(tics, ", "), #names + 0.6)
-    add(lines, COUNTS)
-    add(lines, "set cbrange [0:%s]\nset cblabel %s\nset cbtics %s", number(math.max(most, 1)), quoted(panel.unit),
-        number(math.max(1, M.tic_step(math.max(most, 1), 6)))) -- of whole pages
-    for i = 1, #names do
-        for j = 1, #names do
-            local value = panel.values[i][j]
-            if value then
-                rows[#rows + 1] = ("%d %d %d"):format(j, #names - i + 1, value)
-                add(lines, "set label '%d' at first %d, first %d center front textcolor '%s'", value, j, #names - i + 1,
-                    value * 2 > most and "#fffffe" or CELL_INK)
-            end
-        end
-    end
-    add_block(lines, name, rows)
-    return { ("$%s using 1:2:($1-0.48):($1+0.48):($2-0.48):($2+0.48):3 with boxxyerror fillstyle solid 1 noborder "
-        .. "linecolor palette notitle"):format(name) }
 end
 
 function kinds.histogram(lines, panel, name, pixels)
@@ -368,15 +247,13 @@ local SCROLL <const> = "SCROLL = GPVAL_VERSION >= 6 ? 'scroll' : ''"
 
 --- Width and height in pixels that suit a figure.
 function M.size(figure)
-    local first, height = figure.panels[1], 600
-    if first.names then
-        height = math.max(360, 150 + 24 * #first.names)
-    elseif #figure.panels == 2 then
+    local height = 600
+    if #figure.panels == 2 then
         height = 720
     elseif #figure.panels > 2 then
         height = 90 + 210 * math.ceil(#figure.panels / (figure.columns or 1))
     end
-    return first.kind == "matrix" and math.max(560, 200 + 60 * #first.names) or 1100, height
+    return 1100, height
 end
 
 -- Where each panel lies, from 0 to 1: x, y, width, height; the first on top.
@@ -399,20 +276,11 @@ end
 
 -- labels: the longest of the figure, so that panels above each other have their axes above each other.
 local function add_panel(lines, panel, i, place, width, height, labels)
-    local longest = 0
     add(lines, "reset")
     add(lines, "set encoding utf8\nset border 3\nset style fill solid 1.0 noborder")
     add(lines, "set origin %g,%g\nset size %g,%g", table.unpack(place))
-    for _, name in ipairs(panel.names or {}) do
-        longest = math.max(longest, #name)
-    end
-    add(lines, "set lmargin %g", panel.names and longest * 0.9 + (panel.y.label ~= "" and 6 or 3) or 13)
-    if panel.kind == "heat" or panel.kind == "matrix" then
-        add(lines, "set rmargin 14")
-    elseif panel.kind == "bars" or panel.kind == "ranges" then
-        add(lines, "set rmargin 8\nset tmargin 3\nset key at graph 0.5, graph 1 center bottom horizontal Left reverse "
-            .. "samplen 1.5 width 1")
-    elseif panel.kind == "histogram" then
+    add(lines, "set lmargin 13")
+    if panel.kind == "histogram" then
         add(lines, "set rmargin 18\nset key outside right top vertical Left reverse samplen 1.5")
     elseif labels > 0 then
         add(lines, "set rmargin %d\nset key outside right top vertical Left reverse %s samplen 1.5", labels + 8,

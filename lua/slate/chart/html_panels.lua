@@ -88,12 +88,12 @@ local function x_ticks(axis)
         or even_ticks(axis, MOST_X_TICKS)
 end
 
-local function add_x_ticks(parts, axis, class)
+local function add_x_ticks(parts, axis)
     for i, tick in ipairs(x_ticks(axis)) do
         local at = fraction(axis, tick[1])
         if at >= -1e-6 and at <= 1 + 1e-6 then
-            add(parts, '<span class="%s" style="left:%.2f%%">%s</span>', i % 2 == 0 and class .. " odd" or class,
-                100 * at, escape(tick[2]))
+            add(parts, '<span class="x%s" style="left:%.2f%%">%s</span>', i % 2 == 0 and " odd" or "", 100 * at,
+                escape(tick[2]))
         end
     end
 end
@@ -175,7 +175,7 @@ local function plot(panel, figure, shapes, series, about)
     add(parts, '<svg viewBox="0 0 %d %d" preserveAspectRatio="none" aria-hidden="true">%s%s</svg>', SIDE, SIDE,
         grid_of(panel.y), table.concat(shapes, "\n"))
     add_y_ticks(parts, panel.y)
-    add_x_ticks(parts, panel.x, "x")
+    add_x_ticks(parts, panel.x)
     add_marks(parts, panel)
     if series then
         parts[#parts + 1] = values_of(panel, series, about)
@@ -233,7 +233,7 @@ local function band_path(panel, lower, upper)
 end
 
 function kinds.stack(panel, figure)
-    panel.y = with_top(panel.y, select(2, extent.sums(panel, #panel.at)))
+    panel.y = with_top(panel.y, extent.highest_sum(panel))
     local shapes, series, lower = {}, {}, {}
     local places = places_of(panel.x, panel.at)
     for i = 1, #panel.at do
@@ -308,139 +308,6 @@ function kinds.histogram(panel, figure)
     add(shapes, '<path class="edge" d="%s"/>', table.concat(edges))
     local parts = plot(panel, figure, shapes)
     add_legend(parts, { { label = "items", colour = 5 }, { label = "chunk sizes of the classes", colour = 4 } })
-    return parts
-end
-
--- rows: a name, a track and what stands at its right ---------------------------------------------------
-
-local function add_row(parts, name, track, right)
-    add(parts, '<span>%s</span><div class="track">%s</div><span class="faint">%s</span>\n', escape(name), track,
-        escape(right or ""))
-end
-
-local function add_axis(parts, axis)
-    parts[#parts + 1] = '<div class="axis">'
-    add_x_ticks(parts, axis, "x")
-    add(parts, '</div>\n</div>\n<div class="unit">%s</div>\n', escape(axis.start_s and "" or axis.label))
-end
-
-function kinds.bars(panel)
-    local _, most = extent.sums(panel, #panel.names)
-    local parts = { '<div class="rows">\n' }
-    local axis = { label = panel.x.label, min = 0, max = math.max(most, 1e-9) }
-    for i, name in ipairs(panel.names) do
-        local track, left = {}, 0
-        for s, one in ipairs(panel.series) do
-            local value = one.values[i] or 0
-            if value > 0 then
-                add(track, '<i class="c%d" style="left:%.2f%%;width:%.2f%%" data-tip="%s"></i>', colour_of(one, s),
-                    100 * left / axis.max, 100 * value / axis.max,
-                    escape(("%s, %s: %s %s"):format(name, one.label, M.number(value), panel.x.label)))
-            end
-            left = left + value
-        end
-        add_row(parts, name, table.concat(track), panel.right and panel.right[i])
-    end
-    add_axis(parts, axis)
-    add_legend(parts, panel.series)
-    return parts
-end
-
-function kinds.ranges(panel)
-    local least, most = extent.of_ranges(panel)
-    local parts = { '<div class="rows">\n' }
-    local axis = { label = panel.x.label, log = true, min = math.max(least, 1e-9) / 1.2,
-        max = math.max(most * 1.2, least * 2) }
-    for i, name in ipairs(panel.names) do
-        local range, track = panel.ranges[i], {}
-        local from, to = 100 * fraction(axis, range[1]), 100 * fraction(axis, range[3])
-        local words = escape(("%s: median %s, middle 80 %% from %s to %s"):format(name, M.number(range[2]),
-            M.number(range[1]), M.number(range[3])))
-        add(track, '<i class="c5" style="left:%.2f%%;width:%.2f%%" data-tip="%s"></i>', from, to - from, words)
-        add(track, '<i class="middle" style="left:%.2f%%" data-tip="%s"></i>', 100 * fraction(axis, range[2]), words)
-        add_row(parts, name, table.concat(track), M.number(range[2]))
-    end
-    add_axis(parts, axis)
-    return parts
-end
-
--- As viridis, from dark to bright: the steps can be told apart without colour.
-local HEAT <const> = { "#440154", "#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6dcd59",
-    "#b4de2c", "#fde725" }
-
-local function time_of(axis, x)
-    return axis.start_s and os.date("!%H:%M:%S", math.floor(axis.start_s + x * axis.unit_s)) or M.number(x)
-end
-
--- Neighbours of the same colour are one box.
-local function heat_row(panel, name, row)
-    local shapes, from, value = {}, nil, nil
-    local function close(to)
-        if value then
-            local left, colour = SIDE * fraction(panel.x, from), math.min(#HEAT, math.floor(value * #HEAT) + 1)
-            add(shapes, '<rect x="%.1f" y="0" width="%.1f" height="10" fill="%s" data-tip="%s"/>', left,
-                math.max(SIDE * fraction(panel.x, to) - left, 0.5), HEAT[colour],
-                escape(("%s, %s to %s: about %.0f %% %s"):format(name, time_of(panel.x, from), time_of(panel.x, to),
-                    100 * value, panel.unit)))
-        end
-    end
-    for i, x in ipairs(panel.at) do
-        local here = row[i] and math.floor(row[i] * 20 + 0.5) / 20 or nil
-        if panel.gaps[i] then
-            close(panel.at[i - 1])
-            from, value = x, here
-        elseif here ~= value then
-            close(x)
-            from, value = x, here
-        end
-    end
-    close(panel.at[#panel.at])
-    return ('<svg viewBox="0 0 %d 10" preserveAspectRatio="none" aria-hidden="true">%s</svg>'):format(SIDE,
-        table.concat(shapes))
-end
-
-function kinds.heat(panel)
-    local parts = { '<div class="rows">\n' }
-    for i, name in ipairs(panel.names) do
-        local row, last = panel.values[i], nil
-        for at = #panel.at, 1, -1 do
-            last = last or row[at]
-        end
-        add_row(parts, name, heat_row(panel, name, row), last and ("%.0f %%"):format(100 * last))
-    end
-    add_axis(parts, panel.x)
-    parts[#parts + 1] = '<ul class="legend">'
-    for i, colour in ipairs({ HEAT[1], HEAT[4], HEAT[7], HEAT[10] }) do
-        add(parts, '<li><i style="background:%s"></i>%s</li>', colour,
-            ({ "up to 10 %", "30 to 40 %", "60 to 70 %", "over 90 %" })[i])
-    end
-    add(parts, "<li>%s</li></ul>\n", escape(panel.unit))
-    return parts
-end
-
-function kinds.matrix(panel)
-    local most = math.max(1, extent.of_matrix(panel))
-    local parts = { '<div class="wide"><table class="matrix"><tr><th></th>' }
-    for _, name in ipairs(panel.names) do
-        add(parts, "<th>%s</th>", escape(name))
-    end
-    parts[#parts + 1] = "</tr>\n"
-    for i, name in ipairs(panel.names) do
-        add(parts, "<tr><th>%s</th>", escape(name))
-        for j, to in ipairs(panel.names) do
-            local value = panel.values[i][j]
-            if value then
-                add(parts, '<td style="background:rgba(0,114,178,%.2f)" data-tip="%s">%d</td>',
-                    0.15 + 0.5 * value / most, escape(("from %s to %s: %d %s"):format(name, to, value, panel.unit)),
-                    value)
-            else
-                parts[#parts + 1] = "<td></td>"
-            end
-        end
-        parts[#parts + 1] = "</tr>\n"
-    end
-    add(parts, '</table></div>\n<div class="unit">%s down, %s across: %s</div>\n', escape(panel.y.label),
-        escape(panel.x.label), escape(panel.unit))
     return parts
 end
 

@@ -87,17 +87,6 @@ figure p { font-size: 0.85rem; color: var(--faint); max-width: none; overflow-wr
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 0.1rem 0.9rem; margin: 0.2rem 0 0; padding: 0;
   font-size: 0.82rem; }
 .legend i { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin-right: 0.35em; }
-.rows { display: grid; grid-template-columns: minmax(3rem, max-content) minmax(6rem, 1fr) max-content;
-  gap: 0.15rem 0.6rem; align-items: center; font-size: 0.82rem; }
-.rows .track { position: relative; height: 1.1rem; background: var(--raised); border-radius: 2px; }
-.rows .track i { position: absolute; top: 0; bottom: 0; min-width: 2px; }
-.rows .track i.middle { width: 9px; min-width: 9px; margin-left: -4px; top: 0.3rem; bottom: 0.3rem; border-radius: 50%;
-  background: var(--ink); }
-.rows .track svg { position: absolute; inset: 0; width: 100%; height: 100%; }
-.rows .axis { position: relative; height: 1.2rem; color: var(--faint); grid-column: 2; }
-.rows .axis span { position: absolute; transform: translateX(-50%); white-space: nowrap; font-size: 0.75rem; }
-table.matrix td { text-align: center; min-width: 2.6rem; border: 1px solid var(--ground); }
-table.matrix th { text-align: center; border: 0; }
 #tip { position: fixed; z-index: 9; pointer-events: none; background: var(--ink); color: var(--ground); padding: 0.4rem
   0.6rem; border-radius: 5px; font-size: 0.8rem; line-height: 1.4; max-width: min(22rem, 90vw); top: 0; left: 0;
   font-variant-numeric: tabular-nums; overflow-wrap: anywhere; white-space: pre-line; }
@@ -118,7 +107,7 @@ path.grid { fill: none; stroke: var(--line); stroke-width: 1; vector-effect: non
 path.edge { fill: none; stroke: var(--s4); stroke-width: 1; vector-effect: non-scaling-stroke; }
 details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 @media (max-width: 62rem) { th, td { padding: 0.25rem 0.45rem; } th.narrow { white-space: normal; } }
-@media (max-width: 40rem) { .plot .x.odd, .rows .x.odd { display: none; } .plot { margin-left: 2.9rem; }
+@media (max-width: 40rem) { .plot .x.odd { display: none; } .plot { margin-left: 2.9rem; }
   body { font-size: 15px; } th, td { padding: 0.25rem 0.4rem; } td.share { min-width: 5.6rem; }
   td.name { min-width: 6rem; } td.share i { max-width: 1.9rem; }
   .tiles { grid-template-columns: repeat(auto-fill, minmax(7.5rem, 1fr)); } }

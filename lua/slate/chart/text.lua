@@ -7,7 +7,6 @@ local trimmed = require("slate.base.units").trimmed
 local M = {}
 
 local LETTERS <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-local SHADES <const> = ".:-=+*oO#@" -- from empty to full, each with more ink than the one before
 local COLOURS <const> = { 25, 214, 36, 166, 74, 227, 175, 24, 94, 245 } -- of 256, near chart_gnuplot's palette
 local LEFT <const> = 9 -- columns for the numbers of the y axis
 
@@ -197,7 +196,7 @@ local function sample_at(panel, x)
 end
 
 function kinds.stack(page, panel, top, height)
-    local _, most = extent.sums(panel, #panel.at)
+    local most = extent.highest_sum(panel)
     local plane = with_axes(page, panel, top, height, { min = 0, max = most > 0 and most or 1 })
     for column = 0, plane.width - 1 do
         local sample = sample_at(panel, plane.x_at(column))
@@ -241,77 +240,6 @@ function kinds.lines(page, panel, top, height)
     end
 end
 
--- Rows with a name each, over a plane of one row a name. Returns the plane.
-local function with_names(page, panel, top, x, right)
-    local longest = 0
-    for _, name in ipairs(panel.names) do
-        longest = math.max(longest, #name)
-    end
-    local plane = plane_of(top + 1, #panel.names, longest + 3, page.width - longest - 2 - (right or 0), x, { max = 1 })
-    draw_x_axis(page, plane)
-    for i, name in ipairs(panel.names) do
-        page:put(1, top + i, (" "):rep(longest - #name) .. name .. " |")
-    end
-    return plane
-end
-
-function kinds.bars(page, panel, top)
-    local _, most = extent.sums(panel, #panel.names)
-    local plane = with_names(page, panel, top, { label = panel.x.label, max = most > 0 and most or 1 }, 7)
-    for i = 1, #panel.names do
-        local from = 0
-        for s, one in ipairs(panel.series) do
-            local sign, colour = sign_of(panel, s)
-            local to = from + one.values[i]
-            for column = math.floor(plane.column_of(from) + 0.5), math.floor(plane.column_of(to) + 0.5) - 1 do
-                dot(page, plane, column, #panel.names - i, sign, colour)
-            end
-            from = to
-        end
-        page:put(page.width - 6, top + i, panel.right[i])
-    end
-end
-
-function kinds.ranges(page, panel, top)
-    local least, most = extent.of_ranges(panel)
-    local plane = with_names(page, panel, top, { label = panel.x.label, log = true, min = least,
-        max = math.max(most, least * 10) })
-    for i, range in ipairs(panel.ranges) do
-        local from, middle, to = plane.column_of(range[1]), plane.column_of(range[2]), plane.column_of(range[3])
-        for column = math.floor(from + 0.5), math.floor(to + 0.5) do
-            dot(page, plane, column, #panel.names - i, "=", COLOURS[5])
-        end
-        dot(page, plane, math.floor(middle + 0.5), #panel.names - i, "o")
-    end
-end
-
-function kinds.heat(page, panel, top)
-    local plane = with_names(page, panel, top, panel.x)
-    for i, row in ipairs(panel.values) do
-        for column = 0, plane.width - 1 do
-            local sample = sample_at(panel, plane.x_at(column))
-            local value = sample and row[sample]
-            if value then
-                local shade = math.min(#SHADES, 1 + math.floor(value * #SHADES))
-                dot(page, plane, column, #panel.names - i, SHADES:sub(shade, shade))
-            end
-        end
-    end
-end
-
-function kinds.matrix(page, panel, top)
-    local width, names = 6, panel.names
-    page:put(1, top, ("%s (rows), %s (columns), %s"):format(panel.y.label, panel.x.label, panel.unit))
-    for i, name in ipairs(names) do
-        page:put(1, top + 1 + i, ("%6s |"):format(name))
-        page:put(8 + (i - 1) * width, top + 1, ("%6s"):format(name))
-        for j = 1, #names do
-            page:put(8 + (j - 1) * width, top + 1 + i, ("%6s"):format(panel.values[i][j] and short(panel.values[i][j])
-                or "-"))
-        end
-    end
-end
-
 function kinds.histogram(page, panel, top, height)
     local bars = panel.bars
     local x = { label = panel.x.label, log = true, min = bars[1][1], max = bars[#bars][2] }
@@ -350,11 +278,7 @@ local function legend_lines(figure, width)
                 item(text)
             end
         end
-        if panel.kind == "heat" then
-            item(("%s: %s, from 0 to 1"):format(SHADES, panel.unit))
-        elseif panel.kind == "ranges" then
-            item("= middle 80 %   o median")
-        elseif panel.kind == "histogram" then
+        if panel.kind == "histogram" then
             item("# items   | chunk sizes")
         end
     end
@@ -375,15 +299,6 @@ local function wrapped(text, width)
     return lines
 end
 
-local function rows_of(panel, height)
-    if panel.kind == "matrix" then
-        return #panel.names + 2
-    elseif panel.names then
-        return #panel.names + 4
-    end
-    return height
-end
-
 --- Draws a figure. options: width and height in characters (80, 24), colour.
 function M.draw(figure, options)
     local width = math.max(40, options.width or 80)
@@ -400,18 +315,14 @@ function M.draw(figure, options)
     end
     local left = (options.height or 24) - #title - #tail
     local each = math.max(9, left // #figure.panels)
-    local total = 0
-    for _, panel in ipairs(figure.panels) do
-        total = total + rows_of(panel, each)
-    end
-    local page = canvas(width, #title + total + #tail)
+    local page = canvas(width, #title + #figure.panels * each + #tail)
     for i, line in ipairs(title) do
         page:put(1, i, line)
     end
     local top = #title + 1
     for _, panel in ipairs(figure.panels) do
         kinds[panel.kind](page, panel, top, each)
-        top = top + rows_of(panel, each)
+        top = top + each
     end
     for i, line in ipairs(tail) do
         page:put(1, top + i - 1, line)

@@ -112,7 +112,7 @@ local function sample(context, parsed, on_sample)
     local until_s = clock.steady_s() + (parsed["for"] or LIVE_DURATION_S)
     local interval_s = math.max(parsed.interval or 1, 0.01)
     local list, histogram = {}, nil
-    if parsed.what == "sizes" or parsed.what == "waste" then -- of this moment
+    if parsed.what == "sizes" then -- of this moment
         until_s = 0
     end
     while true do
@@ -148,28 +148,15 @@ local function live(context, parsed, options)
     end)
 end
 
-local PANEL_LISTS <const> = { "at", "series", "names", "right", "values", "ranges", "bars", "limits", "marks" }
-
--- Positions without a value are null, so that lists have no holes.
-local function filled(list, count)
-    local json = require "slate.base.json"
-    for i = 1, count do
-        list[i] = list[i] or json.null
-    end
-    return json.array(list)
-end
+local PANEL_LISTS <const> = { "at", "series", "bars", "limits", "marks" }
 
 local function out_json(context, what, figure)
     local json = require "slate.base.json"
     local panels = json.array()
     for i, panel in ipairs(figure.panels) do
-        local one = { kind = panel.kind, title = panel.title, x_label = panel.x.label, y_label = panel.y.label,
-            unit = panel.unit }
+        local one = { kind = panel.kind, title = panel.title, x_label = panel.x.label, y_label = panel.y.label }
         for _, name in ipairs(PANEL_LISTS) do
             one[name] = panel[name] and json.array(panel[name])
-        end
-        for _, row in ipairs(panel.kind == "heat" and panel.values or panel.kind == "matrix" and panel.values or {}) do
-            filled(row, panel.kind == "heat" and #panel.at or #panel.names)
         end
         for _, series in ipairs(panel.series or {}) do
             series.colour, series.grey, series.wide = nil, nil, nil

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Pages of each class over time, stacked, with the free pool on top.
+local order = require "slate.base.order"
 local time = require "slate.chart.kinds.time"
 
 local M = {}
@@ -29,7 +30,9 @@ end
 local function choose_bands(list)
     local seen, ids = classes_seen(list)
     local own = #ids <= M.MAX_BANDS and #ids or M.MAX_BANDS - 1
-    local chosen = time.largest(ids, own, function(id) return seen[id].most_pages end)
+    local chosen = order.first(order.largest_first(ids, function(id) return seen[id].most_pages end,
+        function(id) return id end), own)
+    table.sort(chosen)
     local band_of, bands = {}, {}
     for i, id in ipairs(chosen) do
         bands[i] = { label = time.class_name(id, seen[id].chunk_bytes), values = {} }

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What all charts over time share: the axis, gaps of a recording, marks where automove changed, titles.
-local order = require "slate.base.order"
 local snapshot = require "slate.facts.snapshot"
 
 local M = {}
@@ -57,18 +56,6 @@ function M.marks(list, at)
         end
     end
     return marks
-end
-
-local function id_of(one)
-    return type(one) == "table" and one.id or one
-end
-
---- Of a list of ids, or of tables with an id, the `most` largest in the order of their ids, and how many are left out.
--- size: a function of one of them.
-function M.largest(list, most, size)
-    local kept = order.first(order.largest_first(list, size, id_of), most)
-    table.sort(kept, function(a, b) return id_of(a) < id_of(b) end)
-    return kept, #list - #kept
 end
 
 --- "What, server, its version" of the last snapshot.
