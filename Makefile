@@ -99,7 +99,7 @@ LONGEST := slated_takeover_still_spec.lua manual_examples_spec.lua run_tests_spe
            test_faults_start test_faults_serving slatectl_fleet_spec.lua slatectl_look_spec.lua test_isolation extstore_spec.lua \
            slated_memory_file_hits_spec.lua slated_takeover_spec.lua abuse_cost_spec.lua slated_traces_spec.lua views_spec.lua \
            slated_tls_spec.lua lua_slatectl_spec.lua lua_policies_spec.lua demo_spec.lua lua_resolver_spec.lua lua_hostile_input_spec.lua \
-           slatectl_key_spec.lua lua_library_spec.lua fleet_spec.lua slatectl_record_spec.lua slatectl_pilot_spec.lua lua_policy_spec.lua \
+           slatectl_key_spec.lua lua_library_spec.lua fleet_spec.lua slatectl_record_spec.lua lua_policy_spec.lua \
            slatectl_judge_spec.lua readme_spec.lua examples_spec.lua frame_spec.lua one_brain_spec.lua slated_memory_spec.lua \
            lua_fleet_spec.lua lua_pipeline_spec.lua doctor_spec.lua slatectl_verdict_spec.lua slatectl_autoscale_spec.lua \
            slatectl_alone_spec.lua clients_spec.lua load_tls_spec.lua conformance_spec.lua slatectl_items_spec.lua starving_spec.lua \

@@ -95,8 +95,6 @@ describe("make install", function()
     end
     assert.equal(('ExecStart="%s/bin/slated" --config "%s/etc/slated.conf"\n'):format(prefix, prefix),
       starts("lib/systemd/system/slated.service"))
-    assert.equal(1, starts("share/doc/slate/examples/slate-pilot.service"):find(
-      ('ExecStart="%s/bin/slatectl" -s file:'):format(prefix), 1, true))
     script("uninstall", ("PREFIX='%s'"):format(prefix))
     assert.equal("", files())
   end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A server watched after a change, against figures of before it, and what was changed taken back. What `trial`, `fleet
--- apply` and `fleet pilot` share.
+--- A server watched after a change, against figures of before it, and what was changed taken back. What `trial` and
+-- `fleet apply` share.
 local clock = require "slate.base.clock"
 local bounds = require "slate.judge.bounds"
 
@@ -12,8 +12,7 @@ function M.overview_between(before, now)
 end
 
 --- Watches a server that was just changed, for options.for_s with a sample each options.interval_s, and holds it
--- against `base`, an overview of before. Ends when one of options.guards is crossed, or options.is_over() (if there is
--- one) says so. Returns the overview since the
+-- against `base`, an overview of before. Ends when one of options.guards is crossed. Returns the overview since the
 -- change and the sentence of a crossed guard, or nil for it; or nil, message, code.
 function M.watch(context, client, base, options)
     local first, message, code = context:snapshot(client)
@@ -21,7 +20,7 @@ function M.watch(context, client, base, options)
         return nil, message, code
     end
     local until_s, lately, last = clock.steady_s() + options.for_s, { first }, nil
-    while clock.steady_s() < until_s and not (options.is_over and options.is_over()) do
+    while clock.steady_s() < until_s do
         clock.sleep(math.min(options.interval_s, math.max(0.01, until_s - clock.steady_s())))
         local now
         now, message, code = context:snapshot(client)

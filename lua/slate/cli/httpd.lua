@@ -147,13 +147,12 @@ local function serve(peer, asked, handler, say, under_way)
     end
 end
 
---- Answers requests until it is interrupted, or is_over() (if there is one) says so: handler({ path =, query =,
--- accept = }) returns a status of those above, a kind and a body. An error in the handler is answered with 500 and told
--- to say(message). 200 connections are served at once, of one page 80: further requests for that page are answered with
--- 503. A task may call it; the connections are tasks beside it then.
-function M.run(socket, handler, say, is_over)
+--- Answers requests until it is interrupted: handler({ path =, query =, accept = }) returns a status of those above,
+-- a kind and a body. An error in the handler is answered with 500 and told to say(message). 200 connections are served
+-- at once, of one page 80: further requests for that page are answered with 503.
+function M.run(socket, handler, say)
     local under_way = {}
-    together.serve(socket, MOST_PEERS, function(peer, asked) serve(peer, asked, handler, say, under_way) end, is_over)
+    together.serve(socket, MOST_PEERS, function(peer, asked) serve(peer, asked, handler, say, under_way) end)
 end
 
 return M

@@ -24,8 +24,6 @@ M.COMMANDS = {
     { name = "fleet-warm", summary = "fill a cold server with the items that its peers hold" },
     { name = "fleet-flush", summary = "flush many servers, the next one when the hits of the last are back",
         many = true },
-    { name = "fleet-pilot", summary = "run a policy of page moves beside every server of a fleet",
-        many = true },
     { name = "conns", summary = "the open connections, the longest idle first", each = true },
     { name = "hotkeys", summary = "the keys asked for most", each = true },
     { name = "watch", summary = "the server's stream of events, and how many were lost" },

@@ -88,8 +88,6 @@ local TABLES <const> = {
     ["slate/simulations/1"] = { list = "rows", columns = columns("policy objects memory_bytes held_bytes requests hits "
         .. "hit_ratio miss_ratio items evictions refused seconds"), head = {} },
     ["slate/fleet-apply/1"] = { list = "servers", columns = columns("server state why"), head = { "fleet" } },
-    ["slate/fleet-pilot/1"] = { list = "moves", columns = columns("from to pages reason state outcome"),
-        head = columns("server policy time_s") },
     ["slate/fleet-undo/1"] = { list = "changes", columns = columns("server id state words"), head = { "fleet" } },
     ["slate/fleet-warm/1"] = { list = "peers", columns = columns("server read stored kept elsewhere expired gone stale "
         .. "unaskable refused refusal missing why"), head = { "server", "evicted" } },

@@ -13,9 +13,8 @@ local shell = require "slate.base.shell"
 
 local M = {}
 
--- In the environment of a guard: where it says whether it holds the server, which server, and the automove that it is
--- owed.
-local STATUS <const>, SERVER <const>, OWED <const> = "SLATE_GUARD", "SLATE_GUARD_SERVER", "SLATE_GUARD_OWED"
+-- In the environment of a guard: the file where it says whether it holds the server.
+local STATUS <const> = "SLATE_GUARD"
 local POLL_S <const> = 0.01
 local GRACE_S <const> = 10 -- beyond the time-out of the connection, for a guard to start
 
@@ -71,13 +70,12 @@ local function refused(context, word, rest)
 end
 
 --- Takes the server over. Returns what `give_back` is to be called on, or nil, message, code.
--- `mode` of it is the server's automove as it was, nil when it was off. owed: the mode to give back where it is off, of
--- a server that went away from an earlier takeover.
-function M.begin(context, owed)
+-- `mode` of it is the server's automove as it was, nil when it was off.
+function M.begin(context)
     local status = os.tmpname()
     local script = GUARD:format(shell.word(M.lock_path(context.server.name)), shell.word(status), same_command())
-    local pipe = assert(io.popen(("%s=%s %s=%s %s=%s exec setsid sh -c %s"):format(STATUS, shell.word(status),
-        SERVER, shell.word(context.server.name), OWED, shell.word(owed or ""), shell.word(script)), "w"))
+    local pipe = assert(io.popen(("%s=%s exec setsid sh -c %s"):format(STATUS, shell.word(status),
+        shell.word(script)), "w"))
     local until_s = clock.steady_s() + context.timeout_s + GRACE_S
     local line
     repeat
@@ -132,13 +130,8 @@ local function restore(context, mode)
     return true
 end
 
---- What the guard does; its lock is held already. context: of the command line, which may have been given several
--- servers. Returns an exit code, or nil, message, code.
+--- What the guard does; its lock is held already. Returns an exit code, or nil, message, code.
 function M.guard(context)
-    local name = os.getenv(SERVER)
-    if name ~= context.server.name then
-        context = context:of(assert(require("slate.base.units").parse_server(name)))
-    end
     local client, message, code = context:open()
     local now
     if client then
@@ -147,8 +140,6 @@ function M.guard(context)
     local mode = now and policy_run.automove(now)
     if mode then
         now, message, code = policy_run.set_automove(client, "0")
-    elseif os.getenv(OWED) ~= "" then
-        mode = os.getenv(OWED)
     end
     if not now then
         answer(code .. " " .. message)

@@ -133,12 +133,6 @@ local function run_batch(tasks)
     end
 end
 
---- Begins another task beside the one that calls; `run` returns when it, too, has ended. What it returns is lost.
-function M.spawn(f)
-    assert(M.is_task(), "only a task begins another")
-    spawned[#spawned + 1] = { thread = coroutine.create(f) }
-end
-
 local function begin_queued()
     while beside < room_for(BESIDE_MOST) and queue.first <= queue.last do
         beside, spawned[#spawned + 1] = beside + 1, queue[queue.first]
@@ -212,14 +206,13 @@ function M.each(list, f)
     return M.run(functions)
 end
 
-local ACCEPT_S <const> = 0.2 -- how often is_over is asked while nobody connects
+local ACCEPT_S <const> = 0.2 -- how often Ctrl-C is seen while nobody connects
 
---- Serves the connections of a listening socket, each as a task, until the program is interrupted, or is_over() (if
--- there is one) says so. serve(peer, asked) gets a peer that does not block; the peer is closed when serve returns.
+--- Serves the connections of a listening socket, each as a task, until the program is interrupted.
+-- serve(peer, asked) gets a peer that does not block; the peer is closed when serve returns.
 -- For a connection beyond most_peers the one is closed that came first of those for which asked() was not called, so
--- that silent ones keep nobody waiting; where all have asked, it waits for its turn. A task may call this; the
--- connections are tasks beside the caller then.
-function M.serve(listening, most_peers, serve, is_over)
+-- that silent ones keep nobody waiting; where all have asked, it waits for its turn.
+function M.serve(listening, most_peers, serve)
     local peers, silent = 0, {} -- silent: { peer, task } by the order in which they came
     listening:settimeout(0)
     local function leave_silent(peer)
@@ -244,7 +237,7 @@ function M.serve(listening, most_peers, serve, is_over)
         first.task.until_s = 0 -- it sees that, and ends
     end
     local function take_connections()
-        while not (is_over and is_over()) do
+        while true do
             local has_room = peers < most_peers or #silent > 0
             local ready = M.select(has_room and { listening } or nil, nil, ACCEPT_S)
             local peer = #ready > 0 and listening:accept()
@@ -260,11 +253,7 @@ function M.serve(listening, most_peers, serve, is_over)
             end
         end
     end
-    if M.is_task() then
-        take_connections()
-    else
-        M.run({ take_connections })
-    end
+    M.run({ take_connections })
 end
 
 return M
