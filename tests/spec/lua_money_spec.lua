@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a cache costs at each size, the size that costs least, and how autoscale goes there.
+-- What a cache costs at each size and the size that costs least.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local money = require "slate.judge.money"
 
@@ -155,86 +155,5 @@ describe("slate.judge.money", function()
         assert.equal("0.00123", money.words(0.00123))
         assert.equal("12.35", money.words(12.345678))
         assert.equal("12346", money.words(12345.678))
-    end)
-end)
-
-describe("slate.judge.money", function()
-    local options = { least_bytes = 100 * MIB, most_bytes = 2 * GIB, step_ratio = 0.25, cool_down_s = 100,
-        fall_points = 2, price_per_gb = 5, price_per_miss = 1e-8 }
-
-    local function seen(time_s, limit, more)
-        local one = { time_s = time_s, curve = power_curve(64 * MIB, 0.7, 1e6), limit_bytes = limit, reads_per_s = 2000,
-            reads = 100000, hit_ratio = 0.9 }
-        for name, value in pairs(more or {}) do
-            one[name] = value
-        end
-        return one
-    end
-
-    it("goes to the cheapest size a step at a time, with a cool-down, and stays there", function()
-        local scale, limit, time_s, steps = money.scale(options), 2 * GIB, 0, 0
-        local curve = power_curve(64 * MIB, 0.7, 1e6)
-        local best = money.cheapest(assert(money.points(curve)),
-            { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }, curve)
-        for _ = 1, 100 do
-            local decision = scale:decide(seen(time_s, limit))
-            if decision.action == "step" then
-                assert.equal(limit, decision.from)
-                assert.is_true(decision.to < limit and decision.to >= limit * 0.75 - MIB)
-                limit, steps = decision.to, steps + 1
-                scale:stepped(decision, time_s, 0.9)
-                assert.truthy(scale:decide(seen(time_s + 99, limit)).why:find("of the cool-down are left", 1, true))
-            end
-            time_s = time_s + 100
-        end
-        assert.is_true(steps >= 3)
-        assert.is_true(limit >= best.least_bytes * 0.98 and limit <= best.most_bytes * 1.02,
-            ("%d of %d to %d"):format(limit, best.least_bytes, best.most_bytes))
-        assert.equal("stay", scale:decide(seen(time_s, limit)).action)
-    end)
-
-    it("says that somebody else changed the limit, and lets it rest, whatever became of hits", function()
-        local scale = money.scale(options)
-        local first = scale:decide(seen(0, 2 * GIB))
-        scale:stepped(first, 0, 0.9, { id = 7 })
-        local told = scale:decide(seen(110, 1900 * MIB, { hit_ratio = 0.5 })) -- 40 points fewer, by another's hand
-        assert.equal("stay", told.action)
-        assert.is_true(told.is_changed_by_others)
-        assert.equal("the limit is 1.9G, not 1.5G as the last step left it: somebody changed it, and a cool-down of "
-            .. "100 s begins", told.why)
-        assert.equal("90 s of the cool-down are left", scale:decide(seen(120, 1900 * MIB, { hit_ratio = 0.5 })).why)
-        local next_one = scale:decide(seen(210, 1900 * MIB, { hit_ratio = 0.5 }))
-        assert.equal("step", next_one.action)
-        assert.equal(1900 * MIB, next_one.from)
-    end)
-
-    it("goes back when hits fall, and does not try that size again soon", function()
-        local scale = money.scale(options)
-        local first = scale:decide(seen(0, 2 * GIB))
-        assert.equal("step", first.action)
-        scale:stepped(first, 0, 0.9, { id = 7 })
-        assert.equal("stay", scale:decide(seen(10, first.to, { hit_ratio = 0.885 })).action)
-        assert.equal("stay", scale:decide(seen(20, first.to, { hit_ratio = 0.5, reads = 999 })).action)
-        local back = scale:decide(seen(30, first.to, { hit_ratio = 0.87 }))
-        assert.equal("back", back.action)
-        assert.same({ first.to, first.from, 7 }, { back.from, back.to, back.entry.id })
-        assert.equal("stay", scale:decide(seen(500, 2 * GIB)).action)
-        assert.equal("step", scale:decide(seen(30 + 1200, 2 * GIB)).action)
-    end)
-
-    it("goes to its bounds at once, whatever the step", function()
-        local scale = money.scale(options)
-        local decision = scale:decide(seen(0, 4 * GIB))
-        assert.equal("step", decision.action)
-        assert.is_true(decision.to <= 2 * GIB)
-        decision = scale:decide(seen(0, 16 * MIB))
-        assert.is_true(decision.to >= 100 * MIB)
-    end)
-
-    it("stays where there is nothing to go by", function()
-        local scale = money.scale(options)
-        assert.truthy(scale:decide(seen(0, GIB, { reads_per_s = 0 })).why:find("no reads", 1, true))
-        assert.truthy(scale:decide(seen(0, GIB, { curve = power_curve(64 * MIB, 0.7, 10) })).why:find("a price needs",
-            1, true))
     end)
 end)

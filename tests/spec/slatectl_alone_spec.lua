@@ -75,7 +75,7 @@ describe("slatectl without a server", function()
     it("says what is wrong with a negative number", function()
         for arguments, said in pairs({
             ["chart hits --width -5"] = "-5 is out of range: 20 to ",
-            ["autoscale --price-per-gb -4"] = "'-4' is not a price: ",
+            ["advise memory --price-per-gb -4"] = "'-4' is not a price: ",
             ["--timeout -.5 stats"] = "'-.5' is not a duration: ",
             ["stats --trace -1"] = "option '--trace' does not take arguments",
             ["hotkeys -5"] = "a negative number that is no option's value stands behind --; see",

@@ -82,7 +82,7 @@ local COMMANDS <const> = {
     "watch fetchers --for 1s", "watch fetchers mutations --for 1s --json", "latency --count 5", "keys", "keys --list",
     "get k1", "me k1", "delete k2", "advise", "advise sizes", "advise pages", "advise policy", "advise automove",
     "advise memory --price-per-gb 3 --price-per-miss 0.000001", "advise --json",
-    "autoscale --least 8m --most 64m --price-per-gb 3 --price-per-miss 0.000001 --interval 1s --count 2", "check",
+    "check",
     "check --max-evictions 5", "doctor", "doctor --json", "waste", "waste --json", "curve", "curve 12", "curve --json",
     "whatif", "whatif --json", "snapshot", "diff --interval 1s", "move 4 12 2", "move 4 12 --dry-run",
     "move 4 12 1 --verdict", "automove", "automove ratio", "automove --json", "moves", "moves --wide", "moves --json",

@@ -36,7 +36,6 @@ local COMMANDS <const> = {
     "chart hits -o OUT.txt REC", "diff REC",
     "report -o OUT.html REC", "export prometheus", "audit", "plan -o OUT --set slab_automove=1",
     "move 12 5 1 --dry-run",
-    "autoscale --least 8m --most 64m --price-per-gb 3 --price-per-miss 0.000001 --interval 1s --count 2",
     "policy run ratio --interval 1s --for 2s --dry-run",
 }
 local RAW <const> = { stats = true, settings = true, diff = true, plan = true } -- these show a server's own words

@@ -34,8 +34,6 @@ M.COMMANDS = {
     { name = "delete", summary = "remove one item", no_rows = true },
     { name = "advise", summary = "changes to make: pages, chunk sizes, memory, automove, eviction policy", each = true,
         no_rows = true },
-    { name = "autoscale", summary = "set the memory limit to the amount that costs least, again and again",
-        no_rows = true },
     { name = "check", summary = "compare figures with thresholds, for monitoring", many = true },
     { name = "doctor", summary = "findings about the server, the worst first, with remedies", each = true },
     { name = "waste", summary = "memory that holds no item, by class and by cause", each = true },

@@ -88,9 +88,6 @@ return {
     policy_gain_least_ratio = 0.005, -- less than half a point of hits is not worth a change
     sampled_reads_least = 300, -- so many tell a point of hits apart from nothing
     price_reads_least = 500, -- from so many sampled reads on a curve is worth a price
-    autoscale_step_least_ratio = 0.02, -- of the size: a smaller step is none
-    autoscale_reads_least = 1000, -- since a step, before its hits are judged
-    autoscale_shy_cool_downs = 12, -- in which a size that cost hits is not tried again
 
     -- Storage on flash.
     storage_wait_most_s = 0.1, -- that reads wait for it, by Little's law: how many wait / how many a second
