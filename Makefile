@@ -101,7 +101,7 @@ LONGEST := slated_takeover_still_spec.lua manual_examples_spec.lua run_tests_spe
            slated_tls_spec.lua lua_slatectl_spec.lua lua_policies_spec.lua demo_spec.lua lua_resolver_spec.lua lua_hostile_input_spec.lua \
            slatectl_key_spec.lua lua_library_spec.lua fleet_spec.lua slatectl_record_spec.lua lua_policy_spec.lua \
            slatectl_judge_spec.lua readme_spec.lua examples_spec.lua frame_spec.lua one_brain_spec.lua slated_memory_spec.lua \
-           lua_fleet_spec.lua lua_pipeline_spec.lua doctor_spec.lua slatectl_verdict_spec.lua \
+           lua_fleet_spec.lua lua_replies_spec.lua doctor_spec.lua slatectl_verdict_spec.lua \
            slatectl_alone_spec.lua clients_spec.lua load_tls_spec.lua conformance_spec.lua slatectl_items_spec.lua starving_spec.lua \
            watch_spec.lua greedy_spec.lua slated_memory_file_options_spec.lua model test_memory_file_torn test_tune_moves test_geometry \
            test_geometry_predict test_cache test_session_turns test_whatif test_session_transcripts test_stress test_heap test_measure

@@ -338,19 +338,6 @@ describe("drawing", function()
         assert.truthy(message:find("gnuplot failed: unrecognized option", 1, true), message)
     end)
 
-    it("draws every kind on a dark ground, where no text is dark", function()
-        for _, kind in ipairs(chart.KINDS) do
-            local figure = kind.name ~= "fleet" and figure_of(kind.name, whole_recording(5))
-            if figure then
-                local text = gnuplot.script(figure, { terminal = "png", output = "a", is_dark = true })
-                assert.truthy(text:find("background '#14181d'", 1, true), kind.name)
-                assert.truthy(text:find("set xlabel textcolor '#e6e9ee'", 1, true), kind.name)
-                assert.is_nil(text:find("#ffffff", 1, true), kind.name)
-                assert.is_nil(text:find("'#202020'", 1, true), kind.name)
-            end
-        end
-    end)
-
     it("knows the format by the file's name", function()
         for name, terminal in pairs({ ["a.b.PNG"] = "png", ["/x/a.svg"] = "svg", ["a.txt"] = "text",
             ["a.html"] = "html", ["a.sixel"] = "sixel" }) do

@@ -9,9 +9,10 @@ local geometry = require("slate.facts.geometry")
 local json = require("slate.base.json")
 local keydump = require("slate.wire.keydump")
 local moves = require("slate.facts.moves")
+local pipeline = require "support.pipeline"
 local policy = require("slate.policy.file")
 local record = require("slate.facts.record")
-local rehearse = require("slate.policy.rehearse")
+local policy_run = require("slate.act.policy_run")
 local script_transport = require("support.script_transport")
 local sizehist = require("slate.facts.sizehist")
 local snapshot = require("slate.facts.snapshot")
@@ -208,7 +209,7 @@ describe("hostile input", function()
                 return keys
             end },
         { "HD\r\nVALUE k 0 1 5\r\nx\r\nEND\r\n7\r\n", function(c)
-            local results, errors = c:pipeline():meta("ms", "k", {}, "x"):get("k"):incr("n", 1):run()
+            local results, errors = pipeline(c):meta("ms", "k", {}, "x"):get("k"):incr("n", 1):run()
             for i = 1, 3 do
                 local problem = errors[i]
                 assert((results[i] == nil) == (problem ~= nil), "a request has an answer or an error")
@@ -253,8 +254,7 @@ describe("hostile input", function()
                 if not list or #list == 0 then
                     return nil, message or "nothing in it"
                 end
-                rehearse.recorded(list)
-                return rehearse.play(list, assert(assert(policy.open(name)):start({})))
+                return policy_run.replay(list, assert(assert(policy.open(name)):start({})), function() end)
             end, FEW_ROUNDS)
         end
     end)

@@ -20,7 +20,7 @@ local SMALLER <const> = {
     { "%-%-duration 10s", "--duration 1s" }, { "^(slatectl plan .+)$", "%1 --interval 500ms" },
     { "^(slatectl move .+ %-%-dry%-run)$", "%1 --interval 500ms" },
     { "%-b %-n 3", "-b -n 3 -d 0.1" }, { "%-%-json %-n 2", "--json -n 2 -d 0.1" },
-    { "policy new %./mine", "policy new ./skeleton" }, { "/etc/slate/policies", "./policies" },
+    { "/etc/slate/policies", "./policies" },
 }
 
 -- Examples that are not run, and why.

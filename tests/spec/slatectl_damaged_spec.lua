@@ -79,7 +79,7 @@ local COMMANDS <const> = {
     "top", "classes", "classes --json", "classes --csv", "pages", "items", "sizes", "sizes --json",
     "sizes --from metadump", "fit 500", "fit 500 90000 --json", "settings", "settings auto", "stats", "stats items",
     "stats slabs --json", "stats --csv", "fleet", "fleet --json", "conns", "conns --json", "hotkeys", "hotkeys --json",
-    "watch fetchers --for 1s", "watch fetchers mutations --for 1s --json", "latency --count 5", "keys", "keys --list",
+    "watch fetchers --for 1s", "watch fetchers mutations --for 1s --json", "keys", "keys --list",
     "get k1", "me k1", "delete k2", "advise", "advise sizes", "advise pages", "advise policy", "advise automove",
     "advise memory --price-per-gb 3 --price-per-miss 0.000001", "advise --json",
     "check",

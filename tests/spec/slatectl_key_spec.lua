@@ -113,7 +113,7 @@ for _, kind in ipairs(server.all()) do
             server.write_file(ctl.folder .. "/fleet.txt", ctl.one.address .. ":1\n")
             local still = { "advise", "fleet where --servers fleet.txt some", "policy list", "settings maxbytes" }
             local moving = { "automove", "check --interval 0", "classes --interval 0", "conns", "fleet --interval 0",
-                "items", "keys", "latency --count 5", "me some", "pages", "sizes --from metadump", "stats settings",
+                "items", "keys", "me some", "pages", "sizes --from metadump", "stats settings",
                 "waste", "top --interval 0" }
             for _, words in ipairs(still) do
                 local inked = ctl.succeed("--color always " .. words)

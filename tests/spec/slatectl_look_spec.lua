@@ -8,7 +8,7 @@ local rows = require "slate.cli.rows"
 local server = require "support.server"
 
 local SCHEMAS <const> = command.read_file("man/slate-json.7")
-local COMMANDS <const> = { "pages", "items", "sizes --from metadump", "conns", "latency --count 20", "keys",
+local COMMANDS <const> = { "pages", "items", "sizes --from metadump", "conns", "keys",
     "fit 100 600000 2000000",
     "keys --list --limit 5", "fleet --interval 20ms", "waste", "explain age", "explain", "diff old.jsonl",
     "classes --interval 0", "stats", "settings", "top --interval 20ms", "automove", "help" }
@@ -199,7 +199,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("keeps to the 80 columns of a terminal", function()
-            for _, arguments in ipairs({ "top --interval 20ms", "pages", "items", "latency --count 20", "automove",
+            for _, arguments in ipairs({ "top --interval 20ms", "pages", "items", "automove",
                 "policy list", "help", "help chart" }) do
                 local _, out = ctl.run(arguments)
                 for line in out:gsub("%S*/socket", "127.0.0.1:11211"):gmatch("[^\n]+") do

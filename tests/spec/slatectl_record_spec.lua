@@ -23,9 +23,8 @@ for _, kind in ipairs(server.all()) do
             end
             assert.equal(5, lines)
             ctl.succeed("record -o a.jsonl --interval 20ms --count 2 --append")
-            ctl.succeed("chart pages a.jsonl -o a.png --keep-script a.gp")
+            ctl.succeed("chart pages a.jsonl -o a.png")
             assert.equal("\137PNG", command.read_file(ctl.folder .. "/a.png"):sub(1, 4))
-            assert.truthy(command.read_file(ctl.folder .. "/a.gp"):find("class 12", 1, true))
             ctl.succeed("chart pages --live --for 200ms --interval 50ms -o live.svg")
             assert.truthy(command.read_file(ctl.folder .. "/live.svg"):find("class 12", 1, true))
             assert.truthy(ctl.succeed("chart pages a.jsonl"):find("class 12", 1, true))

@@ -22,8 +22,8 @@ local COMMANDS <const> = {
     "chart curve FILE", "chart sizes FILE", "chart fleet FILE GOOD",
     "chart pages FILE -o OUT.html", "report FILE -o OUT.html", "doctor --recording FILE",
     "doctor --recording FILE --json", "rules test --recording FILE", "policy run utility --recording FILE",
-    "policy run free-pages --recording FILE", "policy simulate ratio utility burst --recording FILE",
-    "policy simulate burst utility --recording FILE --csv", "diff GOOD FILE", "diff FILE GOOD --json",
+    "policy run free-pages --recording FILE",
+    "diff GOOD FILE", "diff FILE GOOD --json",
     "record --recording FILE -o OUT.jsonl",
 }
 

@@ -72,15 +72,15 @@ function M.is_whole(path, terminal)
     return tail:find(ENDINGS[terminal]) ~= nil
 end
 
---- Writes a picture of a figure. options: terminal "png", "svg", "html" or "sixel", width and height in pixels, is_dark
--- (a dark ground; a page follows its reader's), program (gnuplot). Returns true, or nil, message, code.
+--- Writes a picture of a figure. options: terminal "png", "svg", "html" or "sixel", width and height in pixels,
+-- program (gnuplot). Returns true, or nil, message, code.
 function M.write(figure, path, options)
     if options.terminal == "html" then -- gnuplot's SVG knows neither a pointer nor the dark
         return require("slate.chart.picture").write_file(path, require("slate.chart.html_panels").page(figure))
     end
     local terminal = options.terminal
     local ok, message, code = M.run(gnuplot.script(figure, {
-        terminal = terminal, output = path, width = options.width, height = options.height, is_dark = options.is_dark,
+        terminal = terminal, output = path, width = options.width, height = options.height,
     }), options.program)
     if not ok then
         return nil, message, code

@@ -5,13 +5,6 @@ local extent = require "slate.chart.extent"
 local M = {}
 
 local GREY <const>, INK <const> = "#c8c8c8", "#202020"
--- For a dark ground: what each colour becomes, and what writes in the ink of the terminal else.
-local DARK <const> = { ["#ffffff"] = "#14181d", [INK] = "#e6e9ee", ["#e4e4e4"] = "#2c333b", ["#505050"] = "#a9b2bd",
-    [GREY] = "#5a626c", ["#004466"] = "#7fa8c9", ["#0072b2"] = "#3d9be0", ["#8c510a"] = "#b8793a" }
-local DARK_TEXTS <const> = "set border 3 linecolor '#a9b2bd'\nset key textcolor '#e6e9ee'\n"
-    .. "set title textcolor '#e6e9ee'\nset xlabel textcolor '#e6e9ee'\nset ylabel textcolor '#e6e9ee'\n"
-    .. "set xtics textcolor '#e6e9ee'\nset ytics textcolor '#e6e9ee'\nset cbtics textcolor '#e6e9ee'\n"
-    .. "set cblabel textcolor '#e6e9ee'"
 -- Ten colours that colour-blind people can tell apart side by side (after Okabe and Ito, with tints).
 M.PALETTE = {
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#8a8a8a",
@@ -299,13 +292,7 @@ local function add_panel(lines, panel, i, place, width, height, labels)
     lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
 end
 
--- The same script for a dark ground.
-local function darkened(script)
-    script = script:gsub("#%x%x%x%x%x%x", DARK)
-    return (script:gsub("set border 3\n", DARK_TEXTS .. "\n"):gsub("(set label 1 [^\n]*)", "%1 textcolor '#e6e9ee'"))
-end
-
---- Writes the script. options: terminal "png", "svg" or "sixel", output (a path), width and height in pixels, is_dark.
+--- Writes the script. options: terminal "png", "svg" or "sixel", output (a path), width and height in pixels.
 function M.script(figure, options)
     local width, height = M.size(figure)
     width, height = options.width or width, options.height or height
@@ -328,8 +315,7 @@ function M.script(figure, options)
         add_panel(lines, panel, i, where[i], width, where[i][4] * height, labels)
     end
     add(lines, "unset multiplot\nset output")
-    local script = table.concat(lines, "\n") .. "\n"
-    return options.is_dark and darkened(script) or script
+    return table.concat(lines, "\n") .. "\n"
 end
 
 return M

@@ -51,7 +51,6 @@ local TABLES <const> = {
     ["slate/conns/1"] = { list = "connections", columns = columns("id address listen_address state idle_s") },
     ["slate/event/1"] = { columns = columns("type key class size_bytes status command fetched ttl_s last_access_s "
         .. "address transport reason src dst state") },
-    ["slate/latency/1"] = { list = "commands", columns = columns("command count min_us p50_us p90_us p99_us max_us") },
     ["slate/key/1"] = { columns = columns("key class size_bytes expires_s idle_s fetched") },
     ["slate/get/1"] = { columns = columns("key bytes flags cas value value_base64"), head = { "server" } },
     ["slate/item/1"] = { columns = columns("key class size_bytes expires_in_s idle_s fetched cas"),
@@ -72,8 +71,8 @@ local TABLES <const> = {
         .. "sparse_pages") },
     ["slate/moves/1"] = { list = "moves", columns = columns("number time_s mode from to pages wanted rescued lost "
         .. "expired duration_us outcome reason"), head = { "server" } },
-    ["slate/policy-simulation/1"] = { list = "rows", columns = columns("name memory_bytes held_bytes decisions moves "
-        .. "pages lost hits requests hit_ratio evicted"), head = { "recording", "trace" } },
+    ["slate/policy-simulation/1"] = { list = "rows", columns = columns("name memory_bytes held_bytes pages lost "
+        .. "hits requests hit_ratio evicted"), head = { "trace" } },
     ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
     ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },

@@ -28,8 +28,6 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--width", "The width, in pixels or characters."):argname("N"):convert(pixels)
     command:option("--height", "The height, in pixels or characters."):argname("N"):convert(pixels)
-    command:flag("--dark", "Draw pictures on a dark ground; a page follows its reader's choice.")
-    command:option("--keep-script", "Also write the gnuplot script to this file."):argname("FILE")
 end
 
 local function figure_of(what, list, histogram)
@@ -56,19 +54,7 @@ local function draw_sixel(context, figure, options)
     return ok, message, code
 end
 
-local function keep_script(figure, parsed, options)
-    local terminal = options.terminal == "html" and "svg" or options.terminal == "text" and "png" or options.terminal
-    return picture.write_file(parsed.keep_script, require("slate.chart.gnuplot").script(figure, {
-        terminal = terminal, output = parsed.output or "chart." .. terminal,
-        width = options.terminal ~= "text" and options.width or nil,
-        height = options.terminal ~= "text" and options.height or nil, is_dark = options.is_dark,
-    }))
-end
-
 local function draw(context, figure, parsed, options)
-    if parsed.keep_script then
-        must(keep_script(figure, parsed, options))
-    end
     if parsed.output then
         return picture.save(parsed.output, figure, options)
     end
@@ -84,7 +70,7 @@ local function drawing_options(context, parsed)
         end
         terminal = known
     end
-    local options = { terminal = terminal, width = parsed.width, height = parsed.height, is_dark = parsed.dark }
+    local options = { terminal = terminal, width = parsed.width, height = parsed.height }
     if terminal == "text" and not parsed.output and context:is_terminal(1) then
         local columns, rows = context:terminal_size()
         options.width = options.width or columns

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl policy list|show|new|test|simulate|run: policies in Lua, see slate-policies(7).
+--- slatectl policy list|show|test|simulate|run: policies in Lua, see slate-policies(7).
 local must = require("slate.base.failure").must
 local policy = require "slate.policy.file"
 local shell = require "slate.base.shell"
@@ -12,12 +12,11 @@ local TRACE_MEMORY <const> = "64m" -- as slated has it
 local PAGES_PER_MINUTE <const> = 60 -- memcached's own pace, but they may come at once
 
 function M.declare(command)
-    command:argument("action", "list the policies that come with slatectl; show, test, simulate or run one; new writes "
-        .. "one to begin with.")
-        :choices({ "list", "show", "new", "test", "simulate", "run" }):argname("list|show|new|test|simulate|run")
+    command:argument("action", "list the policies that come with slatectl; show, test, simulate or run one.")
+        :choices({ "list", "show", "test", "simulate", "run" }):argname("list|show|test|simulate|run")
     command:argument("policy", "A name, or a file that ends in .lua."):args("?"):argname("POLICY")
     command:argument("setting", "Settings of the policy: name=value."):args("*"):argname("SETTING")
-    command:option("--recording", "With run and simulate: decide over a recording, and move nothing."):argname("FILE")
+    command:option("--recording", "With run: decide over a recording, and move nothing."):argname("FILE")
     command:option("--trace", "With simulate: play a trace of requests; see 'slatectl help simulate'."):argname("FILE")
     command:option("--memory", "With --trace: memory limits, separated by commas. Default: " .. TRACE_MEMORY)
         :argname("SIZES")
@@ -128,19 +127,6 @@ local function test(context, one, words)
             units.plural(#report.checks, "check"), units.plural(report.decisions, "decision"),
             units.plural(report.moves, "move"), units.plural(report.servers, "made-up server")))
     end
-    return 0
-end
-
-local function new(context, name)
-    local short = name:gsub("%.lua$", ""):gsub("^.*/", "")
-    if not short:find(policy.NAME) or #short > policy.NAME_BYTES then
-        return nil, ("'%s' is no name for a policy: up to %d letters, digits, - and _"):format(
-            short, policy.NAME_BYTES), "usage"
-    end
-    local path = name:gsub("%.lua$", "") .. ".lua"
-    must(require("slate.policy.new").write(path, short))
-    local file = path:find("/", 1, true) and path or "./" .. path
-    context:say(("wrote %s; see slate-policies(7), and try: slatectl policy test %s"):format(path, file))
     return 0
 end
 
@@ -296,72 +282,44 @@ local function named(words)
     return chosen
 end
 
-local function out_simulation(context, rows, fields)
-    local cells, by_trace = {}, fields.trace ~= nil
-    local columns = { { title = "POLICY", left = true }, { title = by_trace and "MEMORY" or "DECISIONS" },
-        { title = "PAGES" }, { title = by_trace and "LOST" or "MOVES" }, { title = "HITS" }, { title = "EVICTED" } }
+local function out_simulation(context, rows)
+    local cells = {}
     for i, row in ipairs(rows) do
-        cells[i] = { row.name, by_trace and units.bytes(row.memory_bytes) or row.decisions, row.pages,
-            by_trace and units.count(row.lost) or row.moves, units.percent(row.hit_ratio, 2), units.count(row.evicted) }
-        if by_trace then
-            table.insert(cells[i], 3, units.bytes(row.held_bytes))
-        end
+        cells[i] = { row.name, units.bytes(row.memory_bytes), units.bytes(row.held_bytes), row.pages,
+            units.count(row.lost), units.percent(row.hit_ratio, 2), units.count(row.evicted) }
     end
-    if by_trace then
-        table.insert(columns, 3, { title = "HELD" })
-    end
-    context:out_table(columns, cells)
-    context:out(by_trace and ("each row: %s; LOST: live items that page moves cost, counted in EVICTED, too\n"):format(
-        units.plural(rows[1].requests, "request")) or
-        units.plural(fields.snapshots, "snapshot") .. "; hits and evictions of policies are estimates by curves\n")
+    context:out_table("POLICY<|MEMORY|HELD|PAGES|LOST|HITS|EVICTED", cells)
+    context:out(("each row: %s; LOST: live items that page moves cost, counted in EVICTED, too\n"):format(
+        units.plural(rows[1].requests, "request")))
     return 0
 end
 
--- Rows and what else the document has; or nil, message, code.
-local function simulate_trace(context, parsed, chosen)
+local function simulate(context, parsed)
+    if not parsed.trace or parsed.recording then
+        return nil, "policy simulate wants --trace FILE of requests", "usage"
+    elseif parsed.trace == "-" then
+        return nil, "the trace is played several times, so it must be a file", "usage"
+    end
     local words = require("slate.commands.simulate").trace_words(parsed)
     words[#words + 1] = parsed.rate and "--rate=" .. parsed.rate or nil
     for word in (parsed.with or ""):gmatch("%S+") do
         words[#words + 1] = word
     end
-    if parsed.trace == "-" then
-        return nil, "the trace is played several times, so it must be a file", "usage"
-    end
     local grid = { program = context.bin_dir .. "/slated", trace = parsed.trace, sizes = parsed.memory or TRACE_MEMORY,
         words = words }
+    local chosen = named(table.move(parsed.setting, 1, #parsed.setting, 2, { parsed.policy }))
     local rows, remark, code = require("slate.policy.compare").over_trace(grid, chosen,
         parsed.processes or require("slate.policy.simulate").cores())
-    if rows and remark then
+    if not rows then
+        return nil, remark, code
+    elseif remark then
         context:say(remark)
     end
-    return rows, rows and { trace = parsed.trace } or remark, code
-end
-
-local function simulate_recording(context, parsed, chosen)
-    local snapshots = must(context:recordings({ parsed.recording }))
-    local rows, message, code = require("slate.policy.compare").over_recording(snapshots, chosen)
-    return rows, rows and { recording = parsed.recording, snapshots = #snapshots } or message, code
-end
-
-local function simulate(context, parsed)
-    if (parsed.recording == nil) == (parsed.trace == nil) then
-        return nil, "policy simulate wants --recording FILE of 'slatectl record' or --trace FILE of requests", "usage"
-    end
-    local words = table.move(parsed.setting, 1, #parsed.setting, 2, { parsed.policy })
-    local rows, fields, code
-    if parsed.trace then
-        rows, fields, code = simulate_trace(context, parsed, named(words))
-    else
-        rows, fields, code = simulate_recording(context, parsed, named(words))
-    end
-    if not rows then
-        return nil, fields, code
-    elseif context.json then
-        fields.rows = rows
-        context:out_json("slate/policy-simulation/1", fields)
+    if context.json then
+        context:out_json("slate/policy-simulation/1", { trace = parsed.trace, rows = rows })
         return 0
     end
-    return out_simulation(context, rows, fields)
+    return out_simulation(context, rows)
 end
 
 function M.run(context, parsed)
@@ -372,9 +330,6 @@ function M.run(context, parsed)
     elseif not parsed.policy then
         return nil, ("policy %s needs the name of a policy, or a file; see 'slatectl policy list'")
             :format(parsed.action), "usage"
-    end
-    if parsed.action == "new" then
-        return new(context, parsed.policy)
     end
     local one = must(policy.open(parsed.policy, {
         log = function(text) io.stderr:write("policy: ", text, "\n") end,

@@ -1,10 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Several policies over the same past: a recording, of which it is estimated what they would have changed, or a
--- trace of requests, which is played to a cache of slated's for each policy.
---
--- For both: chosen, a list of { name =, words = settings as "name=value" }. Results are lists of rows
--- { name, decisions, moves, pages, lost, hits, requests, hit_ratio, evicted, memory_bytes, held_bytes (of it, in the
--- end) }; what is not known is nil.
+--- Several policies over the same past: a trace of requests, which is played to a cache of slated's for each policy.
 local policy = require "slate.policy.file"
 
 local M = {}
@@ -13,8 +8,8 @@ local function title_of(one, words)
     return table.concat({ one.name, table.unpack(words) }, " ")
 end
 
--- Opens a policy and starts it with its settings: the policy and what runs, or nil, message, code.
-local function start(each)
+-- Opens a policy and tries its settings: the policy, or nil, message, code.
+local function open(each)
     local one, message, code = policy.open(each.name)
     if not one then
         return nil, message, code
@@ -23,28 +18,7 @@ local function start(each)
     if not running then
         return nil, ("policy %s: %s"):format(one.name, problem), "usage"
     end
-    return one, running
-end
-
---- Over a recording (a list of snapshots): first what was recorded, then what would have been without moves.
--- Returns rows, or nil, message, code.
-function M.over_recording(snapshots, chosen)
-    local rehearse = require "slate.policy.rehearse"
-    local rows = { rehearse.recorded(snapshots), assert(rehearse.play(snapshots)) }
-    rows[1].name, rows[2].name = "as recorded", "without moves"
-    for _, each in ipairs(chosen) do
-        local one, running, code = start(each)
-        if not one then
-            return nil, running, code
-        end
-        local row, problem = rehearse.play(snapshots, running)
-        if not row then
-            return nil, ("policy %s: %s"):format(one.name, problem), "no"
-        end
-        row.name = title_of(one, each.words)
-        rows[#rows + 1] = row
-    end
-    return rows
+    return one
 end
 
 -- How slated plays each: { name = for the table, automove = its mode, words = options }; or nil, message, code.
@@ -54,7 +28,7 @@ local function plays_of(chosen, default_mode)
         plays[2] = { name = "automove " .. default_mode, automove = default_mode, words = {} }
     end
     for _, each in ipairs(chosen) do
-        local one, problem, code = start(each)
+        local one, problem, code = open(each)
         if not one then
             return nil, problem, code
         end
@@ -68,8 +42,10 @@ local function plays_of(chosen, default_mode)
 end
 
 --- Over a trace: { program = slated's path, trace = file, sizes = memory limits, words = further options of slated },
--- played by at most `processes` at once. First without moves and with slated's own default, then the policies.
--- Returns rows, by memory and in the order of `chosen`, and what slated remarked; or nil, message, code.
+-- played by at most `processes` at once. First without moves and with slated's own default, then the policies of
+-- `chosen`, a list of { name =, words = settings as "name=value" }. Returns rows { name, pages, lost, hits, requests,
+-- hit_ratio, evicted, memory_bytes, held_bytes (of it, in the end) }, by memory and in the order of `chosen`, and what
+-- slated remarked; or nil, message, code.
 function M.over_trace(grid, chosen, processes)
     local simulate = require "slate.policy.simulate"
     local known, problem, code = simulate.describe(grid.program)

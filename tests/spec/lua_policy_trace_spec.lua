@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Policies over a trace, and the curve that is fitted to a recording.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local recordings = require "support.recordings"
+local server = require "support.server"
+
+describe("the chart of a curve", function()
+    it("goes through the misses that were recorded", function()
+        for _, name in ipairs({ "etc-off", "calcified", "twitter-off" }) do
+            local snapshots = recordings.load(name)
+            local half, last = snapshots[#snapshots // 2].general, snapshots[#snapshots].general
+            local missed = (last.get_misses - half.get_misses) / (last.cmd_get - half.cmd_get)
+            for _, point in ipairs(require("slate.chart.kinds.curve").figure(snapshots).panels[1].series[1].points) do
+                if point[1] == 1 then
+                    assert.near(missed, point[2], 0.01, name)
+                end
+            end
+        end
+    end)
+end)
+
+describe("slatectl policy simulate", function()
+    local ctl
+
+    setup(function()
+        ctl = command.new()
+    end)
+    teardown(function() ctl.remove() end)
+
+    -- Small values fill the cache; then larger ones are asked for, of which all would fit.
+    it("plays a trace to slated's cache for each policy, which moves pages by the trace's clock", function()
+        local file = assert(io.open(ctl.folder .. "/t", "w"))
+        for i = 1, 12000 do
+            file:write(("s%d 900\n"):format(i))
+        end
+        for i = 1, 12000 do
+            file:write(("l%d 9000\n"):format(i % 500))
+        end
+        file:close()
+        server.write_file(ctl.folder .. "/mine.lua", command.read_file(ctl.root .. "/lua/slate/policies/burst.lua"))
+        local code, out, err = ctl.run("policy simulate burst window_s=1 ratio ./mine.lua --trace t --memory 8m "
+            .. "--rate 1000 --with='-n 64' --json")
+        assert.equal(0, code, err)
+        local document, rows = assert(dkjson.decode(out)), {}
+        assert.equal("t", document.trace)
+        for i, row in ipairs(document.rows) do
+            rows[i] = row.name
+            rows[row.name] = row
+            assert.equal(24000, row.requests)
+            assert.equal(8 << 20, row.memory_bytes)
+            assert.equal(8 << 20, row.held_bytes) -- the trace fills it
+            assert.is_true(row.lost <= row.evicted)
+        end
+        assert.same({ "automove off", rows[2], "burst window_s=1", "ratio", "mine" }, { table.unpack(rows) })
+        local still, moved = rows["automove off"], rows["burst window_s=1"]
+        assert.equal(0, still.pages)
+        assert.is_true(moved.pages >= 3 and moved.hits > still.hits, out)
+        local again
+        code, again = ctl.run("policy simulate burst window_s=1 --trace t --memory 8m --rate 1000 --with='-n 64' --csv")
+        assert.equal(0, code)
+        assert.truthy(again:find(("burst window_s=1,%d,%d,%d,%d,%d,"):format(8 << 20, 8 << 20, moved.pages,
+            moved.lost, moved.hits), 1, true), again) -- the same trace does the same again
+    end)
+
+    it("tells what of the memory was held, which is more where each of many classes has an item", function()
+        local file = assert(io.open(ctl.folder .. "/wide", "w"))
+        for i = 1, 12 do
+            file:write(("k%d %d\n"):format(i, 90 * 2 ^ i // 1))
+        end
+        file:close()
+        local code, out, err = ctl.run("policy simulate burst --trace wide --memory 8m")
+        assert.equal(0, code, err)
+        assert.truthy(out:find("^POLICY +MEMORY +HELD +PAGES +LOST"), out)
+        assert.truthy(out:find("\nburst +8M +12M +0 +0"), out)
+    end)
+
+    it("says of a trace what is wrong with it", function()
+        for words, case in pairs({
+            ["burst --trace none"] = { 74, "No such file" },
+            ["burst --trace -"] = { 64, "so it must be a file" },
+            ["quux --trace t"] = { 74, "no policy" },
+            ["burst share=2 --trace t"] = { 64, "setting share wants a number from 0 to 1" },
+            ["burst --trace t --memory 3q"] = { 64, "--memory wants a number of megabytes" },
+        }) do
+            local code, _, err = ctl.run("policy simulate " .. words)
+            assert.equal(case[1], code, err)
+            assert.truthy(err:find(case[2], 1, true), err)
+        end
+    end)
+
+    it("says what is missing", function()
+        for _, words in ipairs({ "burst", "burst --recording t", "burst --recording t --trace t" }) do
+            local code, _, err = ctl.run("policy simulate " .. words)
+            assert.equal(64, code)
+            assert.truthy(err:find("wants --trace FILE", 1, true), err)
+        end
+    end)
+end)
