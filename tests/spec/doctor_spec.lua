@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
 local command = require "support.command"
+local pipeline = require "support.pipeline"
 local view = require "slate.judge.view"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
@@ -465,7 +466,7 @@ for _, kind in ipairs(server.all()) do
                 ctl.remove()
                 one:stop()
             end)
-            local quiet = client:quiet()
+            local quiet = pipeline(client)
             for i = 1, 4000 do
                 quiet:set("k" .. i, "x", { ttl_s = i <= 3500 and 1 or 0 })
             end

@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local command = require "support.command"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 local tls = require "slate.wire.tls"
 
@@ -148,7 +149,7 @@ describe("TLS", function()
         local c = one:connect({ tls = { ca_file = folder .. "/cert" } })
         local value = ("0123456789"):rep(90000)
         assert.is_true(c:set("big", value))
-        local batch = c:pipeline()
+        local batch = pipeline(c)
         for _ = 1, 20 do
             batch:get("big"):set("big", value)
         end

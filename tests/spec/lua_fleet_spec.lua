@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local command = require "support.command"
+local pipeline = require "support.pipeline"
 local ring = require "slate.fleet.ring"
 local server = require "support.server"
 
@@ -87,7 +88,7 @@ end
 
 local function store(address, keys)
     local through = assert(client.connect(address))
-    local batch = through:pipeline()
+    local batch = pipeline(through)
     for _, key in ipairs(keys) do
         batch:set(key, "value of " .. key)
     end

@@ -5,6 +5,7 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
 local moves = require "slate.facts.moves"
+local pipeline = require "support.pipeline"
 local record = require "slate.facts.record"
 local server = require "support.server"
 
@@ -50,12 +51,13 @@ describe("a policy inside slated under load", function()
         local value, stored = ("x"):rep(fill.value_bytes(client, 20)), 0
         assert.equal("OK", client:command(("slabs automove lua:%s %s"):format(POLICY, SETTING)))
         assert.truthy(eventually(function()
-            local batch = client:pipeline()
+            local batch = pipeline(client)
+            batch.timeout_s = 60
             for _ = 1, 200 do
                 stored = stored + 1
                 batch:set("load-" .. stored, value)
             end
-            assert.same({}, (select(2, batch:run({ timeout_s = 60 }))))
+            assert.same({}, (select(2, batch:run())))
             return #select(2, moves.read(client)) >= 4
         end))
         assert.equal("OK", client:command("slabs automove off"))

@@ -5,6 +5,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local attention = require "slate.judge.attention"
 local command = require "support.command"
 local faults = require "slate.facts.faults"
+local pipeline = require "support.pipeline"
 local view = require "slate.judge.view"
 local prospect = require "slate.judge.prospect"
 local patience = require "support.patience"
@@ -44,7 +45,7 @@ describe("what brought a memcached down leaves slated up:", function()
     end)
 
     it("a dump of keys for a client that reads nothing, and hangs up in the midst", function()
-        local batch = client:pipeline()
+        local batch = pipeline(client)
         for i = 1, 20000 do
             batch:set(("key-of-a-good-length-so-that-no-buffer-holds-all-%d"):format(i), "x")
         end

@@ -4,6 +4,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local audit = require "slate.facts.audit"
 local command = require "support.command"
 local document = require "support.document"
+local pipeline = require "support.pipeline"
 local runtime = require "slate.facts.runtime"
 local server = require "support.server"
 
@@ -235,7 +236,7 @@ describe("slatectl fleet warm", function()
 
     local function fill(one, prefix, value)
         local client = one:connect()
-        local quiet = client:quiet()
+        local quiet = pipeline(client)
         for i = 1, 300 do
             quiet:set(prefix .. i, value, { ttl_s = 1000, flags = 3 })
         end

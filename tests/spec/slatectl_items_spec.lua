@@ -4,6 +4,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local packets = require "support.binary"
 local command = require "support.command"
 local document = require "support.document"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 local wire = require "support.wire"
 
@@ -21,7 +22,7 @@ local function store_samples(client)
     assert(client:set("lines", VALUE_OF_LINES, { flags = 4294967295 }))
     assert(client:set("large", ("0123456789"):rep(90000)))
     assert(client:meta("ms", "AAECAw==", { "b", "F3" }, "binary key"))
-    local many = client:quiet()
+    local many = pipeline(client)
     for i = 1, 2000 do
         many:set("many-" .. i, tostring(i):rep(20))
     end

@@ -6,6 +6,7 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
 local geometry = require "slate.facts.geometry"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 local make = require("support.snapshots").make
 local snapshot = require "slate.facts.snapshot"
@@ -246,7 +247,7 @@ describe("advised sizes", function()
         math.randomseed(SEED)
         local one = server.start({ args = { "-m", "32", "-o", "slab_geometry_rate=100" } })
         local client = one:connect()
-        local quiet = client:quiet()
+        local quiet = pipeline(client)
         for i = 1, 150000 do
             quiet:set(("key-%06d"):format(i), ("x"):rep(math.random(50, 500)))
         end
@@ -272,7 +273,7 @@ describe("advised sizes", function()
         local unit, least
         for round = 1, 2 do
             assert(client:flush_all())
-            local quiet, n = client:quiet(), 0
+            local quiet, n = pipeline(client), 0
             for _, step in ipairs(random_histogram().sizes) do
                 for _ = 1, step.bytes < 20000 and step.items // 10 or 1 do
                     n = n + 1
@@ -433,7 +434,7 @@ for _, kind in ipairs(server.all()) do
         it("and foretells the waste that other chunk sizes then show", function()
             math.randomseed(SEED)
             assert(ctl.client:flush_all())
-            local quiet = ctl.client:quiet()
+            local quiet = pipeline(ctl.client)
             for i = 1, 20000 do -- sizes as in caches: many small ones and a long tail
                 local bytes = math.floor(math.exp(5 + 1.2 * math.sqrt(-2 * math.log(1 - math.random()))
                     * math.cos(2 * math.pi * math.random())))

@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 
 for _, store in ipairs({ "heap", "blocks" }) do
@@ -13,7 +14,7 @@ for _, store in ipairs({ "heap", "blocks" }) do
             one = server.start({ args = { "-m", "32", "--store=" .. store } })
             ctl = command.new({ server = one.address })
             local client = one:connect()
-            local quiet = client:quiet()
+            local quiet = pipeline(client)
             for i = 1, 300 do
                 quiet:set("item-" .. i, ("x"):rep(300 + i))
             end

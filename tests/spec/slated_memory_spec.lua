@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local flat = require("slate.facts.stats").flat
 local patience = require "support.patience"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 local unix = require "socket.unix"
 
@@ -12,7 +13,7 @@ local LIMIT_MIB <const> = 64
 local IS_PLAIN <const> = not (os.getenv("ASAN_OPTIONS") or os.getenv("TSAN_OPTIONS") or os.getenv("UBSAN_OPTIONS"))
 
 local function fill(client, prefix, count, value_bytes, look)
-    local many, value = client:quiet(), ("x"):rep(value_bytes)
+    local many, value = pipeline(client), ("x"):rep(value_bytes)
     for i = 1, count do
         assert(many:set(prefix .. i, value))
         if look and i % 2000 == 0 then

@@ -5,6 +5,7 @@ local client = require "slate.wire.client"
 local command = require "support.command"
 local certificates = require "support.certificates"
 local patience = require "support.patience"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 local socket = require "socket"
 local wire = require "support.wire"
@@ -113,7 +114,7 @@ describe("slated with TLS", function()
         local one = start()
         local c = connect(one)
         local value = ("0123456789"):rep(VALUE_BYTES // 10)
-        local batch = c:pipeline()
+        local batch = pipeline(c)
         for _ = 1, 10 do
             batch:set("big", value):get("big")
         end
@@ -423,7 +424,7 @@ describe("slated with TLS", function()
         assert.truthy(watcher:receive("*l"):find("type=conn_new", 1, true))
         assert.truthy(watcher:receive("*l"):find("type=conntlserr fd=%d+ msg=."))
         assert.truthy(watcher:receive("*l"):find("type=conn_close.* reason=error"))
-        local batch = c:pipeline()
+        local batch = pipeline(c)
         for _ = 1, LINES do
             batch:get("absent")
         end

@@ -10,7 +10,6 @@
 -- "protocol" (the connection is gone and every later call says so), "unsupported", "refused", "busy", "server"
 -- (the server's answer) and "usage" (nothing was sent). One client is one connection and one
 -- request at a time; each call has its own deadline, `timeout_s` in its options or that of the client.
--- `client:pipeline()` sends many requests at once, `client:quiet()` asks for no replies: see slate.wire.pipeline.
 -- @module slate.wire.client
 local clock = require "slate.base.clock"
 local requests = require "slate.wire.request"
@@ -370,100 +369,12 @@ end
 
 -- items ---------------------------------------------------------------------------------------
 
---- Reads several keys with their CAS values.
--- @tparam {string,...} keys
--- @tparam[opt] table options `timeout_s`
--- @treturn table from each key found to { value, flags, cas }, or nil, message, code
-function Client:get_many(keys, options)
-    if #keys == 0 then
-        return {}
+-- The operations of slate.wire.request, sent and answered at once: `client:get(key, options)` is
+-- `client:run(requests.get(key, options))`. What each takes and returns is said there.
+for name, build in pairs(requests.OPERATIONS) do
+    Client[name] = function(self, ...)
+        return self:run(build(...))
     end
-    return self:run(requests.get_many(keys, options))
-end
-
---- Reads one key.
--- @tparam string key
--- @tparam[opt] table options `timeout_s`
--- @treturn table { value, flags, cas }, or false when the server has no such item, or nil, message, code
-function Client:get(key, options)
-    return self:run(requests.get(key, options))
-end
-
---- Stores a value.
--- @tparam string key
--- @tparam string value
--- @tparam[opt] table options `mode` ("set" by default; add, replace, append, prepend, cas), `flags`,
--- `ttl_s`, `cas` (for mode "cas"), `timeout_s`
--- @treturn boolean true, or false and the server's word for why not, or nil, message, code
-function Client:set(key, value, options)
-    return self:run(requests.set(key, value, options))
-end
-
---- Deletes a key.
--- @tparam string key
--- @tparam[opt] table options `timeout_s`
--- @treturn boolean true, or false when there was none, or nil, message, code
-function Client:delete(key, options)
-    return self:run(requests.delete(key, options))
-end
-
---- Gives a key a new time to live.
--- @tparam string key
--- @tparam integer ttl_s
--- @tparam[opt] table options `timeout_s`
--- @treturn boolean true, or false when there is none, or nil, message, code
-function Client:touch(key, ttl_s, options)
-    return self:run(requests.touch(key, ttl_s, options))
-end
-
---- Adds to a number.
--- @tparam string key
--- @tparam[opt=1] integer delta
--- @tparam[opt] table options `timeout_s`
--- @treturn integer its new value, or false when there is no such key, or nil, message, code
-function Client:incr(key, delta, options)
-    return self:run(requests.incr(key, delta, options))
-end
-
---- Subtracts from a number, not below zero.
--- @tparam string key
--- @tparam[opt=1] integer delta
--- @tparam[opt] table options `timeout_s`
--- @treturn integer its new value, or false when there is no such key, or nil, message, code
-function Client:decr(key, delta, options)
-    return self:run(requests.decr(key, delta, options))
-end
-
---- Invalidates every item, now or after a delay.
--- @tparam[opt] integer delay_s
--- @tparam[opt] table options `timeout_s`
--- @treturn boolean true, or nil, message, code
-function Client:flush_all(delay_s, options)
-    return self:run(requests.flush_all(delay_s, options))
-end
-
---- Sends a meta command.
--- @tparam string verb "mg", "ms", "md", "ma", "me" or "mn"
--- @tparam[opt] string key none for "mn"
--- @tparam[opt] {string,...} flags such as { "v", "t", "T30" }; `q` is refused: a hidden reply never comes
--- @tparam[opt] string data the value for "ms"; its length is added to the command
--- @tparam[opt] table options `timeout_s`
--- @treturn table { status = "HD", flags = {...}, value = }, or nil, message, code; statuses EN, NF, NS and EX are
--- answers, not errors
-function Client:meta(verb, key, flags, data, options)
-    return self:run(requests.meta(verb, key, flags, data, options))
-end
-
---- A pipeline: many requests, then all their answers. See slate.wire.pipeline.
--- @treturn Pipeline
-function Client:pipeline()
-    return require("slate.wire.pipeline").new(self)
-end
-
---- The no-reply mode: what is stored, deleted or counted is not answered. See slate.wire.pipeline.
--- @treturn Quiet
-function Client:quiet()
-    return require("slate.wire.pipeline").quiet(self)
 end
 
 return M

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What is sent for each operation on items, and how its answer is read. Pure: no socket, no client.
 --
--- slate.wire.client, its pipelines and its no-reply mode work with these. A request is a
--- table `{ line =, data =, read =, timeout_s =, quiet = }`: the command line, the data block behind it if any, a
--- function that reads the answer from a client, the time-out if it is not the client's, and whether the command knows
--- `noreply`. A builder returns nil, message, "usage" for what no server would take, and nothing is sent.
+-- slate.wire.client works with these. A request is a table `{ line =, data =, read =, timeout_s = }`: the command line,
+-- the data block behind it if any, a function that reads the answer from a client, and the time-out if it is not the
+-- client's. A builder returns nil, message, "usage" for what no server would take, and nothing is sent.
 --
 -- Every builder takes `options` last, of which `timeout_s` is for all.
 -- @module slate.wire.request
@@ -49,10 +48,9 @@ end
 
 --- The bytes of a request.
 -- @tparam table request
--- @tparam[opt] boolean quiet ask for no reply
 -- @treturn string
-function M.text(request, quiet)
-    local line = quiet and request.line .. " noreply\r\n" or request.line .. "\r\n"
+function M.text(request)
+    local line = request.line .. "\r\n"
     return request.data and line .. request.data .. "\r\n" or line
 end
 
@@ -242,7 +240,7 @@ function M.set(key, value, options)
     if mode == "cas" then
         line = line .. " " .. options.cas
     end
-    return request(line, read_stored, options, { data = value, quiet = true })
+    return request(line, read_stored, options, { data = value })
 end
 
 local read_deleted <const> = outcome({ DELETED = true, NOT_FOUND = false })
@@ -255,7 +253,7 @@ local read_ok <const> = outcome({ OK = true })
 -- @treturn table request, or nil, message, "usage"
 function M.delete(key, options)
     local ok, message, code = check_key(key)
-    return ok and request("delete " .. key, read_deleted, options, { quiet = true }), message, code
+    return ok and request("delete " .. key, read_deleted, options), message, code
 end
 
 --- Gives a key a new time to live. Answer: true, or false when there is none.
@@ -268,7 +266,7 @@ function M.touch(key, ttl_s, options)
     if ok then
         ok, message, code = check_number("ttl_s", ttl_s, math.mininteger)
     end
-    return ok and request(("touch %s %d"):format(key, ttl_s), read_touched, options, { quiet = true }), message, code
+    return ok and request(("touch %s %d"):format(key, ttl_s), read_touched, options), message, code
 end
 
 -- A decr may leave blanks behind a number that got shorter.
@@ -296,7 +294,7 @@ local function counting(verb, key, delta, options)
     if ok then
         ok, message, code = check_number("delta", delta, 0)
     end
-    return ok and request(("%s %s %d"):format(verb, key, delta), read_count, options, { quiet = true }), message, code
+    return ok and request(("%s %s %d"):format(verb, key, delta), read_count, options), message, code
 end
 
 --- Adds to a number. Answer: its new value, or false when there is no such key.
@@ -324,7 +322,7 @@ end
 function M.flush_all(delay_s, options)
     local ok, message, code = check_number("delay_s", delay_s or 0, 0)
     local line = delay_s and ("flush_all %s"):format(delay_s) or "flush_all"
-    return ok and request(line, read_ok, options, { quiet = true }), message, code
+    return ok and request(line, read_ok, options), message, code
 end
 
 --- Reads the answer to a meta command but for the value, of which `value_bytes` tells.
@@ -431,7 +429,7 @@ function M.meta(verb, key, flags, data, options)
     return request(table.concat(words, " "), read_meta, options, { data = data })
 end
 
---- The operations, by name, that clients and pipelines offer.
+--- The operations, by name, that clients offer.
 M.OPERATIONS = {
     get = M.get, get_many = M.get_many, set = M.set, delete = M.delete, touch = M.touch, incr = M.incr, decr = M.decr,
     flush_all = M.flush_all, meta = M.meta,

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Fills slab classes of a server, whatever its class sizes are.
 local M = {}
+local pipeline = require "support.pipeline"
 
 -- The class in which a value of so many bytes lands.
 local function class_of(client, value_bytes)
@@ -52,12 +53,13 @@ function M.fill(client, id, pages)
     local value = ("x"):rep(M.value_bytes(client, id))
     local held, stored, stuck = pages_of(client, id), 0, 0
     while held < (pages or math.huge) and stuck < ROUNDS_WITHOUT_GROWTH do
-        local batch = client:pipeline()
+        local batch = pipeline(client)
+        batch.timeout_s = PATIENCE_S
         for _ = 1, ROUND_ITEMS do
             stored = stored + 1
             batch:set(("fill-%d-%d"):format(id, stored), value)
         end
-        local _, errors = batch:run({ timeout_s = PATIENCE_S })
+        local _, errors = batch:run()
         assert(not next(errors), table.concat(select(2, next(errors)) or {}, " "))
         local before = held
         held = pages_of(client, id)
