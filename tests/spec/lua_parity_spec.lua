@@ -89,7 +89,7 @@ describe("a policy inside slated under load", function()
         local before = lines_shown()
         assert.equal("OK", client:command("slabs automove lua:ratio"))
         assert.truthy(eventually(function() return lines_shown() > before end))
-        assert.equal(0, (ctl.run("snapshot -o seen.jsonl")))
+        assert.equal(0, (ctl.run("record --count 1 -o seen.jsonl")))
         assert.equal("OK", client:command("slabs automove off"))
         local inside, outside = assert(record.load(shown)), assert(record.load(ctl.folder .. "/seen.jsonl"))
         inside, outside = inside[#inside], outside[1]

@@ -45,21 +45,6 @@ describe("snapshot", function()
     end)
 end)
 
-describe("a difference", function()
-    it("of a class whose id has gone to other chunks is of two classes", function()
-        local result = require("slate.facts.difference").between(
-            make(1, { [1] = { chunk_size = 96, total_pages = 3, evicted = 5 }, [2] = { evicted = 1 } }),
-            make(3, { [1] = { chunk_size = 800, total_pages = 4, evicted = 9 }, [2] = { evicted = 7 } }))
-        assert.same({
-            { id = 1, changes = { { name = "chunk_size", was = 96 }, { name = "evicted", was = 5 },
-                { name = "total_pages", was = 3 } } },
-            { id = 1, changes = { { name = "chunk_size", is = 800 }, { name = "evicted", is = 9 },
-                { name = "total_pages", is = 4 } } },
-            { id = 2, changes = { { name = "evicted", was = 1, is = 7, change = 6, per_s = 3.0 } } },
-        }, result.classes)
-    end)
-end)
-
 describe("rates", function()
     local before = make(100, { [1] = { evicted = 10, age = 5 }, [2] = { evicted = 1 } },
         { cmd_get = 100, threads = 4 })

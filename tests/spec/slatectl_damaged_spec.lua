@@ -84,7 +84,7 @@ local COMMANDS <const> = {
     "advise memory --price-per-gb 3 --price-per-miss 0.000001", "advise --json",
     "check",
     "check --max-evictions 5", "doctor", "doctor --json", "waste", "waste --json", "curve", "curve 12", "curve --json",
-    "whatif", "whatif --json", "snapshot", "diff --interval 1s", "move 4 12 2", "move 4 12 --dry-run",
+    "whatif", "whatif --json", "move 4 12 2", "move 4 12 --dry-run",
     "move 4 12 1 --verdict", "automove", "automove ratio", "automove --json", "moves", "moves --wide", "moves --json",
     "set slab_automove=1", "set maxbytes=70000000", "set temporary_ttl=60", "extstore", "extstore --json",
     "extstore item_age=60", "plan -o OUT", "trial slab_automove=1 --for 3s", "audit", "undo --dry-run", "geometry",

@@ -10,7 +10,7 @@ local server = require "support.server"
 local SCHEMAS <const> = command.read_file("man/slate-json.7")
 local COMMANDS <const> = { "pages", "items", "sizes --from metadump", "conns", "keys",
     "fit 100 600000 2000000",
-    "keys --list --limit 5", "fleet --interval 20ms", "waste", "explain age", "explain", "diff old.jsonl",
+    "keys --list --limit 5", "fleet --interval 20ms", "waste", "explain age", "explain",
     "classes --interval 0", "stats", "settings", "top --interval 20ms", "automove", "help" }
 
 for _, kind in ipairs(server.all()) do
@@ -26,7 +26,6 @@ for _, kind in ipairs(server.all()) do
             parsed = documents.new()
             assert.equal(2, fill.fill(client, 5, 2))
             assert.is_true(fill.fill(client, 12) >= 6)
-            assert.equal(0, (ctl.run("snapshot -o old.jsonl")))
         end)
         teardown(function()
             client:close()
@@ -175,17 +174,6 @@ for _, kind in ipairs(server.all()) do
             local code, _, err = ctl.run("watch mutations --for 50ms")
             assert.equal(0, code, err)
             assert.equal(fault and "caution: " .. fault or nil, err:match("caution: [^\n]*"))
-        end)
-
-        it("shows what changed since a snapshot, and nothing else of the settings", function()
-            ctl.succeed("automove 1")
-            local found = document("diff old.jsonl")
-            ctl.succeed("automove 0")
-            assert.equal(1, #found.settings)
-            assert.same({ name = "slab_automove", was = 0, is = 1 }, found.settings[1])
-            assert.is_true(found.interval_s > 0)
-            assert.equal(64, (ctl.shell("sleep 0.01; slatectl snapshot -o new.jsonl; "
-                .. "slatectl diff new.jsonl old.jsonl")))
         end)
 
         it("accounts for every byte of the pages of a class", function()

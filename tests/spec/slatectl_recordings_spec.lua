@@ -23,7 +23,6 @@ local COMMANDS <const> = {
     "chart pages FILE -o OUT.html", "report FILE -o OUT.html", "doctor --recording FILE",
     "doctor --recording FILE --json", "rules test --recording FILE", "policy run utility --recording FILE",
     "policy run free-pages --recording FILE",
-    "diff GOOD FILE", "diff FILE GOOD --json",
     "record --recording FILE -o OUT.jsonl",
 }
 

@@ -30,15 +30,15 @@ local COMMANDS <const> = {
     "top", "top --json", "classes", "classes --json", "pages", "items", "sizes", "waste", "waste --json",
     "fit 100 1500 900000", "fit 1500 --json", "settings", "stats", "fleet", "fleet --json", "conns",
     "hotkeys", "advise pages", "advise sizes",
-    "advise memory", "advise flash", "advise automove", "advise policy", "advise automove --json", "check",
+    "advise memory", "advise automove", "advise policy", "advise automove --json", "check",
     "check --json", "doctor", "doctor --json", "curve", "whatif", "moves", "automove", "geometry",
     "record -o REC --interval 1s --count 3", "doctor --recording REC", "chart pages -o OUT.txt REC",
-    "chart hits -o OUT.txt REC", "diff REC",
+    "chart hits -o OUT.txt REC",
     "report -o OUT.html REC", "export prometheus", "audit", "plan -o OUT --set slab_automove=1",
     "move 12 5 1 --dry-run",
     "policy run ratio --interval 1s --for 2s --dry-run",
 }
-local RAW <const> = { stats = true, settings = true, diff = true, plan = true } -- these show a server's own words
+local RAW <const> = { stats = true, settings = true, plan = true } -- these show a server's own words
 
 describe("what a server does not report", function()
     local folder, made

@@ -20,7 +20,7 @@ describe("a FIFO or a device in place of a file", function()
     end)
 
     it("is refused by slatectl in one sentence", function()
-        for _, arguments in ipairs({ "fleet -s file:%s", "apply %s", "chart pages %s", "report %s", "diff %s %s",
+        for _, arguments in ipairs({ "fleet -s file:%s", "apply %s", "chart pages %s", "report %s",
             "fleet where key --servers %s", "load %s", "rules test %s" }) do
             for _, path in ipairs({ "fifo", "/dev/zero" }) do
                 local line = arguments:gsub("%%s", path)
@@ -40,13 +40,13 @@ describe("a FIFO or a device in place of a file", function()
 
     it("is read by slatectl where a shell's <(COMMAND) is one", function()
         ctl.succeed("record --count 2 --interval 10ms -o recording.jsonl")
-        local code, out, err = ctl.shell("bash -c 'slatectl diff recording.jsonl <(sleep 0.1; cat recording.jsonl) "
+        local code, out, err = ctl.shell("bash -c 'slatectl doctor --recording <(sleep 0.1; cat recording.jsonl) "
             .. "--json'")
         assert.equal(0, code, err)
         assert.truthy(out:find('"schema"', 1, true))
         code, out = ctl.shell("echo joe:secret >login; bash -c 'SLATE_AUTH_FILE=<(cat login) slatectl stats'")
         assert.equal(0, code, out)
-        assert.equal(0, (ctl.shell("slatectl diff recording.jsonl /dev/stdin --json <recording.jsonl")))
+        assert.equal(0, (ctl.shell("slatectl doctor --recording /dev/stdin --json <recording.jsonl")))
     end)
 
     it("as the record of changes is refused, or told to be full", function()

@@ -40,8 +40,6 @@ M.COMMANDS = {
         each = true },
     { name = "whatif", summary = "the hit ratio that other eviction policies would have", each = true },
     { name = "explain", summary = "the meaning of a figure or setting, and what to do about it", no_rows = true },
-    { name = "snapshot", summary = "all statistics and settings of the server at one moment", no_rows = true },
-    { name = "diff", summary = "the changes between two snapshots, or since one", no_rows = true },
     { name = "move", summary = "move pages between slab classes, and verify that they moved", no_rows = true },
     { name = "automove", summary = "show or set how the server moves pages by itself" },
     { name = "moves", summary = "the last page moves, their reasons and their cost", each = true },
