@@ -76,9 +76,12 @@ describe("slate.judge.money", function()
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         curve.sizes = { { 0.5, 0.70 }, { 1, 0.72 }, { 2, 0.76 }, { 4, 0.765 } }
         curve["band_x0.5"], curve.band_x2, curve.band_x4 = 0.05, 0.01, 0.02
-        local points = assert(money.points(curve))
+        local points = {}
+        for _, point in ipairs(assert(money.points(curve))) do
+            points[#points + 1] = point[1] <= 2 * curve.bytes and point or nil
+        end
         local load = { reads_per_s = 2000, price_per_gb = 0.001, price_per_miss = 1 }
-        local best = money.cheapest(points, load, curve, nil, 2 * curve.bytes)
+        local best = money.cheapest(points, load, curve)
         assert.equal(2 * curve.bytes, best.bytes)
         assert.is_true(best.least_bytes > curve.bytes, ("%d from %d"):format(best.least_bytes, best.bytes))
     end)
@@ -102,22 +105,6 @@ describe("slate.judge.money", function()
         assert.is_true(best.at_end)
         best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, curve)
         assert.equal(64 * MIB, best.bytes)
-        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, curve, 100 * MIB,
-            200 * MIB)
-        assert.equal(100 * MIB, best.bytes)
-    end)
-
-    it("puts flash behind memory where that is cheaper, with as much memory as its heads need", function()
-        local curve = power_curve(64 * MIB, 0.7, 1e6)
-        local points = assert(money.points(curve))
-        local load = { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 1e-8 }
-        local plain = money.cheapest(points, load, curve)
-        load.flash_price_per_gb = 0.2
-        local with = money.cheapest(points, load, curve)
-        assert.is_true(with.cost < plain.cost and with.flash_bytes > 0)
-        assert.is_true(with.bytes * 40 >= with.flash_bytes - 41)
-        load.flash_price_per_gb = 6
-        assert.equal(0, money.cheapest(points, load, curve).flash_bytes)
     end)
 
     it("shifts the LRU's curve to what miniatures of the policy tell, and never falls", function()

@@ -14,43 +14,6 @@ local traffic = require "support.traffic"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 
-describe("an advised flash tier", function()
-    local function advised(...)
-        local lines = { "STAT bytes 1048576", "STAT reads 5000", ... }
-        return require("slate.judge.advice").flash(nil, { stats = function() return lines end })
-    end
-
-    it("is told by what the curve promises far beyond the memory", function()
-        local advice = advised("STAT point:1048576 0.5", "STAT point:8388608 0.7", "STAT point:41943040 0.9")
-        assert.equal(40, advice.reach_times)
-        assert.equal(6, #advice.sizes)
-        assert.same({ times = 8, bytes = 8388608 }, { times = advice.sizes[3].times, bytes = advice.sizes[3].bytes })
-        assert.near(0.2, advice.sizes[3].gain_ratio, 1e-9)
-        assert.truthy(advice.text:find("40 times the memory would add 40.0 points", 1, true), advice.text)
-        assert.same({}, advice.commands)
-    end)
-
-    it("is not judged where the curve does not reach", function()
-        local advice = advised("STAT point:1048576 0.5", "STAT point:4194304 0.7")
-        assert.equal(2, #advice.sizes)
-        assert.truthy(advice.text:find("^the curve reaches 4.0 times the memory"), advice.text)
-        assert.same({ "slatectl simulate TRACE --memory 8m,40m" }, advice.commands)
-    end)
-
-    it("is advised against where it brings nothing", function()
-        local advice = advised("STAT point:1048576 0.5", "STAT point:41943040 0.502")
-        assert.truthy(advice.text:find("^a flash tier brings nothing"), advice.text)
-    end)
-
-    it("wants a server that samples keys, or a trace", function()
-        local _, message, code = require("slate.judge.advice").flash(nil, { stats = function()
-            return nil, "no such statistics", "unsupported"
-        end })
-        assert.equal("unsupported", code)
-        assert.truthy(message:find("slatectl simulate TRACE", 1, true), message)
-    end)
-end)
-
 describe("an advised policy", function()
     local function advised(...)
         local lines = { ... }

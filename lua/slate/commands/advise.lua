@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl advise pages|sizes|memory|flash|automove|policy: what to change, from what the server does now.
+--- slatectl advise pages|sizes|memory|automove|policy: what to change, from what the server does now.
 local must = require("slate.base.failure").must
 
 local M = {}
@@ -8,7 +8,7 @@ local SUBJECTS <const> = {}
 local ABOUT <const> = {
     { "pages", "which class should get pages, from which, and the expected gain" },
     { "sizes", "chunk sizes that waste least" }, { "memory", "how much memory is worth having" },
-    { "flash", "the hits that a flash tier would bring" }, { "automove", "which mode, or policy, should move pages" },
+    { "automove", "which mode, or policy, should move pages" },
     { "policy", "which eviction policy would hit most" },
 }
 for i, about in ipairs(ABOUT) do
@@ -40,8 +40,6 @@ function M.declare(command)
         :argname("PRICE"):convert(price)
     command:option("--price-per-miss", "With the price of memory: price of one miss, such as 2e-6.")
         :argname("PRICE"):convert(price)
-    command:option("--flash-price-per-gb", "With both prices: price of a GiB of flash behind the memory a month.")
-        :argname("PRICE"):convert(price)
     command:option("--reads-per-s", "With both prices: reads a second to reckon with. Default: those of the interval")
         :argname("N"):convert(require("slate.judge.money").parse_rate)
     command:option("--interval", "How long to look for rates. Default: 1s, and 3s where anything is "
@@ -51,7 +49,7 @@ end
 
 -- What is wrong with the prices; nil: nothing.
 local function wrong_prices(parsed)
-    local given = parsed.price_per_gb or parsed.price_per_miss or parsed.flash_price_per_gb or parsed.reads_per_s
+    local given = parsed.price_per_gb or parsed.price_per_miss or parsed.reads_per_s
     if given and parsed.subject ~= "memory" then
         return "prices are for advise memory"
     elseif given and not (parsed.price_per_gb and parsed.price_per_miss) then

@@ -22,9 +22,8 @@ local MIB <const> = 1 << 20
 local INTERVAL_S <const> = 10 -- in which reads are counted, for a month of them
 
 local function row_of(name, one)
-    return { name, units.bytes(one.bytes), one.flash_bytes > 0 and units.bytes(one.flash_bytes) or "-",
-        units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory), money.words(one.cost_of_misses),
-        money.words(one.cost) }
+    return { name, units.bytes(one.bytes), units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory),
+        money.words(one.cost_of_misses), money.words(one.cost) }
 end
 
 --- How many reads a second to reckon with: those asked for, else those of the interval. Or nil, message, code.
@@ -55,8 +54,7 @@ local function text_of(now, best, load)
         ":")
 end
 
---- The advice, as `memory` gives it. options: price_per_gb, price_per_miss, flash_price_per_gb, reads_per_s,
--- interval.
+--- The advice, as `memory` gives it. options: price_per_gb, price_per_miss, reads_per_s, interval.
 function M.money(context, client, options, curve)
     local points, lacking = money.points(curve)
     if not points then
@@ -66,15 +64,7 @@ function M.money(context, client, options, curve)
     local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
         price_per_miss = options.price_per_miss }
     local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
-    local rows, flash = { row_of("now", now), row_of("cheapest", best) }, nil
-    if options.flash_price_per_gb then
-        load.flash_price_per_gb, load.memory_least_bytes = options.flash_price_per_gb, 0
-        flash = money.cheapest(points, load, curve)
-        rows[3] = row_of("with flash", flash)
-    end
     local is_worth_it = reads_per_s > 0 and (now.bytes < best.least_bytes or now.bytes > best.most_bytes)
-    local note = flash and { "flash", "a hit on it is counted as one of memory: that it waits for the device is not in "
-        .. "the price" } or nil
     return {
         facts = {
             { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as asked" or "counted") },
@@ -82,13 +72,12 @@ function M.money(context, client, options, curve)
             { "as cheap", as_cheap(best) },
             { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
                 money.words(best.cost_error)) },
-            note,
         },
-        table = { columns = "<|MEMORY|FLASH|HITS|MEMORY/MONTH|MISSES/MONTH|COST/MONTH",
-            rows = rows },
+        table = { columns = "<|MEMORY|HITS|MEMORY/MONTH|MISSES/MONTH|COST/MONTH",
+            rows = { row_of("now", now), row_of("cheapest", best) } },
         text = text_of(now, best, load),
         commands = is_worth_it and { "slatectl set maxbytes " .. math.ceil(best.bytes / MIB) * MIB } or {},
-        bytes = curve.bytes, reads = curve.reads, reads_per_s = reads_per_s, now = now, cheapest = best, flash = flash,
+        bytes = curve.bytes, reads = curve.reads, reads_per_s = reads_per_s, now = now, cheapest = best,
         is_worth_it = is_worth_it,
     }
 end
@@ -224,66 +213,6 @@ function M.memory(context, client, options)
     return advice
 end
 
--- flash ---------------------------------------------------------------------------------------
-
-local FLASH_TIMES <const> = { 2, 4, 8, 16, 24, 40 } -- of the memory
-
--- What the curve promises at so many times the memory. nil: it does not reach there.
-local function flash_row(points, bytes, times)
-    if points[#points][1] < bytes * times then
-        return nil
-    end
-    local ratio, here = foresight.between(points, bytes * times), foresight.between(points, bytes)
-    return { times = times, bytes = bytes * times, hit_ratio = ratio, gain_ratio = ratio - here }
-end
-
-local function flash_text(rows, reach_times)
-    local last = rows[#rows]
-    if reach_times < 8 then
-        return ("the curve reaches %.1f times the memory, and a flash tier has 8 to 40 times: simulate a recorded "
-            .. "trace at those sizes before you buy one"):format(reach_times)
-    elseif last.gain_ratio < limits.policy_gain_least_ratio then
-        return ("a flash tier brings nothing: %d times the memory would add %.2f points of hits"):format(last.times,
-            last.gain_ratio * 100)
-    end
-    return ("%d times the memory would add %.1f points of hits; extstore keeps values of ext_item_size and larger "
-        .. "only, and each hit of it waits for the device"):format(last.times, last.gain_ratio * 100)
-end
-
---- What a flash tier (memcached's extstore) might bring: the miss-ratio curve far beyond the memory.
-function M.flash(_, client)
-    local curve, message, code = foresight.curve(client)
-    if not curve and code == "unsupported" then
-        return nil, "a flash tier is judged by the miss-ratio curve, which needs slated; simulate a recorded trace: "
-            .. "slatectl simulate TRACE --memory 512m,2g", code
-    elseif not curve then
-        return nil, message, code
-    elseif #curve.points < 2 then
-        return nil, foresight.too_few("for a curve"), "no"
-    end
-    local points, bytes = curve.points, curve.bytes
-    local rows, cells = {}, {}
-    for _, times in ipairs(FLASH_TIMES) do
-        local row = flash_row(points, bytes, times)
-        rows[#rows + 1] = row
-        cells[#cells + 1] = row and { ("%dx"):format(times), units.bytes(row.bytes), units.percent(row.hit_ratio, 2),
-            ("%+.2f points"):format(row.gain_ratio * 100) } or nil
-    end
-    local reach_times = points[#points][1] / bytes
-    return {
-        facts = {
-            { "memory", units.bytes(bytes) },
-            { "hits now", units.percent(foresight.between(points, bytes), 2) .. " under the LRU" },
-            { "the curve reaches", ("%.1f times the memory"):format(reach_times) },
-            { "sampled", units.plural(curve.reads or 0, "read") },
-        },
-        table = #cells > 0 and { columns = "SIZE<|BYTES|HITS|GAIN", rows = cells } or nil,
-        text = flash_text(rows, reach_times), sizes = require("slate.base.json").array(rows), reach_times = reach_times,
-        commands = reach_times < 8 and { "slatectl simulate TRACE --memory " .. ("%dm,%dm"):format(
-            math.ceil(8 * bytes / MIB), math.ceil(40 * bytes / MIB)) } or {},
-    }
-end
-
 -- automove ------------------------------------------------------------------------------------
 
 local function too_slow(mode)
@@ -307,21 +236,25 @@ local function better_mode(now, mode, in_need, spread, need)
         return need .. ", and " .. too_slow(mode) .. "; a policy beside the server does, or mode "
             .. "2 for a short while (it swings the whole cache to what was written last):",
             { "slatectl policy run utility --apply", "slatectl trial automove=2 --for 30s" }
-    elseif spread and spread > limits.age_spread_most then
+    elseif now.slated and spread and spread > limits.age_spread_most then
         return ("an evicting class with pages to give keeps items %.0f times as long as the youngest:"):format(spread),
-            { now.slated and "slatectl automove utility" or "slatectl policy run utility --apply" }
+            { "slatectl automove utility" }
     end
     return nil
 end
 
--- Why the mode that is on is right.
-local function right_mode(mode, spread)
+-- Why the mode that is on is right. spread: of the ages of the classes that evict; movable: of those with pages to
+-- give.
+local function right_mode(mode, spread, movable)
     if mode == "utility" then
         return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
     elseif not spread then -- one class, or ages that are not known: nothing to compare
         return ("%s: fewer than two classes evict items of a known age, so nothing can be compared; look again when "
             .. "the cache has been full for a minute"):format(mode == "off" and "automove is off"
             or (mode or "automove") .. " is on")
+    elseif (movable or 0) > limits.age_spread_most then -- of a memcached: only slated measures what a page brings
+        return ("an evicting class with pages to give keeps items %.0f times as long as the youngest, but no class is "
+            .. "in need: moves by age alone cost hits as often as they bring some; leave it as it is"):format(movable)
     elseif spread > limits.age_spread_most then
         return "the evicting classes that keep items longest have one page each, which none gives away: no mode could "
             .. "even that out; leave it as it is"
@@ -373,9 +306,10 @@ function M.automove(context, client, options)
     elseif evicting == 0 and in_need == 0 then
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
     else
-        local text, commands = better_mode(now, view.automove_mode(now), in_need, movable_spread,
+        local set = view.automove_mode(now)
+        local text, commands = better_mode(now, set, in_need, movable_spread,
             refusing > 0 and "classes refuse stores" or "classes starve")
-        advice.text, advice.commands = text or right_mode(view.automove_mode(now), spread), commands or advice.commands
+        advice.text, advice.commands = text or right_mode(set, spread, movable_spread), commands or advice.commands
     end
     if failure then
         advice.text = ("%s. Mend the policy (slatectl policy test), then set the mode again. Meanwhile: %s"):format(

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a cache costs a month at each size, and which size costs least: memory, flash behind it, and misses. Pure.
+--- What a cache costs a month at each size, and which size costs least: memory and misses. Pure.
 --
---     cost of memory m and flash f  =  m * price of memory  +  f * price of flash
---                                      + reads a month * (1 - hits with m + f) * price of a miss
+--     cost of memory m  =  m * price of memory  +  reads a month * (1 - hits with m) * price of a miss
 --
--- Prices are in whatever money the reader thinks of: a month of one GiB, and one miss. A hit on flash counts as a hit;
--- that it waits for the device is not in the price.
+-- Prices are in whatever money the reader thinks of: a month of one GiB, and one miss.
 local foresight = require "slate.facts.foresight"
 local limits = require "slate.judge.thresholds"
 
@@ -13,7 +11,6 @@ local M = {}
 
 local GIB <const> = 1 << 30
 local MONTH_S <const> = 365.25 / 12 * 24 * 3600
-local FLASH_TIMES_MOST <const> = 40 -- of the memory: what it holds needs heads in memory
 local PARTS <const> = 8 -- sizes looked at between two of a curve
 
 -- The curve as slate.facts.foresight tells it, but one that never falls.
@@ -58,11 +55,10 @@ end
 -- on both sides they are apart. Where it tells none, of the sampled reads those count that hit at the one size and miss
 -- at the other.
 local function doubt(curve, a, b)
-    local a_bytes, b_bytes = a.bytes + a.flash_bytes, b.bytes + b.flash_bytes
-    local a_error = foresight.error_at(curve, a_bytes / curve.bytes)
-    local b_error = foresight.error_at(curve, b_bytes / curve.bytes)
+    local a_error = foresight.error_at(curve, a.bytes / curve.bytes)
+    local b_error = foresight.error_at(curve, b.bytes / curve.bytes)
     if a_error and b_error then
-        local is_one_side = (a_bytes - curve.bytes) * (b_bytes - curve.bytes) > 0
+        local is_one_side = (a.bytes - curve.bytes) * (b.bytes - curve.bytes) > 0
         return math.sqrt(is_one_side and math.abs(a_error ^ 2 - b_error ^ 2) or a_error ^ 2 + b_error ^ 2)
     end
     local share = math.abs(a.hit_ratio - b.hit_ratio)
@@ -72,52 +68,27 @@ end
 -- Likewise of one hit ratio. Today's, where there are bands, was counted.
 local function doubt_of(curve, one)
     local ratio = one.hit_ratio
-    return foresight.error_at(curve, (one.bytes + one.flash_bytes) / curve.bytes)
+    return foresight.error_at(curve, one.bytes / curve.bytes)
         or math.sqrt(math.max(ratio * (1 - ratio), 1 / curve.reads) / curve.reads)
 end
 
-local function misses_cost(load, ratio)
-    return load.reads_per_s * MONTH_S * (1 - ratio) * load.price_per_miss
-end
-
--- How memory and flash share so many bytes at the least cost: with flash that is cheaper, as much flash as may be.
-local function shared(load, bytes)
-    local flash_price = load.flash_price_per_gb
-    if not flash_price or flash_price >= load.price_per_gb then
-        return bytes, 0
-    end
-    local memory = math.max(math.min(bytes, load.memory_least_bytes or 0), bytes / (1 + FLASH_TIMES_MOST))
-    return memory, bytes - memory
-end
-
---- What a size costs: { bytes, flash_bytes, hit_ratio, cost, cost_of_memory, cost_of_misses }. load: { reads_per_s,
--- price_per_gb, price_per_miss, flash_price_per_gb (nil: no flash), memory_least_bytes }.
+--- What a size costs: { bytes, hit_ratio, cost, cost_of_memory, cost_of_misses }. load: { reads_per_s, price_per_gb,
+-- price_per_miss }.
 function M.cost(points, load, bytes)
-    local memory, flash = shared(load, bytes)
     local ratio = foresight.between(points, bytes)
-    local of_memory = (memory * load.price_per_gb + flash * (load.flash_price_per_gb or 0)) / GIB
-    local of_misses = misses_cost(load, ratio)
-    return { bytes = math.floor(memory + 0.5), flash_bytes = math.floor(flash + 0.5), hit_ratio = ratio,
-        cost = of_memory + of_misses, cost_of_memory = of_memory, cost_of_misses = of_misses }
+    local of_memory = bytes * load.price_per_gb / GIB
+    local of_misses = load.reads_per_s * MONTH_S * (1 - ratio) * load.price_per_miss
+    return { bytes = math.floor(bytes + 0.5), hit_ratio = ratio, cost = of_memory + of_misses,
+        cost_of_memory = of_memory, cost_of_misses = of_misses }
 end
 
---- The size that costs least between two bounds (bytes of memory and flash together; nil: as far as the curve
--- reaches), as of `cost`, with the sizes that cost no more beyond chance as least_bytes and most_bytes (in all), its
--- cost_error, and at_end when it is where the curve ends, so that more might cost less still. curve: that of the
--- points, for its bands or else its sampled reads.
-function M.cheapest(points, load, curve, least, most)
-    local from, to = math.max(least or 0, points[1][1]), math.min(most or math.huge, points[#points][1])
-    from = math.min(from, to)
-    local sizes, best = { from }, nil
-    for _, point in ipairs(points) do
-        if point[1] > from and point[1] < to then
-            sizes[#sizes + 1] = point[1]
-        end
-    end
-    sizes[#sizes + 1] = to > from and to or nil
-    local costs, at = {}, nil
-    for i, bytes in ipairs(sizes) do
-        costs[i] = M.cost(points, load, bytes)
+--- The size that costs least as far as the curve reaches, as of `cost`, with the sizes that cost no more beyond chance
+-- as least_bytes and most_bytes, its cost_error, and at_end when it is where the curve ends, so that more might cost
+-- less still. curve: that of the points, for its bands or else its sampled reads.
+function M.cheapest(points, load, curve)
+    local costs, best, at = {}, nil, nil
+    for i, point in ipairs(points) do
+        costs[i] = M.cost(points, load, point[1])
         if not best or costs[i].cost < best.cost then
             best, at = costs[i], i
         end
@@ -134,9 +105,9 @@ function M.cheapest(points, load, curve, least, most)
     while is_as_cheap(costs[last + 1]) do
         last = last + 1
     end
-    best.least_bytes, best.most_bytes = math.floor(sizes[first]), math.floor(sizes[last])
+    best.least_bytes, best.most_bytes = math.floor(points[first][1]), math.floor(points[last][1])
     best.cost_error = limits.errors_apart * price * doubt_of(curve, best)
-    best.at_end = best.bytes + best.flash_bytes >= math.floor(points[#points][1]) and not most
+    best.at_end = best.bytes >= math.floor(points[#points][1])
     return best
 end
 
