@@ -164,7 +164,7 @@ describe("a script", function()
     end
 
     it("is the same text for the same figure", function()
-        for _, terminal in ipairs({ "png", "svg", "sixel" }) do
+        for _, terminal in ipairs({ "png", "svg" }) do
             assert.equal(script(recording(4, two_classes), terminal), script(recording(4, two_classes), terminal))
         end
     end)
@@ -222,7 +222,7 @@ describe("drawing", function()
 
     -- One gnuplot draws them all: its start takes longer than a picture.
     local gallery
-    local STARTS <const> = { png = "^\137PNG\r\n\26\n", svg = "^<%?xml", sixel = "^\27P" }
+    local STARTS <const> = { png = "^\137PNG\r\n\26\n", svg = "^<%?xml" }
 
     setup(function()
         gallery = server.folder()
@@ -271,7 +271,7 @@ describe("drawing", function()
 
     it("writes each format into its file", function()
         local figure = figure_of("hits", whole_recording(20))
-        for _, terminal in ipairs({ "png", "svg", "html", "sixel" }) do
+        for _, terminal in ipairs({ "png", "svg", "html" }) do
             local path = folder .. "/a." .. terminal
             assert(chart.write(figure, path, { terminal = terminal }))
             assert.is_true(chart.is_whole(path, terminal))
@@ -310,7 +310,7 @@ describe("drawing", function()
     end)
 
     it("tells a whole picture from one cut short anywhere", function()
-        for _, terminal in ipairs({ "png", "svg", "html", "sixel" }) do
+        for _, terminal in ipairs({ "png", "svg", "html" }) do
             local path = folder .. "/whole." .. terminal
             assert(chart.write(figure_of("pages", whole_recording(20)), path, { terminal = terminal }))
             local bytes = read(path)
@@ -340,7 +340,7 @@ describe("drawing", function()
 
     it("knows the format by the file's name", function()
         for name, terminal in pairs({ ["a.b.PNG"] = "png", ["/x/a.svg"] = "svg", ["a.txt"] = "text",
-            ["a.html"] = "html", ["a.sixel"] = "sixel" }) do
+            ["a.html"] = "html" }) do
             assert.equal(terminal, chart.terminal_for(name))
         end
         assert.is_nil(chart.terminal_for("a.gif"))

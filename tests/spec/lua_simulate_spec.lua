@@ -145,7 +145,7 @@ describe("slatectl simulate", function()
         for _, case in ipairs({
             { "trace.txt --objects 5 --memory 64m", 64, "exclude each other" },
             { "trace.txt --objects 5 -o x.png", 64, "at least two sizes" },
-            { "trace.txt --objects 5,6 -o x.gif", 64, ".html, .sixel or .txt" },
+            { "trace.txt --objects 5,6 -o x.gif", 64, ".html or .txt" },
             { "trace.txt --policy quux --objects 5", 64, "--policy wants all, or some of" },
             { "trace.txt --policy lru,lru", 64, "names lru twice" },
             { "trace.txt --policy , --objects 5", 64, "wants names" },

@@ -56,8 +56,7 @@ function M.run(script, program)
     return nil, "gnuplot failed: " .. reason, "chart"
 end
 
-local ENDINGS <const> = { png = "IEND\xae\x42\x60\x82$", svg = "</svg>%s*$", sixel = "\27\\%s*$",
-    html = "</html>%s*$" }
+local ENDINGS <const> = { png = "IEND\xae\x42\x60\x82$", svg = "</svg>%s*$", html = "</html>%s*$" }
 
 --- Does a picture end as its format says? gnuplot reports success on a full disk too.
 function M.is_whole(path, terminal)
@@ -72,7 +71,7 @@ function M.is_whole(path, terminal)
     return tail:find(ENDINGS[terminal]) ~= nil
 end
 
---- Writes a picture of a figure. options: terminal "png", "svg", "html" or "sixel", width and height in pixels,
+--- Writes a picture of a figure. options: terminal "png", "svg" or "html", width and height in pixels,
 -- program (gnuplot). Returns true, or nil, message, code.
 function M.write(figure, path, options)
     if options.terminal == "html" then -- gnuplot's SVG knows neither a pointer nor the dark
@@ -95,7 +94,7 @@ function M.text(figure, options)
     return require("slate.chart.text").draw(figure, options)
 end
 
-local TERMINALS <const> = { png = "png", svg = "svg", html = "html", txt = "text", six = "sixel", sixel = "sixel" }
+local TERMINALS <const> = { png = "png", svg = "svg", html = "html", txt = "text" }
 
 --- The chart format that a file name asks for, or nil and a message.
 function M.terminal_for(path)
@@ -103,7 +102,7 @@ function M.terminal_for(path)
     if terminal then
         return terminal
     end
-    return nil, ("%s: a chart is written as .png, .svg, .html, .sixel or .txt"):format(path)
+    return nil, ("%s: a chart is written as .png, .svg, .html or .txt"):format(path)
 end
 
 --- A figure of curves over a size, one for each name, in the given order.

@@ -233,10 +233,7 @@ end
 local TERMINALS <const> = {
     png = "pngcairo noenhanced size %d,%d font 'sans,11' background '#ffffff'",
     svg = "svg noenhanced size %d,%d font 'sans,13' background '#ffffff'",
-    sixel = "sixelgd noenhanced truecolor size %d,%d font 'sans,11' background '#ffffff' @SCROLL",
 }
--- From version 6 on gnuplot draws sixels over the top of the screen unless told to scroll; 5 has no such word.
-local SCROLL <const> = "SCROLL = GPVAL_VERSION >= 6 ? 'scroll' : ''"
 
 --- Width and height in pixels that suit a figure.
 function M.size(figure)
@@ -292,11 +289,11 @@ local function add_panel(lines, panel, i, place, width, height, labels)
     lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
 end
 
---- Writes the script. options: terminal "png", "svg" or "sixel", output (a path), width and height in pixels.
+--- Writes the script. options: terminal "png" or "svg", output (a path), width and height in pixels.
 function M.script(figure, options)
     local width, height = M.size(figure)
     width, height = options.width or width, options.height or height
-    local lines = { "set encoding utf8", SCROLL, "set terminal " .. TERMINALS[options.terminal]:format(width, height),
+    local lines = { "set encoding utf8", "set terminal " .. TERMINALS[options.terminal]:format(width, height),
         "set output " .. quoted(options.output) }
     local top, bottom = 34 / height, figure.note and 26 / height or 6 / height
     add(lines, "set multiplot")

@@ -19,9 +19,8 @@ function M.declare(command)
     command:argument("what", "What to draw. " .. table.concat(lines, "; ") .. "."):choices(names):argname("KIND")
     command:argument("files", "Recordings; several for a fleet."):args("*"):argname("FILE")
     command:flag("--live", "Sample the server instead of reading a recording; for a fleet all servers of -s.")
-    command:option("-o --output", "Write FILE.png, .svg, .html, .sixel or .txt instead of drawing on the terminal.")
+    command:option("-o --output", "Write FILE.png, .svg, .html or .txt instead of drawing on the terminal.")
         :argname("FILE")
-    command:flag("--sixel", "Draw a picture on the terminal, if it knows sixels.")
     command:option("--interval", "With --live, time between samples. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--for", "With --live, how long to sample. Default: 60s"):argname("TIME")
@@ -37,32 +36,10 @@ end
 local function draw_text(context, figure, options)
     context:out(chart.text(figure, options))
     context:flush()
-    return true
-end
-
--- Through a file: gnuplot tells nothing of an output that failed.
-local function draw_sixel(context, figure, options)
-    local path = os.tmpname()
-    local ok, message, code = picture.save(path, figure, options)
-    if ok then
-        local file = assert(io.open(path, "rb"))
-        context:out(file:read("a"))
-        file:close()
-        context:flush()
-    end
-    os.remove(path)
-    return ok, message, code
-end
-
-local function draw(context, figure, parsed, options)
-    if parsed.output then
-        return picture.save(parsed.output, figure, options)
-    end
-    return (options.terminal == "sixel" and draw_sixel or draw_text)(context, figure, options)
 end
 
 local function drawing_options(context, parsed)
-    local terminal = parsed.sixel and "sixel" or "text"
+    local terminal = "text"
     if parsed.output then
         local known, problem = chart.terminal_for(parsed.output)
         if not known then
@@ -169,8 +146,10 @@ function M.run(context, parsed)
     if not figure then
         return nil, message, "no"
     end
-    if parsed.output or not context.json then
-        must(draw(context, figure, parsed, options))
+    if parsed.output then
+        must(picture.save(parsed.output, figure, options))
+    elseif not context.json then
+        draw_text(context, figure, options)
     end
     if context.json then
         out_json(context, parsed.what, figure)

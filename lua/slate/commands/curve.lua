@@ -24,7 +24,7 @@ local INSTEAD <const> = "; slatectl chart curve --live estimates one from what a
 function M.declare(command)
     command:argument("class", "A slab class. Default: the whole cache"):args("?"):argname("CLASS")
         :convert(units.whole(1, 255))
-    command:option("-o --output", "Draw the curve into FILE.png, .svg, .html, .sixel or .txt."):argname("FILE")
+    command:option("-o --output", "Draw the curve into FILE.png, .svg, .html or .txt."):argname("FILE")
 end
 
 local function share(ratio)
