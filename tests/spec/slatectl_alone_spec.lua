@@ -15,7 +15,7 @@ describe("slatectl without a server", function()
 
     it("says that it cannot connect, for every command that must", function()
         for _, arguments in ipairs({ "top", "classes", "stats", "settings", "move 1 2", "automove", "moves",
-            "geometry", "record -o r.jsonl", "chart pages --live", "version --caps" }) do
+            "geometry", "record -o r.jsonl", "chart pages --live" }) do
             local code, out, err = ctl.run(arguments)
             assert.equal(69, code, arguments)
             assert.equal("", out)
@@ -245,7 +245,7 @@ describe("slatectl and a hostile server", function()
     end)
 
     it("sends no escape sequence of the server's to the terminal", function()
-        for arguments, wanted in pairs({ stats = 0, ["top --interval 10ms"] = 0, ["version --caps"] = 0,
+        for arguments, wanted in pairs({ stats = 0, ["top --interval 10ms"] = 0,
             ["export prometheus"] = 0, ["check --interval 10ms"] = 3, ["doctor --interval 10ms"] = 0, moves = 69,
             whatif = 69, curve = 69, ["watch --for 10ms"] = 69, ["policy run burst --once --interval 10ms"] = 0 }) do
             local code, out, err = against("escape", arguments)

@@ -66,7 +66,7 @@ M.COMMANDS = {
     { name = "export", summary = "the statistics for Prometheus, once or on request", many = true,
         no_rows = true },
     { name = "completion", summary = "a script that completes commands and options in a shell", no_rows = true },
-    { name = "version", summary = "print the version of slatectl, or of the server" },
+    { name = "version", summary = "print the version of slatectl", no_rows = true },
     { name = "help", summary = "show how to use slatectl or one of its commands" },
 }
 

@@ -75,7 +75,6 @@ local TABLES <const> = {
         .. "hits requests hit_ratio evicted"), head = { "trace" } },
     ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
-    ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },
     ["slate/curve/1"] = { rows = curve_rows, columns = columns("policy memory_bytes hit_ratio least most"),
         head = columns("server time_s class") },
     ["slate/whatif/1"] = { list = "policies", columns = columns("policy hit_ratio difference doubt reads") },
