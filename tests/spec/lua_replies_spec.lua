@@ -33,7 +33,6 @@ describe("a reply", function()
     it("that is no answer to a store or a meta command closes the connection", function()
         local calls = {
             { "set a 0 0 1\r\nx\r\n", "VALUE\r\n", function(one) return one:set("a", "x") end },
-            { "incr a 1\r\n", "-1\r\n", function(one) return one:incr("a") end },
             { "mg a v\r\n", "VA x\r\n", function(one) return one:meta("mg", "a", { "v" }) end },
             { "mg a v\r\n", "VA 1\r\nxyz", function(one) return one:meta("mg", "a", { "v" }) end },
             { "mg a\r\n", "hello\r\n", function(one) return one:meta("mg", "a") end },
@@ -64,8 +63,6 @@ describe("a request", function()
             function() return one:set("a", "x", { flags = -1 }) end,
             function() return one:set("a", "x", { mode = "cas", cas = "1\r\nflush_all" }) end,
             function() return one:set("a", 5) end,
-            function() return one:touch("a", "soon") end,
-            function() return one:incr("a", -1) end,
             function() return one:flush_all("now") end,
             function() return one:meta("flush_all", "a") end,
         }) do
@@ -104,7 +101,6 @@ describe("any bytes at all as an answer", function()
         function(one) return one:get("a") end,
         function(one) return one:get_many({ "a", "b" }) end,
         function(one) return one:set("a", "x") end,
-        function(one) return one:incr("a") end,
         function(one) return one:meta("mg", "a", { "v", "s" }) end,
         function(one) return one:stats("items") end,
         function(one) return one:identify() end,

@@ -244,7 +244,6 @@ function M.set(key, value, options)
 end
 
 local read_deleted <const> = outcome({ DELETED = true, NOT_FOUND = false })
-local read_touched <const> = outcome({ TOUCHED = true, NOT_FOUND = false })
 local read_ok <const> = outcome({ OK = true })
 
 --- Deletes a key. Answer: true, or false when there was none.
@@ -254,65 +253,6 @@ local read_ok <const> = outcome({ OK = true })
 function M.delete(key, options)
     local ok, message, code = check_key(key)
     return ok and request("delete " .. key, read_deleted, options), message, code
-end
-
---- Gives a key a new time to live. Answer: true, or false when there is none.
--- @tparam string key
--- @tparam integer ttl_s
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
-function M.touch(key, ttl_s, options)
-    local ok, message, code = check_key(key)
-    if ok then
-        ok, message, code = check_number("ttl_s", ttl_s, math.mininteger)
-    end
-    return ok and request(("touch %s %d"):format(key, ttl_s), read_touched, options), message, code
-end
-
--- A decr may leave blanks behind a number that got shorter.
-local function read_count(client)
-    local line, message, code = client:line()
-    if not line then
-        return nil, message, code
-    end
-    local number = line:match("^(%d+) *$")
-    if number then
-        return math.tointeger(tonumber(number)) or tonumber(number)
-    elseif line == "NOT_FOUND" then
-        return false, line
-    end
-    message, code = M.refusal(line)
-    if message then
-        return nil, message, code
-    end
-    return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
-end
-
-local function counting(verb, key, delta, options)
-    delta = delta or 1
-    local ok, message, code = check_key(key)
-    if ok then
-        ok, message, code = check_number("delta", delta, 0)
-    end
-    return ok and request(("%s %s %d"):format(verb, key, delta), read_count, options), message, code
-end
-
---- Adds to a number. Answer: its new value, or false when there is no such key.
--- @tparam string key
--- @tparam[opt=1] integer delta
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
-function M.incr(key, delta, options)
-    return counting("incr", key, delta, options)
-end
-
---- Subtracts from a number, not below zero. Answer: its new value, or false when there is no such key.
--- @tparam string key
--- @tparam[opt=1] integer delta
--- @tparam[opt] table options
--- @treturn table request, or nil, message, "usage"
-function M.decr(key, delta, options)
-    return counting("decr", key, delta, options)
 end
 
 --- Invalidates every item, now or after a delay. Answer: true.
@@ -431,8 +371,7 @@ end
 
 --- The operations, by name, that clients offer.
 M.OPERATIONS = {
-    get = M.get, get_many = M.get_many, set = M.set, delete = M.delete, touch = M.touch, incr = M.incr, decr = M.decr,
-    flush_all = M.flush_all, meta = M.meta,
+    get = M.get, get_many = M.get_many, set = M.set, delete = M.delete, flush_all = M.flush_all, meta = M.meta,
 }
 
 return M
