@@ -50,11 +50,4 @@ function M.words(text)
     return a, b, c, d
 end
 
---- The digest of a string as 16 bytes.
--- @tparam string text any bytes
--- @treturn string
-function M.digest(text)
-    return string.pack("<I4I4I4I4", M.words(text))
-end
-
 return M
