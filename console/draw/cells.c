@@ -373,35 +373,3 @@ int cells_width_of(const char *text) {
     }
     return width;
 }
-
-static size_t utf8_encode(uint32_t glyph, char out[4]) {
-    if (glyph < 0x80) {
-        out[0] = (char)glyph;
-        return 1;
-    }
-    if (glyph < 0x800) {
-        out[0] = (char)(0xc0 | glyph >> 6);
-        out[1] = (char)(0x80 | (glyph & 0x3f));
-        return 2;
-    }
-    out[0] = (char)(0xe0 | glyph >> 12);
-    out[1] = (char)(0x80 | (glyph >> 6 & 0x3f));
-    out[2] = (char)(0x80 | (glyph & 0x3f));
-    return 3;
-}
-
-const char *cells_row(const struct cells *cells, int y, char *out, size_t out_bytes) {
-    size_t used = 0, kept = 0;
-    for (int x = 0; y >= 0 && y < cells->height && x < cells->width; x++) {
-        char glyph[4];
-        size_t n = utf8_encode(cells->grid[y * cells->width + x].glyph, glyph);
-        if (used + n + 1 > out_bytes) {
-            break;
-        }
-        memcpy(out + used, glyph, n);
-        used += n;
-        kept = cells->grid[y * cells->width + x].glyph == ' ' ? kept : used;
-    }
-    out[kept] = '\0';
-    return out;
-}

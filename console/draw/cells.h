@@ -124,8 +124,4 @@ void cells_select(struct cells *cells, int y, int x, int width);
 
 /* Columns that UTF-8 text takes in a grid. */
 int cells_width_of(const char *text);
-
-/* Row y as UTF-8 without trailing blanks, for tests and plain output; out is cut at a whole glyph
- * when it is too small. */
-const char *cells_row(const struct cells *cells, int y, char *out, size_t out_bytes);
 #endif

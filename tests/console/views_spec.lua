@@ -1,5 +1,5 @@
--- The views that ask for more than a snapshot, in a real terminal against real servers: pages, sizes, curves, hot
--- keys and one class.
+-- The views that ask for more than a snapshot, in a real terminal against real servers: pages, one class, what a pause
+-- holds, and the rules of an operator.
 package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
 local tui = require "tui"
 
@@ -95,26 +95,6 @@ for _, program in ipairs(servers) do
       screen:wait("classes by")
     end)
 
-    it("lays item sizes over class limits", function()
-      open()
-      screen:press("5")
-      screen:wait("items by size")
-      local text = screen:wait(is_slated and "most items" or "what other sizes would waste needs slated")
-      assert.equal(is_slated, text:find("EXACT", 1, true) ~= nil)
-      assert.equal(not is_slated, text:find("ESTIMATED", 1, true) ~= nil)
-      local before = server:ask("stats geometry\r\n")
-      screen:press("m")
-      if is_slated then
-        screen:wait("slabs geometry factor 1.04")
-        screen:wait("would hold")
-        screen:press("Escape")
-        screen:wait_gone("slabs geometry factor")
-      else
-        screen:wait("only at its start")
-      end
-      assert.equal(before:match("STAT state[^\r\n]*"), server:ask("stats geometry\r\n"):match("STAT state[^\r\n]*"))
-    end)
-
     it("holds what was on the screen when it is paused, and says what the past does not hold", function()
       open()
       screen:press("2")
@@ -136,19 +116,6 @@ for _, program in ipairs(servers) do
       screen:press(".")
       screen:wait_gone("PAUSED")
       screen:wait(is_slated and "EXACT" or "ESTIMATED")
-    end)
-
-    it("draws curves and hot keys, or says that they need slated", function()
-      open()
-      screen:press("6")
-      screen:wait(is_slated and "other policies: miniature caches beside the present policy" or "needs slated")
-      screen:press("9")
-      if is_slated then
-        screen:wait("small1")
-        screen:wait("█sure ░maybe")
-      else
-        screen:wait("needs slated")
-      end
     end)
 
     it("keeps a filter that does not parse on its line, with the reason", function()
@@ -179,17 +146,6 @@ for _, program in ipairs(servers) do
       assert.truthy(screen:wait("ITEMS/PAGE"):find("=%d%d+ "))
       screen:press("1")
       screen:wait("rule loops is switched off")
-    end)
-
-    it("shows the columns that were chosen", function()
-      open()
-      screen:press("2")
-      screen:wait("SET/s")
-      screen:press("c")
-      screen:wait("columns: Space shows or hides")
-      for _ = 1, 9 do screen:press("j") end
-      screen:press("Space", "Space", "Escape")
-      screen:wait_gone("SET/s")
     end)
   end)
 end

@@ -1,5 +1,4 @@
-#include "draw/cells.h"
-#include "tap.h"
+#include "screen.h"
 
 #include <math.h>
 
@@ -110,14 +109,6 @@ static void test_bars_show_used_slack_and_rest(void) {
     cells_destroy(&cells);
 }
 
-static void test_a_row_is_cut_at_a_whole_glyph(void) {
-    struct cells *cells = cells_create(3, 1, false);
-    cells_text(cells, 0, 0, STYLE_PLAIN, "███");
-    char small[6];
-    is_str(cells_row(cells, 0, small, sizeof small), "█", "three bytes fit, six do not");
-    cells_destroy(&cells);
-}
-
 int main(void) {
     test_text_is_clipped_at_every_edge();
     test_nothing_a_server_says_reaches_the_terminal_raw();
@@ -127,6 +118,5 @@ int main(void) {
     test_long_text_ends_in_an_ellipsis();
     test_an_ellipsis_never_cuts_a_number();
     test_bars_show_used_slack_and_rest();
-    test_a_row_is_cut_at_a_whole_glyph();
     return tap_done();
 }
