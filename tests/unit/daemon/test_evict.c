@@ -27,6 +27,15 @@ static struct node *insert(struct evict_queue *q, unsigned n, uint32_t now_s) {
     return &nodes[n];
 }
 
+/* The first nodes, all at one second, or each at the second of its number. */
+enum { SECOND_BY_SECOND };
+static void filled(struct evict_queue *q, const struct evict_policy *p, unsigned count, uint32_t now_s) {
+    fresh(q, p);
+    for (unsigned n = 1; n <= count; n++) {
+        insert(q, n, now_s == SECOND_BY_SECOND ? n : now_s);
+    }
+}
+
 /* A hit as the cache notes it. */
 static void hit(struct evict_queue *q, unsigned n, uint32_t now_s) {
     struct node *node = &nodes[n];
@@ -79,10 +88,7 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
 
 static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
     struct evict_queue q;
-    fresh(&q, p);
-    for (unsigned n = 1; n <= 9; n++) {
-        insert(&q, n, n);
-    }
+    filled(&q, p, 9, SECOND_BY_SECOND);
     struct node *v = evict_victim(&q, 20);
     struct node *to = &nodes[50];
     *to = *v;
@@ -95,10 +101,7 @@ static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
 
 static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from, const struct evict_policy *to) {
     struct evict_queue q;
-    fresh(&q, from);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, n);
-    }
+    filled(&q, from, 100, SECOND_BY_SECOND);
     evict_switch(&q, to);
     is(evict_count(&q), 100, "%s to %s: every node stays", from->name, to->name);
     unsigned last = 0, inversions = 0;
@@ -113,10 +116,7 @@ static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from,
 
 static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
     struct evict_queue q;
-    fresh(&q, &evict_sieve);
-    for (unsigned n = 1; n <= 9; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_sieve, 9, 1);
     for (unsigned n = 1; n <= 3; n++) {
         hit(&q, n, 1);
     }
@@ -135,10 +135,7 @@ static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
 
 static void test_lru_takes_the_least_recently_used(void) {
     struct evict_queue q;
-    fresh(&q, &evict_lru);
-    for (unsigned n = 1; n <= 5; n++) {
-        insert(&q, n, n);
-    }
+    filled(&q, &evict_lru, 5, SECOND_BY_SECOND);
     hit(&q, 1, 10);
     hit(&q, 3, 11);
     unsigned want[] = {2, 4, 5, 1, 3}, wrong = 0;
@@ -151,10 +148,7 @@ static void test_lru_takes_the_least_recently_used(void) {
 
 static void test_slru_moves_as_memcached_does(void) {
     struct evict_queue q;
-    fresh(&q, &evict_slru);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, 5);
-    }
+    filled(&q, &evict_slru, 100, 5);
     ok(q.list[0].count <= 21 && q.list[0].count >= 19, "slru: hot keeps its share (%u of 100)", q.list[0].count);
     is(q.list[0].count + q.list[2].count, 100, "slru: what was never hit goes from hot to cold");
     hit(&q, 1, 6);
@@ -174,10 +168,7 @@ static void test_slru_moves_as_memcached_does(void) {
 
 static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
     struct evict_queue q;
-    fresh(&q, p);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, n);
-    }
+    filled(&q, p, 100, SECOND_BY_SECOND);
     for (unsigned n = 1; n <= 10; n++) {
         renew(&q, n, false, 101);
     }
@@ -194,10 +185,7 @@ static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
 /* A reader that found its item gone may mark the chunk's next one with the age of the first: here each node with an hour. */
 static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct evict_policy *p) {
     struct evict_queue q;
-    fresh(&q, p);
-    for (unsigned n = 1; n <= 200; n++) {
-        insert(&q, n, 10);
-    }
+    filled(&q, p, 200, 10);
     unsigned later = 0, live = 0;
     for (unsigned round = 0; round < 2; round++) { /* then they are flushed as well */
         for (unsigned n = 1; n <= 200; n++) {
@@ -340,10 +328,7 @@ static void test_a_scan_does_not_flush_what_is_asked_for_often(void) {
 /* Keys that come back soon after they left unread: S3-FIFO keeps them the second time. */
 static void test_a_ghost_that_returns_goes_to_the_main_queue(void) {
     struct evict_queue q;
-    fresh(&q, &evict_s3fifo);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_s3fifo, 100, 1);
     struct node *v = evict_victim(&q, 2);
     evict_note_evicted(&q, v);
     evict_remove(&q, v);
@@ -443,10 +428,7 @@ static unsigned known_again(unsigned ghost_pct) {
     struct evict_queue q;
     unsigned known = 0;
     tuning.ghost_pct = ghost_pct;
-    fresh(&q, &evict_s3fifo);
-    for (unsigned n = 1; n <= 900; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_s3fifo, 900, 1);
     for (unsigned n = 1; n <= 300; n++) {
         evict_one(&q, 1);
     }
@@ -550,25 +532,16 @@ static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
 static void test_a_record_goes_by_its_own_numbers(void) {
     struct evict_queue q;
     tuning.promote_hits = 3;
-    fresh(&q, &evict_s3wide);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_s3wide, 100, 1);
     hit(&q, 1, 1);
     is(evict_one(&q, 1), 2, "s3wide: one hit keeps an item, though s3fifo is told to want three");
     evict_fini(&q);
-    fresh(&q, &evict_s3fifo);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_s3fifo, 100, 1);
     hit(&q, 1, 1);
     is(evict_one(&q, 1), 1, "which does");
     evict_fini(&q);
     tuning.promote_hits = 2;
-    fresh(&q, &evict_s3skip);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, 100);
-    }
+    filled(&q, &evict_s3skip, 100, 100);
     hit(&q, 1, 100), hit(&q, 1, 110);
     hit(&q, 2, 190);
     is(evict_one(&q, 200), 1, "s3skip: hits right after the store keep no item");
@@ -579,10 +552,7 @@ static void test_a_record_goes_by_its_own_numbers(void) {
 /* Whether a key that left before the queue changed to another policy and back is still known. */
 static bool known_after(const struct evict_policy *other) {
     struct evict_queue q;
-    fresh(&q, &evict_s3fifo);
-    for (unsigned n = 1; n <= 100; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_s3fifo, 100, 1);
     unsigned gone = evict_one(&q, 1);
     evict_switch(&q, other);
     evict_switch(&q, &evict_s3fifo);

@@ -56,6 +56,14 @@ static void replace(struct index *ix, uint32_t n, uint32_t from, uint32_t to) {
     index_replace(ix, key_of(n, name).hash, from, to);
 }
 
+/* An index that has the first items. */
+static void begin_with(struct index *ix, uint32_t count) {
+    index_init(ix, kind, &pool, &arena->space);
+    for (uint32_t n = 0; n < count; n++) {
+        insert(ix, n, refs[n]);
+    }
+}
+
 static unsigned walk_all(struct index *ix) {
     uint32_t chain[256];
     unsigned n = 0, seen = 0;
@@ -323,10 +331,7 @@ static void write_on(uint64_t x) {
 }
 
 static void test_readers_without_a_lock_miss_nothing(uint64_t seed) {
-    index_init(&shared, kind, &pool, &arena->space);
-    for (uint32_t n = 0; n < STAY; n++) {
-        insert(&shared, n, refs[n]);
-    }
+    begin_with(&shared, STAY);
     pthread_t threads[2];
     static struct reader readers[2];
     memset(readers, 0, sizeof readers);
@@ -385,10 +390,7 @@ static void test_a_change_of_a_key_holds_up_few_others(void) {
     static struct index ix;
     char name[40];
     uint32_t held_up = 0;
-    index_init(&ix, kind, &pool, &arena->space);
-    for (uint32_t n = 0; n < ITEMS; n++) {
-        insert(&ix, n, refs[n]);
-    }
+    begin_with(&ix, ITEMS);
     struct key key = key_of(7, name);
     _Atomic uint32_t *change = index_change_begin(index_spot_at(&ix, key.hash, refs[7]));
     for (uint32_t n = 0; n < ITEMS; n++) {
@@ -440,10 +442,7 @@ static void test_millions_of_changes_of_one_key(void) {
     static struct index ix;
     enum { FULL = 680, TIMES = (1 << 23) / TAP_SLOWER + 8 };
     uint32_t wrong = 0;
-    index_init(&ix, kind, &pool, &arena->space);
-    for (uint32_t n = 0; n < FULL; n++) {
-        insert(&ix, n, refs[n]);
-    }
+    begin_with(&ix, FULL);
     char name[40];
     uint64_t hash = key_of(0, name).hash;
     for (int i = 0; i < TIMES; i++) {
