@@ -56,13 +56,6 @@ static void fill_first_row(struct table *t) {
     }
 }
 
-/* Begins a row for one class more. */
-static void begin_row(struct table *t) {
-    double *swap = t->above;
-    t->above = t->row;
-    t->row = swap;
-}
-
 /* Fills some columns of the row; returns the next column. */
 static unsigned fill_columns(struct table *t, uint16_t *from, unsigned column) {
     unsigned looks = 0;
@@ -282,7 +275,9 @@ bool fit_step(struct fit_search *f) {
         return add_rung(f);
     }
     if (judge_row(f)) {
-        begin_row(&f->t);
+        double *row = f->t.above; /* for one class more */
+        f->t.above = f->t.row;
+        f->t.row = row;
         f->classes++;
         f->column = 0;
     } else {

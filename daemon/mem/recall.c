@@ -47,19 +47,14 @@ static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned clas
     g->ids[at] = (uint8_t)class_id;
 }
 
-/* The slab may have recalled classes before; the file's may be others now. */
-static void forget_classes(struct slab *s) {
-    s->class_count = 0;
-    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
-        s->classes[i].state = SLAB_CLASS_UNUSED;
-    }
-}
-
 bool recall_classes(struct slab *s) {
     const struct memory_head *head = s->arena->file->head;
     struct geometry *g = &s->tables[0];
     g->sizes.count = 0;
-    forget_classes(s);
+    s->class_count = 0;
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) { /* may have been recalled before */
+        s->classes[i].state = SLAB_CLASS_UNUSED;
+    }
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         uint32_t word;
         if (!kept_get(&head->classes[i], &word) || !recall_class(s, i, word)) {
@@ -79,18 +74,14 @@ bool recall_classes(struct slab *s) {
 
 /* --- pages --- */
 
-static bool is_owned(const struct page *p) {
-    return p->class_id != SLAB_CLASS_NONE && (p->state == PAGE_OWNED || p->state == PAGE_DRAINING);
-}
-
-static bool is_whole(const struct slab *s, const struct page *p) {
-    return slab_class_state(s, p->class_id) != SLAB_CLASS_UNUSED &&
-           slab_chunk_bytes(s, p->class_id) == p->chunk_bytes;
-}
-
-/* Backs a page again: a copy of a file may have holes where there were zeroes. */
-static bool is_backed(const struct arena *a, uint32_t page) {
-    return memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
+/* Whether a page is as its class has it. It is backed again: a copy of a file may have holes where
+ * there were zeroes. */
+static bool is_whole(const struct slab *s, uint32_t page) {
+    const struct arena *a = s->arena;
+    unsigned class_id = slab_page_class(s, page);
+    return slab_class_state(s, class_id) != SLAB_CLASS_UNUSED &&
+           slab_chunk_bytes(s, class_id) == slab_page(s, page)->chunk_bytes &&
+           memory_file_back(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
 }
 
 /* qsort passes no context: only one recall may run at a time */
@@ -145,8 +136,9 @@ bool recall_pages(struct slab *s, struct recall *r) {
     }
     for (uint32_t page = 0; page < a->page_max; page++) {
         struct page *p = slab_page(s, page);
-        bool owned = is_owned(p), whole = owned && is_whole(s, p) && is_backed(a, page);
-        if (whole) {
+        bool owned = p->class_id != SLAB_CLASS_NONE &&
+                     (p->state == PAGE_OWNED || p->state == PAGE_DRAINING);
+        if (owned && is_whole(s, page)) {
             r->list[r->pages++] = page;
         } else {
             r->torn_pages += owned;
@@ -173,12 +165,7 @@ void recall_free_chunks(struct slab *s, uint32_t page, uint32_t free_head, uint3
     lock_take(&c->lock);
     p->free_head = free_head;
     p->free_count = free_count;
-    p->prev = PAGE_NONE;
-    p->next = c->partial;
-    if (c->partial != PAGE_NONE) {
-        slab_page(s, c->partial)->prev = page;
-    }
-    c->partial = page;
+    slab_partial_link(s, c, page);
     c->free_count += free_count;
     lock_release(&c->lock);
 }

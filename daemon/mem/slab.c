@@ -68,7 +68,7 @@ void slab_destroy(struct slab **taken) {
 
 /* --- lists of pages; the caller holds the class's lock --- */
 
-static void partial_link_locked(struct slab *s, struct slab_class *c, uint32_t page) {
+void slab_partial_link(struct slab *s, struct slab_class *c, uint32_t page) {
     assert(lock_held(&c->lock));
     struct page *p = slab_page(s, page);
     p->prev = PAGE_NONE;
@@ -157,7 +157,7 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page, boo
         crash_point("page_half_owned");
         atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
         crash_point("page_owned");
-        partial_link_locked(s, c, page);
+        slab_partial_link(s, c, page);
         slab_owned_append(s, c, page);
         add32(&c->page_count, 1);
         add32(&c->free_count, p->chunk_count);
@@ -228,7 +228,7 @@ static void give_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
     if (!slab_page_draining(s, page)) {
         add32(&c->free_count, 1);
         if (p->free_count == 1) {
-            partial_link_locked(s, c, page);
+            slab_partial_link(s, c, page);
         }
     }
 }
@@ -315,7 +315,7 @@ void slab_drain_cancel(struct slab *s, uint32_t page) {
     atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_relaxed);
     add32(&c->moving, (uint32_t)-1);
     if (p->free_count > 0) {
-        partial_link_locked(s, c, page);
+        slab_partial_link(s, c, page);
         add32(&c->free_count, p->free_count);
     }
     lock_release(&c->lock);

@@ -89,6 +89,8 @@ unsigned slab_partial_pages(struct slab *, unsigned class_id, bool whole, uint32
  * many. Each call goes on where the one before ended, round and round; no page comes twice in one
  * call. O(max, and pages that drain), under the class's lock. */
 unsigned slab_next_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
+/* Puts a page among those of its class that have free chunks. The caller holds the class's lock. */
+void slab_partial_link(struct slab *, struct slab_class *, uint32_t page);
 /* Puts a page at the end of the list of the class's pages. The caller holds the class's lock, or no
  * other thread sees the slab yet. */
 void slab_owned_append(struct slab *, struct slab_class *, uint32_t page);
