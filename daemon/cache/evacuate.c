@@ -15,9 +15,9 @@ enum {
     TAIL_LOOK_PARTITIONS = 16, /* partitions that are asked for the age of a class's oldest item */
 };
 
-void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint32_t chunk) {
+/* Prefetches what emptying a chunk some chunks further will touch. */
+static void prefetch_ahead(const struct cache *c, uint32_t page, uint32_t chunk) {
     enum { AHEAD = 8 };
-    const struct cache *c = ct->cache;
     const struct item *it = slab_page_chunk(c->slab, page, chunk + AHEAD);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
@@ -133,10 +133,6 @@ static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p
     unlink_locked(ct, p, key->hash, it);
     return busy ? CACHE_MOVED_DROPPED : CACHE_MOVED_EVICTED;
 }
-
-void cache_thread_moves_pages(struct cache_thread *ct) { ct->moves_pages = true; }
-
-uint64_t cache_thread_evicted(const struct cache_thread *ct) { return ct->moves_evicted; }
 
 /* Whether a chunk that was taken before the lock still serves: the item may have grown since, and
  * the queue's shelf must exist. */
@@ -340,8 +336,6 @@ static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *
     return moved;
 }
 
-unsigned cache_tails_moved(const struct cache_thread *ct) { return ct->tails_moved; }
-
 /* Takes spares from the free chunks of a class. It may get none. */
 static void take_spares(struct cache *c, const struct evacuee *e, unsigned class_id,
                         struct spares *s) {
@@ -355,32 +349,6 @@ static void evict_for_spare(struct cache_thread *ct, unsigned class_id, struct s
     s->refs[0] = chunk_by_eviction(ct, class_id);
     s->count = s->refs[0] != 0;
 }
-
-enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk,
-                                bool may_evict) {
-    struct cache *c = ct->cache;
-    struct evacuee e;
-    struct spares s;
-    enum cache_moved moved;
-    if (!evacuee_of(c, page, chunk, &e, &moved)) {
-        return moved;
-    }
-    s.count = 0;
-    if (e.right != e.own) {
-        take_spares(c, &e, e.right, &s);
-    }
-    if (s.count > 0) {
-        return evacuate(ct, &e, e.right, may_evict, &s);
-    }
-    take_spares(c, &e, e.own, &s);
-    if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
-        /* an item that was read is kept; the class's next victim goes instead */
-        evict_for_spare(ct, e.own, &s);
-    }
-    return evacuate(ct, &e, e.own, may_evict, &s);
-}
-
-/* --- into the class that a content belongs to --- */
 
 /* When the next victim of the class was last used; UINT32_MAX: the class has no victim. */
 static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
@@ -408,39 +376,46 @@ static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned
     *class_id = right_s <= own_s ? e->right : e->own;
     uint32_t oldest_s = right_s < own_s ? right_s : own_s;
     bool oldest = !e->tail && node_hits(&e->it->node) == 0 && node_used_s(&e->it->node) <= oldest_s;
-    if (!oldest && c->config.evict) {
+    if (!oldest) {
         evict_for_spare(ct, *class_id, s);
     }
 }
 
-static enum cache_moved refit_chunk(struct cache_thread *ct, uint32_t page, uint32_t chunk,
-                                    enum cache_refit how, unsigned *wanted) {
+static enum cache_moved evacuate_chunk(struct cache_thread *ct, uint32_t page, uint32_t chunk,
+                                       unsigned how, unsigned *wanted) {
     struct cache *c = ct->cache;
     struct evacuee e;
     struct spares s;
     enum cache_moved moved;
+    bool may_evict = how & EVACUATE_EVICTS, by_size = how & EVACUATE_BY_SIZE;
     if (!evacuee_of(c, page, chunk, &e, &moved)) {
         return moved;
     }
-    *wanted = e.right;
     unsigned to_class = e.right;
     take_spares(c, &e, e.right, &s);
-    if (s.count == 0 && how == CACHE_REFIT_ROOM) {
+    if (s.count == 0 && (may_evict || !by_size)) {
         to_class = e.own;
         if (e.own != e.right) {
             take_spares(c, &e, e.own, &s);
         }
-        if (s.count == 0) {
+        if (s.count == 0 && by_size) {
             make_room(ct, &e, &to_class, &s);
+        } else if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
+            /* an item that was read is kept; the class's next victim goes instead */
+            evict_for_spare(ct, e.own, &s);
         }
     }
-    return evacuate(ct, &e, to_class, how == CACHE_REFIT_ROOM && c->config.evict, &s);
+    if (wanted != NULL) {
+        *wanted = to_class;
+    }
+    return evacuate(ct, &e, to_class, may_evict, &s);
 }
 
-enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk,
-                             enum cache_refit how, unsigned *wanted) {
-    ct->refits = true;
-    enum cache_moved moved = refit_chunk(ct, page, chunk, how, wanted);
+enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk,
+                                unsigned how, unsigned *wanted) {
+    prefetch_ahead(ct->cache, page, chunk);
+    ct->refits = how & EVACUATE_BY_SIZE;
+    enum cache_moved moved = evacuate_chunk(ct, page, chunk, how, wanted);
     ct->refits = false;
     return moved;
 }

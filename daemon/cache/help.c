@@ -142,10 +142,10 @@ static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
     struct page_driver d = {.ct = ct, .step_bytes = STEP_BYTES, .patience_us = HELP_PATIENCE_US};
     step(help, h, &d);
     add(&help->bytes_passed, h->page.passed_bytes);
-    add(&help->rescued, d.did.rescued);
-    add(&help->chunks_rescued, d.did.chunks_rescued);
-    add(&help->evicted, d.did.evicted);
-    add(&help->expired, d.did.expired);
+    add(&help->did.rescued, d.did.rescued);
+    add(&help->did.chunks_rescued, d.did.chunks_rescued);
+    add(&help->did.evicted, d.did.evicted);
+    add(&help->did.expired, d.did.expired);
     add(&help->pages, state_of(h) == PAGE_MOVE_EMPTIED);
     return h->page.passed_bytes;
 }
@@ -269,10 +269,10 @@ struct cache_helped cache_help_count(struct cache *c) {
     struct help *help = &c->help;
     return (struct cache_helped){
         .pages = (uint32_t)take_count(&help->pages),
-        .rescued = take_count(&help->rescued),
-        .chunks_rescued = take_count(&help->chunks_rescued),
-        .evicted = take_count(&help->evicted),
-        .expired = take_count(&help->expired),
+        .did = {.rescued = take_count(&help->did.rescued),
+                .chunks_rescued = take_count(&help->did.chunks_rescued),
+                .evicted = take_count(&help->did.evicted),
+                .expired = take_count(&help->did.expired)},
     };
 }
 

@@ -36,21 +36,15 @@ bool page_move_begin(struct moving_page *m, struct cache_thread *ct, uint32_t pa
     return true;
 }
 
-static enum cache_moved free_chunk(struct page_driver *d, uint32_t page, uint32_t chunk) {
-    if (d->chunk != NULL) {
-        return d->chunk(d->arg, page, chunk);
-    }
-    cache_evacuate_prefetch(d->ct, page, chunk);
-    return cache_evacuate(d->ct, page, chunk, true);
-}
-
 /* Goes on with a pass. False: the pass has ended. */
 static bool pass(struct moving_page *m, struct page_driver *d) {
     const struct slab *slab = d->ct->cache->slab;
     m->passed_bytes = 0;
     while (m->passed_bytes < d->step_bytes && slab_page_chunk(slab, m->page, m->at) != NULL) {
-        enum cache_moved moved = free_chunk(d, m->page, m->at);
-        unsigned tails = moved == CACHE_MOVED_CHUNK ? cache_tails_moved(d->ct) : 0;
+        enum cache_moved moved =
+            d->chunk != NULL ? d->chunk(d->arg, m->page, m->at)
+                             : cache_evacuate(d->ct, m->page, m->at, EVACUATE_EVICTS, NULL);
+        unsigned tails = moved == CACHE_MOVED_CHUNK ? d->ct->tails_moved : 0;
         d->did.rescued += moved == CACHE_MOVED_RESCUED;
         d->did.chunks_rescued += tails;
         d->did.expired += moved == CACHE_MOVED_EXPIRED;
@@ -67,12 +61,12 @@ static bool pass(struct moving_page *m, struct page_driver *d) {
 }
 
 static void empty_some(struct moving_page *m, struct page_driver *d) {
-    uint64_t evicted = cache_thread_evicted(d->ct);
+    uint64_t evicted = d->ct->moves_evicted;
     bool moves_pages = d->ct->moves_pages;
     d->ct->moves_pages = true;
     bool more = pass(m, d);
     d->ct->moves_pages = moves_pages;
-    d->did.evicted += cache_thread_evicted(d->ct) - evicted;
+    d->did.evicted += d->ct->moves_evicted - evicted;
     if (slab_drain_empty(d->ct->cache->slab, m->page)) {
         note_emptied(m, d->ct);
     } else if (!more && m->give_up_us == 0 && d->patience_us > 0) {

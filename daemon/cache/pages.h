@@ -10,6 +10,20 @@
 #include "cache/epoch.h"
 #include "mem/slab.h"
 
+/* What became of the items that lived in pages on the move. */
+struct page_counts {
+    uint64_t rescued;        /* they live in another chunk now */
+    uint64_t chunks_rescued; /* pieces of large values: likewise */
+    uint64_t evicted;        /* live ones that were dropped, also to make room for others */
+    uint64_t expired;
+};
+static inline void page_counts_add(struct page_counts *to, const struct page_counts *more) {
+    to->rescued += more->rescued;
+    to->chunks_rescued += more->chunks_rescued;
+    to->evicted += more->evicted;
+    to->expired += more->expired;
+}
+
 /* --- who needs a page --- */
 /* A class that needs memory says so here; the tuner looks and clears: those that evicted or had
  * none. */
@@ -22,9 +36,9 @@ struct class_set cache_take_left_whole(struct cache *);
 void cache_set_hunger_on_evict(struct cache *, bool on);
 /* A page that a class with nothing left took at once from another, while its set waited. */
 struct cache_steal {
-    unsigned from_class, to_class;
-    uint32_t rescued, evicted, expired; /* items that lived in it */
-    uint64_t duration_us;
+    unsigned           from_class, to_class;
+    struct page_counts did;
+    uint64_t           duration_us;
 };
 /* Called from the thread that took it, no lock held. Set before other threads begin. */
 void cache_on_steal(struct cache *, void (*stolen)(void *, const struct cache_steal *), void *arg);
@@ -68,8 +82,7 @@ bool cache_page_fits(const struct cache *, uint32_t page);
 enum cache_moved {
     CACHE_MOVED_FREE,    /* it was free, or just became so */
     CACHE_MOVED_RESCUED, /* its item lives in another chunk now */
-    /* so does this piece of a chained value, and others in pages on the move: cache_tails_moved
-     * says how many */
+    /* so does this piece of a chained value, and others in pages on the move */
     CACHE_MOVED_CHUNK,
     CACHE_MOVED_EVICTED, /* its item was dropped: no room, or not worth it */
     CACHE_MOVED_EXPIRED, /* its item was dead anyway */
@@ -77,31 +90,20 @@ enum cache_moved {
     CACHE_MOVED_DROPPED, /* its item was dropped, but is still being sent: try again later */
     CACHE_MOVED_NO_ROOM, /* live, but there was no chunk for the copy and `may_evict` is false */
 };
-enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk,
-                                bool may_evict);
-unsigned cache_tails_moved(const struct cache_thread *); /* after CACHE_MOVED_CHUNK */
-/* Called before the chunk is emptied: prefetches what emptying one some chunks further will touch.
- * A hint only. */
-void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
-/* From now on this thread evicts in order to empty pages, not because stores need memory: each
- * eviction also counts as evicted_by_moves. */
-void cache_thread_moves_pages(struct cache_thread *);
-/* Live items that this thread has evicted in order to empty pages, ever. */
-uint64_t cache_thread_evicted(const struct cache_thread *);
-
-/* As cache_evacuate, but into the class that the item's size belongs to. What it evicts leaves no
- * ghost: a class that is short of memory only because its sizes change would gain nothing by a page
- * more. */
-enum cache_refit {
-    /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has
-     * none */
-    CACHE_REFIT_FREE,
-    /* or into another chunk of the class it is in; and what was used longest ago goes to make
-     * room: in the one class or the other, or the item itself */
-    CACHE_REFIT_ROOM,
+/* How cache_evacuate frees a chunk; with neither flag what finds no free chunk stays. */
+enum {
+    /* What finds no free chunk is dropped, or the oldest item of a class makes room for it. */
+    EVACUATE_EVICTS = 1,
+    /* Contents go into the class that their size belongs to by the current geometry, and into
+     * another chunk of their own class only with EVACUATE_EVICTS. Then the oldest item of the two
+     * classes makes room. What is evicted leaves no ghost: a class that is short of memory only
+     * because its sizes change would gain nothing by a page more. */
+    EVACUATE_BY_SIZE = 2,
 };
-enum cache_moved cache_refit(struct cache_thread *, uint32_t page, uint32_t chunk, enum cache_refit,
-                             unsigned *wanted);
+/* Frees one chunk of a draining page. After CACHE_MOVED_NO_ROOM *wanted, which may be NULL, is the
+ * class that has no free chunk. */
+enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk, unsigned how,
+                                unsigned *wanted);
 
 /* --- the way of a page from one class to another, the only one there is, whoever drives it ---
  *
@@ -156,8 +158,7 @@ struct page_driver {
     /* Frees a chunk, if it can be. NULL: evacuates it, and what finds no room is dropped. */
     enum cache_moved (*chunk)(void *arg, uint32_t page, uint32_t chunk);
     void    *arg;
-    /* what became of the items in chunks that the driver has gone over; steps add to it */
-    struct { uint64_t rescued, chunks_rescued, evicted, expired; } did;
+    struct page_counts did; /* steps add to it */
 };
 
 /* Takes what partitions have at hand of the page, too. A page that is free as a whole is EMPTIED at
@@ -182,9 +183,8 @@ void page_move_put_back(struct moving_page *, struct cache_thread *);
  * pages of the one that gives, and hand them over --- */
 enum { CACHE_HELP_PAGES = 8 }; /* under way at a time */
 struct cache_helped {
-    uint32_t pages; /* that sets emptied */
-    /* of what lived in pages that sets worked on */
-    uint64_t rescued, chunks_rescued, evicted, expired;
+    uint32_t           pages; /* that sets emptied */
+    struct page_counts did;   /* in pages that sets worked on */
 };
 /* From now on they may begin up to so many pages, the ones of least value, but not the giver's last
  * one, and none while the giver itself is hungry. They go on until cache_help_end, or until this is

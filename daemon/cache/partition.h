@@ -56,7 +56,8 @@ struct help {
     _Atomic uint32_t left; /* pages that sets may still begin */
     _Atomic uint32_t waiting; /* emptied pages that wait for turns to end */
     /* done by sets. The mover subtracts what it has counted, but never from bytes_passed */
-    _Atomic uint64_t pages, bytes_passed, rescued, chunks_rescued, evicted, expired;
+    _Atomic uint64_t pages, bytes_passed;
+    struct { _Atomic uint64_t rescued, chunks_rescued, evicted, expired; } did;
     _Atomic bool     picking; /* what follows belongs to the thread that has set this */
     unsigned         picked_from, pick_at, pick_count;
     uint32_t         picked[CACHE_SPARE_MAX];
@@ -167,9 +168,11 @@ struct cache_thread {
     struct item_clock item_clock;
     uint32_t         sample_below; /* as the cache had it at the turn's begin */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
-    bool             moves_pages;  /* cache_thread_moves_pages */
-    uint64_t         moves_evicted; /* cache_thread_evicted */
-    bool             refits;       /* within cache_refit */
+    /* evicts to empty pages or to hold a limit, not because stores need memory: each eviction also
+     * counts as evicted_by_moves */
+    bool             moves_pages;
+    uint64_t         moves_evicted; /* live items that it evicted so, ever */
+    bool             refits;       /* within EVACUATE_BY_SIZE */
     unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint64_t         random; /* the state of random_next */
     uint64_t         copied_bytes; /* cache_thread_copied */

@@ -51,9 +51,7 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     if (c->stolen != NULL) {
         struct cache_steal stolen = {.from_class = donor,
                                      .to_class = class_id,
-                                     .rescued = (uint32_t)d.did.rescued,
-                                     .evicted = (uint32_t)d.did.evicted,
-                                     .expired = (uint32_t)d.did.expired,
+                                     .did = d.did,
                                      .duration_us = clock_mono_us() - start_us};
         c->stolen(c->stolen_arg, &stolen);
     }
@@ -121,7 +119,7 @@ static bool free_own_chunk(struct cache_thread *ct, unsigned class_id) {
         for (uint32_t chunk = 0;
              !slab_has_free(slab, class_id) && slab_page_chunk(slab, pages[i], chunk) != NULL;
              chunk++) {
-            cache_evacuate(ct, pages[i], chunk, true);
+            cache_evacuate(ct, pages[i], chunk, EVACUATE_EVICTS, NULL);
         }
     }
     return slab_has_free(slab, class_id);

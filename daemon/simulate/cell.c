@@ -269,8 +269,8 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
     tuner_facts(c->tuner, &tuned);
     tuner_words(c->tuner, &words);
     memcpy(to->automove, words.mode, sizeof to->automove);
-    to->pages_moved = tuned.pages_moved;
-    to->lost = tuned.evictions_by_move;
+    to->pages_moved = tuned.moved.pages;
+    to->lost = tuned.moved.did.evicted;
     to->pages_stolen = facts.counters.page_steals;
     memcpy(to->failed, c->failed, sizeof to->failed);
     to->memory_bytes = facts.limit_bytes;

@@ -5,9 +5,10 @@
 #include "tune/state.h"
 
 void tuner_count_help(struct tuner *t) {
-    struct move_result result;
-    if (mover_count_help(&t->mover, &result) > 0) {
-        t->helped.pages = result.pages;
+    struct move_result result = {.pages = 0};
+    t->helped.pages = mover_count_help(&t->mover, &result);
+    move_log_count(&t->moves, &result);
+    if (result.pages > 0) {
         result.duration_us = clock_mono_us() - t->helped_us;
         move_log_add(&t->moves, t->helped_by, &t->helped, &result);
     }
@@ -18,6 +19,7 @@ unsigned tuner_move(struct tuner *t, const char *by, const struct page_move *mov
     tuner_count_help(t);
     atomic_store_explicit(&t->moving, true, memory_order_relaxed);
     mover_move(&t->mover, move, &result);
+    move_log_count(&t->moves, &result);
     atomic_store_explicit(&t->moving, false, memory_order_relaxed);
     move_log_add(&t->moves, by, move, &result);
     if (move->helped > 0) {
@@ -26,5 +28,5 @@ unsigned tuner_move(struct tuner *t, const char *by, const struct page_move *mov
         t->help_until_us = t->helped_us + HELP_IDLE_US;
         snprintf(t->helped_by, sizeof t->helped_by, "%s", by);
     }
-    return result.pages;
+    return (unsigned)result.pages;
 }

@@ -3,6 +3,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static const struct {
+    const char *name, *sentence;
+} busy_words[] = {
+    [MOVE_BUSY_NONE] = {"none", "the page stayed in use"},
+    [MOVE_BUSY_DRAFT] = {"draft", "a value in the page was still coming in"},
+    [MOVE_BUSY_READER] = {"reader", "a value in the page was still being sent"},
+    [MOVE_BUSY_NO_ROOM] = {"no room", "there was no room for what lives in the page"},
+    [MOVE_BUSY_TURN] = {"turn", "a worker was busy for too long"},
+};
+
+const char *move_busy_name(enum move_busy why) { return busy_words[why].name; }
+
+const char *move_busy_sentence(enum move_busy why) { return busy_words[why].sentence; }
+
 struct page_move *decision_move(struct decision *d, unsigned from, unsigned to, unsigned pages,
                                 const char *reason, ...) {
     if (d->count == DECISION_MOVES_MAX) {

@@ -25,6 +25,31 @@ struct page_move {
     char           reason[REASON_BYTES];
 };
 
+/* Why a chunk or a page could not move. */
+enum move_busy {
+    MOVE_BUSY_NONE,
+    MOVE_BUSY_DRAFT,   /* a value was still coming in */
+    MOVE_BUSY_READER,  /* a value was still being sent */
+    MOVE_BUSY_NO_ROOM, /* there was no free chunk, and nothing may be dropped */
+    MOVE_BUSY_TURN,    /* a worker's turn lasted for too long */
+};
+const char *move_busy_name(enum move_busy);     /* a word, for statistics */
+const char *move_busy_sentence(enum move_busy); /* why a page went back */
+
+/* What became of a move. */
+struct move_result {
+    uint64_t           pages;    /* pages that changed hands */
+    unsigned           helped;   /* how many of them sets emptied */
+    uint64_t           given_up; /* pages that went back */
+    struct page_counts did;
+    /* Tries to free a chunk that was in use; items dropped while they were being sent; tries that
+     * found no room. */
+    uint64_t           busy_items, busy_deletes, no_room;
+    enum move_busy     last_busy; /* the latest reason */
+    uint64_t           duration_us;
+    const char        *why_not;   /* why fewer pages moved than were asked for; NULL: all moved */
+};
+
 struct decision {
     unsigned         count;
     struct page_move moves[DECISION_MOVES_MAX]; /* carried out in this order */

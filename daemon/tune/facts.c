@@ -8,10 +8,6 @@ void tuner_forget_words(struct tune_words *w) {
     w->state[0] = '\0';
 }
 
-static uint64_t get(const _Atomic uint64_t *n) {
-    return atomic_load_explicit(n, memory_order_relaxed);
-}
-
 struct move_log *tuner_moves(struct tuner *t) { return &t->moves; }
 
 void tuner_words(struct tuner *t, struct tune_words *w) {
@@ -31,7 +27,6 @@ void tuner_worth(struct tuner *t, struct tune_worth *w) {
 }
 
 void tuner_facts(struct tuner *t, struct tune_facts *f) {
-    const struct mover *m = &t->mover;
     lock_take(&t->lock);
     double ratio = t->wish.ratio;
     unsigned window_s = t->wish.window_s;
@@ -47,17 +42,8 @@ void tuner_facts(struct tuner *t, struct tune_facts *f) {
         .crawler_sleep_us = atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed),
         .crawler_tocrawl = atomic_load_explicit(&t->crawler_tocrawl, memory_order_relaxed),
         .pages_over = tuner_pages_over(t),
-        .pages_moved = get(&m->pages_moved),
-        .rescues = get(&m->rescues),
-        .chunk_rescues = get(&m->chunk_rescues),
-        .inline_reclaim = get(&m->reclaimed),
-        .busy_items = get(&m->busy_items),
-        .busy_deletes = get(&m->busy_deletes),
-        .busy_nomem = get(&m->no_room),
-        .evictions_by_move = get(&m->evictions),
-        .moves_given_up = get(&m->given_up),
-        .crawler_starts = get(&t->crawler.starts),
-        .last_busy = atomic_load_explicit(&m->last_busy, memory_order_relaxed),
+        .crawler_starts = atomic_load_explicit(&t->crawler.starts, memory_order_relaxed),
+        .moved = move_log_sums(&t->moves),
     };
 }
 

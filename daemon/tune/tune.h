@@ -111,9 +111,8 @@ struct tune_facts {
     uint32_t crawler_sleep_us, crawler_tocrawl;
     /* pages still to be given back after the memory limit was lowered */
     uint32_t pages_over;
-    uint64_t pages_moved, rescues, chunk_rescues, inline_reclaim, busy_items, busy_deletes,
-        busy_nomem, evictions_by_move, moves_given_up, crawler_starts;
-    const char *last_busy; /* why the last chunk could not move: none, draft, reader, no room */
+    uint64_t crawler_starts;
+    struct move_result moved; /* by all moves but those of sets with nothing left */
 };
 void tuner_facts(struct tuner *, struct tune_facts *);
 

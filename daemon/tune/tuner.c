@@ -180,9 +180,7 @@ static void note_steal(void *arg, const struct cache_steal *steal) {
     struct tuner *t = arg;
     struct page_move move = {.from = steal->from_class, .to = steal->to_class, .pages = 1};
     struct move_result result = {.pages = 1,
-                                 .rescued = steal->rescued,
-                                 .lost = steal->evicted,
-                                 .expired = steal->expired,
+                                 .did = steal->did,
                                  .duration_us = steal->duration_us};
     snprintf(move.reason, sizeof move.reason,
              "a set in class %u found nothing free and nothing to evict", steal->to_class);
@@ -229,7 +227,6 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     t->ct = cache_thread_create(cache);
     if (t->ct != NULL) {
-        cache_thread_moves_pages(t->ct);
         t->geometry =
             geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
     }

@@ -43,7 +43,7 @@ static enum given give_some(struct tuner *t, unsigned class_id) {
     if (move.pages > 0) {
         struct move_result result = {.pages = move.pages,
                                      .duration_us = tuner_now_us(t) - begun_us};
-        atomic_fetch_add_explicit(&t->mover.pages_moved, move.pages, memory_order_relaxed);
+        move_log_count(&t->moves, &result);
         snprintf(move.reason, sizeof move.reason,
                  "%u pages are free since values that never came whole were given up", move.pages);
         move_log_add(&t->moves, "drafts", &move, &result);

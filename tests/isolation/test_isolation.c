@@ -191,7 +191,7 @@ static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, 
                              .to = to_bytes ? class_of(&r->rig, to_bytes) : SLAB_CLASS_NONE};
     struct move_result result;
     mover_move(&r->rig.server.tuner->mover, &move, &result);
-    say(r, "%u moved, %" PRIu64 " lost%s%s. ", result.pages, result.lost, result.why_not ? ", " : "", result.why_not ? result.why_not : "");
+    say(r, "%" PRIu64 " moved, %" PRIu64 " lost%s%s. ", result.pages, result.did.evicted, result.why_not ? ", " : "", result.why_not ? result.why_not : "");
 }
 
 static void change_sizes(struct actor *r, const char *words) {
@@ -212,7 +212,7 @@ static void change_sizes(struct actor *r, const char *words) {
         uint64_t now_us = clock_mono_us();
         usleep(again_us != GEOMETRY_NEVER && again_us > now_us ? (useconds_t)(again_us - now_us) : 0);
     }
-    say(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.items_dropped);
+    say(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.did.evicted);
     geometry_order_release(&o);
 }
 

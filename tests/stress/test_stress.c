@@ -342,12 +342,12 @@ int main(void) {
     tuner_geometry(h.rig.server.tuner, &g);
     printf("# %u requests, %u hits; %u bad guests, %u orders, %" PRIu64 " pages moved, %" PRIu64 " moves given up, %" PRIu64
            " geometries\n", requests,
-           hits, guests[0].visits + guests[1].visits, o.orders, f.pages_moved, f.moves_given_up, g.generation);
+           hits, guests[0].visits + guests[1].visits, o.orders, f.moved.pages, f.moved.given_up, g.generation);
     is(out_of_place, 0, "every reply answers what was asked");
     is(requests >= CLIENTS * rounds * REQUESTS_A_ROUND, 1, "nobody is left waiting");
     is(wrong, 0, "no value is wrong");
     is(refused, 0, "no set is refused");
-    ok(hits > 0 && f.pages_moved > 0 && g.generation > 0, "values were read, pages moved and classes changed");
+    ok(hits > 0 && f.moved.pages > 0 && g.generation > 0, "values were read, pages moved and classes changed");
     ok(answers(o.fd, "mn\r\n", "MN\r\n"), "the server still serves");
     for (unsigned i = 0; i < CLIENTS; i++) {
         close(clients[i].fd);

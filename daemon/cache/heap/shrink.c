@@ -102,6 +102,7 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
         return NULL;
     }
     struct cache_shrink *s = shrink_make(ct, &h);
+    ct->moves_pages = true;
     ct->kept = s != NULL ? &s->kept : NULL;
     *state = s != NULL ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
     heap_cap(c->heap, h.used_bytes);

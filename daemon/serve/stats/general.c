@@ -131,31 +131,32 @@ struct general {
     X(hash_power_level, gauge, power, U64, g->hash_power, "the index's buckets, as a power of 2") \
     X(hash_bytes, gauge, bytes, U64, g->cache.index_bytes, "memory of the index") \
     X(hash_is_expanding, gauge, flag, U64, 0, "always 0: the index grows without a pause") \
-    WITH(g->settings.slab_reassign, slab_reassign_rescues, counter, items, U64, MOVED(rescues), \
+    WITH(g->settings.slab_reassign, slab_reassign_rescues, counter, items, U64, \
+         MOVED(moved.did.rescued), \
          "items copied out of moving pages; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_chunk_rescues, counter, chunks, U64, \
-         MOVED(chunk_rescues), \
+         MOVED(moved.did.chunks_rescued), \
          "pieces of large values copied out of moving pages; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_inline_reclaim, counter, items, U64, \
-         MOVED(inline_reclaim), \
+         MOVED(moved.did.expired), \
          "items freed, evicted or expired ones, to make room for those that moving pages rescue; " \
          "shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_busy_items, counter, items, U64, \
-         MOVED(busy_items), \
+         MOVED(moved.busy_items), \
          "times that an item of a moving page had to be tried again because it was being sent or " \
          "stored; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_busy_deletes, counter, items, U64, \
-         MOVED(busy_deletes), \
+         MOVED(moved.busy_deletes), \
          "items dropped from moving pages while they were being sent; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_busy_nomem, counter, items, U64, \
-         MOVED(busy_nomem), \
+         MOVED(moved.no_room), \
          "items of moving pages for whose copy there was no memory; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_last_busy_status, text, reason, TEXT, \
-         g->tune.last_busy ? g->tune.last_busy : "none", \
+         move_busy_name(g->tune.moved.last_busy), \
          "the latest reason why an item could not be moved; shown with slab_reassign") \
     WITH(g->settings.slab_reassign, slab_reassign_running, gauge, flag, U64, g->tune.moving, \
          "1: a page is being moved, or was asked for; shown with slab_reassign") \
-    WITH(g->settings.slab_reassign, slabs_moved, counter, pages, U64, MOVED(pages_moved), \
+    WITH(g->settings.slab_reassign, slabs_moved, counter, pages, U64, MOVED(moved.pages), \
          "pages moved between classes; shown with slab_reassign") \
     WITH(g->settings.lru_crawler, lru_crawler_running, gauge, flag, U64, g->tune.crawling, \
          "1: the crawler looks for expired items; shown with the crawler") \

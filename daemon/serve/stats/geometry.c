@@ -35,12 +35,12 @@ struct geometry_stats {
       "pages that this change has emptied") \
     X(pages_in_use, gauge, pages, U64, s->facts.pages_in_use, \
       "times that a page was passed over or put back because something in it was in use") \
-    X(items_copied, gauge, items, U64, s->facts.items_copied, "items that this change has copied") \
-    X(chunks_copied, gauge, chunks, U64, s->facts.chunks_copied, \
+    X(items_copied, gauge, items, U64, s->facts.did.rescued, "items that this change has copied") \
+    X(chunks_copied, gauge, chunks, U64, s->facts.did.chunks_rescued, \
       "pieces of large values that this change has copied") \
-    X(items_dropped, gauge, items, U64, s->facts.items_dropped, \
+    X(items_dropped, gauge, items, U64, s->facts.did.evicted, \
       "live items that this change has evicted to make room") \
-    X(items_expired, gauge, items, U64, s->facts.items_expired, \
+    X(items_expired, gauge, items, U64, s->facts.did.expired, \
       "expired items that this change has freed") \
     X(waste_before, gauge, percent, RATIO, s->facts.waste_before_pct, \
       "share of the memory of items that ends of chunks and pages wasted before the change") \

@@ -13,26 +13,28 @@
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", \
       "state of the mode, in its own words") \
     X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
-    X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, \
+    X(pages_moved, counter, pages, U64, t.moved.pages - b.moved.pages, \
       "pages moved between classes") \
     X(over_limit, gauge, pages, U64, t.pages_over, \
       "pages over the memory limit: first pages of classes, and those to be given back after the " \
       "limit was lowered") \
     X(steals, counter, pages, U64, cache.counters.page_steals, \
       "pages that a set with nothing left took at once from another class") \
-    X(given_up, counter, pages, U64, t.moves_given_up - b.moves_given_up, \
+    X(given_up, counter, pages, U64, t.moved.given_up - b.moved.given_up, \
       "pages that stayed in their class because a slow reader held an item, or for lack of room") \
-    X(rescues, counter, items, U64, t.rescues - b.rescues, "items copied out of moving pages") \
-    X(chunk_rescues, counter, chunks, U64, t.chunk_rescues - b.chunk_rescues, \
+    X(rescues, counter, items, U64, t.moved.did.rescued - b.moved.did.rescued, \
+      "items copied out of moving pages") \
+    X(chunk_rescues, counter, chunks, U64, \
+      t.moved.did.chunks_rescued - b.moved.did.chunks_rescued, \
       "pieces of large values copied out of moving pages") \
-    X(evicted, counter, items, U64, t.evictions_by_move - b.evictions_by_move, \
+    X(evicted, counter, items, U64, t.moved.did.evicted - b.moved.did.evicted, \
       "live items dropped from moving pages because there was no room for their copy") \
-    X(expired, counter, items, U64, t.inline_reclaim - b.inline_reclaim, \
+    X(expired, counter, items, U64, t.moved.did.expired - b.moved.did.expired, \
       "expired items found in moving pages") \
-    X(busy, counter, items, U64, t.busy_items - b.busy_items, \
+    X(busy, counter, items, U64, t.moved.busy_items - b.moved.busy_items, \
       "times that an item of a moving page had to be tried again because it was being sent or " \
       "stored") \
-    X(last_busy, text, reason, TEXT, t.last_busy ? t.last_busy : "none", \
+    X(last_busy, text, reason, TEXT, move_busy_name(t.moved.last_busy), \
       "the latest reason why an item could not be moved")
 
 /* Rows of one move, as NUMBER:field. */
@@ -41,11 +43,11 @@
     X(mode, "%s", m->by) \
     X(from, "%u", m->from) \
     X(to, "%u", m->to) \
-    X(pages, "%u", m->result.pages) \
+    X(pages, "%" PRIu64, m->result.pages) \
     X(wanted, "%u", m->wanted) \
-    X(rescued, "%" PRIu64, m->result.rescued + m->result.chunks_rescued) \
-    X(lost, "%" PRIu64, m->result.lost) \
-    X(expired, "%" PRIu64, m->result.expired) \
+    X(rescued, "%" PRIu64, m->result.did.rescued + m->result.did.chunks_rescued) \
+    X(lost, "%" PRIu64, m->result.did.evicted) \
+    X(expired, "%" PRIu64, m->result.did.expired) \
     X(duration_us, "%" PRIu64, m->result.duration_us) \
     X(outcome, "%s", outcome) \
     X(reason, "%s", m->reason)

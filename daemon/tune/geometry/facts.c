@@ -53,9 +53,6 @@ void geometry_tell(struct geometry_change *g) {
     f->ranges_done = g->plan.done;
     f->pages_held = r->held_count;
     f->pages_drained = r->pages;
-    f->items_copied = r->items_copied;
-    f->chunks_copied = r->chunks_copied;
-    f->items_dropped = r->items_dropped;
-    f->items_expired = r->items_expired;
+    f->did = r->did;
     lock_release(&g->lock);
 }

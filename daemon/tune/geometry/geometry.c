@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
-#include "tune/pages/pick.h"
+#include "tune/pages/empty.h"
 
 enum {
     /* works for so long at a time; then the tuner's other work has its turn, and the evictions of
@@ -115,8 +115,8 @@ static void finish(struct geometry_change *g) {
     geometry_say(g, "the change is complete");
     cache_sizes_settled(g->cache);
     log_info("geometry: done in %.1f s: %llu pages, %llu items copied, %llu dropped, waste %.1f %%",
-             f.seconds, (unsigned long long)f.pages_drained, (unsigned long long)f.items_copied,
-             (unsigned long long)f.items_dropped, f.waste_now_pct);
+             f.seconds, (unsigned long long)f.pages_drained, (unsigned long long)f.did.rescued,
+             (unsigned long long)f.did.evicted, f.waste_now_pct);
 }
 
 /* Converts the next range. All turns from before the last change of the table must have ended. */

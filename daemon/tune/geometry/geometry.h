@@ -76,7 +76,8 @@ struct geometry_facts {
     struct size_list from, to, now;
     unsigned ranges, ranges_done;
     /* of this change */
-    uint64_t pages_drained, items_copied, chunks_copied, items_dropped, items_expired, pages_in_use;
+    uint64_t pages_drained, pages_in_use;
+    struct page_counts did;
     unsigned pages_held;    /* pages that belong to no class, ready for a class that runs out */
     /* items in all pages: by the old sizes, and by the sizes that are wanted */
     uint64_t items_before, items_predicted;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "tune/geometry/change.h"
-#include "tune/pages/pick.h"
+#include "tune/pages/empty.h"
 #include "tune/pages/spare.h"
 #include "tune/snapshot.h"
 

@@ -1,11 +1,9 @@
 #include "tune/pages/mover.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "tune/pages/empty.h"
-#include "tune/pages/pick.h"
 #include "watch/event.h"
 
 enum {
@@ -19,18 +17,6 @@ enum {
 
 void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
     *m = (struct mover){.cache = cache, .ct = ct, .pace = pace};
-    atomic_store_explicit(&m->last_busy, "none", memory_order_relaxed);
-}
-
-static void add(_Atomic uint64_t *n, uint64_t more) {
-    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more,
-                          memory_order_relaxed);
-}
-
-static void count(_Atomic uint64_t *n) { add(n, 1); }
-
-static void note_busy(struct mover *m, const char *why) {
-    atomic_store_explicit(&m->last_busy, why, memory_order_relaxed);
 }
 
 static bool avoids(const struct mover *m, uint32_t page, uint64_t now_us) {
@@ -85,16 +71,16 @@ static bool begin(struct mover *m, const struct page_move *move, struct begun *b
 struct leaving {
     struct mover           *m;
     const struct page_move *move;
+    struct move_result     *r;
     uint32_t                page;
     /* a client holds something in the page, so the page cannot be had: nothing in it is dropped */
     bool                    held;
 };
 
-static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
-    count(&m->busy_items);
-    note_busy(m, item_state(slab_page_chunk(cache_slab(m->cache), page, chunk)) == CHUNK_DRAFT
-                     ? "draft"
-                     : "reader");
+static void note_busy_chunk(const struct leaving *l, uint32_t chunk) {
+    const struct item *it = slab_page_chunk(cache_slab(l->m->cache), l->page, chunk);
+    l->r->busy_items++;
+    l->r->last_busy = item_state(it) == CHUNK_DRAFT ? MOVE_BUSY_DRAFT : MOVE_BUSY_READER;
 }
 
 /* Frees one chunk. If there is no room for what lives in it, the class gets a page of the pool; but
@@ -103,33 +89,23 @@ static enum cache_moved empty_chunk(void *arg, uint32_t page, uint32_t chunk) {
     const struct leaving *l = arg;
     struct mover *m = l->m;
     struct slab *slab = cache_slab(m->cache);
-    cache_evacuate_prefetch(m->ct, page, chunk);
     bool pool = !l->held && l->move->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
     bool may_evict = !l->held && cache_evicts(m->cache);
-    enum cache_moved moved = cache_evacuate(m->ct, page, chunk, may_evict && !pool);
+    enum cache_moved moved =
+        cache_evacuate(m->ct, page, chunk, may_evict && !pool ? EVACUATE_EVICTS : 0, NULL);
     if (moved == CACHE_MOVED_NO_ROOM && (pool || may_evict)) {
         bool grown = slab_grow(slab, l->move->from);
-        moved = cache_evacuate(m->ct, page, chunk, may_evict && !grown);
+        moved = cache_evacuate(m->ct, page, chunk, may_evict && !grown ? EVACUATE_EVICTS : 0, NULL);
     }
-    switch (moved) {
-    case CACHE_MOVED_FREE: break;
-    case CACHE_MOVED_RESCUED: count(&m->rescues); break;
-    case CACHE_MOVED_CHUNK: add(&m->chunk_rescues, cache_tails_moved(m->ct)); break;
-    case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
-    case CACHE_MOVED_EXPIRED: count(&m->reclaimed); break;
-    case CACHE_MOVED_DROPPED:
-        count(&m->busy_deletes);
-        note_busy(m, "reader");
-        break;
-    case CACHE_MOVED_BUSY: note_busy_chunk(m, page, chunk); break;
-    case CACHE_MOVED_NO_ROOM:
-        if (!l->held) {
-            count(&m->no_room);
-            note_busy(m, "no room");
-        } else if (cache_chunk_in_use(m->cache, page, chunk)) {
-            note_busy_chunk(m, page, chunk);
-        }
-        break;
+    if (moved == CACHE_MOVED_BUSY ||
+        (moved == CACHE_MOVED_NO_ROOM && l->held && cache_chunk_in_use(m->cache, page, chunk))) {
+        note_busy_chunk(l, chunk);
+    } else if (moved == CACHE_MOVED_DROPPED) {
+        l->r->busy_deletes++;
+        l->r->last_busy = MOVE_BUSY_READER;
+    } else if (moved == CACHE_MOVED_NO_ROOM && !l->held) {
+        l->r->no_room++;
+        l->r->last_busy = MOVE_BUSY_NO_ROOM;
     }
     return moved;
 }
@@ -145,16 +121,17 @@ static bool try_again(void *arg) {
     return !in_haste(l->m);
 }
 
-static bool empty_page(struct mover *m, struct moving_page *page, const struct page_move *move) {
-    struct leaving l = {m, move, page->page, page_is_held(m->cache, page->page)};
+static bool empty_page(struct mover *m, struct moving_page *page, const struct page_move *move,
+                       struct move_result *r) {
+    struct leaving l = {m, move, r, page->page, page_is_held(m->cache, page->page)};
     struct emptying e = {.page = page,
                          .pace = m->pace,
-                         .ct = m->ct,
-                         .chunk = empty_chunk,
+                         .driver = {.ct = m->ct, .chunk = empty_chunk, .arg = &l},
                          .again = try_again,
-                         .arg = &l,
                          .cancel = &m->cancel};
-    return emptying_run(&e);
+    bool emptied = emptying_run(&e);
+    page_counts_add(&r->did, &e.driver.did);
+    return emptied;
 }
 
 static void tell(const struct page_move *move, enum event_move what) {
@@ -166,41 +143,23 @@ static void tell(const struct page_move *move, enum event_move what) {
 static unsigned move_from_pool(struct mover *m, const struct page_move *move) {
     unsigned moved = 0;
     while (moved < move->pages && slab_grow(cache_slab(m->cache), move->to)) {
-        count(&m->pages_moved);
         tell(move, EVENT_MOVE_DONE);
         moved++;
     }
     return moved;
 }
 
-static const char *in_words(const char *busy) {
-    static const char *const words[][2] = {
-        {"draft", "a value in the page was still coming in"},
-        {"reader", "a value in the page was still being sent"},
-        {"no room", "there was no room for what lives in the page"},
-        {"turn", "a worker was busy for too long"},
-    };
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(busy, words[i][0]) == 0) {
-            return words[i][1];
-        }
-    }
-    return "the page stayed in use";
-}
-
 /* Notes that a page went back. */
 static void give_up(struct mover *m, const struct page_move *move, uint32_t page,
                     struct move_result *r) {
-    bool on_purpose = cancelled(m);
     tell(move, EVENT_MOVE_GIVEN_UP);
-    r->given_up++;
-    if (on_purpose) {
+    if (cancelled(m)) {
         r->why_not = "cancelled";
         return;
     }
     avoid(m, page);
-    count(&m->given_up);
-    r->why_not = in_words(atomic_load_explicit(&m->last_busy, memory_order_relaxed));
+    r->given_up++;
+    r->why_not = move_busy_sentence(r->last_busy);
 }
 
 static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most,
@@ -267,7 +226,7 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
                 continue;
             }
             tell(move, EVENT_MOVE_STARTED);
-            if (empty_page(m, &begun[i].page, move)) {
+            if (empty_page(m, &begun[i].page, move, r)) {
                 emptied[n++] = begun[i].page;
             } else {
                 give_up(m, move, begun[i].page.page, r);
@@ -283,87 +242,58 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
     return n;
 }
 
-/* Takes over the count of what sets have done since the last count. */
-static void count_help(struct mover *m, struct move_result *r) {
+unsigned mover_count_help(struct mover *m, struct move_result *r) {
     struct cache_helped helped = cache_help_count(m->cache);
     r->helped = helped.pages;
-    r->lost = helped.evicted;
-    r->rescued = helped.rescued;
-    r->chunks_rescued = helped.chunks_rescued;
-    r->expired = helped.expired;
-    add(&m->pages_moved, helped.pages);
-    add(&m->rescues, helped.rescued);
-    add(&m->chunk_rescues, helped.chunks_rescued);
-    add(&m->reclaimed, helped.expired);
-}
-
-unsigned mover_count_help(struct mover *m, struct move_result *result) {
-    *result = (struct move_result){.pages = 0};
-    count_help(m, result);
-    add(&m->evictions, result->lost);
-    result->pages = result->helped;
-    return result->pages;
+    r->pages += helped.pages;
+    page_counts_add(&r->did, &helped.did);
+    return helped.pages;
 }
 
 /* Hands over emptied pages once all turns that began before have ended, or leaves them to whichever
  * thread first sees that. Returns how many. */
-static unsigned hand_over_all(struct mover *m, const struct page_move *move,
-                              struct moving_page *emptied, unsigned n, struct move_result *r) {
+static void hand_over_all(struct mover *m, const struct page_move *move,
+                          struct moving_page *emptied, unsigned n, struct move_result *r) {
     uint64_t until_us = clock_mono_us() + PAGE_PATIENCE_US;
     bool leaves = m->leaves && move->to != SLAB_CLASS_NONE;
-    unsigned moved = 0;
     for (unsigned i = 0; i < n; i++) {
         if ((leaves && cache_help_leave(m->ct, &emptied[i])) ||
             page_move_finish(&emptied[i], m->ct, until_us)) {
-            moved++;
-            count(&m->pages_moved);
+            r->pages++;
         } else {
-            note_busy(m, "turn");
+            r->last_busy = MOVE_BUSY_TURN;
             give_up(m, move, emptied[i].page, r);
         }
     }
-    return moved;
 }
 
 /* Moves pages of a class. Sets go on with their pages while this thread waits for turns to end, and
  * after the move. */
-static unsigned move_from_class(struct mover *m, const struct page_move *move,
-                                struct move_result *r) {
+static void move_from_class(struct mover *m, const struct page_move *move, struct move_result *r) {
     struct moving_page emptied[MOVE_PAGES_MAX];
     bool may_help = m->pace->started && move->helped > 0;
     cache_help_hand_over(m->ct);
     cache_help_begin(m->ct, move->from, move->to, may_help ? move->pages + move->helped : 0);
     unsigned n = empty_pages(m, move, emptied, r);
-    unsigned moved = hand_over_all(m, move, emptied, n, r);
-    count_help(m, r);
-    return moved + r->helped;
+    hand_over_all(m, move, emptied, n, r);
+    mover_count_help(m, r);
 }
 
-static uint64_t get(const _Atomic uint64_t *n) {
-    return atomic_load_explicit(n, memory_order_relaxed);
-}
-
-unsigned mover_move(struct mover *m, const struct page_move *move, struct move_result *result) {
-    struct move_result here, *r = result != NULL ? result : &here;
-    uint64_t start_us = clock_mono_us(), evicted = cache_thread_evicted(m->ct);
-    uint64_t rescues = get(&m->rescues), chunks = get(&m->chunk_rescues),
-             reclaimed = get(&m->reclaimed);
+unsigned mover_move(struct mover *m, const struct page_move *move, struct move_result *r) {
+    uint64_t start_us = clock_mono_us();
     *r = (struct move_result){.pages = 0};
     if (move->to != SLAB_CLASS_NONE &&
         slab_class_state(cache_slab(m->cache), move->to) != SLAB_CLASS_ACTIVE) {
         r->why_not = "the chunk sizes changed, and the receiver takes no page any more";
     } else if (move->from == SLAB_CLASS_NONE) {
         r->pages = move_from_pool(m, move);
-        r->why_not = r->pages < move->pages ? "the pool is empty" : NULL;
+        r->why_not = "the pool is empty";
     } else {
-        r->pages = move_from_class(m, move, r);
-        r->why_not = r->pages < move->pages ? r->why_not : NULL;
+        move_from_class(m, move, r);
     }
-    r->rescued = get(&m->rescues) - rescues;
-    r->chunks_rescued = get(&m->chunk_rescues) - chunks;
-    r->expired = get(&m->reclaimed) - reclaimed;
-    r->lost += cache_thread_evicted(m->ct) - evicted;
+    if (r->pages >= move->pages) {
+        r->why_not = NULL;
+    }
     r->duration_us = clock_mono_us() - start_us;
-    atomic_store_explicit(&m->evictions, get(&m->evictions) + r->lost, memory_order_relaxed);
-    return r->pages;
+    return (unsigned)r->pages;
 }

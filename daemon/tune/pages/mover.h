@@ -21,8 +21,8 @@
  * turns either: the move is done when its pages are empty.
  *
  * Threading: the owner's thread alone, outside a turn. The owner's pace does what takes time, and
- * may do it on another thread, through the same cache_thread. Any thread may read the counters and
- * set `cancel`. Cost: 0.2 to 1 us a chunk, and the longest turn of a worker. */
+ * may do it on another thread, through the same cache_thread. Any thread may set `cancel`.
+ * Cost: 0.2 to 1 us a chunk, and the longest turn of a worker. */
 #ifndef SLATE_TUNE_PAGES_MOVER_H
 #define SLATE_TUNE_PAGES_MOVER_H
 #include <stdatomic.h>
@@ -54,29 +54,13 @@ struct mover {
     void                *owner;
     /* set by any thread to end the move under way, which puts its page back; the owner clears it */
     _Atomic bool         cancel;
-    _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items,
-        busy_deletes, no_room, given_up;
-    /* why the last chunk or page could not move: none, draft, reader, no room, turn */
-    _Atomic(const char *) last_busy;
-};
-
-/* What became of a move. */
-struct move_result {
-    unsigned    pages;     /* pages that changed hands */
-    unsigned    helped;    /* how many of them sets emptied */
-    unsigned    given_up;  /* pages that went back */
-    /* items; `lost` are live ones that were evicted for the move */
-    uint64_t    rescued, chunks_rescued, lost, expired;
-    uint64_t    duration_us;
-    const char *why_not;   /* why fewer pages moved than were asked for; NULL: all of them moved */
 };
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
 /* Moves up to `pages` (at most MOVE_PAGES_MAX) from a class or the pool to a class or the pool;
  * the pool is SLAB_CLASS_NONE. Returns how many moved. A class keeps its last page unless the move
- * says otherwise, and a class that is retired gets no page. `result` may be NULL. */
+ * says otherwise, and a class that is retired gets no page. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
-/* What sets have done with a move since it ended; the duration is left out. Returns how many
- * pages. */
+/* Adds what sets have done with a move since the last count. Returns how many pages. */
 unsigned mover_count_help(struct mover *, struct move_result *);
 #endif

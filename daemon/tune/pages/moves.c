@@ -27,10 +27,30 @@ void move_sentence(const struct move_record *m, char to[MOVE_SENTENCE_BYTES]) {
     const struct move_result *r = &m->result;
     move_outcome(m, outcome, sizeof outcome);
     snprintf(to, MOVE_SENTENCE_BYTES,
-             "%u of %u pages from class %u to %u %s in %" PRIu64 " us, %" PRIu64
+             "%" PRIu64 " of %u pages from class %u to %u %s in %" PRIu64 " us, %" PRIu64
              " items rescued, %" PRIu64 " lost, %" PRIu64 " expired: %s",
              r->pages, m->wanted, m->from, m->to, outcome, r->duration_us,
-             r->rescued + r->chunks_rescued, r->lost, r->expired, m->reason);
+             r->did.rescued + r->did.chunks_rescued, r->did.evicted, r->did.expired, m->reason);
+}
+
+void move_log_count(struct move_log *l, const struct move_result *more) {
+    struct move_result *sums = &l->sums;
+    lock_take(&l->lock);
+    sums->pages += more->pages;
+    sums->given_up += more->given_up;
+    page_counts_add(&sums->did, &more->did);
+    sums->busy_items += more->busy_items;
+    sums->busy_deletes += more->busy_deletes;
+    sums->no_room += more->no_room;
+    sums->last_busy = more->last_busy != MOVE_BUSY_NONE ? more->last_busy : sums->last_busy;
+    lock_release(&l->lock);
+}
+
+struct move_result move_log_sums(struct move_log *l) {
+    lock_take(&l->lock);
+    struct move_result sums = l->sums;
+    lock_release(&l->lock);
+    return sums;
 }
 
 void move_log_add(struct move_log *l, const char *by, const struct page_move *move,
@@ -39,7 +59,8 @@ void move_log_add(struct move_log *l, const char *by, const struct page_move *mo
     struct move_record m = {.unix_ms = clock_unix_ms(),
                             .from = move->from,
                             .to = move->to,
-                            .wanted = move->pages > result->pages ? move->pages : result->pages,
+                            .wanted = move->pages > result->pages ? move->pages
+                                                                  : (unsigned)result->pages,
                             .result = *result};
     snprintf(m.by, sizeof m.by, "%s", by);
     snprintf(m.reason, sizeof m.reason, "%s", move->reason);

@@ -24,10 +24,15 @@ struct move_log {
     struct lock        lock;
     uint64_t           count;        /* moves ever; the newest is at (count - 1) % MOVES_KEPT */
     struct move_record ring[MOVES_KEPT];
+    /* what was counted: pages, given_up, did, busy_items, busy_deletes, no_room, last_busy */
+    struct move_result sums;
 };
 
 void move_log_init(struct move_log *);
 void move_log_fini(struct move_log *);
+/* Adds a result to the sums. */
+void move_log_count(struct move_log *, const struct move_result *);
+struct move_result move_log_sums(struct move_log *);
 /* Keeps the move with its result, and logs it (base/log.h). */
 void move_log_add(struct move_log *, const char *by, const struct page_move *,
                   const struct move_result *);

@@ -37,7 +37,7 @@ void refit_release(struct refit *r) {
 
 struct refitting {
     struct refit    *r;
-    enum cache_refit how;
+    bool             may_evict;
     /* why chunks stay: something is being stored or sent; something found no chunk to go to */
     bool             in_use, no_room;
 };
@@ -46,37 +46,27 @@ static enum cache_moved refit_chunk(void *arg, uint32_t page, uint32_t chunk) {
     struct refitting *p = arg;
     struct refit *r = p->r;
     unsigned wanted;
-    enum cache_moved moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_FREE, &wanted);
+    enum cache_moved moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
-        moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_FREE, &wanted);
+        moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, page, chunk)) {
         /* the page cannot be had then, so nothing is dropped to make room for the chunk */
         p->in_use = true;
-    } else if (moved == CACHE_MOVED_NO_ROOM && p->how == CACHE_REFIT_ROOM) {
-        moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_ROOM, &wanted);
+    } else if (moved == CACHE_MOVED_NO_ROOM && p->may_evict) {
+        moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE | EVACUATE_EVICTS, NULL);
     }
-    switch (moved) {
-    case CACHE_MOVED_FREE: break;
-    case CACHE_MOVED_BUSY: p->in_use = true; break;
-    case CACHE_MOVED_RESCUED: r->items_copied++; break;
-    case CACHE_MOVED_CHUNK: r->chunks_copied += cache_tails_moved(r->ct); break;
-    case CACHE_MOVED_EXPIRED: r->items_expired++; break;
-    case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
-    /* counted there, too; a reader still holds the chunk */
-    case CACHE_MOVED_DROPPED: p->in_use = true; break;
-    case CACHE_MOVED_NO_ROOM: p->no_room = true; break;
-    }
+    p->in_use = p->in_use || moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
+    p->no_room = p->no_room || moved == CACHE_MOVED_NO_ROOM;
     return moved;
 }
 
 /* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
 static bool try_again(void *arg) {
     struct refitting *p = arg;
-    bool wants_room = p->no_room && !p->in_use;
-    if (wants_room && !cache_evicts(p->r->cache)) {
+    p->may_evict = p->no_room && !p->in_use;
+    if (p->may_evict && !cache_evicts(p->r->cache)) {
         return false;
     }
-    p->how = wants_room ? CACHE_REFIT_ROOM : CACHE_REFIT_FREE;
     p->in_use = p->no_room = false;
     return true;
 }
@@ -93,22 +83,19 @@ static void keep(struct refit *r, uint32_t page) {
 
 enum refit_result refit_page(struct refit *r, uint32_t page) {
     unsigned class_id = slab_page_class(cache_slab(r->cache), page);
-    uint64_t evicted = cache_thread_evicted(r->ct);
     struct moving_page m;
-    struct refitting p = {.r = r, .how = CACHE_REFIT_FREE};
+    struct refitting p = {.r = r};
     struct emptying e = {.page = &m,
                          .pace = r->pace,
-                         .ct = r->ct,
-                         .chunk = refit_chunk,
+                         .driver = {.ct = r->ct, .chunk = refit_chunk, .arg = &p},
                          .again = try_again,
-                         .arg = &p,
                          .rest_us = r->pace_us / REST_SHARE};
     if (class_id == SLAB_CLASS_NONE ||
         !page_move_begin(&m, r->ct, page, class_id, PAGE_TO_DRIVER, 0)) {
         return REFIT_NOT_NOW;
     }
     bool emptied = emptying_run(&e);
-    r->items_dropped += cache_thread_evicted(r->ct) - evicted;
+    page_counts_add(&r->did, &e.driver.did);
     if (emptied && page_move_finish(&m, r->ct, clock_mono_us() + PAGE_PATIENCE_US)) {
         keep(r, page);
         return REFIT_EMPTIED;

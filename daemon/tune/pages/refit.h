@@ -24,7 +24,8 @@ struct refit {
     uint32_t held[REFIT_HELD_MAX]; /* pages that no class has */
     unsigned held_count, held_most;
     uint64_t pace_us;              /* how long a page may take; 0: no rests */
-    uint64_t pages, items_copied, chunks_copied, items_dropped, items_expired; /* so far */
+    uint64_t             pages;    /* emptied so far */
+    struct page_counts   did;
 };
 
 enum refit_result {

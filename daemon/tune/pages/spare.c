@@ -4,7 +4,7 @@
 #include "tune/pages/spare.h"
 
 #include "tune/pages/mover.h"
-#include "tune/pages/pick.h"
+#include "tune/pages/empty.h"
 
 struct comparing {
     struct cache           *cache;

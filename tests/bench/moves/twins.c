@@ -277,7 +277,7 @@ static bool draw_move(struct twins *t, unsigned pages, unsigned *src, unsigned *
 static unsigned moved_by(struct side *s) {
     struct tune_facts facts;
     tuner_facts(s->tuner, &facts);
-    return (unsigned)facts.pages_moved;
+    return (unsigned)facts.moved.pages;
 }
 
 static void move(struct side *s, unsigned src, unsigned dst, unsigned pages) {

@@ -86,10 +86,10 @@ static void tend(struct world *w) {
     show_time(w, w->now_ns);
     side_tend(&w->side, w->now_ns / 1000);
     tuner_facts(w->side.tuner, &f);
-    uint64_t looked = f.rescues + f.chunk_rescues + f.inline_reclaim + f.evictions_by_move;
-    w->tend_ns = w->now_ns + TEND_NS + (f.pages_moved - w->moved) * PAGE_NS +
+    uint64_t looked = f.moved.did.rescued + f.moved.did.chunks_rescued + f.moved.did.expired + f.moved.did.evicted;
+    w->tend_ns = w->now_ns + TEND_NS + (f.moved.pages - w->moved) * PAGE_NS +
                  (looked - w->looked) * ITEM_NS;
-    w->moved = f.pages_moved;
+    w->moved = f.moved.pages;
     w->looked = looked;
 }
 
@@ -302,8 +302,8 @@ static void tell(struct world *w, struct outcome *out) {
     out->changes = sizes.generation;
     out->seconds = seconds < SECONDS_MAX ? (unsigned)seconds : SECONDS_MAX;
     memcpy(out->by_second, w->by_second, sizeof out->by_second);
-    out->moves = tuned.pages_moved;
-    out->lost = tuned.evictions_by_move;
+    out->moves = tuned.moved.pages;
+    out->lost = tuned.moved.did.evicted;
     out->stolen = facts.counters.page_steals;
     out->refused = w->refused;
 }

@@ -93,7 +93,7 @@ struct evacuating {
 
 static enum cache_moved evacuate_chunk(void *arg, uint32_t page, uint32_t chunk) {
     const struct evacuating *e = arg;
-    return cache_evacuate(e->ct, page, chunk, e->may_evict);
+    return cache_evacuate(e->ct, page, chunk, e->may_evict ? EVACUATE_EVICTS : 0, NULL);
 }
 
 /* Moves pages between random classes as fast as it can. */

@@ -24,13 +24,13 @@ static void test_a_change_keeps_what_fits(void) {
     struct geometry_facts f;
     tuner_geometry(r.t, &f);
     printf("# %.1f s, %u classes, %" PRIu64 " pages, %" PRIu64 " copied, %" PRIu64 " dropped, waste %.1f -> %.1f (predicted %.1f)\n", f.seconds,
-           f.now.count, f.pages_drained, f.items_copied, f.items_dropped, f.waste_before_pct, f.waste_now_pct, f.waste_predicted_pct);
-    is(f.items_dropped, 0, "with room for copies nothing is dropped");
+           f.now.count, f.pages_drained, f.did.rescued, f.did.evicted, f.waste_before_pct, f.waste_now_pct, f.waste_predicted_pct);
+    is(f.did.evicted, 0, "with room for copies nothing is dropped");
     is(check_values(&r, ITEMS, &wrong), before, "every item is there");
     is(wrong, 0, "every value is right");
     ok(f.waste_now_pct < f.waste_before_pct && f.waste_now_pct < f.waste_predicted_pct + 1, "the waste is what was predicted");
     is(retired_classes(&r), 0, "no class is left over");
-    ok(f.items_copied > ITEMS / 2 && f.chunks_copied > 0, "items and pieces of chains were copied");
+    ok(f.did.rescued > ITEMS / 2 && f.did.chunks_rescued > 0, "items and pieces of chains were copied");
     const char *answer = ask(&r, GEOMETRY_AUTO, false);
     ok(strncmp(answer, "NOGAIN", 6) == 0 || strncmp(answer, "SAME", 4) == 0, "a second auto is refused: it saves nothing (%s)", answer);
     is(strcmp(ask(&r, GEOMETRY_REVERT, false), "OK"), 0, "the change can be reverted");
@@ -80,9 +80,9 @@ static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy
     tuner_geometry(r.t, &f);
     cache_classes_counters(r.c, &v);
     uint64_t after = check_values(&r, ITEMS, &wrong);
-    printf("# %" PRIu64 " of %" PRIu64 " items, %" PRIu64 " copied, %" PRIu64 " dropped\n", after, before, f.items_copied, f.items_dropped);
-    is(after, before - f.items_dropped, "%s: what is gone was counted", policy->name);
-    ok(f.items_dropped < before / 5, "%s: and is little", policy->name);
+    printf("# %" PRIu64 " of %" PRIu64 " items, %" PRIu64 " copied, %" PRIu64 " dropped\n", after, before, f.did.rescued, f.did.evicted);
+    is(after, before - f.did.evicted, "%s: what is gone was counted", policy->name);
+    ok(f.did.evicted < before / 5, "%s: and is little", policy->name);
     is(wrong, 0, "%s: every value is right", policy->name);
     is(memories_left(&r), 0, "%s: classes that are gone remember no key", policy->name);
     nothing_is_left(&r, policy->name);

@@ -85,15 +85,15 @@ static void test_slow_clients_cost_no_items(void) {
     }
     is(strange, 0, "while others are emptied it does not say that it waits for them");
     ok(f.state == GEOMETRY_DRAINING && strstr(f.why, "old pages are in use") != NULL, "then it does: %s", f.why);
-    ok(f.items_dropped <= OF_A_PAGE, "%" PRIu64 " items are dropped, no more than a page holds", f.items_dropped);
-    is(check_values(&r, ITEMS, &wrong), before - f.items_dropped, "the others are there");
+    ok(f.did.evicted <= OF_A_PAGE, "%" PRIu64 " items are dropped, no more than a page holds", f.did.evicted);
+    is(check_values(&r, ITEMS, &wrong), before - f.did.evicted, "the others are there");
     for (unsigned i = 0; i < HELD; i++) {
         give_back(&r, held[i]);
     }
     ok(settles(&r), "once all is sent the change ends");
     tuner_geometry(r.t, &f);
-    ok(f.items_dropped <= OF_A_PAGE, "%" PRIu64 " items were dropped", f.items_dropped);
-    ok(check_values(&r, ITEMS, &wrong) == before - f.items_dropped && wrong == 0, "the others are there, and right");
+    ok(f.did.evicted <= OF_A_PAGE, "%" PRIu64 " items were dropped", f.did.evicted);
+    ok(check_values(&r, ITEMS, &wrong) == before - f.did.evicted && wrong == 0, "the others are there, and right");
     nothing_is_left(&r, "after slow clients");
     rig_close(&r);
 }

@@ -28,7 +28,7 @@ static void test_rescues_when_there_is_room(void) {
     }
     is(kept, wanted, "every live item is still there");
     is(wrong, 0, "with its value");
-    ok(r.mover.rescues > 0 && r.mover.evictions == 0, "by copying, not by evicting (%" PRIu64 " copied)", r.mover.rescues);
+    ok(last.did.rescued > 0 && last.did.evicted == 0, "by copying, not by evicting (%" PRIu64 " copied)", last.did.rescued);
     uint32_t pool = arena_pages_free(r.slab->arena);
     is(move(&r, to, SLAB_CLASS_NONE, 1), 1, "a page goes to the pool");
     is(arena_pages_free(r.slab->arena), pool + 1, "which has one more");
@@ -60,13 +60,15 @@ static void test_chained_values_move(void) {
         drop(&r, i);
     }
     unsigned moved = 0;
+    uint64_t pieces = 0;
     for (unsigned c = 1; c <= r.slab->class_count; c++) {
         moved += move(&r, c, SLAB_CLASS_NONE, 1); /* the others have room for what it holds */
+        pieces += last.did.chunks_rescued;
     }
     for (unsigned i = 1; i < ITEMS; i += 2) {
         kept += get(&r, i, BYTES + i, &wrong);
     }
-    ok(moved > 0 && r.mover.chunk_rescues > 0, "pieces of chained values move (%" PRIu64 ")", r.mover.chunk_rescues);
+    ok(moved > 0 && pieces > 0, "pieces of chained values move (%" PRIu64 ")", pieces);
     is(kept, ITEMS / 2, "no chained value is lost");
     is(wrong, 0, "nor damaged");
     rig_close(&r);
@@ -99,16 +101,13 @@ static unsigned whole_values(struct rig *r) {
 
 struct looks {
     struct cache_thread *ct;
-    unsigned             looks, moved;
+    unsigned             looks;
 };
 
 static enum cache_moved look_along_the_chain(void *arg, uint32_t page, uint32_t chunk) {
     struct looks *l = arg;
-    enum cache_moved moved = cache_evacuate(l->ct, page, chunk, false);
-    if (moved == CACHE_MOVED_CHUNK) {
-        l->looks++;
-        l->moved += cache_tails_moved(l->ct);
-    }
+    enum cache_moved moved = cache_evacuate(l->ct, page, chunk, 0, NULL);
+    l->looks += moved == CACHE_MOVED_CHUNK;
     return moved;
 }
 
@@ -131,7 +130,7 @@ static void test_blocks_of_a_value_move_together(void) {
     } while (m.at > 0);
     cache_turn_end(r.ct);
     ok(m.state == PAGE_MOVE_EMPTIED, "going over one of them once empties it");
-    ok(l.looks > 0 && l.moved > 20 * l.looks, "by %u looks along a chain for %u blocks", l.looks, l.moved);
+    ok(l.looks > 0 && d.did.chunks_rescued > 20 * l.looks, "by %u looks along a chain for %" PRIu64 " blocks", l.looks, d.did.chunks_rescued);
     ok(page_move_finish(&m, r.ct, clock_mono_us() + 1000000), "all turns end");
     page_move_put_back(&other, r.ct);
     is(whole_values(&r), BLOCK_VALUES / 2, "and every value is whole");
@@ -152,7 +151,7 @@ static void test_a_move_ends_when_no_more_is_wanted(void) {
     is(move(&r, class_id, SLAB_CLASS_NONE, MOVE_PAGES_MAX), 2, "no more pages move than are wanted when the next is to be emptied");
     is_str(last.why_not, "no more are wanted by now", "which is said");
     slab_facts(r.slab, class_id, &f);
-    ok(f.pages == had - 2 && f.draining == 0 && r.mover.given_up == 0, "the others stay as they were");
+    ok(f.pages == had - 2 && f.draining == 0 && last.given_up == 0, "the others stay as they were");
     is(whole_values(&r), BLOCK_VALUES / 2, "with what lives in them");
     r.mover.wanted = NULL;
     is(move(&r, class_id, SLAB_CLASS_NONE, 3), 3, "the next move is as ever");
@@ -208,7 +207,7 @@ static void test_drops_when_memory_is_full(void) {
     }
     is(arena_pages_free(r.slab->arena), 0, "memory is full");
     is(move(&r, from, to, 2), 2, "pages move all the same");
-    ok(r.mover.evictions > 0, "what they held is dropped (%" PRIu64 " items)", r.mover.evictions);
+    ok(last.did.evicted > 0, "what they held is dropped (%" PRIu64 " items)", last.did.evicted);
     for (unsigned i = 0; i < ITEMS; i++) {
         kept += get(&r, i, BYTES, &wrong);
     }
@@ -232,7 +231,6 @@ static void test_what_a_move_drops_is_no_demand(void) {
     struct rig r;
     uint64_t wanted, wanted_after;
     rig_open(&r, 8u << 20);
-    cache_thread_moves_pages(r.ct);
     unsigned from = class_of(&r, 1000);
     for (unsigned i = 0; i < 9000; i++) {
         set(&r, i, 1000);
@@ -240,7 +238,7 @@ static void test_what_a_move_drops_is_no_demand(void) {
     uint64_t evicted = evictions_of(&r, from, &wanted);
     ok(evicted > 0 && wanted == evicted, "what stores evict is demand");
     is(move(&r, from, SLAB_CLASS_NONE, 2), 2, "pages of a full class move");
-    ok(evictions_of(&r, from, &wanted_after) == evicted + last.lost && last.lost > 0, "what that drops is counted");
+    ok(evictions_of(&r, from, &wanted_after) == evicted + last.did.evicted && last.did.evicted > 0, "what that drops is counted");
     is(wanted_after, wanted, "but not as demand");
     cache_reset_counters(r.cache);
     ok(evictions_of(&r, from, &wanted) == 0 && wanted == 0, "counters that begin anew begin at nothing");
@@ -331,8 +329,8 @@ static void test_the_page_of_least_value_goes(void) {
     is(best, unread, "the one whose items nobody read");
     is(move(&r, class_id, SLAB_CLASS_NONE, 1), 1, "it moves");
     ok(gave(&r, class_id, unread), "it and no other");
-    ok(last.lost > 500 && last.lost < 1100 && last.rescued == 0 && last.why_not == NULL && last.duration_us > 0,
-       "which costs what lived in it (%" PRIu64 " items), and nothing was worth a copy", last.lost);
+    ok(last.did.evicted > 500 && last.did.evicted < 1100 && last.did.rescued == 0 && last.why_not == NULL && last.duration_us > 0,
+       "which costs what lived in it (%" PRIu64 " items), and nothing was worth a copy", last.did.evicted);
     rig_close(&r);
 }
 
@@ -420,7 +418,7 @@ static void test_without_evictions_nothing_is_dropped(void) {
         drop(&r, i);
     }
     is(move(&r, class_id, SLAB_CLASS_NONE, 1), 1, "once there is room for its items a page goes");
-    is(last.lost, 0, "and nothing is lost");
+    is(last.did.evicted, 0, "and nothing is lost");
     rig_close(&r);
 }
 
@@ -431,7 +429,7 @@ static void test_a_cancelled_move_leaves_all_as_it_was(void) {
     uint32_t had = pages_of(&r, class_id);
     atomic_store(&r.mover.cancel, true);
     is(move(&r, class_id, SLAB_CLASS_NONE, 3), 0, "nothing moves");
-    ok(pages_of(&r, class_id) == had && r.mover.given_up == 0 && last.lost == 0, "nothing is lost or counted as given up");
+    ok(pages_of(&r, class_id) == had && last.given_up == 0 && last.did.evicted == 0, "nothing is lost or counted as given up");
     atomic_store(&r.mover.cancel, false);
     is(move(&r, class_id, SLAB_CLASS_NONE, 3), 3, "the next move is as ever");
     rig_close(&r);

@@ -34,9 +34,9 @@ static void test_slow_reader_stops_a_move(bool hurried) {
     cache_turn_end(r.client);
     uint32_t had = pages_of(&r, from);
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page whose items are being sent does not move");
-    is(r.mover.given_up, 1, "the move is given up and counted");
+    is(last.given_up, 1, "the move is given up and counted");
     is(asked, hurried, "%s", hurried ? "after one look" : "after some patience");
-    is_str(r.mover.last_busy, "reader", "with the reason");
+    is_str(move_busy_name(last.last_busy), "reader", "with the reason");
     ok(pages_of(&r, from) >= had, "the page stays with its class");
     cache_turn_begin(r.client);
     unsigned damaged = 0;
@@ -76,7 +76,7 @@ static void test_slow_readers_cost_no_items(void) {
     }
     cache_turn_end(r.client);
     is(move(&r, from, to, 1), 0, "of a full class whose pages are all held none moves");
-    ok(last.lost == 0 && strstr(last.why_not, "being sent") != NULL, "nothing is dropped: %" PRIu64 " items, %s", last.lost, last.why_not);
+    ok(last.did.evicted == 0 && strstr(last.why_not, "being sent") != NULL, "nothing is dropped: %" PRIu64 " items, %s", last.did.evicted, last.why_not);
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < items; i++) {
         if (views[i].borrowed != NULL) {
@@ -114,7 +114,7 @@ static void test_draft_stops_a_move(void) {
     }
     cache_turn_end(r.client);
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
-    is_str(r.mover.last_busy, "draft", "the reason says so");
+    is_str(move_busy_name(last.last_busy), "draft", "the reason says so");
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
         cache_abandon(r.client, &drafts[i]);
@@ -176,15 +176,17 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
 
 struct canceller {
     struct mover *mover;
+    unsigned      from;
     atomic_bool   looks;
 };
 
-static void *cancel_when_it_copies(void *arg) {
+static void *cancel_when_it_drains(void *arg) {
     struct canceller *c = arg;
     struct mover *m = c->mover;
-    uint64_t before = atomic_load(&m->rescues);
+    struct slab_class_facts f = {.draining = 0};
     atomic_store(&c->looks, true);
-    while (atomic_load(&m->rescues) == before && !atomic_load(&m->cancel)) {
+    while (f.draining == 0 && !atomic_load(&m->cancel)) {
+        slab_facts(cache_slab(m->cache), c->from, &f);
     }
     atomic_store(&m->cancel, true);
     return NULL;
@@ -202,9 +204,9 @@ static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
     uint32_t had = pages_of(&r, from);
     for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread looks again */
         pthread_t canceller;
-        struct canceller c = {.mover = &r.mover};
+        struct canceller c = {.mover = &r.mover, .from = from};
         atomic_store(&r.mover.cancel, false);
-        pthread_create(&canceller, NULL, cancel_when_it_copies, &c);
+        pthread_create(&canceller, NULL, cancel_when_it_drains, &c);
         while (!atomic_load(&c.looks)) {
             sched_yield();
         }
@@ -212,7 +214,7 @@ static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
         atomic_store(&r.mover.cancel, true);
         pthread_join(canceller, NULL);
         atomic_store(&r.mover.cancel, false);
-        copied = moved == 0 ? (unsigned)last.rescued : 0;
+        copied = moved == 0 ? (unsigned)last.did.rescued : 0;
         if (moved > 0) {
             move(&r, to, from, 1);
         }

@@ -13,9 +13,9 @@ static uint32_t pages_of(struct cache *c, unsigned class_id) {
     return f.pages;
 }
 
-static bool moved_so_many(const struct tune_facts *f, uint64_t n) { return f->pages_moved >= n && !f->moving; }
-static bool has_moved(const struct tune_facts *f, uint64_t n) { return f->pages_moved >= n; }
-static bool is_at_rest(const struct tune_facts *f, uint64_t n) { return !f->moving && f->pages_moved >= n; }
+static bool moved_so_many(const struct tune_facts *f, uint64_t n) { return f->moved.pages >= n && !f->moving; }
+static bool has_moved(const struct tune_facts *f, uint64_t n) { return f->moved.pages >= n; }
+static bool is_at_rest(const struct tune_facts *f, uint64_t n) { return !f->moving && f->moved.pages >= n; }
 static bool holds_the_limit(const struct tune_facts *f, uint64_t n) { return f->pages_over == n; }
 
 static void test_reassign(void) {
@@ -86,12 +86,12 @@ static void test_pages_for_the_pool_say_what_they_cost(void) {
     is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "a page is to go there");
     ok(wait_for(t, moved_so_many, 1), "it does");
     struct move_record full = newest(t);
-    ok(full.result.lost > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "what lived in it is lost, and the reason says so: %s",
+    ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "what lived in it is lost, and the reason says so: %s",
        full.reason);
     cache_flush_now(c);
     is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "another");
     ok(wait_for(t, moved_so_many, 2), "goes too");
-    is(newest(t).result.lost, 0, "of what is flushed nothing is lost");
+    is(newest(t).result.did.evicted, 0, "of what is flushed nothing is lost");
     tuner_destroy(&t);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
@@ -119,7 +119,7 @@ static void test_cancel(void) {
         tuner_facts(t, &before);
         had = pages_of(c, from);
         is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
-        ok(wait_for(t, has_moved, before.pages_moved + 1), "some have moved");
+        ok(wait_for(t, has_moved, before.moved.pages + 1), "some have moved");
         caught = tuner_cancel(t, &moved, &wanted);
         if (!caught && tuner_reassign(t, 10, (int)from, had) == TUNE_OK && wait_for(t, is_at_rest, 0)) {
             cache_turn_begin(ct);
@@ -136,7 +136,7 @@ static void test_cancel(void) {
     struct tune_facts facts;
     tuner_facts(t, &facts);
     is(tuner_reassign(t, (int)from, 10, 1), TUNE_OK, "another request is taken");
-    ok(wait_for(t, moved_so_many, facts.pages_moved + 1), "and served");
+    ok(wait_for(t, moved_so_many, facts.moved.pages + 1), "and served");
     tuner_destroy(&t);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
@@ -191,7 +191,7 @@ static void test_a_limit_below_a_page_a_class(void) {
     }
     struct tune_facts facts;
     tuner_facts(t, &facts);
-    ok(facts.pages_moved <= had, "each class's page at most once, not again whenever it is stored to: %u moves", (unsigned)facts.pages_moved);
+    ok(facts.moved.pages <= had, "each class's page at most once, not again whenever it is stored to: %u moves", (unsigned)facts.moved.pages);
     tuner_destroy(&t);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
@@ -308,7 +308,7 @@ static void test_size_shift(const char *mode) {
     struct cache_facts facts;
     unsigned nameless;
     cache_facts(c, &facts);
-    ok(f.pages_moved + facts.counters.page_steals > 0, "%s: pages followed (%" PRIu64 ", and %" PRIu64 " at once)", mode, f.pages_moved,
+    ok(f.moved.pages + facts.counters.page_steals > 0, "%s: pages followed (%" PRIu64 ", and %" PRIu64 " at once)", mode, f.moved.pages,
        facts.counters.page_steals);
     unsigned recorded = records_by(t, mode, &nameless), steals = records_by(t, "steal", &nameless);
     ok(recorded + steals > 0 && nameless == 0, "%s: each with its number, time and reason", mode);

@@ -96,11 +96,11 @@ static void test_a_request_of_any_class(void) {
     two_classes(&r);
     is(tuner_reassign(r.t, -1, 0, 12), TUNE_OK, "as many pages from any class as there is room for");
     struct tune_facts f = wait_until_at_rest(&r);
-    is(f.pages_moved, 12, "they move");
-    is(f.evictions_by_move, 0, "and nothing is lost");
+    is(f.moved.pages, 12, "they move");
+    is(f.moved.did.evicted, 0, "and nothing is lost");
     is(tuner_reassign(r.t, -1, 0, 3), TUNE_OK, "more than that");
     f = wait_until_at_rest(&r);
-    ok(f.pages_moved == 15 && f.evictions_by_move > 0, "go all the same: %u items lost", (unsigned)f.evictions_by_move);
+    ok(f.moved.pages == 15 && f.moved.did.evicted > 0, "go all the same: %u items lost", (unsigned)f.moved.did.evicted);
     rig_down(&r);
 }
 
@@ -113,7 +113,7 @@ static void test_a_lower_limit(void) {
     tuner_set_geometry_rate(r.t, GEOMETRY_RATE_PCT); /* wakes it, as whatever is set does */
     struct tune_facts f = wait_until_at_rest(&r);
     is(f.pages_over, 0, "it holds");
-    is(f.evictions_by_move, 0, "and nothing is lost");
+    is(f.moved.did.evicted, 0, "and nothing is lost");
     rig_down(&r);
 }
 
@@ -153,7 +153,7 @@ static void test_pages_that_cannot_be_had(void) {
     make_room(&r, LARGE_FIRST, LARGE, 1);
     is(tuner_reassign(r.t, -1, 0, 1), TUNE_OK, "a page of any class");
     struct tune_facts f = wait_until_at_rest(&r);
-    ok(f.pages_moved == 1 && f.evictions_by_move == 0 && f.moves_given_up == 0, "comes at once, from a class whose pages can be had");
+    ok(f.moved.pages == 1 && f.moved.did.evicted == 0 && f.moved.given_up == 0, "comes at once, from a class whose pages can be had");
     while (n > 0) {
         cache_return(r.ct, held[--n]);
     }

@@ -164,7 +164,7 @@ static void busy_end(struct busy *b) {
     rmdir(b->dir);
 }
 
-static bool has_moved(const struct tune_facts *f, uint64_t pages) { return f->pages_moved >= pages && !f->moving; }
+static bool has_moved(const struct tune_facts *f, uint64_t pages) { return f->moved.pages >= pages && !f->moving; }
 
 static bool no_page_is_over(const struct tune_facts *f, uint64_t pages) { return f->pages_over == pages; }
 
