@@ -30,10 +30,6 @@ struct phase {
     unsigned    turnovers; /* requests, by the items that fit */
 };
 
-static uint64_t random_next(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
 static double uniform(uint64_t *x) { return (double)(random_next(x) >> 11) * 0x1p-53; }
 
 static uint64_t recent(uint64_t items, uint64_t *x, uint64_t i) { return i / 4 + random_next(x) % (items * 9 / 10); }
