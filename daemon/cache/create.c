@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "cache/adopt/adopt.h"
@@ -12,7 +13,7 @@
 #include "cache/keep.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
-#include "cache/stores.h"
+#include "cache/store_ops.h"
 
 enum { RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
 enum { PARTITIONS_MIN = 4, PARTITIONS_MAX = 1024, PARTITION_BYTES = 16 << 20 };
@@ -20,6 +21,22 @@ enum { PARTITIONS_A_THREAD = 2, THREADS_USUAL = 8 };
 enum { ITEM_BYTES_LEAST = 48 }; /* the smallest chunk */
 /* A smaller cache notices a huge page that its index does not fill. */
 enum { SMALL_BYTES = 256 << 20 };
+
+static const struct store_ops *const stores[CACHE_STORE_KINDS] = {
+    [CACHE_STORE_SLAB] = &store_slabs,
+    [CACHE_STORE_HEAP] = &store_heap,
+    [CACHE_STORE_BLOCKS] = &store_blocks,
+};
+
+const char *cache_store_name(enum cache_store_kind kind) { return stores[kind]->name; }
+
+enum cache_store_kind cache_store_find(const char *name) {
+    enum cache_store_kind kind = CACHE_STORE_SLAB;
+    for (enum cache_store_kind i = 0; i < CACHE_STORE_KINDS; i++) {
+        kind = strcmp(stores[i]->name, name) == 0 ? i : kind;
+    }
+    return kind;
+}
 
 /* One partition for every 16 MiB, and two for each thread. Each partition has its own queue for
  * every class, and a short queue tells less well which item to evict. At 64 MiB one worker with 4
@@ -43,7 +60,7 @@ static unsigned partition_count(const struct cache_config *cfg) {
  * class adds a page to the largest one. */
 static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most) {
     return limit_bytes_most +
-           (!store_ops_of(cfg->store)->one_class ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
+           (!stores[cfg->store]->one_class ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
 }
 
 /* Reserves addresses for a cache whose limit can be raised to `most_bytes`. False: nothing was
@@ -111,7 +128,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
         return NULL;
     }
     c->config = *cfg;
-    c->store = store_ops_of(cfg->store);
+    c->store = stores[cfg->store];
     lock_init(&c->threads_lock);
     atomic_init(&c->policy, cfg->policy);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
@@ -221,7 +238,9 @@ void cache_thread_destroy(struct cache_thread **taken) {
         return;
     }
     struct cache *c = ct->cache;
-    c->store->thread_end(ct);
+    if (c->store->thread_end != NULL) {
+        c->store->thread_end(ct);
+    }
     lock_take(&c->threads_lock);
     for (unsigned i = 0; i < c->thread_count; i++) {
         if (c->threads[i] == ct) {

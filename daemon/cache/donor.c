@@ -149,41 +149,26 @@ uint32_t cache_page_used_s(const struct cache *c, uint32_t page) {
     return used_s > 0 ? used_s - cache_item_clock(c).ahead_s : 0;
 }
 
-static bool of_class(const struct cache *c, uint32_t page, unsigned class_id) {
-    const struct page *p = slab_page(c->slab, page);
-    return atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
-           atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED;
-}
-
-/* A look at a page touches many cold cache lines. Asked for together they arrive together. */
-static void prefetch_sample(const struct cache *c, uint32_t page) {
-    struct item *sample[SAMPLE_CHUNKS];
-    for (unsigned n = sample_chunks(c, page, sample); n > 0; n--) {
-        __builtin_prefetch(sample[n - 1]);
-    }
-}
-
-/* Of pages whose items were used at the same second the older page goes. */
-static uint64_t idle_cost(const struct cache *c, uint32_t page) {
-    return (uint64_t)cache_page_used_s(c, page) << 32 |
-           atomic_load_explicit(&slab_page(c->slab, page)->birth, memory_order_relaxed);
-}
-
+/* By value, or by the last use; of pages whose items were used at the same second the older page
+ * goes. */
 static void rank_by_items(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
                           struct ranking *r) {
     struct cache *c = ct->cache;
-    bool by_value = pick == PICK_LEAST_VALUE;
-    uint32_t listed[LISTED_PAGES], looked[LOOK_PAGES];
-    unsigned n = slab_partial_pages(c->slab, class_id, false, listed, LISTED_PAGES);
+    uint32_t pages[LISTED_PAGES + LOOK_PAGES];
+    struct item *sample[SAMPLE_CHUNKS];
+    unsigned n = slab_partial_pages(c->slab, class_id, false, pages, LISTED_PAGES);
+    n += slab_next_pages(c->slab, class_id, pages + n, LOOK_PAGES);
     for (unsigned i = 0; i < n; i++) {
-        rank(r, listed[i],
-             by_value ? cache_page_value(ct, listed[i]) : idle_cost(c, listed[i]));
-    }
-    n = slab_next_pages(c->slab, class_id, looked, LOOK_PAGES);
-    for (unsigned i = 0; i < n; i++) {
-        prefetch_sample(c, looked[i + 1 < n ? i + 1 : i]);
-        rank(r, looked[i],
-             by_value ? cache_page_value(ct, looked[i]) : idle_cost(c, looked[i]));
+        /* a look at a page touches many cold cache lines: asked for together they arrive
+         * together */
+        for (unsigned j = i + 1 < n ? sample_chunks(c, pages[i + 1], sample) : 0; j > 0; j--) {
+            __builtin_prefetch(sample[j - 1]);
+        }
+        uint32_t birth =
+            atomic_load_explicit(&slab_page(c->slab, pages[i])->birth, memory_order_relaxed);
+        rank(r, pages[i],
+             pick == PICK_LEAST_VALUE ? cache_page_value(ct, pages[i])
+                                      : (uint64_t)cache_page_used_s(c, pages[i]) << 32 | birth);
     }
 }
 
@@ -192,12 +177,12 @@ static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick 
     struct cache *c = ct->cache;
     for (uint32_t page = 0; page < arena_page_end(c->arena); page++) {
         const struct page *p = slab_page(c->slab, page);
-        if (!of_class(c, page, class_id)) {
-            continue;
+        if (atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
+            atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
+            rank(r, page,
+                 pick == PICK_RANDOM ? random_next(&ct->random)
+                                     : atomic_load_explicit(&p->birth, memory_order_relaxed));
         }
-        rank(r, page,
-             pick == PICK_RANDOM ? random_next(&ct->random)
-                                 : atomic_load_explicit(&p->birth, memory_order_relaxed));
     }
 }
 

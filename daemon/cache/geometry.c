@@ -6,15 +6,12 @@
 
 enum { SIZING_CHUNKS = 64 }; /* chunks that one step looks at */
 
-/* How many chunks a partition may keep at hand: several small ones, no large ones. */
-static uint8_t default_stock(uint32_t chunk_bytes) {
-    return chunk_bytes <= 512 ? STOCK_MAX : chunk_bytes <= 4096 ? 2 : 0;
-}
-
+/* A partition may keep several small chunks at hand, no large ones. */
 void geometry_set_stocks(struct cache *c) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         bool active = slab_class_state(c->slab, i) == SLAB_CLASS_ACTIVE;
-        uint8_t most = active ? default_stock(slab_chunk_bytes(c->slab, i)) : 0;
+        uint32_t bytes = active ? slab_chunk_bytes(c->slab, i) : UINT32_MAX;
+        uint8_t most = bytes <= 512 ? STOCK_MAX : bytes <= 4096 ? 2 : 0;
         atomic_store_explicit(&c->stock_most[i], most, memory_order_relaxed);
     }
 }
@@ -113,10 +110,6 @@ void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct si
         h, atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed) / pages_most + 1);
 }
 
-static bool is_sampled(const struct cache *c, struct cache_sizing *s) {
-    return slab_page_class(c->slab, s->page) != SLAB_CLASS_NONE && s->owned++ % s->h->every == 0;
-}
-
 /* Looks at some chunks of the page that the walk has reached. Returns whether there may be more. */
 static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
     uint32_t chunk_bytes =
@@ -134,7 +127,9 @@ static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
 }
 
 bool cache_sizing_step(const struct cache *c, struct cache_sizing *s) {
-    while (s->page < arena_page_end(c->arena) && s->chunk == 0 && !is_sampled(c, s)) {
+    while (s->page < arena_page_end(c->arena) && s->chunk == 0 &&
+           (slab_page_class(c->slab, s->page) == SLAB_CLASS_NONE ||
+            s->owned++ % s->h->every != 0)) {
         s->page++;
     }
     if (s->page < arena_page_end(c->arena) && !add_chunks(c, s)) {

@@ -78,12 +78,6 @@ static bool step(struct help *help, struct helped_page *h, struct page_driver *d
 
 /* --- a page to begin with --- */
 
-/* Whether sets may begin a page of class `from`. If that class evicts, it has been stored to since
- * the mover decided, and keeps its pages. */
-static bool may_begin(const struct cache *c, unsigned from) {
-    return !class_set_shared_has(&c->hunger, from) && slab_pages_beyond(c->slab, from, 1) > 0;
-}
-
 /* Takes one from the number of pages that sets may begin. False: none is left. */
 static bool take_one(struct help *help) {
     uint32_t left = atomic_load_explicit(&help->left, memory_order_relaxed);
@@ -116,13 +110,15 @@ static bool pick(struct cache_thread *ct, unsigned from, unsigned to, struct mov
     return taken;
 }
 
-/* Begins a page; the caller holds its place. The decision may have ended meanwhile: then false. */
+/* Begins a page; the caller holds its place. The decision may have ended meanwhile: then false. A
+ * donor that evicts has been stored to since the mover decided, and keeps its pages. */
 static bool begin(struct cache_thread *ct, struct helped_page *h, unsigned class_id) {
     struct help *help = &ct->cache->help;
     uint32_t pair = atomic_load_explicit(&help->pair, memory_order_relaxed);
     unsigned from = help_donor(pair);
-    if (pair == 0 || help_receiver(pair) != class_id || !may_begin(ct->cache, from) ||
-        !take_one(help)) {
+    if (pair == 0 || help_receiver(pair) != class_id ||
+        class_set_shared_has(&ct->cache->hunger, from) ||
+        slab_pages_beyond(ct->cache->slab, from, 1) == 0 || !take_one(help)) {
         return false;
     }
     if (!pick(ct, from, class_id, &h->page)) {

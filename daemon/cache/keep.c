@@ -160,26 +160,7 @@ void keep_policy(struct cache *c, unsigned class_id) {
     }
 }
 
-static void keep_policies(struct cache *c) {
-    for (unsigned i = 0; c->arena->file != NULL && i < SLAB_CLASSES_MAX; i++) {
-        keep_policy(c, i);
-    }
-}
-
 /* --- the file --- */
-
-static bool recall_counts(struct cache *c) {
-    uint64_t most;
-    return (cas_most(c, &most) && go_on(c)) ||
-           refuse(c, "its head is damaged (counts)" ANEW);
-}
-
-/* From here on the file is changed. */
-static void note_opened(struct cache *c) {
-    kept_set(&head_of(c)->boot, memory_boot());
-    kept_set(&head_of(c)->state, MEMORY_SERVING);
-    crash_point("file_opened");
-}
 
 static struct memory_wish wish_of(const struct cache_config *cfg, size_t reserve_bytes,
                                   unsigned partitions) {
@@ -218,12 +199,17 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         snprintf(cfg->why, CACHE_WHY_BYTES, "%s: cannot map it: %s", path, strerror(errno));
         return false;
     }
-    if (old && !recall_counts(c)) {
-        return false;
+    if (!old) {
+        return true;
     }
-    if (old) {
-        note_opened(c);
+    uint64_t most;
+    if (!cas_most(c, &most) || !go_on(c)) {
+        return refuse(c, "its head is damaged (counts)" ANEW);
     }
+    /* from here on the file is changed */
+    kept_set(&head_of(c)->boot, memory_boot());
+    kept_set(&head_of(c)->state, MEMORY_SERVING);
+    crash_point("file_opened");
     return true;
 }
 
@@ -260,22 +246,18 @@ void cache_sizes_settled(struct cache *c) {
     }
 }
 
-/* Notes the highest CAS in the file's head: the partitions in the front, which count it, are about
- * to go. keep_count_cas makes counts anew. */
-static void note_cas(struct cache *c) {
-    uint64_t most;
-    cas_most(c, &most);
-    kept_set_number(&head_of(c)->cas_most, most);
-    kept_set(&head_of(c)->cas_valid, false);
-}
-
 struct partition *keep_partitions(struct cache *c, unsigned count) {
     size_t bytes = count * sizeof(struct partition);
     struct partition *made;
     if (c->arena->file == NULL) {
         made = aligned_alloc(64, bytes);
     } else {
-        note_cas(c);
+        /* notes the highest CAS in the file's head: the partitions in the front, which count it,
+         * are about to go, and keep_count_cas makes counts anew */
+        uint64_t most;
+        cas_most(c, &most);
+        kept_set_number(&head_of(c)->cas_most, most);
+        kept_set(&head_of(c)->cas_valid, false);
         made = (struct partition *)(void *)front_of(c);
     }
     return made != NULL ? memset(made, 0, bytes) : NULL;
@@ -296,7 +278,9 @@ void keep_serve(struct cache *c) {
         cache_sizes_settled(c);
     }
     keep_flush(c);
-    keep_policies(c);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        keep_policy(c, i);
+    }
     cache_keep_time(c);
     kept_set(&h->boot, memory_boot());
     kept_set(&h->state, MEMORY_SERVING);

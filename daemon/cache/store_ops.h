@@ -1,5 +1,5 @@
-/* What the cache asks of the store that its items live in: slabs (slabs.c), blocks (blocks.c) or a
- * heap (heap/). Only create.c chooses a store, when it makes the cache.
+/* What the cache asks of the store that its items live in: slabs or blocks (slabs.c), or a heap
+ * (heap/). Only create.c chooses a store, when it makes the cache.
  *
  * A get calls none of these functions. Neither does a store of a small value in a chunk of a class,
  * unless it needs another chunk: `make` puts the numbers for that into struct cache
@@ -23,7 +23,7 @@ struct store_ops {
      * has, and what else the store needs. False and errno: a part of it could not be made. */
     bool (*make)(struct cache *);
     void (*unmake)(struct cache *); /* frees what `make` made, or the part of it that there is */
-    /* The thread ends: its unfinished work goes to others. No lock held. */
+    /* The thread ends: its unfinished work goes to others. NULL: it leaves none. No lock held. */
     void (*thread_end)(struct cache_thread *);
 
     /* The class for an unchained item of more than slab_bytes_most, of which `head_bytes` are not

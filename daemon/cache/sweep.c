@@ -132,15 +132,7 @@ bool cache_sweep_step(struct cache_thread *ct, struct cache_sweep *pass) {
     return ct->cache->store->whole_pages ? sweep_pages(&s) : sweep_index(&s);
 }
 
-/* The sum of the counters in which everything counts that gives an item an expiry time. */
-static uint64_t changes_in(const struct cache_class_counters *classes, unsigned most) {
-    uint64_t sum = 0;
-    for (unsigned i = 1; i <= most; i++) {
-        sum += counter_get(&classes[i].touch_hits) + counter_get(&classes[i].delete_hits);
-    }
-    return sum;
-}
-
+/* Sums the counters in which everything counts that gives an item an expiry time. */
 uint64_t cache_changes(struct cache *c) {
     lock_take(&c->threads_lock);
     unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);
@@ -149,8 +141,11 @@ uint64_t cache_changes(struct cache *c) {
         sum += c->class_retired[i].touch_hits + c->class_retired[i].delete_hits;
     }
     for (unsigned t = 0; t < c->thread_count; t++) {
-        sum += counter_get(&c->threads[t]->counters.total_items) +
-               changes_in(c->threads[t]->classes, most);
+        const struct cache_class_counters *classes = c->threads[t]->classes;
+        sum += counter_get(&c->threads[t]->counters.total_items);
+        for (unsigned i = 1; i <= most; i++) {
+            sum += counter_get(&classes[i].touch_hits) + counter_get(&classes[i].delete_hits);
+        }
     }
     lock_release(&c->threads_lock);
     return sum;

@@ -58,19 +58,17 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
  * is found out when its partition is chosen, one that makes it too young when it is looked at in
  * its turn, one partition an eviction. */
 
-/* How long ago the oldest item of the queue was used: the greater, the longer. Times are whole
- * seconds; of equals the longest queue counts as oldest. 0: the queue is empty. */
-static uint64_t oldest_in(const struct shelf *s) {
-    const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
-    return n != NULL ? (uint64_t)(UINT32_MAX - node_used_s(n)) << 32 | evict_count(&s->queue) : 0;
-}
-
 static _Atomic uint64_t *note_of(const struct cache *c, unsigned partition, unsigned class_id) {
     return &c->oldest_noted[(size_t)class_id * c->partition_count + partition];
 }
 
+/* Notes how long ago the oldest item of the queue was used: the greater, the longer. Times are
+ * whole seconds; of equals the longest queue counts as oldest. 0: the queue is empty. */
 static uint64_t look_locked(const struct cache *c, unsigned partition, unsigned class_id) {
-    uint64_t oldest = oldest_in(c->partitions[partition].shelves[class_id]);
+    const struct shelf *s = c->partitions[partition].shelves[class_id];
+    const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
+    uint64_t oldest =
+        n != NULL ? (uint64_t)(UINT32_MAX - node_used_s(n)) << 32 | evict_count(&s->queue) : 0;
     atomic_store_explicit(note_of(c, partition, class_id), oldest, memory_order_relaxed);
     return oldest;
 }

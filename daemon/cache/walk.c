@@ -4,12 +4,6 @@
 #include "cache/stock.h"
 #include "cache/value.h"
 
-static void copy_walked(const struct cache *c, const struct item *it, struct cache_walked *w) {
-    w->key_len = item_copy_key(it, w->key);
-    cache_view_item(c, it, &w->view);
-    w->class_id = w->view.class_id;
-}
-
 int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cache_walked *out,
                     int max) {
     struct cache *c = ct->cache;
@@ -33,7 +27,10 @@ int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cac
             walk->checked++;
             if (!cache_item_dead(c, it, ct->now_s)) {
                 if (n < max) {
-                    copy_walked(c, it, &out[n++]);
+                    struct cache_walked *w = &out[n++];
+                    w->key_len = item_copy_key(it, w->key);
+                    cache_view_item(c, it, &w->view);
+                    w->class_id = w->view.class_id;
                 }
                 continue;
             }

@@ -34,7 +34,7 @@ struct memory_shape { /* what the program fixes comes first, what each file fixe
     uint32_t page_bytes;
     uint32_t page_entry_bytes; /* an entry of the page table */
     uint32_t store;            /* the kind of store, by the cache's number */
-    uint32_t block_bytes;      /* of the block store; see cache/blocks.c */
+    uint32_t block_bytes;      /* of the block store; see cache/slabs.c */
     uint32_t chunk_bytes_max;  /* the largest chunk of every geometry */
     uint32_t unit_shift;       /* unit of references */
     uint32_t page_max;         /* pages in the page table */

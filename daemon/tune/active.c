@@ -12,8 +12,9 @@ void active_end(struct active_mode *a) {
     *a = (struct active_mode){.mode = &automove_off};
 }
 
-static bool start(struct active_mode *a, const struct automove_mode *mode, const char *argument,
-                  const struct automove_config *cfg, char *why) {
+bool active_switch(struct active_mode *a, const struct automove_mode *mode, const char *argument,
+                   const struct automove_config *cfg, char *why) {
+    active_end(a);
     void *state = mode->state_bytes > 0 ? calloc(1, mode->state_bytes) : NULL;
     if (mode->state_bytes > 0 && state == NULL) {
         snprintf(why, REASON_BYTES, "out of memory");
@@ -27,12 +28,6 @@ static bool start(struct active_mode *a, const struct automove_mode *mode, const
     a->state = state;
     snprintf(a->argument, sizeof a->argument, "%s", argument);
     return true;
-}
-
-bool active_switch(struct active_mode *a, const struct automove_mode *mode, const char *argument,
-                   const struct automove_config *cfg, char *why) {
-    active_end(a);
-    return start(a, mode, argument, cfg, why);
 }
 
 bool active_configure(struct active_mode *a, const struct automove_config *cfg, char *why) {

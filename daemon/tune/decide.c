@@ -82,13 +82,6 @@ static void fall_back(struct tuner *t, const struct automove_mode *mode, const c
     }
 }
 
-static void remember(struct tuner *t) {
-    if (t->active.mode != NULL) {
-        t->last.mode = t->active.mode;
-        snprintf(t->last.argument, sizeof t->last.argument, "%s", t->active.argument);
-    }
-}
-
 void tuner_adopt(struct tuner *t) {
     char why[REASON_BYTES] = "";
     lock_take(&t->lock);
@@ -105,7 +98,10 @@ void tuner_adopt(struct tuner *t) {
         }
         return;
     }
-    remember(t);
+    if (t->active.mode != NULL) {
+        t->last.mode = t->active.mode;
+        snprintf(t->last.argument, sizeof t->last.argument, "%s", t->active.argument);
+    }
     bool started = run(t, wish.mode, wish.argument, &cfg, why);
     say_why(t, "nothing was decided yet");
     if (!started) {

@@ -58,7 +58,7 @@ static bool shrink_heap(struct tuner *t) {
 }
 
 /* Whether a class may give its last page. It gives that only once after a limit was lowered: if
- * items are stored in it afterwards, it takes a new first page over the limit (cache/steal.c), and
+ * items are stored in it afterwards, it takes a new first page over the limit (cache/obtain.c), and
  * to take that away too would go on without end. */
 bool tuner_shrink(struct tuner *t) {
     static const struct class_set nobody;

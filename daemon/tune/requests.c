@@ -36,18 +36,13 @@ static void give_reason(const struct tuner *t, const struct reassignment *r,
     }
 }
 
-static bool begin_serving(struct tuner *t, struct reassignment *r) {
-    lock_take(&t->lock);
-    *r = t->request;
-    t->request.served = r->runs;
-    lock_release(&t->lock);
-    return r->runs;
-}
-
 /* Moves a few pages of the request at a time, so that automove has its turn in between. */
 void tuner_serve_request(struct tuner *t) {
-    struct reassignment r;
-    if (!begin_serving(t, &r)) {
+    lock_take(&t->lock);
+    struct reassignment r = t->request;
+    t->request.served = r.runs;
+    lock_release(&t->lock);
+    if (!r.runs) {
         return;
     }
     struct class_set receiver = class_set_one((unsigned)r.to);

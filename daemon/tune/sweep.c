@@ -18,28 +18,11 @@ void sweeper_init(struct sweeper *s, struct cache *cache, struct cache_thread *c
     *s = (struct sweeper){.cache = cache, .ct = ct, .on = on, .changes = UINT64_MAX};
 }
 
-static void begin(struct sweeper *s, uint64_t now_us, uint64_t changes) {
-    s->pass = (struct cache_sweep){0};
-    s->began_us = now_us;
-    s->changes = changes;
-    s->flushed = cache_flushed(s->cache);
-    s->under_way = true;
-}
-
 /* Whether a pass may find anything dead. */
 static bool is_worth_it(const struct sweeper *s, uint64_t now_us, uint64_t changes) {
     return changes != s->changes || cache_flushed(s->cache) != s->flushed ||
            (s->pass.earliest_s != 0 && s->pass.earliest_s <= clock_now_s()) ||
            now_us >= s->began_us + UNASKED_US;
-}
-
-/* How long to rest after a spell that took this much of a processor. */
-static uint64_t rest_us(uint64_t took_us, uint64_t looked, uint64_t freed) {
-    uint64_t pct = SHARE_PCT;
-    if (looked > 0) {
-        pct += (SHARE_DEAD_PCT - SHARE_PCT) * freed / looked;
-    }
-    return took_us * (100 - pct) / pct;
 }
 
 /* Ends the turn and begins another, since others may wait for a turn to end. Returns the time. */
@@ -63,8 +46,11 @@ static void spell(struct sweeper *s, uint64_t now_us) {
         now_us = turn(s, now_us);
         sched_yield();
     } while (s->under_way && now_us < end_us);
-    uint64_t took_us = clock_thread_us() - mine_us;
-    s->due_us = now_us + rest_us(took_us, s->pass.looked - looked, s->pass.freed - freed);
+    uint64_t took_us = clock_thread_us() - mine_us, pct = SHARE_PCT;
+    if (s->pass.looked > looked) {
+        pct += (SHARE_DEAD_PCT - SHARE_PCT) * (s->pass.freed - freed) / (s->pass.looked - looked);
+    }
+    s->due_us = now_us + took_us * (100 - pct) / pct;
     if (!s->under_way && s->due_us < s->began_us + EVERY_US) {
         s->due_us = s->began_us + EVERY_US;
     }
@@ -83,7 +69,11 @@ uint64_t sweeper_tend(struct sweeper *s, uint64_t now_us) {
             s->due_us = now_us + EVERY_US;
             return s->due_us;
         }
-        begin(s, now_us, changes);
+        s->pass = (struct cache_sweep){0};
+        s->began_us = now_us;
+        s->changes = changes;
+        s->flushed = cache_flushed(s->cache);
+        s->under_way = true;
     }
     spell(s, now_us);
     return s->due_us;

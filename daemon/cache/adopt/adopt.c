@@ -24,12 +24,252 @@
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 
+#include "base/clock.h"
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/resident.h"
-#include "cache/adopt/adoption.h"
+#include "cache/adopt/bins.h"
+#include "cache/adopt/claim.h"
 #include "cache/keep.h"
+#include "cache/stock.h"
+#include "cache/value.h"
 
-enum { THREADS_MOST = 16 };
+enum {
+    THREADS_MOST = 16,
+    PROGRESS_US = 1000 * 1000, /* between two lines of the log */
+    AHEAD = 12, /* so many items are prefetched ahead of the one that is looked at */
+};
+
+struct tally {
+    uint64_t items, dead, torn, drafts, left_out;
+};
+
+struct adoption {
+    struct cache      *c;
+    struct item_clock  clock;
+    uint32_t           now_s;
+    struct recall      recall;
+    struct claims      claims;
+    struct bins        bins;
+    /* the partitions of this round: `count` of them from `first` on. With one round, all of them */
+    unsigned           first, count;
+    _Atomic uint32_t   next_look, next_link, next_free;
+    _Atomic uint64_t   linked;
+    _Atomic bool       no_memory;
+    unsigned           thread_count;
+    struct adopter    *threads;
+    /* by class: the policy to whose lists the items' marks refer */
+    const struct evict_policy *policies[SLAB_CLASSES_MAX];
+    uint64_t           start_us, said_us;
+};
+struct adopter {
+    struct adoption *a;
+    struct tally     n;
+    pthread_t        thread;
+    bool             started;
+    unsigned         number;
+    void           (*pass)(struct adopter *);
+};
+
+/* Takes the next number for this thread. False: there is none below `end`. */
+static bool adoption_next(_Atomic uint32_t *next, uint32_t end, uint32_t *i) {
+    *i = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+    return *i < end;
+}
+static bool adoption_fails(const struct adoption *a) {
+    return atomic_load_explicit(&a->no_memory, memory_order_relaxed);
+}
+static void adoption_fail(struct adoption *a) {
+    atomic_store_explicit(&a->no_memory, true, memory_order_relaxed);
+}
+
+/* Only the first thread, which waits for the others at the end, logs how far the pass is. */
+static void adoption_say_progress(struct adopter *t, const char *what, uint32_t done,
+                                  uint32_t all) {
+    struct adoption *a = t->a;
+    uint64_t now_us = clock_mono_us();
+    if (t->number == 0 && now_us - a->said_us >= PROGRESS_US) {
+        a->said_us = now_us;
+        log_info("%s: %s %u of %u, %llu items so far", a->c->arena->file->path, what, done, all,
+                 (unsigned long long)atomic_load_explicit(&a->linked, memory_order_relaxed));
+    }
+}
+
+/* --- look: chunks that hold whole items go into bins --- */
+
+static bool item_is_whole(struct adoption *a, struct item *it, uint32_t chunk_bytes) {
+    uint8_t flags = item_flags(it), key_len = item_key_len(it);
+    return key_len <= KEY_BYTES_MAX &&
+           item_total_bytes(flags, key_len, item_value_bytes(it)) <= chunk_bytes &&
+           claim_item(&a->claims, it);
+}
+
+static void look_at_item(struct adopter *t, struct item *it, uint32_t chunk_bytes) {
+    struct adoption *a = t->a;
+    struct found f = {.hash = item_hash(&it->node), /* of a torn item any hash */
+                      .ref = ref_of_item(a->c, it),
+                      .age = item_time_s(it) - a->clock.flushed};
+    unsigned partition = (unsigned)(partition_of(a->c, f.hash) - a->c->partitions) - a->first;
+    if (partition >= a->count) { /* of another round */
+        return;
+    }
+    if (item_flushed_by(it, a->clock) || cache_item_expired(it, a->now_s)) {
+        t->n.dead++;
+    } else if (!item_is_whole(a, it, chunk_bytes)) {
+        t->n.torn++;
+    } else if (!bins_put(&a->bins, t->number, partition, &f)) {
+        adoption_fail(a);
+    }
+}
+
+static void look_at_page(struct adopter *t, uint32_t page) {
+    const struct cache *c = t->a->c;
+    uint32_t chunk_bytes = slab_page(c->slab, page)->chunk_bytes, count = PAGE_BYTES / chunk_bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        char *chunk = arena_page_start(c->arena, page) + (size_t)i * chunk_bytes;
+        struct item *it = (struct item *)(void *)chunk;
+        prefetch(chunk + (i + AHEAD < count ? AHEAD * (size_t)chunk_bytes : 0));
+        if (item_state(it) == CHUNK_LINKED && item_key_len(it) != 0) {
+            look_at_item(t, it, chunk_bytes);
+        }
+    }
+}
+
+static void adopt_look(struct adopter *t) {
+    struct adoption *a = t->a;
+    uint32_t i;
+    while (!adoption_fails(a) && adoption_next(&a->next_look, a->recall.pages, &i)) {
+        look_at_page(t, a->recall.list[i]);
+        crash_point("page_looked_at");
+        adoption_say_progress(t, "looking at page", i, a->recall.pages);
+    }
+}
+
+/* --- link: the items of a partition, the oldest first, go into index and queues --- */
+
+static void unlink_twin(struct adopter *t, struct partition *p, uint64_t hash, struct item *it) {
+    struct cache *c = t->a->c;
+    struct shelf *shelf = p->shelves[cache_item_class(c, it)];
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    index_remove(&p->index, hash, ref_of_item(c, it));
+    evict_remove(&shelf->queue, &it->node);
+    shelf->requested_bytes -= bytes;
+    p->bytes -= bytes;
+    t->n.items--;
+    unclaim_item(&t->a->claims, it);
+}
+
+/* Whether the item is to be linked: its key has no other item, or has one with a lower CAS, which
+ * is unlinked. */
+static bool settle_twins(struct adopter *t, struct partition *p, const struct key *key,
+                         struct item *it) {
+    uint32_t ref = index_find(&p->index, key);
+    if (ref == 0) {
+        return true;
+    }
+    struct item *twin = item_at(t->a->c, ref);
+    bool stays = item_cas(twin) >= item_cas(it);
+    if (stays) {
+        unclaim_item(&t->a->claims, it);
+    } else {
+        unlink_twin(t, p, key->hash, twin);
+    }
+    return !stays;
+}
+
+static void link_item(struct adopter *t, struct partition *p, const struct found *f) {
+    struct adoption *a = t->a;
+    struct cache *c = a->c;
+    struct item *it = item_at(c, f->ref);
+    size_t key_at = item_key_offset(item_flags(it), item_value_bytes(it));
+    struct key key = {.ptr = (const char *)it + key_at,
+                      .hash = f->hash,
+                      .len = item_key_len(it)};
+    if (!settle_twins(t, p, &key, it)) {
+        return;
+    }
+    unsigned class_id = cache_item_class(c, it);
+    struct shelf *shelf = shelf_of_locked(c, p, class_id);
+    if (shelf == NULL || !index_insert(&p->index, f->hash, f->ref)) {
+        t->n.left_out++;
+        unclaim_item(&a->claims, it);
+        return;
+    }
+    if (item_large(it)) {
+        /* the count that the link holds */
+        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed);
+    }
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    shelf->requested_bytes += bytes;
+    p->bytes += bytes;
+    shelf->queue.flushed_s = a->clock.flushed;
+    evict_restore(&shelf->queue, &it->node, a->policies[class_id], a->now_s + a->clock.ahead_s);
+    t->n.items++;
+    crash_point("item_adopted");
+}
+
+static void link_partition(struct adopter *t, unsigned number) {
+    struct adoption *a = t->a;
+    struct partition *p = &a->c->partitions[a->first + number];
+    uint32_t count;
+    struct found *memory;
+    const struct found *found = bins_gather(&a->bins, number, &count, &memory);
+    if (found == NULL) {
+        adoption_fail(a);
+        return;
+    }
+    lock_take(&p->lock);
+    index_expect(&p->index, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) {
+            prefetch_to_write(item_at(a->c, found[i + AHEAD].ref));
+            index_prefetch(&p->index, found[i + AHEAD].hash);
+        }
+        link_item(t, p, &found[i]);
+    }
+    lock_release(&p->lock);
+    atomic_fetch_add_explicit(&a->linked, count, memory_order_relaxed);
+    free(memory);
+}
+
+static void adopt_link(struct adopter *t) {
+    struct adoption *a = t->a;
+    uint32_t i;
+    while (!adoption_fails(a) && adoption_next(&a->next_link, a->count, &i)) {
+        link_partition(t, i);
+        adoption_say_progress(t, "linking partition", a->first + i, a->c->partition_count);
+    }
+}
+
+/* --- free: chunks that no item has claimed --- */
+
+static void free_in_page(struct adopter *t, uint32_t page) {
+    struct cache *c = t->a->c;
+    uint32_t free_head = 0, free_count = 0;
+    for (uint32_t chunk = slab_page(c->slab, page)->chunk_count; chunk-- > 0;) {
+        if (claim_is(&t->a->claims, page, chunk)) {
+            continue;
+        }
+        struct item *it = slab_page_chunk(c->slab, page, chunk);
+        t->n.drafts += item_state(it) == CHUNK_DRAFT && item_key_len(it) != 0;
+        item_set_flags(it, CHUNK_FREE);
+        node_set_next(&it->node, free_head);
+        free_head = ref_of_item(c, it);
+        free_count++;
+        crash_point("chunk_freed");
+    }
+    recall_free_chunks(c->slab, page, free_head, free_count);
+}
+
+static void adopt_free(struct adopter *t) {
+    struct adoption *a = t->a;
+    uint32_t i;
+    while (adoption_next(&a->next_free, a->recall.pages, &i)) {
+        free_in_page(t, a->recall.list[i]);
+    }
+}
+
+/* --- the passes --- */
 
 static void *adopter_main(void *arg) {
     struct adopter *t = arg;
@@ -110,13 +350,6 @@ static bool adoption_begin(struct adoption *a) {
     return a->threads != NULL && bins_init(&a->bins, a->thread_count, a->count);
 }
 
-static void adoption_end(struct adoption *a) {
-    bins_fini(&a->bins);
-    claims_fini(&a->claims);
-    free(a->threads);
-    free(a->recall.list);
-}
-
 /* Both counts of partitions are powers of two, so the rounds come out even. */
 static bool run_rounds(struct adoption *a) {
     for (; !adoption_fails(a) && a->first < a->c->partition_count; a->first += a->count) {
@@ -157,6 +390,9 @@ bool adopt_items(struct cache *c) {
         run_pass(&a, adopt_free);
         note(&a);
     }
-    adoption_end(&a);
+    bins_fini(&a.bins);
+    claims_fini(&a.claims);
+    free(a.threads);
+    free(a.recall.list);
     return ok;
 }

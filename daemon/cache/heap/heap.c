@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cache/heap/limbo.h"
-#include "cache/patience.h"
+#include "cache/turn.h"
 #include "cache/pinned.h"
 #include "cache/victim.h"
 

@@ -29,13 +29,6 @@ void limbos_destroy(struct cache *c) {
     c->limbos = NULL;
 }
 
-static void push(const struct cache *c, struct limbo *to, uint32_t ref, size_t bytes) {
-    node_set_next(&item_at(c, ref)->node, to->first);
-    to->first = ref;
-    to->items++;
-    to->bytes += bytes;
-}
-
 /* Moves everything to another limbo; `from` is empty afterwards. */
 static void append(const struct cache *c, struct limbo *to, struct limbo *from) {
     if (to->first != 0 && from->first != 0) {
@@ -71,16 +64,6 @@ static struct limbos *own_limbos(const struct cache_thread *ct) {
     return &ct->cache->limbos[turn_number(ct)];
 }
 
-/* Seals the open part. The calling thread's own turn is left out: it retired these items itself and
- * holds no reference to them, or it holds no reference at all. */
-static void seal_locked(struct cache_thread *ct, struct limbos *l) {
-    assert(lock_held(&l->lock) && l->sealed.items == 0);
-    l->sealed = l->open;
-    l->open = (struct limbo){0};
-    turns_look(ct->cache->turns, l->turns);
-    l->turns[turn_number(ct)] = 0;
-}
-
 /* Whether all turns have ended that were under way when the limbo was sealed. */
 static bool ripe_locked(const struct cache *c, const struct limbos *l) {
     for (unsigned i = 0; i < THREADS_MAX; i++) {
@@ -100,7 +83,12 @@ static bool limbo_tend(struct cache_thread *ct, struct limbos *l) {
         append(c, &given, &l->sealed);
     }
     if (l->sealed.items == 0 && l->open.items > 0) {
-        seal_locked(ct, l);
+        /* The calling thread's own turn is left out: it retired these items itself and holds no
+         * reference to them, or it holds no reference at all. */
+        l->sealed = l->open;
+        l->open = (struct limbo){0};
+        turns_look(c->turns, l->turns);
+        l->turns[turn_number(ct)] = 0;
         if (ripe_locked(c, l)) {
             append(c, &given, &l->sealed);
         }
@@ -179,7 +167,10 @@ bool heap_reclaim(struct cache_thread *ct) {
 void limbo_add(struct cache_thread *ct, uint32_t ref, size_t bytes) {
     struct limbos *l = own_limbos(ct);
     lock_take(&l->lock);
-    push(ct->cache, &l->open, ref, bytes);
+    node_set_next(&item_at(ct->cache, ref)->node, l->open.first);
+    l->open.first = ref;
+    l->open.items++;
+    l->open.bytes += bytes;
     bool full = l->open.bytes >= LIMBO_BYTES || l->open.items >= LIMBO_ITEMS;
     note_any_locked(l);
     lock_release(&l->lock);

@@ -118,13 +118,6 @@ static uint32_t take_kept(struct cache_shrink *s) {
 
 /* --- walking --- */
 
-static void tally_locked(struct cache_shrink *s, const uint32_t *refs, unsigned count) {
-    const struct cache *c = s->ct->cache;
-    for (unsigned i = 0; i < count; i++) {
-        s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
-    }
-}
-
 static void evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs,
                          unsigned count) {
     struct cache_thread *ct = s->ct;
@@ -160,45 +153,39 @@ static void choose_pages(struct cache_shrink *s) {
     free(pages);
 }
 
-static void next_walk(struct cache_shrink *s) {
-    if (s->walk == WALK_TALLY) {
-        choose_pages(s);
-    }
-    s->walk++;
-    s->partition = 0;
-}
-
 static void walk_bucket(struct cache_shrink *s) {
-    struct partition *p = &s->ct->cache->partitions[s->partition];
+    const struct cache *c = s->ct->cache;
+    struct partition *p = &c->partitions[s->partition];
     uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count;
     lock_take(&p->lock);
     bool there = index_chain(&p->index, s->bucket, refs, INDEX_CHAIN_MOST, &count);
-    if (there && s->walk == WALK_TALLY) {
-        tally_locked(s, refs, count);
-    } else if (there) {
+    if (there && s->walk != WALK_TALLY) {
         evict_locked(s, p, refs, count);
+    }
+    for (unsigned i = 0; there && s->walk == WALK_TALLY && i < count; i++) {
+        s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
     }
     lock_release(&p->lock);
     chunks_settle(s->ct);
     s->bucket = there ? s->bucket + 1 : 0;
-    if (!there && ++s->partition == s->ct->cache->partition_count) {
-        next_walk(s);
+    if (!there && ++s->partition == c->partition_count) {
+        if (s->walk == WALK_TALLY) {
+            choose_pages(s);
+        }
+        s->walk++;
+        s->partition = 0;
     }
-}
-
-/* Whether the limit was raised meanwhile, so that nothing more has to go. */
-static bool not_wanted(const struct cache_shrink *s) {
-    struct heap_facts h;
-    heap_facts(s->ct->cache->heap, &h);
-    return h.limit_bytes > s->limit_bytes;
 }
 
 bool cache_shrink_evict(struct cache_shrink *s) {
+    struct heap_facts h;
     for (unsigned i = 0; i < BUCKETS_A_STEP && s->walk < WALKS; i++) {
         walk_bucket(s);
     }
-    return s->walk < WALKS && !not_wanted(s);
+    heap_facts(s->ct->cache->heap, &h);
+    /* if the limit was raised meanwhile, nothing more has to go */
+    return s->walk < WALKS && h.limit_bytes <= s->limit_bytes;
 }
 
 /* --- giving back --- */

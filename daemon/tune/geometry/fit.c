@@ -66,19 +66,15 @@ static void note_look(struct geometry_change *g, double gain_pct) {
     lock_release(&g->lock);
 }
 
-/* Whether items fill enough pages to be judged. Few items may already have a page of each of many
- * classes, and tell nothing of the items to come. */
-static bool is_evidence(const struct geometry_change *g) {
-    double out = atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out,
-                                      memory_order_relaxed);
-    return g->sizes.taken_bytes * g->sizes.every >= out * PAGE_BYTES / 2;
-}
-
-/* Whether the gain is worth a change. A gain of less than a page lies within the rounding of pages:
- * the next look might say the opposite. */
+/* Whether items fill enough pages to be judged, and the gain is worth a change. Few items may
+ * already have a page of each of many classes, and tell nothing of the items to come. A gain of
+ * less than a page lies within the rounding of pages: the next look might say the opposite. */
 static bool is_worth_it(const struct geometry_change *g, const struct geometry_outlook *k) {
-    double gain_pct = geometry_gain_pct(k);
-    return is_evidence(g) && gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
+    double gain_pct = geometry_gain_pct(k),
+           out = atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out,
+                                      memory_order_relaxed);
+    return g->sizes.taken_bytes * g->sizes.every >= out * PAGE_BYTES / 2 &&
+           gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 
 /* Whether the sizes that the look before found still bring most of the gain for the items of now.

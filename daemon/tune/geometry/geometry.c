@@ -29,10 +29,6 @@ enum {
     FILLING_PAGES_A_SECOND = 64,
 };
 
-static void current_sizes(const struct geometry_change *g, struct size_list *now) {
-    *now = slab_geometry(cache_slab(g->cache))->sizes;
-}
-
 static void say_what_it_does(struct geometry_change *g) {
     geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count);
 }
@@ -121,8 +117,7 @@ static void finish(struct geometry_change *g) {
 
 /* Converts the next range. All turns from before the last change of the table must have ended. */
 static void next_step(struct geometry_change *g) {
-    struct size_list before, now;
-    current_sizes(g, &before);
+    struct size_list before = slab_geometry(cache_slab(g->cache))->sizes, now;
     cache_reap_classes(g->cache);
     if (geometry_now_us(g) - g->measured_us > MEASURE_US) {
         measure_waste(g);
@@ -181,15 +176,6 @@ static uint64_t pace_us(const struct geometry_change *g) {
         a_second = FILLING_PAGES_A_SECOND;
     }
     return (uint64_t)((double)CLOCK_SECOND_US / (a_second > 0.01 ? a_second : 0.01));
-}
-
-/* After a change of the rate: brings the next page forward if the new rate is faster. */
-static void follow_rate(struct geometry_change *g, uint64_t now_us) {
-    double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
-    if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
-        g->due_us = now_us + pace_us(g);
-    }
-    g->rate_seen_pct = rate_pct;
 }
 
 static void follow_evictions(struct geometry_change *g, uint64_t now_us) {
@@ -329,13 +315,6 @@ static uint32_t next_look_pages(const struct arena *a) {
     return pages;
 }
 
-static bool look_is_due(struct geometry_change *g) {
-    return atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
-           geometry_now_us(g) >= g->fit_look_us ||
-           atomic_load_explicit(&cache_slab(g->cache)->arena->pages_out, memory_order_relaxed) >=
-               g->fit_look_pages;
-}
-
 /* Looks for better sizes while no change is under way. Returns when it wants to look again. */
 static uint64_t tend_fit(struct geometry_change *g) {
     if (!g->may_move || g->state != GEOMETRY_STEADY ||
@@ -343,8 +322,11 @@ static uint64_t tend_fit(struct geometry_change *g) {
         g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
         return GEOMETRY_NEVER;
     }
-    if (look_is_due(g)) {
-        g->fit_look_pages = next_look_pages(cache_slab(g->cache)->arena);
+    const struct arena *a = cache_slab(g->cache)->arena;
+    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
+        geometry_now_us(g) >= g->fit_look_us ||
+        atomic_load_explicit(&a->pages_out, memory_order_relaxed) >= g->fit_look_pages) {
+        g->fit_look_pages = next_look_pages(a);
         geometry_look(g);
     }
     return g->fit_look_us;
@@ -353,10 +335,8 @@ static uint64_t tend_fit(struct geometry_change *g) {
 /* At the start: takes up a change again. A memory file may have come with the chunk sizes of other
  * options, or from amid a change. */
 static void carry_on(struct geometry_change *g) {
-    struct size_list from, to;
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to = from;
     struct geometry_outlook outlook;
-    current_sizes(g, &from);
-    to = from;
     bool wanted = cache_sizes_wanted(g->cache, &to);
     if (!g->may_move || !(wanted || old_pages_left(g))) {
         return;
@@ -384,7 +364,11 @@ uint64_t geometry_tend(struct geometry_change *g) {
         return fit_us;
     }
     uint64_t now_us = geometry_now_us(g), stop_us = now_us + WORK_US;
-    follow_rate(g, now_us);
+    double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
+    if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
+        g->due_us = now_us + pace_us(g); /* a faster rate brings the next page forward */
+    }
+    g->rate_seen_pct = rate_pct;
     if (now_us >= g->look_us) {
         follow_evictions(g, now_us);
     }
@@ -420,7 +404,7 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
     g->fit_look_pages = next_look_pages(cache_slab(cache)->arena);
     lock_init(&g->lock);
-    current_sizes(g, &g->plan.to);
+    g->plan.to = slab_geometry(cache_slab(cache))->sizes;
     refit_init(&g->refit, cache, ct, pace);
     enum cache_store_kind store = cache_store_kind(cache);
     if (store != CACHE_STORE_SLAB) {

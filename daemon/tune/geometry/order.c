@@ -176,7 +176,11 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
     answer(o, "OK");
 }
 
-static void serve(struct geometry_change *g, struct geometry_order *o) {
+void geometry_serve(struct geometry_change *g) {
+    struct geometry_order *o = next_order(g);
+    if (o == NULL) {
+        return;
+    }
     if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
         answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
                cache_store_name(cache_store_kind(g->cache)));
@@ -200,14 +204,7 @@ static void serve(struct geometry_change *g, struct geometry_order *o) {
         change(g, o);
     }
     geometry_tell(g);
-}
-
-void geometry_serve(struct geometry_change *g) {
-    struct geometry_order *o = next_order(g);
-    if (o != NULL) {
-        serve(g, o);
-        answered(g, o);
-    }
+    answered(g, o);
 }
 
 void geometry_refuse_all(struct geometry_change *g) {

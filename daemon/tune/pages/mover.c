@@ -162,15 +162,6 @@ static void give_up(struct mover *m, const struct page_move *move, uint32_t page
     r->why_not = move_busy_sentence(r->last_busy);
 }
 
-static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most,
-                           struct begun *begun) {
-    unsigned n = 0;
-    while (n < most && begin(m, move, &begun[n])) {
-        n++;
-    }
-    return n;
-}
-
 /* How many pages are still to be emptied. */
 static unsigned wanting(const struct mover *m, const struct page_move *move, unsigned emptied,
                         struct move_result *r) {
@@ -185,19 +176,18 @@ static unsigned wanting(const struct mover *m, const struct page_move *move, uns
                                                                                 : most - emptied;
 }
 
-/* Whether sets worked on pages while this thread rested a moment. */
-static bool sets_go_on(const struct mover *m) {
-    uint64_t bytes = cache_help_state(m->cache).bytes;
-    struct timespec t = {.tv_nsec = HELP_LOOK_US * 1000};
-    nanosleep(&t, NULL);
-    return cache_help_state(m->cache).bytes != bytes;
-}
-
 /* Rests as long as sets empty pages: those who need them do the work. */
 static void leave_to_sets(const struct mover *m, uint64_t until_us) {
-    while (cache_help_state(m->cache).left > 0 && clock_mono_us() < until_us && !in_haste(m) &&
-           sets_go_on(m)) {
-    }
+    struct timespec look = {.tv_nsec = HELP_LOOK_US * 1000};
+    uint64_t before;
+    do {
+        struct cache_help_state h = cache_help_state(m->cache);
+        if (h.left == 0 || clock_mono_us() >= until_us || in_haste(m)) {
+            return;
+        }
+        before = h.bytes;
+        nanosleep(&look, NULL);
+    } while (cache_help_state(m->cache).bytes != before);
 }
 
 /* Empties pages one after the other; returns how many. Pages of the block store begin to drain
@@ -215,7 +205,10 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move,
             break;
         }
         struct begun begun[MOVE_PAGES_MAX];
-        unsigned count = begin_some(m, move, blocks ? want : 1, begun);
+        unsigned count = 0;
+        while (count < (blocks ? want : 1) && begin(m, move, &begun[count])) {
+            count++;
+        }
         if (count == 0) {
             r->why_not = r->why_not != NULL ? r->why_not : "the class has no page to spare";
             break;

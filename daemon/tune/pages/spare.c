@@ -84,18 +84,14 @@ static bool find_room(struct comparing *c, struct page_move *move) {
 
 /* --- by value --- */
 
-static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages) {
-    return c->cheapest == SLAB_CLASS_NONE || least < c->value[0] ||
-           (least == c->value[0] && pages > c->most_pages);
-}
-
 /* Compares a class with the cheapest so far. A class whose pages are all on the move has none to
  * compare. */
 static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages) {
     uint32_t page[MOVE_PAGES_MAX];
     unsigned n = cache_spare_pages(c->ct, class_id, PICK_LEAST_VALUE, page, MOVE_PAGES_MAX);
     uint64_t least = n > 0 ? cache_page_value(c->ct, page[0]) : UINT64_MAX;
-    if (!is_cheaper(c, least, class_pages)) {
+    if (c->cheapest != SLAB_CLASS_NONE &&
+        (least > c->value[0] || (least == c->value[0] && class_pages <= c->most_pages))) {
         c->next_least = least < c->next_least ? least : c->next_least;
         return;
     }
@@ -122,20 +118,15 @@ static bool compare_next(void *arg) {
     return c->at <= cache_slab(c->cache)->class_count;
 }
 
-/* How many of the cheapest class's pages are worth no more than any other class's page; at least
- * one. */
-static unsigned cheap_pages(const struct comparing *c) {
-    unsigned n = 1;
-    while (n < c->count && c->value[n] <= c->next_least) {
-        n++;
-    }
-    return n;
-}
-
+/* Takes as many of the cheapest class's pages as are worth no more than any other class's page; at
+ * least one. */
 static void find_cheapest(struct comparing *c, struct page_move *move) {
     struct pace_job job = {.ct = c->ct, .step = compare_next, .arg = c};
     pace_run(c->pace, &job);
-    unsigned pages = cheap_pages(c);
+    unsigned pages = 1;
+    while (pages < c->count && c->value[pages] <= c->next_least) {
+        pages++;
+    }
     move->from = c->cheapest;
     move->pages = pages < move->pages ? pages : move->pages;
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 const struct automove_mode automove_off = {
     .name = "off", .number = 0, .help = "pages stay where they are"};
 
@@ -23,10 +22,6 @@ static bool takes_argument(const struct automove_mode *mode) {
     return mode->name[strlen(mode->name) - 1] == ':';
 }
 
-static bool is_number_of(const struct automove_mode *mode, const char *name) {
-    return mode->number >= 0 && name[0] == '0' + mode->number && name[1] == '\0';
-}
-
 const struct automove_mode *automove_find(const char *name, const char **argument) {
     *argument = "";
     if (strlen(name) >= AUTOMOVE_NAME_BYTES) {
@@ -38,7 +33,9 @@ const struct automove_mode *automove_find(const char *name, const char **argumen
             *argument = name + n;
             return *at;
         }
-        if (strcmp(name, (*at)->name) == 0 || is_number_of(*at, name)) {
+        bool is_number =
+            (*at)->number >= 0 && name[0] == '0' + (*at)->number && name[1] == '\0';
+        if (strcmp(name, (*at)->name) == 0 || is_number) {
             return takes_argument(*at) ? NULL : *at;
         }
     }

@@ -57,14 +57,6 @@ static void digest_class(struct utility_class *u, const struct snapshot_class *w
     u->filling_windows -= u->filling_windows > 0;
 }
 
-static void digest(struct automove_utility *u, const struct snapshot *before,
-                   const struct snapshot *after) {
-    u->requests = u->requests / 2 + (double)(after->requests - before->requests);
-    for (unsigned i = 1; i <= after->class_count; i++) {
-        digest_class(&u->classes[i], &before->classes[i], &after->classes[i]);
-    }
-}
-
 /* --- what is read, and what is stored --- */
 
 static void note_stores(struct automove_utility *u, const struct snapshot *s, unsigned class_id) {
@@ -351,7 +343,10 @@ bool automove_utility_decide(void *state, const struct snapshot *before,
     }
     d->extend = !ends;
     if (ends) {
-        digest(u, before, after);
+        u->requests = u->requests / 2 + (double)(after->requests - before->requests);
+        for (unsigned i = 1; i <= after->class_count; i++) {
+            digest_class(&u->classes[i], &before->classes[i], &after->classes[i]);
+        }
         note_why(u, after);
     }
     bool moves = decide(u, after, ends, d);

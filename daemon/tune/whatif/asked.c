@@ -15,8 +15,6 @@ static uint64_t add(struct asked *a, uint64_t key_requests) {
     return more;
 }
 
-void asked_begin(struct asked *a, uint64_t key_requests) { a->before = key_requests; }
-
 void asked_end(struct asked *a, uint64_t key_requests) {
     add(a, key_requests);
     a->before = ASKED_NEVER;

@@ -11,13 +11,13 @@
 
 struct asked {
     uint64_t requests; /* up to `before` … */
-    uint64_t before;   /* … as the cache counts; ASKED_NEVER: none are counted */
+    /* … as the cache counts; to be set to begin with. ASKED_NEVER: none are counted */
+    uint64_t before;
     uint64_t fade_us;
     bool     lately; /* requests came since the past faded */
 };
 #define ASKED_NEVER UINT64_MAX
 
-void     asked_begin(struct asked *, uint64_t key_requests);
 void     asked_end(struct asked *, uint64_t key_requests);
 uint64_t asked_requests(const struct asked *, uint64_t key_requests);
 /* Once a second or so. True: the past has faded, and so must the hot keys. */

@@ -55,15 +55,13 @@ static struct choice choice_of(const struct shadow *s, enum auto_scope scope, un
 }
 
 /* A sure choice comes before an unsure one; then the policy with fewer misses. */
-static bool is_better(const struct choice *c, const struct choice *best) {
-    return c->sure != best->sure ? c->sure : fewer_misses(&c->tally) > fewer_misses(&best->tally);
-}
-
 static struct choice best_choice(const struct shadow *s, enum auto_scope scope) {
     struct choice best = {.policy = NULL};
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct choice c = choice_of(s, scope, i);
-        if (may_take(scope, c.policy) && is_better(&c, &best)) {
+        bool better =
+            c.sure != best.sure ? c.sure : fewer_misses(&c.tally) > fewer_misses(&best.tally);
+        if (better && may_take(scope, c.policy)) {
             best = c;
         }
     }

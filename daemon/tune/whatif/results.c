@@ -45,14 +45,6 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     lock_release(&w->lock);
 }
 
-/* The cache's misses are not counted by class; the misses of `own` stand for them. */
-static void compare(struct whatif_policy *p, double real) {
-    const struct shadow_tally *t = &p->tally;
-    p->hit_ratio = shadow_hit_ratio(t, real);
-    p->difference = p->hit_ratio - real;
-    p->doubt = 2 * t->deviation * shadow_scale(t, real);
-}
-
 unsigned whatif_policies(struct whatif *w, unsigned class_id,
                          struct whatif_policy to[SHADOW_POLICIES_MAX]) {
     unsigned n = 0;
@@ -66,8 +58,12 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id,
             n = 0;
             break;
         }
-        compare(&to[n], whole ? reads_hit_ratio(&w->lately)
-                              : 1 - to[n].tally.own_misses / to[n].tally.reads);
+        /* the cache's misses are not counted by class; the misses of `own` stand for them */
+        double real = whole ? reads_hit_ratio(&w->lately)
+                            : 1 - to[n].tally.own_misses / to[n].tally.reads;
+        to[n].hit_ratio = shadow_hit_ratio(&to[n].tally, real);
+        to[n].difference = to[n].hit_ratio - real;
+        to[n].doubt = 2 * to[n].tally.deviation * shadow_scale(&to[n].tally, real);
     }
     lock_release(&w->lock);
     return n;

@@ -128,21 +128,6 @@ static void settle_rate(struct whatif *w) {
 
 /* --- how many requests there were --- */
 
-static void begin_asked(struct whatif *w) {
-    uint64_t key_requests = cache_key_requests(w->cache);
-    lock_take(&w->lock);
-    asked_begin(&w->asked, key_requests);
-    lock_release(&w->lock);
-    w->key_requests = key_requests;
-}
-
-static void end_asked(struct whatif *w) {
-    uint64_t key_requests = cache_key_requests(w->cache);
-    lock_take(&w->lock);
-    asked_end(&w->asked, key_requests);
-    lock_release(&w->lock);
-}
-
 static void fade_asked(struct whatif *w, uint64_t now_us) {
     uint64_t key_requests = cache_key_requests(w->cache);
     lock_take(&w->lock);
@@ -160,7 +145,10 @@ static bool adopt(struct whatif *w) {
     double rate = w->rate;
     lock_release(&w->lock);
     if (rate > 0 && !(w->adopted > 0)) {
-        begin_asked(w);
+        w->key_requests = cache_key_requests(w->cache);
+        lock_take(&w->lock);
+        w->asked.before = w->key_requests;
+        lock_release(&w->lock);
     }
     if (rate > 0 && !make(w)) {
         log_warn("sampling is off: no memory for it");
@@ -175,7 +163,10 @@ static bool adopt(struct whatif *w) {
             cache_reads(w->cache, &w->hits_before, &w->misses_before);
         } else {
             cache_set_sample(w->cache, 0, 0);
-            end_asked(w);
+            uint64_t key_requests = cache_key_requests(w->cache);
+            lock_take(&w->lock);
+            asked_end(&w->asked, key_requests);
+            lock_release(&w->lock);
         }
     }
     return rate > 0;
