@@ -34,6 +34,19 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
     };
 }
 
+/* A cache of fixture_config and a thread of it. */
+static inline struct cache *fixture_cache(size_t limit_bytes, struct cache_thread **ct) {
+    struct cache_config cfg = fixture_config(limit_bytes);
+    struct cache *c = cache_create(&cfg);
+    *ct = cache_thread_create(c);
+    return c;
+}
+
+static inline void fixture_end(struct cache **c, struct cache_thread **ct) {
+    cache_thread_destroy(ct);
+    cache_destroy(c);
+}
+
 /* A value that tells its key and version from every other, at any length. */
 static inline void fixture_value(char *to, size_t bytes, uint64_t key, uint64_t version) {
     uint64_t x = key * 0x9e3779b97f4a7c15u + version * 0xd1b54a32d192ed03u + bytes;
@@ -71,6 +84,12 @@ static inline enum cache_status fixture_set(struct cache_thread *ct, uint64_t n,
     struct key key = fixture_key(name, n);
     struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
     return cache_store(ct, &key, &s, NULL);
+}
+
+static inline enum cache_status fixture_delete(struct cache_thread *ct, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    return cache_delete(ct, &key, &(struct cache_delete){0});
 }
 
 static inline void fixture_read_borrowed(struct cache_thread *ct, const struct item *borrowed, char *to) {

@@ -26,8 +26,7 @@ static inline void rig_open(struct rig *r, size_t megabytes, const struct evict_
 
 static inline void rig_close(struct rig *r) {
     tuner_destroy(&r->t);
-    cache_thread_destroy(&r->ct);
-    cache_destroy(&r->c);
+    fixture_end(&r->c, &r->ct);
 }
 
 /* The answer to an order. */

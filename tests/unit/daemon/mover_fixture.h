@@ -40,8 +40,7 @@ static inline void rig_close(struct rig *r) {
     free(r->value);
     free(r->read);
     cache_thread_destroy(&r->ct);
-    cache_thread_destroy(&r->client);
-    cache_destroy(&r->cache);
+    fixture_end(&r->cache, &r->client);
 }
 
 static inline uint32_t pages_of(const struct rig *r, unsigned class_id) {
@@ -69,11 +68,8 @@ static inline bool get(struct rig *r, uint64_t n, size_t bytes, unsigned *wrong)
 }
 
 static inline void drop(struct rig *r, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
-    struct cache_delete d = {0};
     cache_turn_begin(r->client);
-    cache_delete(r->client, &key, &d);
+    fixture_delete(r->client, n);
     cache_turn_end(r->client);
 }
 

@@ -88,8 +88,7 @@ static void test_random_verbs_match_a_plain_array(uint64_t seed) {
     }
     is(walked, there, "a walk sees every item once");
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* When memory is short values may be missing, never wrong, and nothing is refused. */
@@ -128,8 +127,7 @@ static void test_eviction_never_shows_a_wrong_value(uint64_t seed, const struct 
         ok(refused > 0, "%s: what does not fit is refused", policy->name);
     }
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_stores_obey_their_conditions(struct cache_thread *ct) {
@@ -369,16 +367,14 @@ static void test_without_evictions_every_size_gets_a_page(void) {
     is(fixture_set(ct, 1000000, value, 3), CACHE_OK, "but a size that has no page yet gets its first");
     is(fixture_set(ct, 1000001, value, 50000), CACHE_NO_MEMORY, "and the full one is still full");
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* With more classes than pages they must not take the last page from each other at every set. */
 static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
     enum { SIZES = 24, ROUNDS = 30 };
-    struct cache_config cfg = fixture_config((size_t)pages << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache((size_t)pages << 20, &ct);
     uint64_t refused = 0, kept = 0;
     cache_turn_begin(ct);
     for (uint64_t n = 0; n < SIZES * ROUNDS; n++) {
@@ -394,8 +390,7 @@ static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
     ok(f.pages_out > f.pages_limit && f.pages_out <= SIZES, "by a page a class at most (%u pages)", f.pages_out);
     ok(!cache_set_limit(c, ((size_t)pages << 20) * 4 + (1u << 20)), "the limit grows to four times the first, and no further");
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
@@ -429,9 +424,8 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     test_more_classes_than_pages_keep_their_items(8);
     test_more_classes_than_pages_keep_their_items(2); /* a page a class is far more than four times the limit */
     }
-    struct cache_config cfg = fixture_config(64u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(64u << 20, &ct);
     cache_turn_begin(ct);
     test_stores_obey_their_conditions(ct);
     test_cas_values_differ_over_all_keys(ct);
@@ -444,8 +438,7 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     test_a_borrowed_value_outlives_its_item(ct);
     test_time_takes_items(c, ct);
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* In a process of its own that may map so many bytes; 0: as many as there are. */

@@ -224,8 +224,7 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
     is(used, 0, "then every chunk is free again");
     is(f.bytes, 0, "and no byte is accounted for");
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 int main(void) {

@@ -16,9 +16,8 @@ static uint32_t free_chunks(const struct cache *c, unsigned class_id) {
 
 static void test_any_number_may_be_given_back_at_once(void) {
     enum { CHUNKS = 5 * GIVE_MAX + 3 };
-    struct cache_config cfg = fixture_config(16u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(16u << 20, &ct);
     struct partition *p = &c->partitions[0];
     unsigned class_id = slab_class_of(c->slab, 1000);
     uint32_t refs[CHUNKS];
@@ -36,8 +35,7 @@ static void test_any_number_may_be_given_back_at_once(void) {
     chunks_settle(ct);
     is(free_chunks(c, class_id), before + CHUNKS, "once");
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* --- the geometry changes while a store waits for a chunk --- */
@@ -109,8 +107,7 @@ static void test_a_chunk_that_was_waited_for_is_large_enough(void) {
     is(fixture_get(ch.storing, KEY, got), LONG_BYTES + MORE_BYTES, "and can be read");
     cache_turn_end(ch.storing);
     cache_thread_destroy(&ch.storing);
-    cache_thread_destroy(&ch.other);
-    cache_destroy(&c);
+    fixture_end(&c, &ch.other);
 }
 
 int main(void) {

@@ -125,8 +125,7 @@ static void test_without_evictions_the_place_is_full(const struct index_kind *ki
     ok(refused > 0 && reads_back(ct, &first), "%s: with -M nothing live makes way, and %u are refused", kind->name, refused);
     is(fixture_set(ct, 1, "x", 1), CACHE_OK, "%s: other keys are stored", kind->name);
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_kind(const struct index_kind *kind) {
@@ -141,8 +140,7 @@ static void test_kind(const struct index_kind *kind) {
     set_chosen(ct);
     test_dead_items_make_way_first(c, ct, kind->name);
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
     test_without_evictions_the_place_is_full(kind);
 }
 

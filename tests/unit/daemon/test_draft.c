@@ -25,8 +25,7 @@ static void rig_open(struct rig *r, enum cache_store_kind store, size_t megabyte
 
 static void rig_close(struct rig *r) {
     cache_turn_end(r->ct);
-    cache_thread_destroy(&r->ct);
-    cache_destroy(&r->c);
+    fixture_end(&r->c, &r->ct);
 }
 
 static size_t held(struct rig *r) {

@@ -35,8 +35,7 @@ static void world_open(struct world *w, size_t limit_bytes, const char *mode, bo
 static void world_close(struct world *w) {
     cache_turn_end(w->ct);
     tuner_destroy(&w->t);
-    cache_thread_destroy(&w->ct);
-    cache_destroy(&w->c);
+    fixture_end(&w->c, &w->ct);
 }
 
 /* Half a second passes. */
@@ -155,8 +154,7 @@ static void test_pieces_give_way(void) {
     }
     is(w.refused, 0, "none was refused, and %u others are kept", kept);
     cache_turn_end(w.ct);
-    cache_thread_destroy(&w.ct);
-    cache_destroy(&w.c);
+    fixture_end(&w.c, &w.ct);
 }
 
 /* Chunks that partitions have at hand serve other partitions when the class has nothing else. */
@@ -177,8 +175,7 @@ static void test_stocks_give_way(void) {
     }
     is(w.refused, 0, "no set is refused because other partitions have all free chunks of its class at hand");
     cache_turn_end(w.ct);
-    cache_thread_destroy(&w.ct);
-    cache_destroy(&w.c);
+    fixture_end(&w.c, &w.ct);
 }
 
 static void test_what_is_over_goes_back(void) {
@@ -213,8 +210,7 @@ static void test_without_evictions_a_set_is_refused(void) {
     store(&w, w.next++, CACHE_SET, 1000);
     is(w.refused, 0, "-M: a class's first page is not");
     cache_turn_end(w.ct);
-    cache_thread_destroy(&w.ct);
-    cache_destroy(&w.c);
+    fixture_end(&w.c, &w.ct);
 }
 
 int main(void) {

@@ -98,8 +98,7 @@ static void rig_open(struct rig *r, unsigned mb, const struct mix *m, uint64_t s
 
 static void rig_close(struct rig *r) {
     tuner_destroy(&r->t);
-    cache_thread_destroy(&r->ct);
-    cache_destroy(&r->c);
+    fixture_end(&r->c, &r->ct);
 }
 
 /* With classes in excess of pages a cache takes more than its limit: by page that it may have. */

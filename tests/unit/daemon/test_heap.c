@@ -68,8 +68,7 @@ static void test_the_limit_holds_in_resident_memory(uint64_t x) {
     cache_facts(c, &f);
     ok(f.bytes > 3u << 20, "but as little as can be: %" PRIu64 " kB of items still live there", f.bytes >> 10);
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* Each step draws its pages anew from those that the step before left. */
@@ -118,13 +117,11 @@ static uint64_t item_bytes(struct cache *c) {
 
 /* What a cache holds that always had this limit. */
 static uint64_t usual_bytes(size_t limit_bytes, uint64_t *x) {
-    struct cache_config cfg = fixture_config(limit_bytes);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(limit_bytes, &ct);
     some_stores(ct, x, 300000);
     uint64_t bytes = item_bytes(c);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
     return bytes;
 }
 
@@ -169,16 +166,14 @@ static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
     some_stores(worker, &x, 100000);
     ok(item_bytes(c) > usual / 100 * 94, "soon it is as many: %" PRIu64 " kB", item_bytes(c) >> 10);
     cache_thread_destroy(&tuner);
-    cache_thread_destroy(&worker);
-    cache_destroy(&c);
+    fixture_end(&c, &worker);
 }
 
 /* Neither what was evicted already nor the next store is forgotten. */
 static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
     enum { KEYS = 60000 };
-    struct cache_config cfg = fixture_config(32u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(32u << 20, &ct);
     enum cache_shrink_state state;
     cache_on_hunger(c, nobody_to_wake, NULL);
     some_stores(ct, &x, KEYS);
@@ -201,8 +196,7 @@ static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
     struct heap_facts h;
     heap_facts(c->heap, &h);
     is(h.cap_bytes, 0, "and go by it");
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_memory_in_sight_of_a_reader_is_not_used_again(void) {
@@ -242,8 +236,7 @@ static void test_memory_in_sight_of_a_reader_is_not_used_again(void) {
     ok(held_bytes(c) < before / 4, "nor much memory: %" PRIu64 " kB of %" PRIu64, held_bytes(c) >> 10, before >> 10);
     cache_turn_end(writer);
     cache_thread_destroy(&reader);
-    cache_thread_destroy(&writer);
-    cache_destroy(&c);
+    fixture_end(&c, &writer);
 }
 
 enum { LEFT_VALUES = 20, LEFT_BYTES = 700 << 10, LEFT_LATER = 30 };
@@ -293,8 +286,7 @@ static void test_what_an_idle_thread_has_retired_serves_others(bool gone) {
     cache_turn_end(worker);
     cache_thread_destroy(&idle);
     cache_thread_destroy(&reader);
-    cache_thread_destroy(&worker);
-    cache_destroy(&c);
+    fixture_end(&c, &worker);
 }
 
 static void test_without_evictions_a_full_heap_refuses(void) {
@@ -324,8 +316,7 @@ static void test_without_evictions_a_full_heap_refuses(void) {
     ok(!cache_set_limit(c, 4u << 20), "a limit below what is held is refused, for nothing may be evicted");
     ok(cache_set_limit(c, 16u << 20) && cache_set_limit(c, 10u << 20), "it may grow, and shrink to what is held");
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_caches_come_and_go(void) {

@@ -25,8 +25,7 @@ static struct setup fresh(unsigned pages, const struct evict_policy *policy) {
 }
 
 static void end(struct setup *s) {
-    cache_thread_destroy(&s->ct);
-    cache_destroy(&s->cache);
+    fixture_end(&s->cache, &s->ct);
 }
 
 static char value[VALUE_BYTES], out[VALUE_BYTES + 8];

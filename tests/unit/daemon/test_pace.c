@@ -106,14 +106,12 @@ static void test_pressed(struct cache_thread *ct) {
 }
 
 int main(void) {
-    struct cache_config cfg = fixture_config(8 << 20);
-    struct cache *cache = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(cache);
+    struct cache_thread *ct;
+    struct cache *cache = fixture_cache(8 << 20, &ct);
     test_alone(ct);
     test_thread(ct);
     test_a_wish_for_rest(ct);
     test_pressed(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&cache);
+    fixture_end(&cache, &ct);
     return tap_done();
 }

@@ -213,8 +213,7 @@ static void test_policy(const struct evict_policy *policy) {
     ok(each(grows.locks) <= 1.5 && each(grows.written[OF_A_CLASS]) <= 1, "to its class's lines seldom, for several chunks at a time");
     ok(each(full.locks) <= 1.5 && each(full.written[OF_A_CLASS]) <= 1, "also when it evicts");
     cache_thread_destroy(&other);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 int main(void) {

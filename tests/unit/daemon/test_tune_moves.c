@@ -19,9 +19,8 @@ static bool is_at_rest(const struct tune_facts *f, uint64_t n) { return !f->movi
 static bool holds_the_limit(const struct tune_facts *f, uint64_t n) { return f->pages_over == n; }
 
 static void test_reassign(void) {
-    struct cache_config cfg = fixture_config(64u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(64u << 20, &ct);
     struct tune_config tc = config("off");
     struct tuner *t = tuner_create(c, &tc);
     int most = (int)cache_slab(c)->class_count;
@@ -35,10 +34,7 @@ static void test_reassign(void) {
     cache_turn_begin(ct);
     fill(ct, 0, 5000, 1000);
     for (uint64_t i = 500; i < 5000; i++) { /* room for what lives in the pages that will move */
-        char name[64];
-        struct key key = fixture_key(name, i);
-        struct cache_delete d = {0};
-        cache_delete(ct, &key, &d);
+        fixture_delete(ct, i);
     }
     cache_turn_end(ct);
     unsigned from = slab_class_of(cache_slab(c), 1050);
@@ -57,8 +53,7 @@ static void test_reassign(void) {
     t = tuner_create(c, &tc);
     is(tuner_reassign(t, from, 4, 1), TUNE_DISABLED, "no moves with no_slab_reassign");
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static struct move_record newest(struct tuner *t) {
@@ -69,11 +64,9 @@ static struct move_record newest(struct tuner *t) {
 
 /* A page to the pool costs what finds no free chunk in its class, for a page of the pool in its place would be none moved. */
 static void test_pages_for_the_pool_say_what_they_cost(void) {
-    struct cache_config cfg = fixture_config(16u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config("off");
-    struct tuner *t = tuner_create(c, &tc);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(16u << 20, &ct);
+    struct tuner *t = tuner_of(c, "off");
     unsigned class_id = slab_class_of(cache_slab(c), 1050);
     struct slab_class_facts f;
     cache_turn_begin(ct);
@@ -93,19 +86,16 @@ static void test_pages_for_the_pool_say_what_they_cost(void) {
     ok(wait_for(t, moved_so_many, 2), "goes too");
     is(newest(t).result.did.evicted, 0, "of what is flushed nothing is lost");
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
  * go on. */
 static void test_cancel(void) {
     enum { TRIES = 50 };
-    struct cache_config cfg = fixture_config(48u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config("off");
-    struct tuner *t = tuner_create(c, &tc);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(48u << 20, &ct);
+    struct tuner *t = tuner_of(c, "off");
     unsigned moved = 1, wanted = 1;
     ok(!tuner_cancel(t, &moved, &wanted) && moved == 0, "nothing to cancel");
     cache_turn_begin(ct);
@@ -138,8 +128,7 @@ static void test_cancel(void) {
     is(tuner_reassign(t, (int)from, 10, 1), TUNE_OK, "another request is taken");
     ok(wait_for(t, moved_so_many, facts.moved.pages + 1), "and served");
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void fill_sizes(struct cache_thread *ct, unsigned sizes) {
@@ -153,9 +142,8 @@ static void fill_sizes(struct cache_thread *ct, unsigned sizes) {
 
 static void test_a_limit_that_fell_before_the_first_turn(void) {
     enum { SIZES = 20, LIMIT_PAGES = 4 };
-    struct cache_config cfg = fixture_config(32u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(32u << 20, &ct);
     struct tune_config tc = config("off");
     tc.by_hand = true; /* its first turn is the first tuner_shrink below */
     struct tuner *t = tuner_create(c, &tc);
@@ -166,19 +154,16 @@ static void test_a_limit_that_fell_before_the_first_turn(void) {
     }
     is(tuner_pages_over(t), 0, "are given back, although the tuner has not seen the limit of before");
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* Below a page a class, a limit takes the last page of each class once: those that are stored to get a page over the limit, and
  * keep it. */
 static void test_a_limit_below_a_page_a_class(void) {
     enum { SIZES = 20, ROUNDS = 100 };
-    struct cache_config cfg = fixture_config(32u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config("off");
-    struct tuner *t = tuner_create(c, &tc);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(32u << 20, &ct);
+    struct tuner *t = tuner_of(c, "off");
     fill_sizes(ct, SIZES);
     struct cache_facts cf;
     cache_facts(c, &cf);
@@ -193,8 +178,7 @@ static void test_a_limit_below_a_page_a_class(void) {
     tuner_facts(t, &facts);
     ok(facts.moved.pages <= had, "each class's page at most once, not again whenever it is stored to: %u moves", (unsigned)facts.moved.pages);
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 struct shift {
@@ -253,11 +237,9 @@ static void check_chunks(struct cache *c, const char *mode) {
 /* The tuner ends in the middle of what it was asked for: the page on the move is back, and nothing is lost. */
 static void test_the_tuner_ends_during_a_move(void) {
     enum { ITEMS = 300000 };
-    struct cache_config cfg = fixture_config(64u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config("off");
-    struct tuner *t = tuner_create(c, &tc);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(64u << 20, &ct);
+    struct tuner *t = tuner_of(c, "off");
     char value[200];
     unsigned there = 0;
     cache_turn_begin(ct);
@@ -277,8 +259,7 @@ static void test_the_tuner_ends_during_a_move(void) {
     cache_turn_end(ct);
     is(there, ITEMS - counters.evicted, "every item that was not dropped for a move is there");
     check_chunks(c, "an end during a move");
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_size_shift(const char *mode) {
@@ -287,8 +268,7 @@ static void test_size_shift(const char *mode) {
     static const size_t phases[] = {TAP_SLOWER > 1 ? 400 : 100, 1000, 10000, 100000};
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config(mode);
-    struct tuner *t = tuner_create(c, &tc);
+    struct tuner *t = tuner_of(c, mode);
     struct tune_facts f;
     for (unsigned i = 0; i < 4; i++) {
         struct shift shifts[WRITERS];

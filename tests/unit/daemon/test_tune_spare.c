@@ -25,8 +25,7 @@ static void rig_up(struct rig *r, size_t limit_bytes) {
 
 static void rig_down(struct rig *r) {
     tuner_destroy(&r->t);
-    cache_thread_destroy(&r->ct);
-    cache_destroy(&r->cache);
+    fixture_end(&r->cache, &r->ct);
 }
 
 static void breathe(struct rig *r) {
@@ -35,10 +34,7 @@ static void breathe(struct rig *r) {
 }
 
 static void delete_key(struct rig *r, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
-    struct cache_delete d = {0};
-    cache_delete(r->ct, &key, &d);
+    fixture_delete(r->ct, n);
 }
 
 /* Values until their class has so many pages. Returns how many there are. */

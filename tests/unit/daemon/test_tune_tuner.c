@@ -18,9 +18,8 @@ static bool leaves(struct cache *c, uint64_t items) {
 }
 
 static void test_sweeps(void) {
-    struct cache_config cfg = fixture_config(64u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(64u << 20, &ct);
     struct tune_config tc = config("off");
     tc.crawler = false;
     tc.sweeps = true;
@@ -48,16 +47,13 @@ static void test_sweeps(void) {
     is(counted.reclaimed, 30000, "all of it counts as reclaimed");
     is(tf.crawler_starts, 0, "and the crawler was not needed");
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 static void test_crawl(void) {
-    struct cache_config cfg = fixture_config(64u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config("off");
-    struct tuner *t = tuner_create(c, &tc);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(64u << 20, &ct);
+    struct tuner *t = tuner_of(c, "off");
     char name[64], value[100] = {0};
     cache_turn_begin(ct);
     for (uint64_t i = 0; i < 20000; i++) {
@@ -87,8 +83,7 @@ static void test_crawl(void) {
     tuner_set_crawler(t, false, 100, 0);
     is(tuner_crawl(t, &all), CRAWL_NOT_STARTED, "not while it is disabled");
     tuner_destroy(&t);
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* Waits for the tuner's thread; says whether the mode would start. */
@@ -109,8 +104,7 @@ static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
 static void test_trials(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config("off");
-    struct tuner *t = tuner_create(c, &tc);
+    struct tuner *t = tuner_of(c, "off");
     char why[REASON_BYTES], mode[AUTOMOVE_NAME_BYTES];
     ok(tried(t, "utility", why) && tried(t, "1", why), "a mode of the table would start");
     ok(!tried(t, "lua:any", why), "a policy without a folder would not");
@@ -158,8 +152,7 @@ static void busy_begin(struct busy *b) {
 
 static void busy_end(struct busy *b) {
     tuner_destroy(&b->tuner);
-    cache_thread_destroy(&b->ct);
-    cache_destroy(&b->cache);
+    fixture_end(&b->cache, &b->ct);
     unlink(b->file);
     rmdir(b->dir);
 }
@@ -237,9 +230,8 @@ static void test_a_stop_waits_for_no_policy(void) {
 
 /* Ages are whole seconds, and those of classes that nobody asked about are taken up to a tenth of a second earlier. */
 static void test_a_second_that_passes_makes_no_donor_look_young(void) {
-    struct cache_config cfg = fixture_config(16u << 20);
-    struct cache *c = cache_create(&cfg);
-    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_thread *ct;
+    struct cache *c = fixture_cache(16u << 20, &ct);
     unsigned donor = slab_class_of(cache_slab(c), 1100), receiver = slab_class_of(cache_slab(c), 10100);
     struct class_set nobody = {{0}}, hungry = class_set_one(receiver);
     struct snapshot s;
@@ -261,8 +253,7 @@ static void test_a_second_that_passes_makes_no_donor_look_young(void) {
     snapshot_refresh(c, &hungry, &s);
     is(s.classes[donor].age_s, 1, "no second is counted twice");
     clock_resume();
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* However long the tuner is busy with something else. */
@@ -300,8 +291,7 @@ static void test_words_are_never_the_mode_s_before(void) {
 static void test_settings(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config("ratio");
-    struct tuner *t = tuner_create(c, &tc);
+    struct tuner *t = tuner_of(c, "ratio");
     struct tune_facts f;
     ok(!tuner_set_ratio(t, 0) && !tuner_set_ratio(t, 1.5) && tuner_set_ratio(t, 0.5), "a ratio is from 0.01 to 1");
     ok(!tuner_set_window(t, 2) && !tuner_set_window(t, 1801) && tuner_set_window(t, 1800), "a window is from 3 to 1800 s");

@@ -22,8 +22,7 @@ static void rig_open(struct rig *r) {
 
 static void rig_close(struct rig *r) {
     tuner_destroy(&r->t);
-    cache_thread_destroy(&r->worker);
-    cache_destroy(&r->c);
+    fixture_end(&r->c, &r->worker);
 }
 
 static uint32_t pages_out(const struct rig *r) {

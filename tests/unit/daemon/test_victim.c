@@ -60,8 +60,7 @@ static void begin(const struct evict_policy *policy) {
 
 static void end(void) {
     cache_turn_end(ct);
-    cache_thread_destroy(&ct);
-    cache_destroy(&cache);
+    fixture_end(&cache, &ct);
 }
 
 static void test_the_oldest_of_all_partitions_goes(void) {

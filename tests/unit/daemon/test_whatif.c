@@ -40,8 +40,7 @@ static struct setup fresh(const struct evict_policy *policy, double rate, enum a
 
 static void end(struct setup *s) {
     whatif_destroy(&s->whatif);
-    cache_thread_destroy(&s->ct);
-    cache_destroy(&s->cache);
+    fixture_end(&s->cache, &s->ct);
 }
 
 static bool ask(struct setup *s, uint64_t n) {

@@ -51,8 +51,7 @@ static struct lasting play(uint64_t requests_a_s, uint64_t seed) {
         }
     }
     whatif_destroy(&w);
-    cache_thread_destroy(&ct);
-    cache_destroy(&cache);
+    fixture_end(&cache, &ct);
     return l;
 }
 

@@ -14,6 +14,11 @@ static inline struct tune_config config(const char *mode) {
         .automove = mode, .ratio = 0.8, .window_s = 10, .reassign = true, .crawler = true, .crawler_sleep_us = 100};
 }
 
+static inline struct tuner *tuner_of(struct cache *c, const char *mode) {
+    struct tune_config tc = config(mode);
+    return tuner_create(c, &tc);
+}
+
 static inline unsigned fill(struct cache_thread *ct, uint64_t first, uint64_t count, size_t bytes) {
     char *value = calloc(1, bytes);
     unsigned refused = 0;
