@@ -2,18 +2,68 @@
  * it says of itself. Run under TSan too. */
 #include "tap.h"
 
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
 #include "tune_fixture.h"
 #include "tune/policies/eviction.h"
+
+/* --- waiting for the thread: whatever it changes, it rests afterwards --- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t  begins;
+    uint64_t        count;
+} tuner_rests = {.lock = PTHREAD_MUTEX_INITIALIZER, .begins = PTHREAD_COND_INITIALIZER};
+
+/* In place of the C library's, which the tuner's thread rests in. */
+int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) __asm__("ppoll");
+int begin_rest(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) {
+    struct timespec rest = timeout != NULL ? *timeout : (struct timespec){0}; /* the kernel writes to it */
+    pthread_mutex_lock(&tuner_rests.lock);
+    tuner_rests.count++;
+    pthread_cond_broadcast(&tuner_rests.begins);
+    pthread_mutex_unlock(&tuner_rests.lock);
+    return (int)syscall(SYS_ppoll, fds, count, timeout != NULL ? &rest : NULL, mask, _NSIG / 8);
+}
+
+/* Waits for a rest after the one that *seen counts, 0 at first. Look for a change after this, not before. False after
+ * PATIENCE_MS. */
+static bool rests_after(uint64_t *seen) {
+    struct timespec end;
+    int error = 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += PATIENCE_MS / 1000;
+    pthread_mutex_lock(&tuner_rests.lock);
+    while (tuner_rests.count == *seen && error == 0) {
+        error = pthread_cond_timedwait(&tuner_rests.begins, &tuner_rests.lock, &end);
+    }
+    *seen = tuner_rests.count;
+    pthread_mutex_unlock(&tuner_rests.lock);
+    return error == 0;
+}
+
+/* Waits until facts say so; false after PATIENCE_MS without a rest. */
+static bool rests_when(struct tuner *t, bool (*done)(const struct tune_facts *, uint64_t), uint64_t arg) {
+    struct tune_facts f;
+    uint64_t seen = 0;
+    do {
+        tuner_facts(t, &f);
+    } while (!done(&f, arg) && rests_after(&seen));
+    return done(&f, arg);
+}
 
 static bool crawled_so_often(const struct tune_facts *f, uint64_t n) { return f->crawler_starts >= n && !f->crawling; }
 
 /* Waits for so many items to be left. */
 static bool leaves(struct cache *c, uint64_t items) {
-    struct cache_facts f = {.items = items + 1};
-    for (int i = 0; i < 60000 && f.items != items; i++) {
-        usleep(1000);
+    struct cache_facts f;
+    uint64_t seen = 0;
+    do {
         cache_facts(c, &f);
-    }
+    } while (f.items != items && rests_after(&seen));
     return f.items == items;
 }
 
@@ -65,16 +115,16 @@ static void test_crawl(void) {
     struct class_set none = {{0}}, all = class_set_all();
     is(tuner_crawl(t, &none), CRAWL_BAD_CLASS, "no class to crawl");
     is(tuner_crawl(t, &all), CRAWL_OK, "all classes");
-    ok(wait_for(t, crawled_so_often, 1), "the crawler runs and ends");
+    ok(rests_when(t, crawled_so_often, 1), "the crawler runs and ends");
     struct cache_facts f;
     cache_facts(c, &f);
     is(f.items, 10000, "it frees every expired item and no other");
-    uint64_t walks = 1;
+    uint64_t walks = 1, seen = 0;
     for (unsigned i = 0; i < 50; i++) { /* most while it walks */
         walks += tuner_crawl(t, &all) == CRAWL_OK;
-        usleep(1000);
+        rests_after(&seen);
     }
-    ok(wait_for(t, crawled_so_often, walks), "it walks as often as it was asked and not busy");
+    ok(rests_when(t, crawled_so_often, walks), "it walks as often as it was asked and not busy");
     struct cache_class_values counted;
     struct tune_facts tf;
     cache_classes_counters(c, &counted);
@@ -89,11 +139,8 @@ static void test_crawl(void) {
 /* Waits for the tuner's thread; says whether the mode would start. */
 static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
     struct automove_trial *trial = automove_trial_create(name);
-    while (!tuner_try_automove(t, trial)) {
-        usleep(100);
-    }
-    while (!asked_is_answered(&trial->asked)) {
-        usleep(100);
+    ok(tuner_try_automove(t, trial), "no other trial of %s waits", name);
+    for (uint64_t seen = 0; !asked_is_answered(&trial->asked) && rests_after(&seen);) {
     }
     bool starts = trial->starts;
     memcpy(why, trial->why, REASON_BYTES);
@@ -168,6 +215,11 @@ static bool is_broken(struct tuner *t) {
     return strstr(w.failed, "processor time") != NULL;
 }
 
+static void wait_until_broken(struct tuner *t) {
+    for (uint64_t seen = 0; !is_broken(t) && rests_after(&seen);) {
+    }
+}
+
 /* On a busy machine the policy may be through before the tuner has its turn: then once more. */
 static void test_nothing_waits_for_a_policy(void) {
     struct busy b;
@@ -177,23 +229,18 @@ static void test_nothing_waits_for_a_policy(void) {
     bool moved = false, kept = false, swept = false;
     for (uint64_t i = 1; i < 60 && !moved; i++) {
         tuner_set_automove(b.tuner, "lua:busy");
-        while (tuner_reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY) {
-            usleep(1000);
+        for (uint64_t seen = 0; tuner_reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY && rests_after(&seen);) {
         }
-        moved = wait_for(b.tuner, has_moved, i) && !is_broken(b.tuner);
-        for (int n = 0; n < PATIENCE_MS && !is_broken(b.tuner); n++) {
-            usleep(1000);
-        }
+        moved = rests_when(b.tuner, has_moved, i) && !is_broken(b.tuner);
+        wait_until_broken(b.tuner);
     }
     ok(moved, "while a policy is loaded, pages are reassigned");
     for (unsigned megabytes = 9; megabytes > 2 && !kept; megabytes--) {
         tuner_set_automove(b.tuner, "lua:busy");
         cache_set_limit(b.cache, (size_t)megabytes << 20);
         tuner_wake(b.tuner);
-        kept = wait_for(b.tuner, no_page_is_over, 0) && !is_broken(b.tuner);
-        for (int n = 0; n < PATIENCE_MS && !is_broken(b.tuner); n++) {
-            usleep(1000);
-        }
+        kept = rests_when(b.tuner, no_page_is_over, 0) && !is_broken(b.tuner);
+        wait_until_broken(b.tuner);
     }
     ok(kept, "a lowered limit is kept");
     for (int i = 0; i < 60 && !swept; i++) {
@@ -202,10 +249,9 @@ static void test_nothing_waits_for_a_policy(void) {
         cache_flush_now(b.cache);
         cache_turn_end(b.ct);
         tuner_set_automove(b.tuner, "lua:busy");
-        while (!is_broken(b.tuner) && !swept) {
+        for (uint64_t seen = 0; !is_broken(b.tuner) && !swept && rests_after(&seen);) {
             cache_facts(b.cache, &f);
             swept = f.items == 0 && !is_broken(b.tuner);
-            usleep(1000);
         }
         leaves(b.cache, 0);
     }
