@@ -5,6 +5,7 @@
 #include "tap.h"
 
 #include <lua.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +90,36 @@ static void test_a_failure_of_lua_ends_what_is_under_way_and_no_more(void) {
     ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "and the next is asked as if nothing had been: %s", why);
 }
 
+struct memory {
+    lua_Alloc alloc;
+    void *ud;
+    size_t limit_bytes; /* of one block */
+};
+
+static void *lacking(void *ud, void *block, size_t was, size_t bytes) {
+    const struct memory *m = ud;
+    return bytes > m->limit_bytes ? NULL : m->alloc(m->ud, block, was, bytes);
+}
+
+static void test_the_record_is_free_when_memory_lacks_for_its_text(void) {
+    lua_State *L = lua_state_take();
+    struct memory memory = {.limit_bytes = AUDIT_TAIL_BYTES / 2};
+    lua_rawgeti(L, LUA_REGISTRYINDEX, acting.object);
+    lua_getfield(L, -1, "record");
+    lua_getfield(L, -1, "append");
+    lua_pushnil(L); /* is not called: its argument has no room */
+    memory.alloc = lua_getallocf(L, &memory.ud);
+    lua_setallocf(L, lacking, &memory);
+    bool is_told = lua_pcall(L, 1, 2, 0) == LUA_OK && lua_isnil(L, -2);
+    lua_setallocf(L, memory.alloc, memory.ud);
+    ok(is_told, "that nothing was written is told: %s", lua_tostring(L, -1));
+    lua_settop(L, 0);
+    lua_state_give_back();
+    int fd = audit_open(path);
+    ok(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0, "and the lock is free at once");
+    close(fd);
+}
+
 int main(void) {
     if (mkdtemp(folder) == NULL) {
         printf("Bail out! no folder for a record\n");
@@ -102,6 +133,7 @@ int main(void) {
     test_what_others_put_there_can_be_taken_back();
     test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl();
     test_a_long_record_is_read_from_its_end();
+    test_the_record_is_free_when_memory_lacks_for_its_text();
     test_a_failure_of_lua_ends_what_is_under_way_and_no_more();
     acting_fini(&acting);
     model_destroy(&model);

@@ -63,6 +63,28 @@ static void test_serves_and_stops(void) {
     host_close(&h);
 }
 
+static _Atomic unsigned wakes;
+
+static void count_wake(void *arg) {
+    (void)arg;
+    atomic_fetch_add(&wakes, 1);
+}
+
+static void test_a_signal_finds_a_loop_or_none(void) {
+    struct host h;
+    host_prepare(&h, NULL);
+    struct net_config cfg = host_config(&h);
+    ok(host_start(&h, &cfg), "a server");
+    h.rig.server.on_stop = count_wake; /* behind which its argument is */
+    server_request_reload(&h.rig.server);
+    is(wakes, 1, "a signal wakes its loop");
+    host_stop(&h, false);
+    server_request_reload(&h.rig.server);
+    server_request_stop(&h.rig.server, SERVER_STOP);
+    is(wakes, 1, "once the loop is gone none does, though the function is there still");
+    host_close(&h);
+}
+
 static void test_bytes_in_any_pieces(uint64_t seed) {
     struct host h;
     host_prepare(&h, NULL);
@@ -409,6 +431,7 @@ int main(void) {
     test_answers_rest();
     test_who_leaves_holds_nothing();
     test_serves_and_stops();
+    test_a_signal_finds_a_loop_or_none();
     test_bytes_in_any_pieces(seed);
     test_large_values();
     test_last_words_are_heard();
