@@ -28,6 +28,7 @@
 #define HUGE_BYTES ((size_t)2 << 20)
 #define ANEW "; remove it to start with an empty cache"
 #define MOVE ANEW ", or start a server as before and move its items with slatectl save and load"
+#define STAYS "; start this one with the options of the server that runs, or end that one first"
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
@@ -98,8 +99,9 @@ static bool shape_adds_up(const struct memory_shape *s, size_t align_bytes) {
     return memcmp(&made, s, sizeof made) == 0;
 }
 
+/* instead: the words of a refusal that say what to do. */
 static bool shape_fits(const char *path, const struct memory_shape *s, const struct memory_wish *w,
-                       size_t align_bytes, char *why) {
+                       size_t align_bytes, const char *instead, char *why) {
     struct memory_shape own = own_shape(w);
     if (s->byte_order != own.byte_order) {
         return refuse(why, path, "it was made by a machine of another byte order" ANEW);
@@ -107,29 +109,30 @@ static bool shape_fits(const char *path, const struct memory_shape *s, const str
     if (s->version != own.version) {
         return refuse(why, path,
                       "it was made by a slated that lays memory out otherwise (version %u; this "
-                      "one reads %u)" MOVE,
-                      s->version, own.version);
+                      "one reads %u)%s",
+                      s->version, own.version, instead);
     }
     if (s->item_bytes != own.item_bytes || s->tail_bytes != own.tail_bytes ||
         s->copy_bytes_max != own.copy_bytes_max || s->page_bytes != own.page_bytes ||
         s->page_entry_bytes != own.page_entry_bytes) {
-        return refuse(why, path, "it was made by a slated that lays items out otherwise" MOVE);
+        return refuse(why, path, "it was made by a slated that lays items out otherwise%s",
+                      instead);
     }
     if (s->store != own.store || s->block_bytes != own.block_bytes) {
-        return refuse(why, path, "it holds the items of another store than --store=%s" MOVE,
-                      w->store_name);
+        return refuse(why, path, "it holds the items of another store than --store=%s%s",
+                      w->store_name, instead);
     }
     if (s->chunk_bytes_max != own.chunk_bytes_max) {
         return refuse(why, path,
-                      "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u" MOVE,
-                      s->chunk_bytes_max, own.chunk_bytes_max);
+                      "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u%s",
+                      s->chunk_bytes_max, own.chunk_bytes_max, instead);
     }
     if (!shape_adds_up(s, align_bytes)) {
         return refuse(why, path, "its head is damaged (places)" ANEW);
     }
     if (((size_t)s->page_max << PAGE_SHIFT) < w->limit_bytes || s->front_bytes < w->front_bytes) {
-        return refuse(why, path, "it has room for %u MB, and -m and --partitions ask for more" MOVE,
-                      s->page_max);
+        return refuse(why, path, "it has room for %u MB, and -m and --partitions ask for more%s",
+                      s->page_max, instead);
     }
     return true;
 }
@@ -203,8 +206,8 @@ bool memory_file_fits(const struct memory_file *f, const struct memory_wish *w,
     struct memory_head *h = malloc(sizeof *h);
     bool read = h != NULL && pread(f->fd, h, sizeof *h, 0) == (ssize_t)sizeof *h;
     bool fits = read && h->magic == MAGIC && h->shape_check == shape_hash(&h->shape)
-                    ? shape_fits(f->path, &h->shape, w, f->map_align_bytes, why)
-                    : refuse(why, f->path, "it is no memory file of slated" ANEW);
+                    ? shape_fits(f->path, &h->shape, w, f->map_align_bytes, STAYS, why)
+                    : refuse(why, f->path, "it is no memory file of slated" STAYS);
     free(h);
     return fits;
 }
@@ -219,7 +222,7 @@ static bool recognise(struct memory_file *f, const struct memory_wish *w, size_t
         refuse(why, f->path, "it is no memory file of slated" ANEW);
     } else if (h->shape_check != shape_hash(&h->shape)) {
         refuse(why, f->path, "its head is damaged (shape)" ANEW);
-    } else if (shape_fits(f->path, &h->shape, w, f->map_align_bytes, why)) {
+    } else if (shape_fits(f->path, &h->shape, w, f->map_align_bytes, MOVE, why)) {
         uint32_t state, boot;
         const char *bad = broken_word(h);
         f->shape = h->shape;

@@ -69,6 +69,8 @@ static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     ok(config.memory_file != NULL && memory_file_is_at(fd, path) && cache_fits_file(&config), "but one who is given its descriptor may look");
     config.slab.chunk_bytes_max = 256 << 10;
     ok(!cache_fits_file(&config) && strstr(why, "its largest chunk is") != NULL, "and learns what does not fit: %s", why);
+    ok(strstr(why, "; start this one with the options of the server that runs, or end that one") != NULL && strstr(why, "remove it") == NULL,
+       "and what to do about the server that holds it");
     unsigned counts[3];
     count_wrong(ct, counts);
     is(counts[0], ITEMS, "which changes nothing");
