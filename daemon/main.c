@@ -470,7 +470,8 @@ static int run(void) {
     return status;
 }
 
-/* As the user of -u where this is root; whoever is root and names no user may check for another. */
+/* As the user of -u where this is root. Root that names no user may check for another, such as the
+ * user of a unit, and is told that root itself needs -u to serve. */
 static int check(void) {
     settings.takeover = false; /* whether there is somebody to take over from is no matter */
     bool good = begin() == 0 && (!settings.user || process_drop_root(&settings) == 0) &&
@@ -478,6 +479,9 @@ static int check(void) {
     if (good) {
         printf("slated: these options are good\n");
         start_print_need(&settings);
+        if (geteuid() == 0 && !settings.user) {
+            printf("slated: to serve as root they need -u root, or better -u with another user\n");
+        }
     }
     return good ? EXIT_SUCCESS : EX_USAGE;
 }

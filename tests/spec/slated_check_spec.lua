@@ -148,6 +148,17 @@ describe("slated --check-config", function()
         end
     end)
 
+    it("tells root that serving wants -u, and nobody else", function()
+        local function is_told(before, user)
+            return server.capture(("%s%s --check-config -p -1 %s 2>&1"):format(before, server.quoted(SLATED), user))
+                :find("to serve as root they need -u root", 1, true) ~= nil
+        end
+        local is_root = server.USER ~= ""
+        assert.equal(is_root, is_told("", ""))
+        assert.is_false(is_told("", server.USER))
+        assert.is_false(is_told(is_root and "setpriv --reuid 65534 --regid 65534 --clear-groups " or "", ""))
+    end)
+
     it("does not look for the user of -u unless it is root, as a start", function()
         local as_nobody = server.USER == "" and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups "
         local said = server.capture(("%s%s --check-config -p -1 -u 11211 2>&1; echo $?"):format(as_nobody,
