@@ -238,7 +238,7 @@ describe("policies by name", function()
         end
         local _, message, code = policy.open("nosuch")
         assert.truthy(message:find("no policy nosuch; 'slatectl policy list'", 1, true), message)
-        assert.equal("input", code)
+        assert.equal("usage", code)
     end)
 end)
 

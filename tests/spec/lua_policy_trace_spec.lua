@@ -80,7 +80,7 @@ describe("slatectl policy simulate", function()
         for words, case in pairs({
             ["burst --trace none"] = { 74, "No such file" },
             ["burst --trace -"] = { 64, "so it must be a file" },
-            ["quux --trace t"] = { 74, "no policy" },
+            ["quux --trace t"] = { 64, "no policy" },
             ["burst share=2 --trace t"] = { 64, "setting share wants a number from 0 to 1" },
             ["burst --trace t --memory 3q"] = { 64, "--memory wants a number of megabytes" },
         }) do

@@ -66,6 +66,11 @@ for _, kind in ipairs(server.all()) do
             assert.equal("1", automove())
         end)
 
+        it("takes the samples that a policy looks at before --once ends it", function()
+            local out = ctl.succeed("policy run ratio window=3 --once --window 10ms --interval 10ms --json")
+            assert.equal(3, select(2, out:gsub("slate/policy%-decision/1", "")), out)
+        end)
+
         it("moves pages, verifies that they moved, and gives automove back", function()
             local code, out, err = ctl.run(FLOOR .. " floors=5:4 --once --apply --interval 20ms --json")
             assert.equal(0, code, err)

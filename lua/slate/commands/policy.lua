@@ -33,7 +33,8 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--for", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:option("--max-moves", "With run: stop after this many pages."):argname("N"):convert(units.whole(1))
-    command:flag("--once", "With run: stop after one decision.")
+    command:flag("--once", "With run: stop after one decision; where the policy has a setting in samples, after so "
+        .. "many, or the first that moves a page.")
     command:option("--per-minute", ("With run: at most this many pages in any minute. Default: %d"):format(
         PAGES_PER_MINUTE)):argname("N"):convert(units.whole(1))
     command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
@@ -177,8 +178,18 @@ local function replay(context, one, running, path)
     return 0
 end
 
--- Rounds until there is nothing left to do. true, or nil, message, code.
-local function run_rounds(runner, parsed, each)
+-- The decisions before which a policy that looks at so many samples moves nothing.
+local function samples_wanted(one, running)
+    local most = 1
+    for _, row in ipairs(one:setting_list()) do
+        most = row.unit == "samples" and math.max(most, running.settings[row.name]) or most
+    end
+    return most
+end
+
+-- Rounds until there is nothing left to do. once: the decisions after which --once ends it; nil: none. true, or nil,
+-- message, code.
+local function run_rounds(runner, parsed, once, each)
     local clock = require "slate.base.clock"
     local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
     local start_s, n = clock.steady_s(), 0
@@ -186,7 +197,7 @@ local function run_rounds(runner, parsed, each)
         local decision, message, code = runner:round()
         if decision then
             each(decision)
-            if parsed.once or runner:is_done() then
+            if once and (#decision.moves > 0 or runner.decisions >= once) or runner:is_done() then
                 return true
             end
         elseif decision == nil then
@@ -219,7 +230,7 @@ local function live_on(context, client, who, one, running, parsed)
     end
     context.summary = summary
     local each = printer(context, one.name, function(time_s) return os.date("%H:%M:%S", time_s // 1) end)
-    local ok, problem, why = run_rounds(runner, parsed, each)
+    local ok, problem, why = run_rounds(runner, parsed, parsed.once and samples_wanted(one, running), each)
     if not ok then
         local broken = why == "policy"
         return nil, broken and ("policy %s: %s"):format(one.name, problem) or problem, broken and "no" or why

@@ -41,10 +41,11 @@ function M.find(name)
         return nil, path .. " is not a regular file", "input"
     end
     local file, problem = io.open(path, "rb")
-    if not file then
-        return nil, path == name and "no policy " .. problem
-            or ("no policy %s; 'slatectl policy list' names those there are, a file ends in .lua"):format(name),
-            "input"
+    if not file and path == name then
+        return nil, "no policy " .. problem, "input"
+    elseif not file then
+        return nil, ("no policy %s; 'slatectl policy list' names those there are, a file ends in .lua"):format(name),
+            "usage"
     end
     file:close()
     return path
