@@ -71,11 +71,15 @@ describe("slated's sampled keys", function()
         assert.are.equal("0", stats("whatif").memory_bytes)
         assert.are.same({ "STAT requests 0", "STAT noted 0", "END" }, rig.lines("stats hotkeys"))
         assert.is_nil(stats("curve").hit_ratio_x2)
-        local out, code = slatectl("curve")
-        assert.are.equal(0, code)
-        assert.truthy(out:find("for a curve: traffic brings more, unless sample_rate is 0", 1, true), out)
-        assert.truthy((slatectl("whatif")):find("too few reads", 1, true))
-        assert.truthy((slatectl("hotkeys")):find("no key was sampled", 1, true))
+        for words, said in pairs({ ["curve"] = "too few reads were sampled for a curve: traffic brings more",
+            ["curve --json"] = "too few reads were sampled for a curve", ["curve 5"] = "too few reads",
+            ["whatif"] = "too few reads were sampled to compare policies", ["whatif --json"] = "too few reads",
+            ["hotkeys"] = "no key was sampled yet", ["hotkeys --json"] = "no key was sampled yet",
+            ["advise policy --json"] = "too few reads" }) do
+            local out, code, errors = slatectl(words)
+            assert.are.equal(1, code, words .. out)
+            assert.truthy(errors:find(said, 1, true), errors)
+        end
     end)
 
     it("make a curve, a comparison of policies and a list of hot keys", function()
@@ -157,12 +161,12 @@ describe("slated's sampled keys", function()
             before = stats("curve")
             return before.lacks ~= "nothing is sampled"
         end)
-        assert.truthy(before.lacks:find("^0 of 4 quarters of a turnover") or before.lacks == "nothing was counted yet",
+        assert.truthy(before.lacks:find("^0 of 4 quarters of a turnover") or before.lacks == "no read was counted yet",
             before.lacks)
         assert.is_nil(before.hit_ratio_x2)
         local out = slatectl("curve")
         assert.truthy(out:find("\npredictions  none compared yet: ", 1, true), out)
-        assert.truthy(out:find("\nno hits of the cache's own policy yet: ", 1, true), out)
+        assert.truthy(out:find("\nwhat the cache's policy would hit with other memory is not known", 1, true), out)
         local curve
         wait_for(function()
             load(1, PAUSE_S)

@@ -106,7 +106,7 @@ void whatif_predictions(struct whatif *w, struct prediction_log *to) {
         to->told = (struct prediction){.enough = false};
         snprintf(to->told.lacks, sizeof to->told.lacks, "nothing is sampled");
     } else if (!to->told.enough && to->told.lacks[0] == '\0') {
-        snprintf(to->told.lacks, sizeof to->told.lacks, "nothing was counted yet");
+        snprintf(to->told.lacks, sizeof to->told.lacks, "no read was counted yet");
     }
 }
 

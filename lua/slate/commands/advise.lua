@@ -81,11 +81,12 @@ function M.run(context, parsed)
     client:close()
     advice.server, advice.subject = context.server.name, parsed.subject
     advice.time_s = require("slate.base.clock").time_s()
+    local code = advice.reads_needed and 1 or 0
     if context.json then
         require("slate.base.json").array(advice.commands)
         advice.facts, advice.table = nil, nil -- the figures themselves stand beside them
         context:out_json("slate/advice/1", advice)
-        return 0
+        return code
     end
     local tables = require "slate.base.table"
     context:out(context:pairs(advice.facts))
@@ -96,7 +97,7 @@ function M.run(context, parsed)
     for _, command in ipairs(advice.commands) do
         context:out("  ", command, "\n")
     end
-    return 0
+    return code
 end
 
 return M

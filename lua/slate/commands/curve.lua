@@ -77,10 +77,10 @@ local function out_text(context, curve)
         context:out(curve.unfilled, "\n")
     end
     if curve.lacks then
-        context:out(("no hits of the cache's own policy yet: %s\n"):format(curve.lacks))
+        context:out(("what the cache's policy would hit with other memory is not known yet: %s\n"):format(
+            curve.lacks))
     end
     if #curve.points == 0 then
-        context:out(require("slate.facts.foresight").too_few("for a curve"), "\n")
         return
     end
     if #curve.sizes > 0 then
@@ -161,10 +161,9 @@ function M.run(context, parsed)
     else
         out_text(context, curve)
     end
-    if parsed.output then
-        if #curve.points == 0 then
-            return nil, require("slate.facts.foresight").too_few("for a chart"), "no"
-        end
+    if #curve.points == 0 then
+        return nil, require("slate.facts.foresight").too_few("for a curve"), "no"
+    elseif parsed.output then
         must(draw(context, curve, parsed.class, parsed.output))
     end
     return 0

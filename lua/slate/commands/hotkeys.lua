@@ -41,16 +41,14 @@ function M.run(context, parsed)
         context:out_json("slate/hotkeys/1", { server = context.server.name,
             time_s = require("slate.base.clock").time_s(),
             requests = requests, noted = noted, keys = require("slate.base.json").array(keys) })
-        return 0
-    end
-    local rows = cells_of(keys, requests)
-    if #rows == 0 then
-        context:out("no key was sampled yet\n")
-    else
-        context:out_table(COLUMNS, rows)
+    elseif #keys > 0 then
+        context:out_table(COLUMNS, cells_of(keys, requests))
         if noted then
             context:out(("the keys of %d in %d requests were noted\n"):format(noted, requests))
         end
+    end
+    if #keys == 0 then
+        return nil, "no key was sampled yet", "no"
     end
     return 0
 end

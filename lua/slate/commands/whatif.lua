@@ -34,7 +34,6 @@ local function out_text(context, totals, policies, classes)
             units.count(totals.records_dropped or 0), units.count(totals.records or 0)) },
     }))
     if #policies == 0 then
-        context:out("\n", require("slate.facts.foresight").too_few("to compare policies"), "\n")
         return
     end
     context:out("\n", context:table(COLUMNS, as_rows(policies, totals.policy)))
@@ -75,6 +74,9 @@ function M.run(context, parsed)
         })
     else
         out_text(context, totals, policies, parsed.classes and classes or {})
+    end
+    if #policies == 0 then
+        return nil, require("slate.facts.foresight").too_few("to compare policies"), "no"
     end
     return 0
 end
