@@ -102,7 +102,7 @@ void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     char title[80];
     size_t room = (size_t)(inside.width > 4 ? inside.width : 4); /* the box has that for a title */
     words_printf(title, room < sizeof title ? room : sizeof title,
-                 "%.30s: why automove moves pages, or does not", model_server(frame->model));
+                 "%s: why automove moves pages, or does not", model_server(frame->model));
     inside = overlay_box(cells, rows, &ui->why.top, title);
     draw_lines(cells, inside, -(int)ui->why.top, lines, count);
 }
