@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
 local command = require "support.command"
+local patience = require "support.patience"
 local pipeline = require "support.pipeline"
 local ring = require "slate.fleet.ring"
 local server = require "support.server"
@@ -26,18 +27,15 @@ end
 
 -- Does nutcracker serve at this port? It has ended when another program was faster with the port.
 local function serves(pid, port)
-    while server.is_running(pid) do
+    patience.wait_for("nutcracker to serve or to end", function()
         local one = client.connect("127.0.0.1:" .. port, { timeout_s = 1 })
         local item = one and one:get("slate")
         if one then
             one:close()
         end
-        if item ~= nil then
-            return server.is_running(pid)
-        end
-        require("slate.base.clock").sleep(0.02)
-    end
-    return false
+        return item ~= nil or not server.is_running(pid)
+    end)
+    return server.is_running(pid)
 end
 
 -- nutcracker in front of servers, in a folder of its own: its pid and address.

@@ -6,6 +6,7 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
 local bounds = require "slate.judge.bounds"
+local patience = require "support.patience"
 local server = require "support.server"
 
 local FLOOR <const> = server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
@@ -206,11 +207,16 @@ for _, kind in ipairs(server.all()) do
             assert.equal("500", settings().lru_crawler_sleep)
             ctl.succeed("undo")
             assert.equal(64, (ctl.run("trial lru_crawler_sleep=500 --for 0")))
-            local code, _, err = ctl.shell("rm audit.log; "
-                .. "slatectl trial lru_crawler_sleep=500 --for 60s --interval 50ms & pid=$!; "
-                .. "until grep -q crawler_sleep audit.log 2>/dev/null || ! kill -0 $pid; do sleep 0.05; done; "
-                .. "kill -INT $pid; wait $pid")
-            assert.equal(130, code, err)
+            local audit, code = ctl.folder .. "/audit.log", ctl.folder .. "/code"
+            assert(os.remove(audit))
+            ctl.shell("{ slatectl trial lru_crawler_sleep=500 --for 60s --interval 50ms 2>err >out & "
+                .. "echo $! >pid; wait $!; echo $? >code.new; mv code.new code; } &")
+            patience.wait_for("the change to be on record, or the end", function()
+                return (server.read_file(audit) or ""):find("crawler_sleep", 1, true) or server.read_file(code)
+            end)
+            os.execute("kill -INT " .. server.read_file(ctl.folder .. "/pid"))
+            patience.wait_for("the trial to end", function() return server.read_file(code) end)
+            assert.equal("130\n", server.read_file(code), server.read_file(ctl.folder .. "/err"))
             assert.equal("100", settings().lru_crawler_sleep)
         end)
     end)

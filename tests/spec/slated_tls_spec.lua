@@ -340,6 +340,25 @@ describe("slated with TLS", function()
             assert.equal(0, code, why)
             assert.truthy(said:find("\nslate_up 1\n", 1, true), said)
         end
+        -- and so does an exporter that listens: its own scrape, and one of a server that the scraper names
+        local function scraped(pair)
+            local exporter = io.popen(("SLATE_TLS_CA=%s/ca.pem %s sh -c 'echo $$; exec scripts/slatectl -s %s export "
+                .. "prometheus --listen :0 2>&1'"):format(folder, pair, ctl.server))
+            local pid, at = exporter:read("l", "l")
+            local answers = {}
+            for i, path in ipairs({ "/metrics", "/scrape?target=" .. ctl.server }) do
+                local scraper = dial("127.0.0.1", at:match(":(%d+)/metrics"))
+                scraper:send(("GET %s HTTP/1.1\r\n\r\n"):format(path))
+                answers[i] = scraper:receive("*a"):match("\nslate_up (%d)\n")
+                scraper:close()
+            end
+            os.execute("kill " .. pid)
+            exporter:close()
+            return answers
+        end
+        assert.same({ "1", "1" }, scraped(("SLATE_TLS_CERT=%s/by-uri.pem SLATE_TLS_KEY=%s/by-uri.key"):format(folder,
+            folder)))
+        assert.same({ "0", "0" }, scraped(""))
     end)
 
     it("says that names of certificates are in vain where no client is asked for one", function()
