@@ -44,31 +44,31 @@ struct meta_shown {
 #define SHOWN_ARITH (SHOWN_ECHO | META_BIT('c') | META_BIT('t'))
 #define SHOWN_GET (SHOWN_SET | META_BIT('t') | META_BIT('f') | META_BIT('l') | META_BIT('h'))
 
+static inline uint32_t unused_s(const struct meta_shown *s) {
+    return s->now_s > s->view->last_access_s ? s->now_s - s->view->last_access_s : 0;
+}
+
 /* Flags come back in the order in which they were asked: those of `flags`, a constant. */
 __attribute__((always_inline)) static inline char *put_flags(char *p, const struct request *r,
                                                              const struct meta_flags *m,
                                                              const uint64_t flags,
                                                              const struct meta_shown s) {
     for (unsigned i = 0; i < m->token_count; i++) {
-        const char c = m->tokens[i].ptr[0];
-        if (c == 'O') {
+        switch (m->tokens[i].ptr[0]) {
+        case 'O':
             *p++ = ' ';
             p = put_bytes(p, m->tokens[i].ptr, m->tokens[i].bytes);
-        } else if (c == 'k') {
-            p = put_flag_key(p, &r->key, s.binary_key);
-        } else if (c == 'c' && flags & META_BIT('c')) {
-            p = put_flag_number(p, 'c', s.cas);
-        } else if (c == 's' && flags & META_BIT('s')) {
-            p = put_flag_number(p, 's', s.value_bytes);
-        } else if (c == 't' && flags & META_BIT('t')) {
-            p = put_ttl(p, s.exptime_s, s.now_s);
-        } else if (c == 'f' && flags & META_BIT('f')) {
-            p = put_flag_number(p, 'f', s.view->client_flags);
-        } else if (c == 'l' && flags & META_BIT('l')) {
-            uint32_t last_s = s.view->last_access_s;
-            p = put_flag_number(p, 'l', s.now_s > last_s ? s.now_s - last_s : 0);
-        } else if (c == 'h' && flags & META_BIT('h')) {
-            p = put_flag_number(p, 'h', s.view->fetched);
+            break;
+        case 'k': p = put_flag_key(p, &r->key, s.binary_key); break;
+        case 'c': p = flags & META_BIT('c') ? put_flag_number(p, 'c', s.cas) : p; break;
+        case 's': p = flags & META_BIT('s') ? put_flag_number(p, 's', s.value_bytes) : p; break;
+        case 't': p = flags & META_BIT('t') ? put_ttl(p, s.exptime_s, s.now_s) : p; break;
+        case 'f':
+            p = flags & META_BIT('f') ? put_flag_number(p, 'f', s.view->client_flags) : p;
+            break;
+        case 'l': p = flags & META_BIT('l') ? put_flag_number(p, 'l', unused_s(&s)) : p; break;
+        case 'h': p = flags & META_BIT('h') ? put_flag_number(p, 'h', s.view->fetched) : p; break;
+        default: break;
         }
     }
     return p;
@@ -317,13 +317,14 @@ char *meta_stored(struct serving *sv, const struct request *r, const struct meta
         }
         return status == CACHE_TOO_LARGE ? PUT(p, reply_too_large) : PUT(p, reply_no_memory);
     }
-    bool shows_whole = stored && joined;
-    p = put_flags(p, r, m, SHOWN_SET,
-                  (struct meta_shown){
-                      .cas = stored ? view->cas : 0,
-                      .value_bytes = shows_whole ? view->value_bytes : r->value_bytes,
-                      .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
-                  });
+    if (m->token_count > 0) {
+        struct meta_shown shown = {
+            .cas = stored ? view->cas : 0,
+            .value_bytes = stored && joined ? view->value_bytes : r->value_bytes,
+            .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
+        };
+        p = put_flags(p, r, m, SHOWN_SET, shown);
+    }
     return stored && meta_has(m, 'q') ? start : PUT(p, "\r\n");
 }
 
