@@ -42,14 +42,6 @@ static void accept_disable(struct net *net) {
     }
 }
 
-/* Adds to the time without accepting while that time passes, so that statistics show it before it
- * ends. */
-static void account_disabled(struct net *net) {
-    uint64_t now_us = clock_mono_us();
-    net_add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
-    net->counted_until_us = now_us;
-}
-
 /* While a listener cannot be listened to again, the timer runs on. */
 static void accept_enable(struct net *net) {
     for (unsigned i = 0; i < net->listener_count; i++) {
@@ -67,7 +59,10 @@ void net_on_retry(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     (void)fd;
     (void)what;
-    account_disabled(net);
+    /* the time passes while it is added, so that statistics show it before it ends */
+    uint64_t now_us = clock_mono_us();
+    net_add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
+    net->counted_until_us = now_us;
     bool room = conns_now(net) < net->disabled_conns ||
                 net->counted_until_us - net->disabled_at_us >= RETRY_ANYWAY_US;
     if (room && !at_limit(net)) {
@@ -103,8 +98,13 @@ struct session_access net_access_of(const struct net *net, bool is_local, enum r
     };
 }
 
+/* Gives a client to the next worker, or turns it away at the limit. */
 static void dispatch(struct net *net, const struct listener *l, int fd,
                      const struct sockaddr *peer) {
+    if (at_limit(net)) {
+        reject(net, fd, net_tls_mode(net, l));
+        return;
+    }
     struct conn *c = calloc(1, sizeof *c);
     if (c == NULL) {
         log_warn("out of memory for a connection");
@@ -132,8 +132,6 @@ void net_take_guest(void *arg, const struct listener *l, int fd) {
     socklen_t peer_bytes = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) != 0) {
         close(fd); /* the client has gone already */
-    } else if (at_limit(net)) {
-        reject(net, fd, net_tls_mode(net, l));
     } else {
         dispatch(net, l, fd, (struct sockaddr *)&peer);
     }
@@ -161,11 +159,7 @@ static bool accept_one(struct net *net, const struct listener *l) {
         }
         return false;
     }
-    if (at_limit(net)) {
-        reject(net, fd, net_tls_mode(net, l));
-    } else {
-        dispatch(net, l, fd, (struct sockaddr *)&peer);
-    }
+    dispatch(net, l, fd, (struct sockaddr *)&peer);
     return true;
 }
 

@@ -6,20 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A port in n characters; -1 when it is none. */
-static int parse_port(const char *text, size_t n) {
-    int port = 0;
-    if (n == 0 || n > 5) {
-        return -1;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9') {
-            return -1;
-        }
-        port = port * 10 + (text[i] - '0');
-    }
-    return port > 0 && port <= 65535 ? port : -1;
-}
+#include "base/number.h"
 
 static int refuse(char *error, size_t error_bytes, const char *what, const char *entry, size_t n) {
     snprintf(error, error_bytes, "%s: '%.*s'", what, (int)(n > 200 ? 200 : n), entry);
@@ -48,11 +35,13 @@ static int parse_entry(const char *entry, size_t n, int default_port, struct add
     a->port = default_port;
     if (port != NULL) {
         port_bytes = (size_t)(entry + n - port);
-        a->port = parse_port(port, port_bytes);
-        if (a->port < 0) {
+        uint32_t number;
+        if (port_bytes > 5 || !number_u32(port, port_bytes, &number) || number == 0 ||
+            number > UINT16_MAX) {
             return refuse(error, error_bytes, "a port must be a number from 1 to 65535", port,
                           port_bytes);
         }
+        a->port = (int)number;
     }
     if (host_bytes == 0 || host_bytes >= sizeof a->host) {
         return refuse(error, error_bytes, "a listen address needs a host name of at most 255 bytes",

@@ -130,6 +130,18 @@ struct addrinfo *listen_resolve(const struct listen_place *at) {
     return found;
 }
 
+bool listen_may_bind(int type, const struct sockaddr *at, socklen_t at_bytes) {
+    int fd = socket(at->sa_family, type | SOCK_CLOEXEC, 0), on = 1;
+    if (fd >= 0 && at->sa_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    bool may = fd >= 0 && bind(fd, at, at_bytes) == 0;
+    if (fd >= 0) {
+        fail_closed(fd);
+    }
+    return may;
+}
+
 void listen_failed(const struct listen_place *at, int error) {
     log_error("cannot listen on %s port %d%s: %s",
               at->host[0] != '\0' ? at->host : "any address", at->port < 0 ? 0 : at->port,

@@ -3,6 +3,7 @@
 #define SLATE_NET_LISTEN_H
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "serve/config/listen_list.h"
 #include "serve/server.h"
@@ -38,6 +39,8 @@ struct addrinfo *listen_resolve(const struct listen_place *);
 static inline bool listen_fails(int error) {
     return error != EADDRNOTAVAIL && error != EAFNOSUPPORT && error != EINVAL;
 }
+/* Whether a socket of this type could be bound to the address. False and errno: not. */
+bool listen_may_bind(int type, const struct sockaddr *, socklen_t);
 /* The log line about a place that could not be had. */
 void listen_failed(const struct listen_place *, int error);
 /* `why`: the last error, or EADDRNOTAVAIL. Returns 0, or -1 with errno after a log line: none was

@@ -107,14 +107,7 @@ static bool is_here(const struct addrinfo *ai) {
     struct sockaddr_storage any_port;
     memcpy(&any_port, ai->ai_addr, ai->ai_addrlen);
     address_set_port((struct sockaddr *)&any_port, 0);
-    int fd = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC, ai->ai_protocol);
-    bool is = fd >= 0 && bind(fd, (struct sockaddr *)&any_port, ai->ai_addrlen) == 0;
-    int saved = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = saved;
-    return is;
+    return listen_may_bind(ai->ai_socktype, (struct sockaddr *)&any_port, ai->ai_addrlen);
 }
 
 bool places_are_here(const struct place *p) {

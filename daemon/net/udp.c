@@ -104,28 +104,14 @@ fail:;
     return NULL;
 }
 
-/* With SO_REUSEPORT two servers of one user could share the port, and each would get half of the
- * requests. */
-static bool is_free(const struct sockaddr_storage *at, socklen_t at_bytes) {
-    int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
-    if (fd >= 0 && at->ss_family == AF_INET6) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    }
-    bool is = fd >= 0 && bind(fd, (const struct sockaddr *)at, at_bytes) == 0;
-    int  saved = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = saved;
-    return is;
-}
-
 static int open_all(const struct addrinfo *ai, unsigned workers, struct handed *handed,
                     struct udp_socket **list) {
     struct sockaddr_storage at;
     memcpy(&at, ai->ai_addr, ai->ai_addrlen);
     int there = handed_take(handed, SOCK_DGRAM, ai->ai_addr);
-    if (there < 0 && !is_free(&at, ai->ai_addrlen)) {
+    /* with SO_REUSEPORT two servers of one user could share the port, and each would get half of
+     * the requests */
+    if (there < 0 && !listen_may_bind(SOCK_DGRAM, ai->ai_addr, ai->ai_addrlen)) {
         return -1;
     }
     for (unsigned i = 0; i < workers; i++) {
