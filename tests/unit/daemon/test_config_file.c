@@ -1,4 +1,4 @@
-/* A file of options: how it is cut into lines, and what the table of options makes of them. */
+/* Options of a file: how it is cut into lines, and what the table of options makes of them; and those of the environment. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -170,6 +170,44 @@ static void test_bad_files_are_refused(void) {
     is(options_parse(3, words, 0, &s, why), OPTIONS_BAD, "config is no sub-option of -o");
 }
 
+/* --- the environment --- */
+
+/* The words behind the program's name, each in brackets, of a text and a command line "slated -t 2". */
+static const char *words_of(const char *text) {
+    static char shown[512];
+    char *argv[] = {"slated", "-t", "2", NULL};
+    int argc = 3;
+    char **word = options_words(text, &argc, argv, why);
+    if (!word) {
+        return why;
+    }
+    shown[0] = '\0';
+    for (int i = 1; i < argc; i++) {
+        size_t used = strlen(shown);
+        snprintf(shown + used, sizeof shown - used, "[%s]", word[i]);
+    }
+    ok(word[argc] == NULL && strcmp(word[0], "slated") == 0, "the words stand between the program's name and an end");
+    free(word);
+    return shown;
+}
+
+static void test_words_of_the_environment(void) {
+    is_str(words_of("-m 64 -c 100"), "[-m][64][-c][100][-t][2]", "words come before those of the command line");
+    is_str(words_of(""), "[-t][2]", "of nothing come none");
+    is_str(words_of(" \t\n"), "[-t][2]", "nor of blanks");
+    is_str(words_of("  -v\n-r\t"), "[-v][-r][-t][2]", "blanks of any kind and number part words");
+    is_str(words_of("-s '/a b/s' -P \"c'd\""), "[-s][/a b/s][-P][c'd][-t][2]", "quotes keep blanks and each other");
+    is_str(words_of("-s/a' 'b"), "[-s/a b][-t][2]", "a quote may stand within a word");
+    is_str(words_of("'' x"), "[][x][-t][2]", "a word may be empty");
+    is_str(words_of("a\\ b $HOME *"), "[a\\][b][$HOME][*][-t][2]", "no other character means anything");
+    is_str(words_of("a b c d e f g h"), "[a][b][c][d][e][f][g][h][-t][2]", "words of one byte find room");
+}
+
+static void test_refused_words_of_the_environment(void) {
+    is_str(words_of("-s 'a b"), "SLATED_OPTIONS has a quote without an end", "a quote that does not end is refused");
+    is_str(words_of("\""), "SLATED_OPTIONS has a quote without an end", "… whatever it holds");
+}
+
 int main(void) {
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) != 0) {
@@ -182,6 +220,8 @@ int main(void) {
     test_the_command_line_wins();
     test_bad_lines_are_refused();
     test_bad_files_are_refused();
+    test_words_of_the_environment();
+    test_refused_words_of_the_environment();
     unlink(path);
     free(s.config_text);
     return tap_done();

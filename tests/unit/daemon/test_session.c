@@ -384,7 +384,7 @@ static void test_empty_turns_and_unsent_replies(void) {
     free(value);
 }
 
-/* --- words --- */
+/* --- keys --- */
 
 /* However many requests run together, those that are noted stand for all. */
 static void test_noted_keys_stand_for_all_requests(unsigned together) {
@@ -417,46 +417,6 @@ static void test_noted_keys_stand_for_all_requests(unsigned together) {
     rig_close(&rig);
 }
 
-static void test_error_words(void) {
-    static const struct {
-        const char *asked, *answer;
-    } lines[] = {
-        {"zzzz\r\n", "ERROR\r\n"},
-        {"\r\n", "CLIENT_ERROR bad command line format\r\n"},
-        {"set k 0 0 1\r\nxyz\r\n", "CLIENT_ERROR bad data chunk\r\nCLIENT_ERROR bad command line format\r\n"},
-        {"ms k 1 q\r\nxyz\r\n", "CLIENT_ERROR bad data chunk\r\nCLIENT_ERROR bad command line format\r\n"},
-        {"touch k x\r\n", "CLIENT_ERROR invalid exptime argument\r\n"},
-        {"gat x k\r\n", "CLIENT_ERROR invalid exptime argument\r\n"},
-        {"incr k x\r\n", "CLIENT_ERROR invalid numeric delta argument\r\n"},
-        {"set k 0 0 1\r\nx\r\nincr k 1\r\n", "STORED\r\nCLIENT_ERROR cannot increment or decrement non-numeric value\r\n"},
-        {"ma k\r\n", "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n"},
-        {"mg k v v\r\n", "CLIENT_ERROR duplicate flag\r\n"},
-        {"mg k a\r\n", "CLIENT_ERROR invalid flag\r\n"},
-        {"ma k a\r\n", "CLIENT_ERROR invalid or duplicate flag\r\n"},
-        {"mg k Tx\r\n", "CLIENT_ERROR bad token in command line format\r\n"},
-        {"mg k! b\r\n", "CLIENT_ERROR error decoding key\r\n"},
-        {"mg k v k s t c f h l q u x I b P L MI T1 N1 R1\r\n", "CLIENT_ERROR options flags are too long\r\n"},
-        {"mg k Oaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", "CLIENT_ERROR opaque token too long\r\n"},
-        {"ms k 1 MX\r\nx\r\n", "CLIENT_ERROR invalid mode for ms M token\r\n"},
-        {"ma k MX\r\n", "CLIENT_ERROR invalid mode for ma M token\r\n"},
-        {"me\r\n", "CLIENT_ERROR bad command line format\r\n"},
-        {"set k 0 0 2000000\r\n", "SERVER_ERROR object too large for cache\r\n"},
-    };
-    static struct rig rig;
-    rig_open(&rig, NULL);
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct client c;
-        client_open(&c);
-        client_send(&rig, &c, lines[i].asked, strlen(lines[i].asked));
-        if (!ok(out_is(&c, lines[i].answer), "%.*s is answered as it should be", (int)strcspn(lines[i].asked, "\r"),
-                lines[i].asked)) {
-            printf("# got %.*s\n", (int)c.out_bytes, c.out);
-        }
-        client_close(&rig, &c);
-    }
-    rig_close(&rig);
-}
-
 int main(void) {
     test_a_get_line_of_100000_keys();
     test_everyone_gets_a_share_of_a_full_batch();
@@ -469,6 +429,5 @@ int main(void) {
     test_empty_turns_and_unsent_replies();
     test_noted_keys_stand_for_all_requests(1);
     test_noted_keys_stand_for_all_requests(64);
-    test_error_words();
     return tap_done();
 }
