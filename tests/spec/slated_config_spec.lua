@@ -37,24 +37,6 @@ describe("slated --config", function()
         assert.equal(("slated: %s:1: logfile is no option of a file\n"):format(conf), err)
     end)
 
-    it("takes lines of several options, and comments behind them", function()
-        server.write_file(conf, "-m 32 -c 77   # memory, connections\n-t 3 -o idle_timeout=9 # more\n")
-        local one = server.start({ args = { "--config", conf } })
-        finally(function() one:stop() end)
-        local client = wire.connect(one.address)
-        local _, settings = wire.stats(client, "settings")
-        client:close()
-        assert.same({ "33554432", "77", "3", "9" },
-            { settings.maxbytes, settings.maxconns, settings.num_threads, settings.idle_timeout })
-    end)
-
-    it("says at the start that a file for the log has no effect", function()
-        server.write_file(conf, "logfile /var/log/memcached.log\nuser = root\n"
-            .. "unix-socket = " .. folder .. "/none/socket\n")
-        local _, _, err = server.run_slated("--config " .. conf)
-        assert.truthy(err:find("logfile is accepted without effect: the log goes to standard error\n", 1, true), err)
-    end)
-
     it("may be named by SLATED_OPTIONS, as a container does it", function()
         server.write_file(conf, "threads = none\n")
         local code, _, err = server.run_slated("--check-config", "SLATED_OPTIONS='--config " .. conf .. "'")

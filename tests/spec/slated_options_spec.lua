@@ -114,16 +114,6 @@ describe("slated's command line", function()
         end
     end)
 
-    it("refuses unknown options and illegal values with one sentence and status 64", function()
-        assert_refused("-Q", "-Q is not an option")
-        assert_refused("--quux", "--quux is not an option")
-        assert_refused("-o quux", "-o quux is not an option")
-        assert_refused("-t 0", "-t wants a whole number from 1 to 128")
-        assert_refused("-p 70000", "-p wants a whole number from -1 to 65535")
-        assert_refused("-m", "-m needs a value")
-        assert_refused("-I 512m -m 64", "must be at most half of -m")
-    end)
-
     it("tells of its listeners in the order in which they were given", function()
         local list = { "127.0.0.1", "127.0.0.3", "127.0.0.2" }
         local one = server.start({ transport = "tcp", args = { "-l", list[2] .. "," .. list[3], "-v" } })

@@ -81,12 +81,6 @@ describe("slated's stats pages", function()
         assert.same({}, (pages("100000000")))
     end)
 
-    it("say when an item of a page was last used", function()
-        rig.start()
-        fill("small", 1000, 100)
-        assert.is_true(tonumber(select(2, next((pages()))).idle) >= 0)
-    end)
-
     it("list nothing where there are no pages", function()
         rig.start("-o", "store=heap")
         fill("small", 1000, 100)

@@ -290,17 +290,6 @@ describe("slated's stats", function()
         other:close()
     end)
 
-    it("count operations by key prefix while detail is on", function()
-        rig.start("-D", "/")
-        rig.ask("set a/1 0 0 1\r\nv")
-        rig.lines("get a/1 a/2 plain")
-        rig.ask("delete a/1")
-        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, rig.lines("stats detail dump"))
-        assert.equal("OK", rig.ask("stats detail off"))
-        rig.lines("get a/1")
-        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, rig.lines("stats detail dump"))
-    end)
-
     it("draw a histogram of item sizes when asked to at the start", function()
         rig.start("-o", "track_sizes")
         for i = 1, 5 do

@@ -46,19 +46,6 @@ describe("traces of other forms", function()
         end
     end)
 
-    it("may be libCacheSim's records", function()
-        local records = {}
-        for i, one in ipairs({ { 0, 7, 100, 3 }, { 1, 8, 200, -1 }, { 1, 9, 0, -1 }, { 2, 7, 100, -1 } }) do
-            records[i] = ("<I4I8I4i8"):pack(table.unpack(one))
-        end
-        local row = simulate(write("t.oracleGeneral", table.concat(records)), "--memory 8m")
-        assert.same({ "oracle", 3, 1, 2 }, { row.format, row.requests, row.hits, row.items })
-        local cut = write("cut", table.concat(records):sub(1, -4))
-        local code, _, err = server.run_slated("--objects 3 --simulate " .. cut)
-        assert.equal(65, code)
-        assert.truthy(err:find("cut: record 4 has 21 of 24 bytes: the file is cut short", 1, true), err)
-    end)
-
     it("are read as they are said to be", function()
         local trace = write("plain", "0,a,1,10,1,get,0\n")
         assert.equal("keys", simulate(trace, "--objects 3 --format keys").format)
