@@ -5,7 +5,6 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.judge.doctor"
 local starving = require "slate.judge.starving"
-local server = require "support.server"
 local snapshots = require "support.snapshots"
 
 local MIB <const> = 1 << 20
@@ -83,20 +82,12 @@ describe("memory beyond the limit", function()
 end)
 
 describe("a server of more classes than pages", function()
-    local one, ctl
+    local ctl = command.beside(setup, teardown, { args = { "-m", "8", "-n", "64", "-f", "1.25" } })
     setup(function()
-        one = server.start({ args = { "-m", "8", "-n", "64", "-f", "1.25" } })
-        ctl = command.new({ server = one.address })
-        local client = one:connect()
         for power = 6, 18 do -- an item in each of two dozen classes
-            assert(client:set("a" .. power, ("x"):rep(1 << power)))
-            assert(client:set("b" .. power, ("x"):rep(3 << (power - 1))))
+            assert(ctl.client:set("a" .. power, ("x"):rep(1 << power)))
+            assert(ctl.client:set("b" .. power, ("x"):rep(3 << (power - 1))))
         end
-        client:close()
-    end)
-    teardown(function()
-        ctl.remove()
-        one:stop()
     end)
 
     it("is found by doctor, check and fleet, with fewer classes advised", function()

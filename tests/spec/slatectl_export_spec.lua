@@ -41,20 +41,12 @@ end
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl on " .. kind.name, function()
-        local one, ctl
+        local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "32" } })
 
         setup(function()
-            one = server.start({ binary = kind.binary, args = { "-m", "32" } })
-            ctl = command.new({ server = one.address })
-            local client = one:connect()
             for i, bytes in ipairs({ 10, 1000, 5000 }) do
-                client:set("key" .. i, ("x"):rep(bytes))
+                ctl.client:set("key" .. i, ("x"):rep(bytes))
             end
-            client:close()
-        end)
-        teardown(function()
-            ctl.remove()
-            one:stop()
         end)
 
         it("exports what a strict reader of Prometheus' format takes, counters as counters", function()
@@ -77,7 +69,7 @@ for _, kind in ipairs(server.all()) do
         local function with_exporter(asks, address, options)
             local environment = address and "SLATE_SERVER=" .. address .. " " or ""
             os.execute(("cd %s; : >err; SLATE_SERVER=%s %s env --default-signal=INT %s/scripts/slatectl %s "
-                .. "export prometheus --listen :0 >out 2>err & echo $! >%s/pid"):format(ctl.folder, one.address,
+                .. "export prometheus --listen :0 >out 2>err & echo $! >%s/pid"):format(ctl.folder, ctl.one.address,
                 environment, ctl.root, options or "", ctl.folder))
             local port
             for _ = 1, 6000 do
@@ -172,11 +164,11 @@ for _, kind in ipairs(server.all()) do
         it("answers for several servers, each by its name, and for one that a scraper names", function()
             local other = server.start({ binary = kind.binary, args = { "-m", "32" }, transport = "tcp" })
             finally(function() other:stop() end)
-            local code, out, err = ctl.run(("-s %s,%s export prometheus"):format(one.address, other.address))
+            local code, out, err = ctl.run(("-s %s,%s export prometheus"):format(ctl.one.address, other.address))
             assert.equal(0, code, err)
             assert.equal(2, parse(out).memcached_up.samples)
             assert.truthy(out:find(('\nmemcached_up{server="%s"} 1\n'):format(other.address), 1, true), out)
-            code, out, err = ctl.run(("-s %s,./nobody export prometheus"):format(one.address))
+            code, out, err = ctl.run(("-s %s,./nobody export prometheus"):format(ctl.one.address))
             assert.equal(1, code)
             assert.truthy(out:find('\nmemcached_up{server="./nobody"} 0\n', 1, true), out)
             assert.truthy(err:find("nobody", 1, true), err)
@@ -185,7 +177,7 @@ for _, kind in ipairs(server.all()) do
                     other.address:gsub(":", "%%3A")))
                 assert.truthy(text:find("\nmemcached_up 1\n", 1, true), text)
                 assert.truthy(text:find("\nmemcached_current_items 0\n", 1, true), text)
-                text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(one.address))
+                text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address))
                 assert.truthy(text:find("\nmemcached_current_items 3\n", 1, true), text)
                 for target, status in pairs({ [""] = 400, ["/etc/passwd"] = 400, ["a%20b"] = 400,
                     ["a:99999999999999999999"] = 400 }) do
@@ -223,7 +215,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("asks all of its servers at once, so that mute ones cost one time-out together", function()
-            local mutes, names = {}, { one.address }
+            local mutes, names = {}, { ctl.one.address }
             for i = 1, 3 do
                 mutes[i] = assert(socket.bind("127.0.0.1", 0))
                 mutes[i]:settimeout(30)
@@ -237,7 +229,7 @@ for _, kind in ipairs(server.all()) do
                 for i, mute in ipairs(mutes) do
                     asked[i] = assert(mute:accept(), "the exporter waits for another mute server")
                 end
-                local other = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(one.address))
+                local other = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address))
                 assert.truthy(other:find("\nslate_up 1\n", 1, true), other)
                 for i = 1, 3 do
                     asked[i]:close()

@@ -31,25 +31,12 @@ end)
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl policy on " .. kind.name, function()
-        local one, client, ctl
-
-        setup(function()
-            -- The window keeps automove, which is on between two runs, from taking a page back.
-            one = server.start({ binary = kind.binary,
-                args = { "-m", "32", "-f", "1.25", "-o", "slab_automove=1,slab_automove_window=1799" } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-            assert.equal(2, fill.fill(client, 5, 2))
-            assert.is_true(fill.fill(client, 12) >= 10) -- all that is left, so that no pool hides a move
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            one:stop()
-        end)
+        -- The window keeps automove, which is on between two runs, from taking a page back.
+        local ctl = command.beside(setup, teardown, { binary = kind.binary, pages = 2,
+            args = { "-m", "32", "-f", "1.25", "-o", "slab_automove=1,slab_automove_window=1799" } })
 
         local function automove()
-            for _, line in ipairs(assert(client:stats("settings"))) do
+            for _, line in ipairs(assert(ctl.client:stats("settings"))) do
                 local mode = line:match("^STAT slab_automove (.+)$")
                 if mode then
                     return mode
@@ -62,7 +49,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal(0, code, err)
             assert.truthy(out:find("2 pages from class 12 to class 5: class 5 has 2 pages of the 4", 1, true), out)
             assert.truthy(err:find("would have moved 2 pages; with --apply it moves them", 1, true), err)
-            assert.equal(2, fill.pages_of(client, 5))
+            assert.equal(2, fill.pages_of(ctl.client, 5))
             assert.equal("1", automove())
         end)
 
@@ -78,7 +65,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal("slate/policy-decision/1", decision.schema)
             assert.equal("moved", decision.moves[1].state)
             assert.equal(2, decision.moves[1].pages_moved)
-            assert.equal(4, fill.pages_of(client, 5))
+            assert.equal(4, fill.pages_of(ctl.client, 5))
             assert.truthy(err:find("automove was 1; it is off while the policy runs", 1, true), err)
             assert.truthy(err:find("automove is 1 again", 1, true), err)
             assert.equal("1", automove())
@@ -92,11 +79,11 @@ for _, kind in ipairs(server.all()) do
             local out
             code, out, err = ctl.run(FLOOR .. " floors=5:9 --per-minute 1 --apply --interval 500ms --for 3s")
             assert.equal(0, code, err)
-            assert.equal(5, fill.pages_of(client, 5))
+            assert.equal(5, fill.pages_of(ctl.client, 5))
             assert.truthy(out:find("left out: the limit of pages a minute was reached", 1, true), out)
             code, _, err = ctl.run(FLOOR .. " floors=5:9 pages_max=2 --max-moves 3 --apply --interval 500ms")
             assert.equal(0, code, err)
-            assert.equal(8, fill.pages_of(client, 5))
+            assert.equal(8, fill.pages_of(ctl.client, 5))
         end)
 
         -- A policy at work in the background, as `pid`.

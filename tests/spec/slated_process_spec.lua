@@ -2,6 +2,7 @@
 -- slated as a process: signals, the background, the pidfile, sockets, ports and the connection limit.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
+local restart = require "support.restart"
 local socket = require "socket"
 local server = require "support.server"
 local unix = require "socket.unix"
@@ -10,67 +11,23 @@ local wire = require "support.wire"
 local GRACE_S <const> = 5 -- that a server which ends gracefully gives clients who still read
 local LEAVING <const>, UNREAD_REQUESTS <const> = 40, 40000
 
--- Does a server take connections there and, told to quit, hang up? A socket has its name before it listens.
-local function answers(path)
-    local connection = unix.stream()
-    local problem
-    if connection:connect(path) then
-        connection:settimeout(patience.DEADLINE_S)
-        connection:send("quit\r\n")
-        problem = select(2, connection:receive("*l"))
-    end
-    connection:close()
-    return problem == "closed"
-end
-
 -- Is there anything by that name, also a socket?
 local function exists(path)
     return os.execute("test -e " .. server.quoted(path)) == true
 end
 
 describe("slated", function()
-    local folder, pid, shell
+    local slated
+    before_each(function() slated = restart.place() end)
+    after_each(function() slated:finish() end)
 
-    -- Starts slated with these words under a shell that reports its exit status; waits until it serves.
-    local function start(words, environment)
-        folder = folder or server.folder()
-        local command = ("exec 2>%s/log; %s %s %s -s %s/s %s </dev/null >&2 & echo $!; wait $!; echo $?"):format(folder,
-            environment or "", server.quoted(server.slated()), words or "", folder, server.USER)
-        shell = assert(io.popen(command, "r"))
-        pid = assert(math.tointeger(tonumber(shell:read("l"))))
-        patience.wait_for("slated to serve", function()
-            return answers(folder .. "/s") or not server.is_running(pid)
-        end)
-    end
-
-    -- The exit status, once it has ended.
-    local function status()
-        local code = tonumber(shell:read("l"))
-        shell:close()
-        shell, pid = nil, nil
-        return code
-    end
+    local function start(...) slated:start(...) end
+    local function connect() return slated:connect() end
+    local function status() return slated:status() end
 
     local function signal(name)
-        assert(os.execute(("kill -%s %d"):format(name, pid)))
+        assert(os.execute(("kill -%s %d"):format(name, slated.pid)))
     end
-
-    local function connect()
-        return wire.connect(folder .. "/s")
-    end
-
-    after_each(function()
-        if pid and server.is_running(pid) then
-            os.execute("kill -9 " .. pid)
-        end
-        if shell then
-            shell:close()
-        end
-        if folder then
-            server.remove_folder(folder)
-        end
-        folder, pid, shell = nil, nil, nil
-    end)
 
     for _, name in ipairs({ "TERM", "INT", "USR1" }) do
         it("ends cleanly on SIG" .. name .. ", with a client connected, and removes its socket", function()
@@ -79,7 +36,7 @@ describe("slated", function()
             assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
             signal(name)
             assert.equal(0, status())
-            assert.is_false(exists(folder .. "/s"))
+            assert.is_false(exists(slated.folder .. "/s"))
             assert.equal("closed", select(2, client:receive("*l")))
             client:close()
         end)
@@ -117,7 +74,7 @@ describe("slated", function()
 
     it("shows its command line as it was given", function()
         start("-o slab_automove=0,no_lru_crawler,hot_lru_pct=10")
-        local file <close> = assert(io.open(("/proc/%d/cmdline"):format(pid)))
+        local file <close> = assert(io.open(("/proc/%d/cmdline"):format(slated.pid)))
         local words = file:read("a"):gsub("%z", " ")
         assert.truthy(words:find(" -o slab_automove=0,no_lru_crawler,hot_lru_pct=10 -s ", 1, true), words)
     end)
@@ -138,12 +95,11 @@ describe("slated", function()
     end)
 
     it("tells the service manager when it serves and when it stops, and stays its process with -d", function()
-        folder = server.folder()
         local manager = unix.dgram()
-        assert(manager:bind(folder .. "/notify"))
+        assert(manager:bind(slated.folder .. "/notify"))
         manager:settimeout(patience.DEADLINE_S)
         finally(function() manager:close() end)
-        start("-d", ("NOTIFY_SOCKET=%s/notify"):format(folder))
+        start("-d", ("NOTIFY_SOCKET=%s/notify"):format(slated.folder))
         assert.equal("READY=1", manager:receive())
         assert.equal("VERSION 1.6.45", wire.ask(connect(), "version"))
         signal("TERM")
@@ -155,63 +111,62 @@ describe("slated", function()
         start("-v", "NOTIFY_SOCKET=/nowhere/socket")
         assert.equal("VERSION 1.6.45", wire.ask(connect(), "version"))
         patience.wait_for("the log", function()
-            return server.read_file(folder .. "/log"):find("cannot tell the service manager READY=1: ", 1, true)
+            return slated:log():find("cannot tell the service manager READY=1: ", 1, true)
         end)
     end)
 
     it("begins lines with their priority where the journal reads them", function()
-        folder = server.folder()
-        io.open(folder .. "/log", "w"):close()
-        local stream = server.capture(("stat -c %%d:%%i %s/log"):format(folder))
+        io.open(slated.folder .. "/log", "w"):close()
+        local stream = server.capture(("stat -c %%d:%%i %s/log"):format(slated.folder))
         start("-v", "JOURNAL_STREAM=" .. stream)
         signal("TERM")
         assert.equal(0, status())
-        local log = server.read_file(folder .. "/log")
+        local log = slated:log()
         assert.truthy(log:find("^<6>slated: info: "), log)
         for line in log:gmatch("[^\n]+") do
             assert.truthy(line:find("^<[3467]>slated: "), line)
         end
+        os.remove(slated.folder .. "/log")
         start("-v", "JOURNAL_STREAM=1:1")
         signal("TERM")
         assert.equal(0, status())
-        log = server.read_file(folder .. "/log")
+        log = slated:log()
         assert.truthy(log:find("^slated: info: "), log)
         assert.is_nil(log:find("<", 1, true))
     end)
 
     it("writes its pidfile whole, says so when it names a running process, and removes it", function()
-        folder = server.folder()
-        server.write_file(folder .. "/pid", "1\n")
-        start("-P " .. folder .. "/pid")
-        patience.wait_for("the pidfile", function() return server.read_file(folder .. "/pid") == pid .. "\n" end)
+        server.write_file(slated.folder .. "/pid", "1\n")
+        start("-P " .. slated.folder .. "/pid")
+        patience.wait_for("the pidfile", function()
+            return server.read_file(slated.folder .. "/pid") == slated.pid .. "\n"
+        end)
         patience.wait_for("the warning", function()
-            return server.read_file(folder .. "/log"):find("names a process that runs: 1", 1, true)
+            return slated:log():find("names a process that runs: 1", 1, true)
         end)
         signal("TERM")
         assert.equal(0, status())
-        assert.is_false(exists(folder .. "/pid"))
-        assert.is_false(exists(folder .. "/pid.tmp"))
+        assert.is_false(exists(slated.folder .. "/pid"))
+        assert.is_false(exists(slated.folder .. "/pid.tmp"))
     end)
 
     it("leaves a pidfile alone that another process has written meanwhile", function()
-        folder = server.folder()
-        start("-P " .. folder .. "/pid")
-        patience.wait_for("the pidfile", function() return exists(folder .. "/pid") end)
-        server.write_file(folder .. "/pid", "1\n")
+        start("-P " .. slated.folder .. "/pid")
+        patience.wait_for("the pidfile", function() return exists(slated.folder .. "/pid") end)
+        server.write_file(slated.folder .. "/pid", "1\n")
         signal("TERM")
         assert.equal(0, status())
-        assert.equal("1\n", server.read_file(folder .. "/pid"))
+        assert.equal("1\n", server.read_file(slated.folder .. "/pid"))
     end)
 
     it("serves without a pidfile and a file of ports that cannot be written, and warns", function()
-        folder = server.folder()
         local command = "MEMCACHED_PORT_FILENAME=absent/ports %s -p -1 -l 127.0.0.1 -v -P absent/pid %s </dev/null "
             .. "2>%s/log & echo $!; wait $!; echo $?"
-        shell = assert(io.popen(command:format(server.quoted(server.slated()), server.USER, folder)))
-        pid = assert(math.tointeger(tonumber(shell:read("l"))))
+        slated.shell = assert(io.popen(command:format(server.quoted(server.slated()), server.USER, slated.folder)))
+        slated.pid = assert(math.tointeger(tonumber(slated.shell:read("l"))))
         local log
         patience.wait_for("slated to serve", function()
-            log = server.read_file(folder .. "/log") or ""
+            log = slated:log() or ""
             return log:find(" serves: memory=", 1, true)
         end)
         local client = wire.connect(log:match("listening on tcp:(%S+)"))
@@ -224,76 +179,69 @@ describe("slated", function()
     end)
 
     it("goes into the background with -d once it serves, and once its warnings are written", function()
-        folder = server.folder()
-        assert(os.execute("echo 1 >" .. folder .. "/pid"))
+        assert(os.execute("echo 1 >" .. slated.folder .. "/pid"))
         local _, _, code = os.execute(("%s -d -P %s/pid -s %s/s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), folder, folder, server.USER, folder))
+            server.quoted(server.slated()), slated.folder, slated.folder, server.USER, slated.folder))
         assert.equal(0, code)
-        pid = math.tointeger(tonumber(server.read_file(folder .. "/pid")))
-        assert.truthy(server.read_file(folder .. "/log"):find("names a process that runs: 1", 1, true))
+        slated.pid = math.tointeger(tonumber(server.read_file(slated.folder .. "/pid")))
+        assert.truthy(slated:log():find("names a process that runs: 1", 1, true))
         -- No waiting: the command has returned, so it serves.
         local client = connect()
         assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
         client:close()
-        assert.equal("1", server.capture(("ps -o pid=,sid= -p %d | awk '{ print $1 == $2 }'"):format(pid)))
-        assert.equal("/", server.capture(("readlink /proc/%d/cwd"):format(pid)))
-        assert.equal("/dev/null", server.capture(("readlink /proc/%d/fd/2"):format(pid)))
-        local ended = pid
+        assert.equal("1", server.capture(("ps -o pid=,sid= -p %d | awk '{ print $1 == $2 }'"):format(slated.pid)))
+        assert.equal("/", server.capture(("readlink /proc/%d/cwd"):format(slated.pid)))
+        assert.equal("/dev/null", server.capture(("readlink /proc/%d/fd/2"):format(slated.pid)))
+        local ended = slated.pid
         signal("TERM")
         patience.wait_for("the end", function() return not server.is_running(ended) end)
-        assert.is_false(exists(folder .. "/pid"))
+        assert.is_false(exists(slated.folder .. "/pid"))
     end)
 
     it("keeps only the system calls of its filter with -o drop_privileges, in every thread", function()
-        folder = server.folder()
         assert(os.execute(("%s -o drop_privileges -t 3 -d -P %s/pid -s %s/s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), folder, folder, server.USER, folder)))
-        pid = math.tointeger(tonumber(server.read_file(folder .. "/pid")))
+            server.quoted(server.slated()), slated.folder, slated.folder, server.USER, slated.folder)))
+        slated.pid = math.tointeger(tonumber(server.read_file(slated.folder .. "/pid")))
         local client = connect()
         assert.equal("yes", select(2, wire.stats(client, "settings")).drop_privileges)
-        assert.equal("Seccomp:\t2", server.capture(("grep -h ^Seccomp: /proc/%d/task/*/status | sort -u"):format(pid)))
+        assert.equal("Seccomp:\t2", server.capture(("grep -h ^Seccomp: /proc/%d/task/*/status | sort -u"):format(
+            slated.pid)))
         client:close()
-        local ended = pid
+        local ended = slated.pid
         signal("TERM")
         patience.wait_for("the end", function() return not server.is_running(ended) end)
     end)
 
     it("says with -d too why it cannot start, and returns that status", function()
-        folder = server.folder()
         local _, _, code = os.execute(("%s -d -s %s/absent/s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), folder, server.USER, folder))
+            server.quoted(server.slated()), slated.folder, server.USER, slated.folder))
         assert.equal(71, code)
-        assert.truthy(server.read_file(folder .. "/log"):find(folder .. "/absent/s", 1, true))
+        assert.truthy(slated:log():find(slated.folder .. "/absent/s", 1, true))
     end)
 
     it("writes the ports it got to MEMCACHED_PORT_FILENAME", function()
-        folder = server.folder()
-        local one = server.start({ transport = "tcp" })
-        local host, port = one.address:match("^(.+):(%d+)$")
+        local other = server.start({ transport = "tcp" })
+        local host, port = other.address:match("^(.+):(%d+)$")
         assert.equal("127.0.0.1", host)
         assert.truthy(tonumber(port) > 0)
-        local client = wire.connect(one.address)
+        local client = wire.connect(other.address)
         assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
         client:close()
-        one:stop()
+        other:stop()
     end)
 
     it("refuses an address that is taken, with one line and status 71", function()
-        local one = server.start({ transport = "tcp" })
-        folder = server.folder()
+        local other = server.start({ transport = "tcp" })
         local _, _, code = os.execute(("timeout 60 %s -l %s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), one.address, server.USER, folder))
-        one:stop()
+            server.quoted(server.slated()), other.address, server.USER, slated.folder))
+        other:stop()
         assert.equal(71, code)
-        local log = server.read_file(folder .. "/log")
+        local log = slated:log()
         assert.equal(1, select(2, log:gsub("\n", "\n")), log)
-        assert.truthy(server.read_file(folder .. "/log"):find("127.0.0.1", 1, true))
+        assert.truthy(slated:log():find("127.0.0.1", 1, true))
     end)
 
-    local function stat(client, name)
-        local _, values = wire.stats(client)
-        return tonumber(values[name])
-    end
+    local stat = wire.number
 
     -- Adds as many clients as fit.
     local function add_clients(clients)
@@ -385,11 +333,11 @@ describe("slated", function()
             pending("needs root, and the user nobody")
             return
         end
-        folder = server.folder()
         local command = "ulimit -n 300; exec %s -p -1 -c 50 -t 1 -v -u nobody </dev/null >%s/log 2>&1 & echo $!"
-        pid = assert(math.tointeger(tonumber(server.capture(command:format(server.quoted(server.slated()), folder)))))
+        slated.pid = assert(math.tointeger(tonumber(server.capture(command:format(server.quoted(server.slated()),
+            slated.folder)))))
         local address = patience.wait_for("slated to listen", function()
-            return server.read_file(folder .. "/log"):match("listening on tcp:(%S+)")
+            return slated:log():match("listening on tcp:(%S+)")
         end)
         local client = wire.connect(address)
         local said = wire.ask(client, "config set maxconns 5000")
@@ -400,25 +348,24 @@ describe("slated", function()
     end)
 
     it("serves fewer connections, and says so, where the process may open a file for each but none beside", function()
-        folder = server.folder()
-        os.execute("chmod 711 " .. folder)
+        os.execute("chmod 711 " .. slated.folder)
         local as_nobody = server.USER == "" and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups"
         local command = "ulimit -n 200; exec %s %s -p -1 -c %d -t 1 -v </dev/null >%s/log 2>&1 & echo $!"
         local function launch(connections)
-            pid = assert(math.tointeger(tonumber(server.capture(command:format(as_nobody,
-                server.quoted(server.slated()), connections, folder)))))
+            slated.pid = assert(math.tointeger(tonumber(server.capture(command:format(as_nobody,
+                server.quoted(server.slated()), connections, slated.folder)))))
         end
         launch(201)
-        patience.wait_for("its end", function() return not server.is_running(pid) end)
-        assert.truthy(server.read_file(folder .. "/log"):find("cannot open %d+ files at once"))
+        patience.wait_for("its end", function() return not server.is_running(slated.pid) end)
+        assert.truthy(slated:log():find("cannot open %d+ files at once"))
         launch(200)
         local address = patience.wait_for("slated to listen", function()
-            return server.read_file(folder .. "/log"):match("listening on tcp:(%S+)")
+            return slated:log():match("listening on tcp:(%S+)")
         end)
         local client = wire.connect(address)
         local most = stat(client, "max_connections")
         assert.truthy(most > 100 and most < 200)
-        assert.truthy(server.read_file(folder .. "/log"):find(("at most %d connections, not 200: "):format(most)))
+        assert.truthy(slated:log():find(("at most %d connections, not 200: "):format(most)))
         client:close()
     end)
 

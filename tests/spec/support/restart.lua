@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A server with a memory file (-e), in a folder of its own, that ends and starts again: its files `memory`, `s` (its
--- UNIX socket) and `log`.
+--- A server in a folder of its own that ends and starts again: its files `s` (its UNIX socket), `log` and, where it has
+--- one, `memory` (-e).
 --
 --     local one = restart.begin("-m 64")
 --     local client = one:connect()
@@ -16,17 +16,26 @@ local M = {}
 local One = {}
 One.__index = One
 
+-- Does a server take connections there and, told to quit, hang up? A socket has its name before it listens.
 local function answers(path)
     local connection = unix.stream()
-    local is_there = connection:connect(path)
+    local problem
+    if connection:connect(path) then
+        connection:settimeout(patience.DEADLINE_S)
+        connection:send("quit\r\n")
+        problem = select(2, connection:receive("*l"))
+    end
     connection:close()
-    return is_there
+    return problem == "closed"
 end
 
-function One:start(words)
-    local command = ("exec 2>>%s/log; %s -v %s -e %s/memory -s %s/s %s </dev/null >&2 & echo $!; wait $!; "
-        .. "echo $?"):format(self.folder, server.quoted(server.slated()), words or "", self.folder, self.folder,
-        server.USER)
+--- Starts it with these words, and waits until it serves or has ended. shell: what stands before it in its folder,
+-- such as NAME=VALUE or a command and a semicolon; streams: its redirections, by default to the log.
+function One:start(words, shell, streams)
+    local program = server.quoted(server.capture("realpath " .. server.slated()))
+    local command = ("exec 2>/dev/null; cd %s; %s %s %s %s -s %s/s %s </dev/null %s & echo $!; wait $!; echo $?")
+        :format(self.folder, shell or "", program, words or "", self.always, self.folder, server.USER,
+        streams or ">>log 2>&1")
     self.shell = assert(io.popen(command, "r"))
     self.pid = assert(math.tointeger(tonumber(self.shell:read("l"))))
     patience.wait_for("slated to serve", function()
@@ -89,9 +98,15 @@ function One:finish()
     server.remove_folder(self.folder)
 end
 
---- A new one, which serves.
+--- A new one that has no memory file and does not serve yet.
+function M.place()
+    return setmetatable({ folder = server.folder(), always = "" }, One)
+end
+
+--- A new one with a memory file, which serves.
 function M.begin(words)
-    local one = setmetatable({ folder = server.folder() }, One)
+    local one = M.place()
+    one.always = ("-v -e %s/memory"):format(one.folder)
     one:start(words)
     return one
 end
