@@ -17,9 +17,8 @@ static const struct form {
     enum dist_kind kind;
     int numbers;
 } forms[] = {
-    {'d', DIST_FIXED, 1},       {'u', DIST_UNIFORM, 2}, {'o', DIST_EITHER, 2},
-    {'e', DIST_EXPONENTIAL, 1}, {'n', DIST_NORMAL, 2},  {'l', DIST_LOGNORMAL, 2},
-    {'p', DIST_PARETO, 2},      {'g', DIST_GPD, 3},     {'v', DIST_GEV, 3},
+    {'d', DIST_FIXED, 1},     {'u', DIST_UNIFORM, 2}, {'o', DIST_EITHER, 2},
+    {'l', DIST_LOGNORMAL, 2}, {'v', DIST_GEV, 3},
 };
 
 static bool in_range(const struct dist *d) {
@@ -30,15 +29,8 @@ static bool in_range(const struct dist *d) {
         return d->a >= 0 && d->b >= d->a;
     case DIST_EITHER:
         return d->a >= 0 && d->b >= 0;
-    case DIST_EXPONENTIAL:
-        return d->a > 0;
-    case DIST_NORMAL:
-        return d->b >= 0;
     case DIST_LOGNORMAL:
         return d->a > 0 && d->b >= 0;
-    case DIST_PARETO:
-        return d->a > 0 && d->b > 0;
-    case DIST_GPD:
     case DIST_GEV:
         return d->b > 0;
     case DIST_ETC:
@@ -105,13 +97,6 @@ bool dist_parse(const char *text, struct dist *out) {
     return true;
 }
 
-static double gpd(double location, double scale, double shape, double survivors) {
-    if (shape == 0) {
-        return location - scale * log(survivors);
-    }
-    return location + scale * (pow(survivors, -shape) - 1.0) / shape;
-}
-
 static double gev(double location, double scale, double shape, double unit) {
     double minus_log = -log(unit);
     if (shape == 0) {
@@ -131,7 +116,7 @@ static double etc_size(struct rng *r) {
         unit -= etc_small[size];
     }
     double above = pow(1.0 + etc_shape * 14.5 / etc_scale, -1.0 / etc_shape);
-    return gpd(0, etc_scale, etc_shape, above * rng_unit_open(r));
+    return etc_scale * (pow(above * rng_unit_open(r), -etc_shape) - 1.0) / etc_shape;
 }
 
 double dist_draw(const struct dist *d, struct rng *r) {
@@ -142,16 +127,8 @@ double dist_draw(const struct dist *d, struct rng *r) {
         return floor(d->a + rng_unit(r) * (d->b - d->a + 1.0));
     case DIST_EITHER:
         return rng_next(r) >> 63 ? d->a : d->b;
-    case DIST_EXPONENTIAL:
-        return -d->a * log(rng_unit_open(r));
-    case DIST_NORMAL:
-        return d->a + d->b * rng_normal(r);
     case DIST_LOGNORMAL:
         return d->a * exp(d->b * rng_normal(r));
-    case DIST_PARETO:
-        return d->a * pow(rng_unit_open(r), -1.0 / d->b);
-    case DIST_GPD:
-        return gpd(d->a, d->b, d->c, rng_unit_open(r));
     case DIST_GEV: {
         /* Neither end of the unit interval has a finite quantile. */
         double unit = rng_unit(r);

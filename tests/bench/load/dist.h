@@ -2,11 +2,7 @@
  *   100 or d100      always 100
  *   u50,500          uniform, both ends included
  *   o16,21           one or the other, equally often
- *   e200             exponential, mean 200
- *   n200,20          normal, mean and standard deviation
  *   l300,1.0         log-normal, median and sigma (of the logarithm)
- *   p100,1.5         Pareto, minimum and alpha
- *   g15,214,0.35     generalised Pareto, location, scale, shape
  *   v30.8,8.2,0.08   generalised extreme value, location, scale, shape
  *   etc              value sizes of the ETC pool (see dist.c for the source)
  * A struct dist is a value: copy it freely; drawing does not change it. */
@@ -23,11 +19,7 @@ enum dist_kind {
     DIST_FIXED,
     DIST_UNIFORM,
     DIST_EITHER,
-    DIST_EXPONENTIAL,
-    DIST_NORMAL,
     DIST_LOGNORMAL,
-    DIST_PARETO,
-    DIST_GPD,
     DIST_GEV,
     DIST_ETC
 };

@@ -49,37 +49,12 @@ static void near(double got, double want, double tolerance, const char *claim) {
 
 static void forms(void) {
     static const char *const good[] = {
-        "100",     "d100",     "0",        "u50,500",      "u5,5",      "e200",
-        "n200,20", "l300,1.0", "p100,1.5", "g15,214,0.35", "g0,1,-0.5", "v30.7984,8.20449,0.078688",
-        "etc",     "o16,21"};
-    static const char *const bad[] = {"",
-                                      "d",
-                                      "d-1",
-                                      "u5",
-                                      "u5,4",
-                                      "u1,2,3",
-                                      "e0",
-                                      "n1",
-                                      "n1,-1",
-                                      "l0,1",
-                                      "p0,1",
-                                      "p1,0",
-                                      "g1,0,1",
-                                      "v1,2",
-                                      "x5",
-                                      "100 ",
-                                      " 100",
-                                      "1e5",
-                                      "inf",
-                                      "nan",
-                                      "0x10",
-                                      "d1,",
-                                      "etcetera",
-                                      "u,",
-                                      "d1000000000000000",
-                                      "--5",
-                                      "o1",
-                                      "d100000000000000000000000000000000000000000000000000"};
+        "100", "d100", "0", "u50,500", "u5,5", "l300,1.0", "v30.7984,8.20449,0.078688", "etc", "o16,21"};
+    static const char *const bad[] = {
+        "",     "d",    "d-1",  "u5",  "u5,4", "u1,2,3", "l0,1", "l1",   "v1,2",     "v1,0,1", "x5",
+        "100 ", " 100", "1e5",  "inf", "nan",  "0x10",   "d1,",  "--5",  "etcetera", "u,",     "o1",
+        "e200", "n1,1", "p1,1", "g1,1,1",
+        "d1000000000000000", "d100000000000000000000000000000000000000000000000000"};
     struct dist d;
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         ok(dist_parse(good[i], &d), "'%s' is a size", good[i]);
@@ -97,24 +72,9 @@ static void shapes(uint64_t seed) {
     near(mean(), 275, 0.01, "u50,500 has mean 275");
     draw_all("o16,21", seed);
     near(mean(), 18.5, 0.01, "o16,21 is as often one as the other");
-    draw_all("e200", seed);
-    near(mean(), 200, 0.02, "e200 has mean 200");
-    near(quantile(0.5), 200 * log(2), 0.02, "e200 has median 200 ln 2");
-    draw_all("n200,20", seed);
-    near(mean(), 200, 0.01, "n200,20 has mean 200");
-    near(quantile(0.8413) - quantile(0.5), 20, 0.03, "n200,20 has standard deviation 20");
     draw_all("l300,1", seed);
     near(quantile(0.5), 300, 0.02, "l300,1 has median 300");
     near(quantile(0.8413), 300 * exp(1), 0.03, "l300,1 has sigma 1");
-    draw_all("p100,1.5", seed);
-    near(draws[0], 100, 0.001, "p100,1.5 begins at 100");
-    near(quantile(0.9), 100 * pow(0.1, -1 / 1.5), 0.03, "p100,1.5 has Pareto's 90th percentile");
-    draw_all("g15,214.476,0.348238", seed);
-    near(draws[0], 15, 0.01, "a generalised Pareto begins at its location");
-    near(quantile(0.5), 15 + 214.476 * (pow(0.5, -0.348238) - 1) / 0.348238, 0.02,
-         "a generalised Pareto has its median");
-    draw_all("g0,10,0", seed);
-    near(quantile(0.5), 10 * log(2), 0.02, "a generalised Pareto of shape 0 is exponential");
     draw_all("v30.7984,8.20449,0.078688", seed);
     near(quantile(0.5), 30.7984 + 8.20449 * (pow(log(2), -0.078688) - 1) / 0.078688, 0.01,
          "a generalised extreme value distribution has its median");
@@ -145,14 +105,13 @@ static void bounds(void) {
     struct dist d;
     struct rng r = rng_from(1);
     bool inside = true;
-    dist_parse("n10,100", &d);
+    dist_parse("l10,3", &d);
     for (int i = 0; i < 10000; i++) {
         uint64_t n = dist_draw_within(&d, &r, 5, 50);
         inside = inside && n >= 5 && n <= 50;
     }
     ok(inside, "bounded draws stay inside, whatever the distribution says");
-    dist_parse("g0,1e12,9", &d);
-    ok(!dist_parse("g0,1e12,9", &d), "exponents are no part of a size");
+    ok(!dist_parse("u0,1e12", &d), "exponents are no part of a size");
 }
 
 static void stable(void) {

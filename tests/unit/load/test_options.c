@@ -54,7 +54,7 @@ static void taken(void) {
     ok(parse("--shift 1,2 --shift-every 250ms") && o.shift_every.seconds == 0.25 &&
            parse("--shift 1,2 --shift-every 2m") && o.shift_every.seconds == 120,
        "the length of a phase has the same units");
-    ok(parse("--key-bytes 250") && parse("--key-bytes u10,250") && parse("--key-bytes n250,20"),
+    ok(parse("--key-bytes 250") && parse("--key-bytes u10,250") && parse("--key-bytes l250,1"),
        "keys of 250 bytes are fine, and tails of a distribution are cut");
     ok(parse("--verify sample:10") && o.verify_every == 10, "a sample");
     ok(parse("--server tls://a:1") && o.tls && strcmp(o.server, "a:1") == 0 && !o.tls_verify,
