@@ -54,7 +54,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("takes the samples that a policy looks at before --once ends it", function()
-            local out = ctl.succeed("policy run ratio window=3 --once --window 10ms --interval 10ms --json")
+            local out = ctl.succeed("policy run ratio window=3 --once --interval 10ms --json")
             assert.equal(3, select(2, out:gsub("slate/policy%-decision/1", "")), out)
         end)
 
