@@ -163,7 +163,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
                 .binary_key = item_flags(it) & ITEM_BINKEY,
                 .won = marks & ITEM_WON,
                 .stale = marks & ITEM_STALE,
-            };
+                .uncounted = true};
         }
     }
     lock_release(&p->lock);

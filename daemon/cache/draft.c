@@ -180,7 +180,7 @@ enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *k
     const struct cache *c = ct->cache;
     *d = (struct cache_draft){.left = s->value_bytes};
     if (!cache_value_fits(c, key, s->value_bytes)) {
-        return store_refused(ct, key, s, CACHE_TOO_LARGE);
+        return store_end(ct, key, s, CACHE_TOO_LARGE, SLAB_CLASS_NONE);
     }
     struct shape shape = shape_of_store(c, key, s);
     d->large = draft_is_large(c, s->value_bytes);
@@ -266,7 +266,7 @@ void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
 enum cache_status cache_draft_refuse(struct cache_thread *ct, const struct key *key,
                                      const struct cache_store *s, struct cache_draft *taken) {
     cache_abandon(ct, taken);
-    return store_refused(ct, key, s, CACHE_NO_MEMORY);
+    return store_end(ct, key, s, CACHE_NO_MEMORY, SLAB_CLASS_NONE);
 }
 
 void cache_draft_late(struct cache_thread *ct, const struct key *key, const struct cache_store *s,

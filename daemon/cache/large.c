@@ -227,18 +227,12 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
     }
     lock_release(&p->lock);
     chunks_settle(ct);
-    if (status == CACHE_TOO_LARGE) {
-        return store_refused(ct, key, s, status);
-    }
-    if (status != CACHE_OK) {
-        store_counted(ct, key, s, status, class_id);
-    }
-    return status;
+    return status == CACHE_OK ? CACHE_OK : store_end(ct, key, s, status, class_id);
 }
 
 static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,
                                  const struct cache_store *s, const struct index_look *unchanged,
-                                 struct cache_view *view) {
+                                 struct cache_view *view, unsigned *class_id) {
     struct publishing pub = {.ct = ct,
                              .p = partition_of(ct->cache, key->hash),
                              .key = key,
@@ -248,12 +242,7 @@ static enum cache_status publish(struct cache_thread *ct, const struct key *key,
                              .draft = taken};
     while (!try_publish(&pub)) {
     }
-    if (pub.status == CACHE_NO_MEMORY || pub.status == CACHE_TOO_LARGE) {
-        return store_refused(ct, key, s, pub.status);
-    }
-    if (unchanged == NULL) {
-        store_counted(ct, key, s, pub.status, pub.class_id);
-    }
+    *class_id = pub.class_id;
     return pub.status;
 }
 
@@ -263,22 +252,24 @@ enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *tak
     struct item *it = draft_take(ct, taken);
     uint8_t len = item_copy_key(it, bytes);
     struct key key = key_make(bytes, len);
-    return publish(ct, &key, it, s, NULL, view);
+    unsigned class_id;
+    enum cache_status status = publish(ct, &key, it, s, NULL, view, &class_id);
+    return store_end(ct, &key, s, status, class_id);
 }
 
 enum cache_status store_large(struct cache_thread *ct, const struct key *key,
                               const struct cache_store *s, const struct index_look *look,
-                              struct cache_view *view) {
+                              struct cache_view *view, unsigned *class_id) {
     struct cache_place place = {0};
     if (!cache_value_fits(ct->cache, key, s->value_bytes)) {
-        return store_refused(ct, key, s, CACHE_TOO_LARGE);
+        return CACHE_TOO_LARGE;
     }
     struct item *draft =
         draft_whole(ct, key, item_flags_for(ct->cache, s->client_flags, s->binary_key),
                     s->value_bytes, s->client_flags, s->exptime_s);
     if (draft == NULL) {
-        return store_refused(ct, key, s, CACHE_NO_MEMORY);
+        return CACHE_NO_MEMORY;
     }
     draft_write(ct, draft, 0, &place, s->value, s->value_bytes);
-    return publish(ct, key, draft, s, look, view);
+    return publish(ct, key, draft, s, look, view, class_id);
 }

@@ -46,8 +46,8 @@ uint8_t store_marks(const struct cache_store *s, const struct item *old) {
 
 /* Counts a refused value in the class that would have held it. It is counted apart from stored
  * values, because it needs no memory. A value that would have been chained counts in no class. */
-static void count_refused(struct cache_thread *ct, const struct key *key,
-                          const struct cache_store *s) {
+void cache_store_spoilt(struct cache_thread *ct, const struct key *key,
+                        const struct cache_store *s) {
     uint8_t  flags = item_flags_for(ct->cache, s->client_flags, s->binary_key);
     size_t   total_bytes = item_total_bytes(flags, key->len, s->value_bytes);
     unsigned class_id = whole_item_class(ct->cache, total_bytes, s->value_bytes);
@@ -58,20 +58,12 @@ static void count_refused(struct cache_thread *ct, const struct key *key,
     }
 }
 
-void cache_store_spoilt(struct cache_thread *ct, const struct key *key,
-                        const struct cache_store *s) {
-    count_refused(ct, key, s);
-}
-
-void store_counted(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                   enum cache_status status, unsigned class_id) {
-    if (s->uncounted) {
-        return;
-    }
+static void count_store(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
+                        enum cache_status status, unsigned class_id) {
     if (status == CACHE_OK) {
         COUNT_CLASS(ct, class_id, cmd_set);
     } else {
-        count_refused(ct, key, s);
+        cache_store_spoilt(ct, key, s);
     }
     if (!s->counts_cas) {
         return;
@@ -110,13 +102,17 @@ void store_removes_old(struct cache_thread *ct, const struct key *key,
     }
 }
 
-enum cache_status store_refused(struct cache_thread *ct, const struct key *key,
-                                const struct cache_store *s, enum cache_status why) {
-    if (why == CACHE_TOO_LARGE) {
+enum cache_status store_end(struct cache_thread *ct, const struct key *key,
+                            const struct cache_store *s, enum cache_status status,
+                            unsigned class_id) {
+    if (status == CACHE_TOO_LARGE) {
         COUNT(ct, store_too_large);
-    } else {
+        store_removes_old(ct, key, s);
+    } else if (status == CACHE_NO_MEMORY) {
         COUNT(ct, store_no_memory);
+        store_removes_old(ct, key, s);
+    } else if (!s->uncounted) {
+        count_store(ct, key, s, status, class_id);
     }
-    store_removes_old(ct, key, s);
-    return why;
+    return status;
 }

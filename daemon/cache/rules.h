@@ -17,11 +17,9 @@ bool store_is_late(const struct cache_store *, const struct item *old);
 uint8_t store_marks(const struct cache_store *, const struct item *old);
 /* Removes the old item of a set that failed, so that its value does not stay behind. */
 void store_removes_old(struct cache_thread *, const struct key *, const struct cache_store *);
-/* The same for a store that failed for its size or for lack of memory; counts it. Returns `why`. */
-enum cache_status store_refused(struct cache_thread *, const struct key *,
-                                const struct cache_store *, enum cache_status why);
-/* `class_id` is the class of the item that was stored, or of the old item that refused the
- * store. */
-void store_counted(struct cache_thread *, const struct key *, const struct cache_store *,
-                   enum cache_status, unsigned class_id);
+/* Ends every store: counts what became of it, and removes the old item of a set that failed for its
+ * size or for lack of memory. `class_id` is the class of the item that was stored, or of the old
+ * item that refused the store. Returns the status. Takes the partition's lock. */
+enum cache_status store_end(struct cache_thread *, const struct key *, const struct cache_store *,
+                            enum cache_status, unsigned class_id);
 #endif

@@ -200,30 +200,18 @@ static enum cache_status store_small(struct storing *st) {
         if (step == STEP_NEEDS_CHUNK) {
             st->ref = c->store->obtain(ct, st->p, st->plan.class_id, st->plan.total_bytes, false);
             if (st->ref == 0) {
-                return store_refused(ct, st->key, st->s, CACHE_NO_MEMORY);
+                return CACHE_NO_MEMORY;
             }
         }
     } while (step == STEP_NEEDS_CHUNK);
     if (step == STEP_LARGE) {
-        return store_large(ct, st->key, st->s, st->unchanged, st->view);
+        return store_large(ct, st->key, st->s, st->unchanged, st->view, &st->plan.class_id);
     }
-    if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {
-        return store_refused(ct, st->key, st->s, status);
-    }
-    if (st->unchanged == NULL) {
-        store_counted(ct, st->key, st->s, status, st->plan.class_id);
-        if (status == CACHE_OK && sampled(ct, st->key->hash)) {
-            sample_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes,
-                        st->plan.exptime_s);
-        }
+    if (status == CACHE_OK && st->unchanged == NULL && sampled(ct, st->key->hash)) {
+        sample_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes,
+                    st->plan.exptime_s);
     }
     return status;
-}
-
-enum cache_status cache_store(struct cache_thread *ct, const struct key *key,
-                              const struct cache_store *s, struct cache_view *view) {
-    return s->value_bytes > ITEM_COPY_MAX ? store_large(ct, key, s, NULL, view)
-                                          : store_unchanged(ct, key, s, NULL, view);
 }
 
 enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key,
@@ -236,5 +224,13 @@ enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key
                          .unchanged = look,
                          .spot = s->spot,
                          .view = view};
-    return store_small(&st);
+    enum cache_status status = s->value_bytes > ITEM_COPY_MAX
+                                   ? store_large(ct, key, s, look, view, &st.plan.class_id)
+                                   : store_small(&st);
+    return store_end(ct, key, s, status, st.plan.class_id);
+}
+
+enum cache_status cache_store(struct cache_thread *ct, const struct key *key,
+                              const struct cache_store *s, struct cache_view *view) {
+    return store_unchanged(ct, key, s, NULL, view);
 }
