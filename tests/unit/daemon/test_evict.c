@@ -62,6 +62,23 @@ static unsigned take_victim(struct evict_queue *q, uint32_t now_s) {
     return (unsigned)(v - nodes);
 }
 
+/* As the cache evicts: the policy is told. */
+static unsigned evict_one(struct evict_queue *q, uint32_t now_s) {
+    struct node *v = evict_victim(q, now_s);
+    evict_note_evicted(q, v);
+    evict_remove(q, v);
+    return (unsigned)(v - nodes);
+}
+
+/* How many of the next victims are others than these. */
+static unsigned wrong_victims(struct evict_queue *q, const unsigned *want, unsigned count, uint32_t now_s) {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < count; i++) {
+        wrong += take_victim(q, now_s) != want[i];
+    }
+    return wrong;
+}
+
 static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) {
     struct evict_queue q;
     static unsigned gone[NODES + 1];
@@ -124,11 +141,7 @@ static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
     evict_switch(&q, to);
     evict_switch(&q, &evict_sieve);
     evict_switch(&q, to);
-    unsigned wrong = 0, want[] = {5, 6, 7, 8, 9, 1, 2, 3};
-    for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
-        wrong += take_victim(&q, 1) != want[i];
-    }
-    is(wrong, 0, "they go last under %s, also after a change to and fro", to->name);
+    is(wrong_victims(&q, (const unsigned[]){5, 6, 7, 8, 9, 1, 2, 3}, 8, 1), 0, "they go last under %s, also after a change to and fro", to->name);
     is(evict_count(&q), 0, "and each goes once");
     evict_fini(&q);
 }
@@ -138,11 +151,7 @@ static void test_lru_takes_the_least_recently_used(void) {
     filled(&q, &evict_lru, 5, SECOND_BY_SECOND);
     hit(&q, 1, 10);
     hit(&q, 3, 11);
-    unsigned want[] = {2, 4, 5, 1, 3}, wrong = 0;
-    for (unsigned i = 0; i < 5; i++) {
-        wrong += take_victim(&q, 20) != want[i];
-    }
-    is(wrong, 0, "lru: victims come in order of last use");
+    is(wrong_victims(&q, (const unsigned[]){2, 4, 5, 1, 3}, 5, 20), 0, "lru: victims come in order of last use");
     evict_fini(&q);
 }
 
@@ -233,10 +242,9 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
     enum { WANT = 60, LIVE = 500 };
     struct evict_queue q;
     unsigned live[LIVE], wrong = 0;
-    fresh(&q, p);
+    filled(&q, p, LIVE, 1);
     for (unsigned i = 0; i < LIVE; i++) {
         live[i] = i + 1;
-        insert(&q, i + 1, 1);
     }
     evict_watch_tail(&q, WANT);
     is(wrong_tail(&q, WANT), 0, "%s: a tail that is watched from now on is marked at once", p->name);
@@ -298,10 +306,7 @@ static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsig
             continue;
         }
         if (evict_count(&q) == room) {
-            struct node *v = evict_victim(&q, i / 100);
-            evict_note_evicted(&q, v);
-            evict_remove(&q, v);
-            there[v - nodes] = false;
+            there[evict_one(&q, i / 100)] = false;
         }
         insert(&q, keys[i], i / 100);
         there[keys[i]] = true;
@@ -329,24 +334,12 @@ static void test_a_scan_does_not_flush_what_is_asked_for_often(void) {
 static void test_a_ghost_that_returns_goes_to_the_main_queue(void) {
     struct evict_queue q;
     filled(&q, &evict_s3fifo, 100, 1);
-    struct node *v = evict_victim(&q, 2);
-    evict_note_evicted(&q, v);
-    evict_remove(&q, v);
-    insert(&q, (unsigned)(v - nodes), 3);
-    is(evict_list_of(v), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
-    insert(&q, 500, 3);
-    is(evict_list_of(&nodes[500]), EVICT_NEW, "s3fifo: one never seen is");
+    is(evict_list_of(insert(&q, evict_one(&q, 2), 3)), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
+    is(evict_list_of(insert(&q, 500, 3)), EVICT_NEW, "s3fifo: one never seen is");
     evict_fini(&q);
 }
 
 /* --- what s3fifo can be told --- */
-
-static unsigned evict_one(struct evict_queue *q, uint32_t now_s) {
-    struct node *v = evict_victim(q, now_s);
-    evict_note_evicted(q, v);
-    evict_remove(q, v);
-    return (unsigned)(v - nodes);
-}
 
 /* Nodes from … to, hit so often that a victim is looked for behind them. */
 static void fill_main(struct evict_queue *q, unsigned from, unsigned to) {
@@ -386,11 +379,8 @@ static void test_the_small_queue_has_its_share(void) {
 static void test_so_many_hits_keep_an_item(void) {
     for (unsigned hits = 1; hits <= 3; hits++) {
         struct evict_queue q;
-        fresh(&q, &evict_s3fifo);
         tuning.promote_hits = hits;
-        for (unsigned n = 1; n <= 100; n++) {
-            insert(&q, n, 1);
-        }
+        filled(&q, &evict_s3fifo, 100, 1);
         for (unsigned i = 0; i < hits; i++) {
             hit(&q, 2, 1);
             if (i > 0) {
@@ -407,15 +397,11 @@ static void test_so_many_hits_keep_an_item(void) {
 static void test_hits_right_after_the_store_may_not_count(void) {
     for (unsigned skip = 0; skip <= 50; skip += 50) {
         struct evict_queue q;
-        fresh(&q, &evict_s3fifo);
         tuning.skip_pct = skip;
-        for (unsigned n = 1; n <= 100; n++) {
-            insert(&q, n, 100);
-        }
+        filled(&q, &evict_s3fifo, 100, 100);
         hit(&q, 1, 100), hit(&q, 1, 110);
         hit(&q, 2, 100), hit(&q, 2, 190);
-        unsigned gone = evict_one(&q, 200);
-        is(gone, skip == 0 ? 3 : 1, "s3fifo: %s", skip == 0 ? "hits right after the store keep an item" : "but not when they came in a part of its time that is skipped");
+        is(evict_one(&q, 200), skip == 0 ? 3 : 1, "s3fifo: %s", skip == 0 ? "hits right after the store keep an item" : "but not when they came in a part of its time that is skipped");
         evict_one(&q, 200);
         is(evict_list_of(&nodes[2]), EVICT_MAIN, "s3fifo: a later hit keeps it");
         evict_fini(&q);
@@ -433,8 +419,7 @@ static unsigned known_again(unsigned ghost_pct) {
         evict_one(&q, 1);
     }
     for (unsigned n = 1; n <= 300; n++) {
-        insert(&q, n, 1);
-        known += evict_list_of(&nodes[n]) == EVICT_MAIN;
+        known += evict_list_of(insert(&q, n, 1)) == EVICT_MAIN;
         evict_remove(&q, &nodes[n]);
     }
     tuning.ghost_pct = 90;
@@ -453,10 +438,7 @@ static void test_ghosts_have_their_share(void) {
 static void test_what_is_remembered_outlives_growth(void) {
     enum { GONE = 50, FEW = 100, MANY = 900 };
     struct evict_queue q;
-    fresh(&q, &evict_s3fifo);
-    for (unsigned n = 1; n <= FEW + GONE; n++) {
-        insert(&q, n, 1);
-    }
+    filled(&q, &evict_s3fifo, FEW + GONE, 1);
     for (unsigned n = 1; n <= GONE; n++) {
         evict_one(&q, 1);
     }
@@ -556,8 +538,7 @@ static bool known_after(const struct evict_policy *other) {
     unsigned gone = evict_one(&q, 1);
     evict_switch(&q, other);
     evict_switch(&q, &evict_s3fifo);
-    insert(&q, gone, 2);
-    bool known = evict_list_of(&nodes[gone]) == EVICT_MAIN;
+    bool known = evict_list_of(insert(&q, gone, 2)) == EVICT_MAIN;
     evict_fini(&q);
     return known;
 }
