@@ -79,17 +79,36 @@ static inline struct key fixture_key(char *to, uint64_t n) {
     return key_make(to, len);
 }
 
-static inline enum cache_status fixture_set(struct cache_thread *ct, uint64_t n, const char *value, size_t bytes) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+/* The key of a number, whose name lasts as long as the block that it stands in. */
+#define FIXTURE_KEY(n) fixture_key((char[64]){0}, (n))
+
+/* A plain set; `v`: the item as stored, or NULL. */
+static inline enum cache_status fixture_store_key(struct cache_thread *ct, const struct key *key, const char *value, size_t bytes,
+                                                  struct cache_view *v) {
     struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
-    return cache_store(ct, &key, &s, NULL);
+    return cache_store(ct, key, &s, v);
+}
+
+static inline enum cache_status fixture_set(struct cache_thread *ct, uint64_t n, const char *value, size_t bytes) {
+    struct key key = FIXTURE_KEY(n);
+    return fixture_store_key(ct, &key, value, bytes, NULL);
 }
 
 static inline enum cache_status fixture_delete(struct cache_thread *ct, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     return cache_delete(ct, &key, &(struct cache_delete){0});
+}
+
+/* A plain get; `to` holds ITEM_COPY_MAX + 8 bytes. A large value is borrowed. */
+static inline enum cache_status fixture_fetch(struct cache_thread *ct, const struct key *key, char *to, struct cache_view *v) {
+    return cache_fetch(ct, key, &(struct cache_fetch){.want_value = true}, to, v);
+}
+
+/* Ends a turn and begins the next so many seconds later. */
+static inline void fixture_next_turn(struct cache_thread *ct, int64_t by_s) {
+    cache_turn_end(ct);
+    clock_shift(by_s);
+    cache_turn_begin(ct);
 }
 
 static inline void fixture_read_borrowed(struct cache_thread *ct, const struct item *borrowed, char *to) {
@@ -121,9 +140,8 @@ static inline long fixture_read(struct cache_thread *ct, const struct key *key, 
     if (how != CACHE_READ_SLOW) {
         return how == CACHE_READ_COPY ? (long)r.value_bytes : -1;
     }
-    struct cache_fetch f = {.want_value = true};
     struct cache_view v;
-    if (cache_fetch(ct, key, &f, to, &v) != CACHE_OK) {
+    if (fixture_fetch(ct, key, to, &v) != CACHE_OK) {
         return -1;
     }
     if (v.borrowed != NULL) {
@@ -134,8 +152,7 @@ static inline long fixture_read(struct cache_thread *ct, const struct key *key, 
 }
 
 static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     return fixture_read(ct, &key, to);
 }
 

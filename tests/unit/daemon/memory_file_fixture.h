@@ -79,15 +79,13 @@ static inline void count_wrong(struct cache_thread *ct, unsigned counts[3]) {
 }
 
 static inline uint64_t cas_of(struct cache_thread *ct, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache_view v = {0};
     return cache_peek(ct, &key, &v) == CACHE_OK ? v.cas : 0;
 }
 
 static inline struct item *item_of(struct cache_thread *ct, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache *c = ct->cache;
     uint32_t ref = index_find(&partition_of(c, key.hash)->index, &key);
     return ref != 0 ? item_at(c, ref) : NULL;

@@ -75,8 +75,7 @@ static inline void drop(struct rig *r, uint64_t n) {
 
 /* The class that items of so many bytes live in. */
 static inline unsigned class_of(struct rig *r, size_t bytes) {
-    char name[64];
-    struct key key = fixture_key(name, 999999);
+    struct key key = FIXTURE_KEY(999999);
     struct cache_view v = {0};
     set(r, 999999, bytes);
     cache_turn_begin(r->client);

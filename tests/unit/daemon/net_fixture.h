@@ -66,6 +66,12 @@ static inline bool host_prepare(struct host *h, char *options) {
     return true;
 }
 
+/* Prepares a server without options; returns what it is to be started with. */
+static inline struct net_config host_begin(struct host *h) {
+    host_prepare(h, NULL);
+    return host_config(h);
+}
+
 static inline bool host_start(struct host *h, const struct net_config *cfg) {
     h->net = net_start(&h->rig.server, cfg);
     if (h->net == NULL) {
@@ -90,6 +96,17 @@ static inline void host_close(struct host *h) {
     unlink(h->port_file);
     rmdir(h->folder);
     rig_close(&h->rig);
+}
+
+/* A server that serves as host_config has it. */
+static inline void host_open(struct host *h) {
+    struct net_config cfg = host_begin(h);
+    host_start(h, &cfg);
+}
+
+static inline void host_end(struct host *h) {
+    host_stop(h, false);
+    host_close(h);
 }
 
 /* --- clients --- */

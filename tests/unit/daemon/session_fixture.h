@@ -105,6 +105,17 @@ static inline void client_close(struct rig *rig, struct client *c) {
     free(c->out);
 }
 
+/* A server and a client of it. */
+static inline void rig_open_for(struct rig *rig, struct client *c, char *options) {
+    rig_open(rig, options);
+    client_open(c);
+}
+
+static inline void rig_close_for(struct rig *rig, struct client *c) {
+    client_close(rig, c);
+    rig_close(rig);
+}
+
 static inline void client_collect(struct client *c, const void *bytes, size_t n) {
     if (c->out_room - c->out_bytes < n) {
         c->out_room = (c->out_bytes + n) * 2;

@@ -42,8 +42,7 @@ static void test_random_verbs_match_a_plain_array(uint64_t seed) {
     for (int i = 0; i < 40000 / TAP_SLOWER; i++) {
         uint64_t n = fixture_random(&x) % KEYS;
         struct shadow *s = &shadow[n];
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         switch (fixture_random(&x) % 6) {
         case 0:
         case 1: {
@@ -55,8 +54,7 @@ static void test_random_verbs_match_a_plain_array(uint64_t seed) {
             break;
         }
         case 2: {
-            struct cache_delete d = {0};
-            wrong += cache_delete(ct, &key, &d) != (s->there ? CACHE_OK : CACHE_MISS);
+            wrong += cache_delete(ct, &key, &(struct cache_delete){0}) != (s->there ? CACHE_OK : CACHE_MISS);
             s->there = false;
             break;
         }
@@ -159,11 +157,9 @@ static void test_cas_values_differ_over_all_keys(struct cache_thread *ct) {
     static uint64_t given[ROUNDS * KEYS], last[KEYS];
     unsigned same = 0, smaller = 0;
     for (unsigned i = 0; i < ROUNDS * KEYS; i++) {
-        char name[64];
-        struct key key = fixture_key(name, i % KEYS);
-        struct cache_store s = {.mode = CACHE_SET, .value = "x", .value_bytes = 1};
+        struct key key = FIXTURE_KEY(i % KEYS);
         struct cache_view v;
-        cache_store(ct, &key, &s, &v);
+        fixture_store_key(ct, &key, "x", 1, &v);
         smaller += i >= KEYS && v.cas <= last[i % KEYS];
         given[i] = last[i % KEYS] = v.cas;
     }
@@ -207,9 +203,8 @@ static void test_appends_join_values_of_any_size(struct cache_thread *ct) {
         s = (struct cache_store){.mode = append ? CACHE_APPEND : CACHE_PREPEND, .value = value, .value_bytes = (uint32_t)step};
         wrong += cache_store(ct, &key, &s, NULL) != CACHE_OK;
         bytes += step;
-        struct cache_fetch f = {.want_value = true};
         struct cache_view v;
-        wrong += cache_fetch(ct, &key, &f, got, &v) != CACHE_OK || v.value_bytes != bytes;
+        wrong += fixture_fetch(ct, &key, got, &v) != CACHE_OK || v.value_bytes != bytes;
         size_t done = 0;
         struct iovec iov[2];
         int n;
@@ -260,9 +255,7 @@ static void test_time_takes_items(struct cache *c, struct cache_thread *ct) {
     struct cache_store s = {.mode = CACHE_SET, .value = "v", .value_bytes = 1, .exptime_s = cache_now_s(ct) + 10};
     cache_store(ct, &key, &s, NULL);
     is(cache_peek(ct, &key, &v), CACHE_OK, "an item lives before its time");
-    cache_turn_end(ct);
-    clock_shift(10);
-    cache_turn_begin(ct);
+    fixture_next_turn(ct, 10);
     is(cache_peek(ct, &key, &v), CACHE_MISS, "an item is gone at its time");
     s.exptime_s = 0;
     cache_store(ct, &key, &s, NULL);
@@ -270,9 +263,7 @@ static void test_time_takes_items(struct cache *c, struct cache_thread *ct) {
     is(cache_peek(ct, &key, &v), CACHE_OK, "a flush of the past spares what was stored this second");
     cache_flush(c, cache_now_s(ct) + 5);
     is(cache_peek(ct, &key, &v), CACHE_OK, "a flush to come has not come");
-    cache_turn_end(ct);
-    clock_shift(6);
-    cache_turn_begin(ct);
+    fixture_next_turn(ct, 6);
     is(cache_peek(ct, &key, &v), CACHE_MISS, "then it has");
     cache_flush(c, 0);
     for (int i = 0; i < 3; i++) {
@@ -333,8 +324,7 @@ static void test_a_new_value_of_the_same_class_takes_the_old_ones_place(struct c
     is(after.items, before.items, "it is one item");
     is(after.counters.total_items - before.counters.total_items, 1, "stored twice");
     ok(second.cas > first.cas, "its CAS has grown");
-    struct cache_fetch f = {.want_value = true};
-    ok(cache_fetch(ct, &key, &f, got, &second) == CACHE_OK && second.value_bytes == 110 && second.client_flags == 0 &&
+    ok(fixture_fetch(ct, &key, got, &second) == CACHE_OK && second.value_bytes == 110 && second.client_flags == 0 &&
            memcmp(got, value, 110) == 0, "and reads as stored last");
 }
 
@@ -396,13 +386,10 @@ static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
 static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
     struct key key = key_make("loan", 4);
     fixture_value(value, 100000, 1, 1);
-    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 100000};
-    cache_store(ct, &key, &s, NULL);
-    struct cache_fetch f = {.want_value = true};
+    fixture_store_key(ct, &key, value, 100000, NULL);
     struct cache_view v;
-    cache_fetch(ct, &key, &f, got, &v);
-    struct cache_delete d = {0};
-    cache_delete(ct, &key, &d);
+    fixture_fetch(ct, &key, got, &v);
+    cache_delete(ct, &key, &(struct cache_delete){0});
     fixture_value(got, 100000, 2, 2);
     for (uint64_t i = 0; i < 50; i++) {
         fixture_set(ct, 7000 + i, got, 100000);

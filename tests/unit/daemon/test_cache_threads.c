@@ -47,8 +47,7 @@ static void *work(void *arg) {
     /* On, if the machine has not let the mover run yet. */
     for (int i = 0; i < OPERATIONS || (!atomic_load(&moved_once) && i < 100 * OPERATIONS); i++) {
         uint32_t n = (uint32_t)(fixture_random(&x) % KEYS);
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         if (i % 20 == 0 && i > 0) {
             cache_turn_end(ct);
         }
@@ -64,9 +63,8 @@ static void *work(void *arg) {
             break;
         }
         case 2: {
-            struct cache_delete d = {0};
             if (fixture_random(&x) % 4 == 0) {
-                cache_delete(ct, &key, &d);
+                cache_delete(ct, &key, &(struct cache_delete){0});
             }
             break;
         }
@@ -206,11 +204,10 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
     struct cache_walk walk = {0};
     static struct cache_walked out[64];
     int n;
-    struct cache_delete d = {0};
     while ((n = cache_walk_next(ct, &walk, out, 64)) >= 0) {
         for (int i = 0; i < n; i++) {
             struct key key = key_make(out[i].key, out[i].key_len);
-            cache_delete(ct, &key, &d);
+            cache_delete(ct, &key, &(struct cache_delete){0});
         }
     }
     cache_facts(c, &f);

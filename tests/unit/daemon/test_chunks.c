@@ -94,8 +94,7 @@ static void test_a_chunk_that_was_waited_for_is_large_enough(void) {
     } while (facts.pages_free > 0);
     is(slab_class_of(c->slab, 512), slab_class_of(c->slab, 300), "a class has no page, and none is free");
 
-    char name[64];
-    struct key key = fixture_key(name, KEY);
+    struct key key = FIXTURE_KEY(KEY);
     struct cache_store append = {.mode = CACHE_APPEND, .value = value, .value_bytes = MORE_BYTES};
     struct cache_view v;
     cache_on_hunger(c, change_geometry, &ch);

@@ -22,21 +22,17 @@ static void choose_keys(void) {
 }
 
 static enum cache_status set(struct cache_thread *ct, const struct key *key) {
-    struct cache_store s = {.mode = CACHE_SET, .value = key->ptr, .value_bytes = key->len};
-    return cache_store(ct, key, &s, NULL);
+    return fixture_store_key(ct, key, key->ptr, key->len, NULL);
 }
 
 static bool reads_back(struct cache_thread *ct, const struct key *key) {
     char got[ITEM_COPY_MAX + 8];
     struct cache_view v;
-    struct cache_fetch f = {.want_value = true};
-    return cache_fetch(ct, key, &f, got, &v) == CACHE_OK && v.value_bytes == key->len && memcmp(got, key->ptr, key->len) == 0;
+    return fixture_fetch(ct, key, got, &v) == CACHE_OK && v.value_bytes == key->len && memcmp(got, key->ptr, key->len) == 0;
 }
 
 static void next_second(struct cache_thread *ct) {
-    cache_turn_end(ct);
-    clock_shift(2);
-    cache_turn_begin(ct);
+    fixture_next_turn(ct, 2);
 }
 
 static struct key chosen_key(unsigned i) { return key_make(chosen[i], KEY_BYTES); }
@@ -88,8 +84,7 @@ static void test_others_are_stored_beside_them(struct cache *c, struct cache_thr
         lost += fixture_set(ct, n, "x", 1) != CACHE_OK;
     }
     for (uint64_t n = 0; n < OTHERS; n++) {
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         struct cache_view v;
         lost += cache_peek(ct, &key, &v) != CACHE_OK;
     }

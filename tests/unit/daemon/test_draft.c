@@ -80,8 +80,7 @@ static void test_memory_comes_with_the_bytes(enum cache_store_kind store) {
 /* Begins drafts of so many bytes and asks for the whole of each, until one waits; returns how many are ready. */
 static unsigned begin_all(struct rig *r, struct cache_draft *d, uint32_t value_bytes, bool arrived) {
     for (unsigned i = 0; i < DRAFTS_MOST; i++) {
-        char name[64];
-        struct key key = fixture_key(name, i);
+        struct key key = FIXTURE_KEY(i);
         struct cache_store s = {.mode = CACHE_SET, .value_bytes = value_bytes};
         cache_draft_begin(r->ct, &key, &s, &d[i]);
         d[i].arrived = arrived;
@@ -113,8 +112,7 @@ static void test_drafts_have_shares_of_an_eighth(enum cache_store_kind store) {
     ok(smalls > 0 && held(&r) <= most / 8 * 7 && held(&r) + (150 << 10) > most / 8 * 7, "%s: with small ones it is seven, %zu bytes", r.store, held(&r));
     unsigned wholes = begin_all(&r, whole, SMALL_BYTES, true);
     ok(wholes > 0 && held(&r) <= most && held(&r) + (150 << 10) > most, "%s: such as have arrived fill the rest, %zu bytes", r.store, held(&r));
-    char name[64];
-    struct key key = fixture_key(name, DRAFTS_MOST);
+    struct key key = FIXTURE_KEY(DRAFTS_MOST);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = LARGE_BYTES};
     cache_draft_begin(r.ct, &key, &s, &other);
     other.at_hand = true;
@@ -154,8 +152,7 @@ static void test_a_draft_goes_on_when_it_was_admitted(enum cache_store_kind stor
     struct rig r;
     rig_open(&r, store, 16, true);
     static struct cache_draft first, others[DRAFTS_MOST];
-    char name[64];
-    struct key key = fixture_key(name, 100);
+    struct key key = FIXTURE_KEY(100);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = 900 * 1000};
     cache_draft_begin(r.ct, &key, &s, &first);
     is(cache_draft_extend(r.ct, &key, &s, &first, 1), CACHE_DRAFT_READY, "%s: a draft has its first piece", r.store);
@@ -171,8 +168,7 @@ static void test_a_draft_goes_on_when_it_was_admitted(enum cache_store_kind stor
 static void test_larger_than_the_bound(void) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 8, true);
-    char name[64];
-    struct key key = fixture_key(name, 1);
+    struct key key = FIXTURE_KEY(1);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = MIB - 1000};
     struct cache_draft d, other;
     cache_draft_begin(r.ct, &key, &s, &d);
@@ -233,8 +229,7 @@ static void test_head_without_a_tail(void) {
 static void test_abandoned_at_any_length(enum cache_store_kind store) {
     struct rig r;
     rig_open(&r, store, 64, true);
-    char name[64];
-    struct key key = fixture_key(name, 1);
+    struct key key = FIXTURE_KEY(1);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = 3 * MIB};
     unsigned left = 0;
     for (size_t upto = 0; upto <= s.value_bytes; upto += 100 * 1000) {
@@ -253,8 +248,7 @@ static void test_abandoned_at_any_length(enum cache_store_kind store) {
 static void test_whole_pages_are_told(void) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 64, true);
-    char name[64];
-    struct key key = fixture_key(name, 1);
+    struct key key = FIXTURE_KEY(1);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = 400 * 1000};
     struct cache_draft d;
     cache_draft_begin(r.ct, &key, &s, &d);

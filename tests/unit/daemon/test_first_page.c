@@ -49,8 +49,7 @@ static void tend(struct world *w) {
 }
 
 static void store(struct world *w, uint64_t n, enum cache_mode mode, size_t bytes) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache_store s = {.mode = mode, .value = value, .value_bytes = (uint32_t)bytes};
     /* an append may find nothing: what it is for is evicted like others */
     w->refused += cache_store(w->ct, &key, &s, NULL) == CACHE_NO_MEMORY;
@@ -67,13 +66,11 @@ static void fill_limit(struct world *w, size_t limit_bytes, size_t bytes) {
 
 /* A number that grows by a digit, into the chunk of another class. */
 static void count_up(struct world *w) {
-    char name[64];
-    struct key key = fixture_key(name, w->next++);
-    struct cache_store s = {.mode = CACHE_SET, .value = "9999999999999999999", .value_bytes = 19};
+    struct key key = FIXTURE_KEY(w->next++);
     struct cache_arith add = {.delta = 1};
     struct cache_view v;
     uint64_t number;
-    w->refused += cache_store(w->ct, &key, &s, NULL) == CACHE_NO_MEMORY;
+    w->refused += fixture_store_key(w->ct, &key, "9999999999999999999", 19, NULL) == CACHE_NO_MEMORY;
     w->refused += cache_arith(w->ct, &key, &add, &number, &v) == CACHE_NO_MEMORY;
 }
 
@@ -167,11 +164,9 @@ static void test_stocks_give_way(void) {
     cache_turn_begin(w.ct);
     fill_limit(&w, 2 * MIB, 100000);
     for (uint64_t first = w.next; w.next < first + 4000; w.next++) { /* each is deleted: its chunk stays with its partition */
-        char name[64];
-        struct key key = fixture_key(name, w.next);
-        struct cache_delete d = {0};
+        struct key key = FIXTURE_KEY(w.next);
         store(&w, w.next, CACHE_SET, 2000);
-        cache_delete(w.ct, &key, &d);
+        cache_delete(w.ct, &key, &(struct cache_delete){0});
     }
     is(w.refused, 0, "no set is refused because other partitions have all free chunks of its class at hand");
     cache_turn_end(w.ct);

@@ -11,16 +11,9 @@ enum { FLUSHES = 1000, LARGE_BYTES = 5000, ROUNDS = 20000 / TAP_SLOWER, THREADS 
 static struct cache *cache;
 static char value[LARGE_BYTES];
 
-static void next_turn(struct cache_thread *ct, int64_t by_s) {
-    cache_turn_end(ct);
-    clock_shift(by_s);
-    cache_turn_begin(ct);
-}
-
 static enum cache_status set(struct cache_thread *ct, const char *name, size_t bytes) {
     struct key key = key_make(name, strlen(name));
-    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
-    return cache_store(ct, &key, &s, NULL);
+    return fixture_store_key(ct, &key, value, bytes, NULL);
 }
 
 static bool lives(struct cache_thread *ct, const char *name, struct cache_view *v) {
@@ -56,12 +49,12 @@ static void test_each_of_many_flushes_takes_what_was_stored_before(struct cache_
     }
     is(kept, 0, "each of %d flushes in a second takes what was stored before it", FLUSHES);
     is(lost, 0, "and nothing that is stored after it");
-    next_turn(ct, 0); /* else the second of the last flush may not be known yet, and the item be used in a second to come */
+    fixture_next_turn(ct, 0); /* else the second of the last flush may not be known yet, and the item be used in a second to come */
     set(ct, "small", 10);
     lives(ct, "small", &v);
     ok(cache_now_s(ct) - v.last_access_s <= 1, "an item that is stored then was used now (%d s ago)", (int)(cache_now_s(ct) - v.last_access_s));
     ok(oldest_s(v.class_id) <= 1, "as its class tells (%u s)", oldest_s(v.class_id));
-    next_turn(ct, 10);
+    fixture_next_turn(ct, 10);
     lives(ct, "small", &v);
     is(cache_now_s(ct) - v.last_access_s, 10, "and 10 s later its age is 10 s");
     is(oldest_s(v.class_id), 10, "as its class tells");
@@ -73,27 +66,27 @@ static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
     }
     set(ct, "k", 10);
     cache_flush(cache, cache_now_s(ct) + 5);
-    next_turn(ct, 4);
+    fixture_next_turn(ct, 4);
     ok(lives(ct, "k", NULL), "a flush to come, after %d in a second, has not come before its time", FLUSHES);
-    next_turn(ct, 1);
+    fixture_next_turn(ct, 1);
     ok(!lives(ct, "k", NULL), "and then it has");
     set(ct, "k", 10);
     ok(lives(ct, "k", NULL), "what is stored in that second lives");
     cache_flush(cache, cache_now_s(ct) + 5);
     cache_flush(cache, cache_now_s(ct) + 20);
-    next_turn(ct, 10);
+    fixture_next_turn(ct, 10);
     ok(lives(ct, "k", NULL), "a later flush to come replaces the one before");
-    next_turn(ct, 10);
+    fixture_next_turn(ct, 10);
     ok(!lives(ct, "k", NULL), "and comes");
     set(ct, "early", 10);
-    next_turn(ct, 5);
+    fixture_next_turn(ct, 5);
     set(ct, "late", 10);
     cache_flush(cache, cache_now_s(ct) - 3);
     ok(!lives(ct, "early", NULL) && lives(ct, "late", NULL), "a flush of a time that is past takes what was stored until then");
     cache_flush(cache, cache_now_s(ct) + 5);
     cache_flush_now(cache);
     set(ct, "k", 10);
-    next_turn(ct, 10);
+    fixture_next_turn(ct, 10);
     ok(lives(ct, "k", NULL), "a flush at once replaces one that was to come");
 }
 
@@ -126,7 +119,7 @@ static void mark_late_and_move(struct cache_thread *ct, const char *name, bool f
     node_set_mark(&it->node, node_age_code(3600) << 3 | 2);
     if (flush_between) {
         cache_flush_now(cache);
-        next_turn(ct, 10);
+        fixture_next_turn(ct, 10);
     }
     for (uint64_t n = 0; n < 2000; n++) {
         fixture_set(ct, n, value, 20);
@@ -137,7 +130,7 @@ static void test_a_hit_that_is_noted_late_brings_nothing_back(struct cache_threa
     set(ct, "one", 20);
     mark_late_and_move(ct, "one", false);
     ok(lives(ct, "one", NULL), "an item whose chunk was marked for another before it lives on");
-    next_turn(ct, 1);
+    fixture_next_turn(ct, 1);
     cache_flush_now(cache);
     ok(!lives(ct, "one", NULL), "until a flush");
     set(ct, "other", 20);

@@ -364,8 +364,7 @@ static void *write_and_check(void *arg) {
                 }
             } else {
                 struct key k = fixture_key(name, key);
-                struct cache_delete d = {0};
-                cache_delete(ct, &k, &d);
+                cache_delete(ct, &k, &(struct cache_delete){0});
             }
         }
         cache_turn_end(ct);

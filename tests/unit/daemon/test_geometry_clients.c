@@ -6,7 +6,6 @@
 static void test_a_slow_client_holds_up_its_page_alone(void) {
     struct rig r;
     struct geometry_facts f;
-    struct cache_fetch fetch = {.want_value = true};
     struct cache_view v;
     char name[64], *value = malloc(VALUE_MAX + 16);
     unsigned wrong = 0;
@@ -16,7 +15,7 @@ static void test_a_slow_client_holds_up_its_page_alone(void) {
     uint64_t before = check_values(&r, 20000, &wrong);
     struct key key = fixture_key(name, 7);
     cache_turn_begin(r.ct);
-    cache_fetch(r.ct, &key, &fetch, value, &v);
+    fixture_fetch(r.ct, &key, value, &v);
     cache_turn_end(r.ct);
     ok(v.borrowed != NULL, "a large value is on its way to a client");
     ask_factor(&r, 1.4);
@@ -41,12 +40,10 @@ static void test_a_slow_client_holds_up_its_page_alone(void) {
 
 static struct item *borrow(struct rig *r, uint64_t n) {
     static char value[VALUE_MAX + 16];
-    struct cache_fetch fetch = {.want_value = true};
     struct cache_view v = {0};
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     cache_turn_begin(r->ct);
-    cache_fetch(r->ct, &key, &fetch, value, &v);
+    fixture_fetch(r->ct, &key, value, &v);
     cache_turn_end(r->ct);
     return v.borrowed;
 }

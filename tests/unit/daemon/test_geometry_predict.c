@@ -71,12 +71,11 @@ static uint64_t keys_for(const struct mix *m, size_t limit_bytes) {
 /* Keys at random; what is not there is stored. */
 static void feed(struct rig *r) {
     static char value[VALUE_MOST];
-    char name[64];
     for (uint64_t fed = 0; fed < r->limit_bytes * FILLS;) {
         cache_turn_begin(r->ct);
         for (int i = 0; i < 8; i++) {
             uint64_t n = fixture_random(&r->x) % r->keys;
-            struct key key = fixture_key(name, n);
+            struct key key = FIXTURE_KEY(n);
             struct cache_store s = {.mode = CACHE_ADD, .value = value, .value_bytes = (uint32_t)bytes_of_key(r->mix, n)};
             cache_store(r->ct, &key, &s, NULL);
             fed += s.value_bytes + 80;

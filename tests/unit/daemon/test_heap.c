@@ -301,11 +301,9 @@ static void test_without_evictions_a_full_heap_refuses(void) {
     }
     ok(n > 6000 && n < 8400, "-M refuses once the heap is full: after %" PRIu64 " values of 1000 bytes in 8 MiB", n);
     is(fixture_set(ct, 0, value, 1000), CACHE_OK, "a value of the same size may be written over");
-    char name[64];
-    struct cache_delete d = {0};
     for (uint64_t i = 0; i < 2000; i++) {
-        struct key key = fixture_key(name, i);
-        cache_delete(ct, &key, &d);
+        struct key key = FIXTURE_KEY(i);
+        cache_delete(ct, &key, &(struct cache_delete){0});
     }
     heap_reclaim(ct);
     uint64_t again = 0;

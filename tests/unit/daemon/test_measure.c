@@ -117,11 +117,9 @@ static void test_only_evictions_of_live_items_leave_ghosts(void) {
     struct setup s = fresh(2, &evict_slru);
     cache_measure(s.cache, true);
     for (uint64_t n = 0; n < 1000; n++) {
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         fixture_set(s.ct, n, value, sizeof value);
-        struct cache_delete d = {0};
-        cache_delete(s.ct, &key, &d);
+        cache_delete(s.ct, &key, &(struct cache_delete){0});
     }
     cache_turn_begin(s.ct);
     for (uint64_t n = 0; n < 1000; n++) {

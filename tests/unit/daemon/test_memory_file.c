@@ -23,8 +23,7 @@ static void test_items_come_back(void) {
 static void delete_and_overwrite(struct cache_thread *ct) {
     cache_turn_begin(ct);
     for (uint64_t n = 0; n < ITEMS; n++) {
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         if (n % 3 == 0) {
             cache_delete(ct, &key, &(struct cache_delete){0});
         } else if (n % 3 == 1) {
@@ -73,9 +72,7 @@ static void test_flushes_stay(void) {
     l = begin();
     cache_turn_begin(l.ct);
     is(wrong(l.ct, 1, 2), 0, "a flush that is to come has not come");
-    cache_turn_end(l.ct);
-    clock_shift(1001);
-    cache_turn_begin(l.ct);
+    fixture_next_turn(l.ct, 1001);
     is(wrong(l.ct, 1, 2), 1, "… and comes when it was to");
     cache_turn_end(l.ct);
     end(&l);
@@ -92,8 +89,7 @@ static void note_highest_cas(struct cache_thread *ct) {
         *shared = cas > *shared ? cas : *shared;
     }
     for (uint64_t n = 0; n < ITEMS; n++) { /* what had them is gone */
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         cache_delete(ct, &key, &(struct cache_delete){0});
     }
     cache_turn_end(ct);
@@ -131,8 +127,7 @@ static void test_cas_never_repeats(void) {
 /* --- time --- */
 
 static void store_for_100_s(struct cache_thread *ct) {
-    char name[64];
-    struct key key = fixture_key(name, 5);
+    struct key key = FIXTURE_KEY(5);
     struct cache_store s = {.mode = CACHE_SET, .value = "five", .value_bytes = 4, .exptime_s = clock_now_s() + 100};
     cache_turn_begin(ct);
     cache_store(ct, &key, &s, NULL);

@@ -56,8 +56,7 @@ static void make_twins(struct cache_thread *ct) {
         memset(other, 'x', key.len);
         struct key as_long = key_make(other, key.len);
         fixture_value(value, bytes_of(n), n, 2);
-        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes_of(n)};
-        cache_store(ct, &as_long, &s, NULL);
+        fixture_store_key(ct, &as_long, value, bytes_of(n), NULL);
         uint32_t ref = index_find(&partition_of(ct->cache, as_long.hash)->index, &as_long);
         struct item *it = item_at(ct->cache, ref);
         bytes_store((char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), name, key.len);

@@ -271,8 +271,7 @@ enum { PICK_BYTES = 1000, PICK_ITEMS = 20000 };
 
 /* The page that holds a key; PAGE_NONE: it is not there. */
 static uint32_t page_of(struct rig *r, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache_reader reader;
     cache_turn_begin(r->client);
     enum cache_read how = cache_read_begin(r->client, &key, (struct index_spot){0}, &reader);
@@ -368,12 +367,10 @@ static void test_a_pinned_page_is_passed_over(void) {
     for (unsigned i = 1; i < 150; i++) { /* the page of item 0 is nearly empty, and so the one to go */
         drop(&r, i);
     }
-    char name[64];
-    struct key key = fixture_key(name, 0);
-    struct cache_fetch f = {.want_value = true};
+    struct key key = FIXTURE_KEY(0);
     struct cache_view view = {0};
     cache_turn_begin(r.client);
-    cache_fetch(r.client, &key, &f, r.read, &view);
+    fixture_fetch(r.client, &key, r.read, &view);
     cache_turn_end(r.client);
     uint32_t pinned = arena_page_of(r.slab->arena, view.borrowed);
     is(move(&r, from, SLAB_CLASS_NONE, 1), 1, "another page moves");

@@ -26,10 +26,8 @@ static void test_slow_reader_stops_a_move(bool hurried) {
     }
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < ITEMS; i++) { /* every item is being sent */
-        char name[64];
-        struct key key = fixture_key(name, i);
-        struct cache_fetch f = {.want_value = true};
-        cache_fetch(r.client, &key, &f, r.read, &views[i]);
+        struct key key = FIXTURE_KEY(i);
+        fixture_fetch(r.client, &key, r.read, &views[i]);
     }
     cache_turn_end(r.client);
     uint32_t had = pages_of(&r, from);
@@ -69,10 +67,8 @@ static void test_slow_readers_cost_no_items(void) {
     }
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < items; i += HELD_EVERY) {
-        char name[64];
-        struct key key = fixture_key(name, i);
-        struct cache_fetch fetch = {.want_value = true};
-        cache_fetch(r.client, &key, &fetch, r.read, &views[i]);
+        struct key key = FIXTURE_KEY(i);
+        fixture_fetch(r.client, &key, r.read, &views[i]);
     }
     cache_turn_end(r.client);
     is(move(&r, from, to, 1), 0, "of a full class whose pages are all held none moves");
@@ -99,8 +95,7 @@ static void test_draft_stops_a_move(void) {
     for (unsigned i = 0; i < 8; i++) {
         set(&r, i, BYTES);
     }
-    char name[64];
-    struct key key = fixture_key(name, 77);
+    struct key key = FIXTURE_KEY(77);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = BYTES};
     enum { DRAFTS = 8 };
     struct cache_draft drafts[DRAFTS];
@@ -156,11 +151,9 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
         drop(&r, i);
     }
     for (unsigned i = 0; i < ITEMS; i++) {
-        char name[64];
-        struct key key = fixture_key(name, 2 * i);
-        struct cache_fetch f = {.want_value = true};
+        struct key key = FIXTURE_KEY(2 * i);
         cache_turn_begin(r.client);
-        cache_fetch(r.client, &key, &f, r.read, &h.views[i]);
+        fixture_fetch(r.client, &key, r.read, &h.views[i]);
         cache_turn_end(r.client);
     }
     r.mover.hurry = let_go_and_cancel;

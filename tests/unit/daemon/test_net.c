@@ -42,8 +42,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
 
 static void test_serves_and_stops(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     ok(host_start(&h, &cfg) && h.port > 0, "a free port is found and written to the port file");
     int a = connect_tcp(h.port), b = connect_tcp(h.port);
     ok(answers(a, "set k 0 0 5\r\nhello\r\n", "STORED\r\n"), "a client stores");
@@ -72,8 +71,7 @@ static void count_wake(void *arg) {
 
 static void test_a_signal_finds_a_loop_or_none(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     ok(host_start(&h, &cfg), "a server");
     h.rig.server.on_stop = count_wake; /* behind which its argument is */
     server_request_reload(&h.rig.server);
@@ -87,9 +85,7 @@ static void test_a_signal_finds_a_loop_or_none(void) {
 
 static void test_bytes_in_any_pieces(uint64_t seed) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    host_start(&h, &cfg);
+    host_open(&h);
     int fd = connect_tcp(h.port);
     char text[6000], value[3001];
     memset(value, 'v', 3000);
@@ -128,15 +124,12 @@ static void test_bytes_in_any_pieces(uint64_t seed) {
     free(asks);
     free(replies);
     close(fd);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 static void test_large_values(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    host_start(&h, &cfg);
+    host_open(&h);
     int fd = connect_tcp(h.port);
     enum { BYTES = 900000 };
     char *value = malloc(BYTES + 2), *got = malloc(BYTES + 64), head[64];
@@ -169,15 +162,13 @@ static void test_large_values(void) {
     close(fd);
     free(value);
     free(got);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 static void test_unix_socket(void) {
     struct host h;
     struct stat st;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.unix_path = h.path;
     cfg.unix_mode = 0750;
     cfg.port_file = NULL;
@@ -212,9 +203,7 @@ static void test_unix_socket(void) {
 
 static void test_graceful_stop(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    host_start(&h, &cfg);
+    host_open(&h);
     enum { CLIENTS = 20 };
     int fds[CLIENTS], idle = connect_tcp(h.port);
     answers(idle, "mn\r\n", "MN\r\n");
@@ -237,13 +226,18 @@ static void test_graceful_stop(void) {
 
 /* --- before it serves --- */
 
+/* A server that listens while it is still starting. */
+static void open_early(struct host *h, bool tells) {
+    struct net_config cfg = host_begin(h);
+    cfg.tell_starting = tells;
+    h->net = net_find(&h->rig.server, &cfg);
+    ok(h->net != NULL && net_open(h->net), "a server that is still starting listens%s", tells ? ", and tells so" : "");
+    h->port = read_port(h->port_file, "INET");
+}
+
 static void test_early_clients_wait(void) {
     struct host h;
-    ok(host_prepare(&h, ""), "a server that is still starting");
-    struct net_config cfg = host_config(&h);
-    h.net = net_find(&h.rig.server, &cfg);
-    ok(h.net != NULL && net_open(h.net), "it listens");
-    h.port = read_port(h.port_file, "INET");
+    open_early(&h, false);
     int fd = connect_tcp(h.port);
     ok(fd >= 0 && say(fd, "mn\r\n", 4), "a client may come and ask");
     ok(net_begin(h.net), "the server begins to serve");
@@ -251,18 +245,12 @@ static void test_early_clients_wait(void) {
     char got[4];
     ok(hear(fd, got, 4) == 4 && memcmp(got, "MN\r\n", 4) == 0, "… and gets its answer then");
     close(fd);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 static void test_early_clients_are_told(void) {
     struct host h;
-    ok(host_prepare(&h, ""), "a server that tells that it is still starting");
-    struct net_config cfg = host_config(&h);
-    cfg.tell_starting = true;
-    h.net = net_find(&h.rig.server, &cfg);
-    ok(h.net != NULL && net_open(h.net), "it listens");
-    h.port = read_port(h.port_file, "INET");
+    open_early(&h, true);
     int quiet = connect_tcp(h.port), asks, binary;
     for (unsigned i = 0; i < 3; i++) {
         asks = connect_tcp(h.port);
@@ -287,11 +275,8 @@ static void test_early_clients_are_told(void) {
     is(served, STARTING_GUESTS + 20, "… also when they are more than are accepted early");
     close(quiet);
     ok(settles(&h.rig.server.conns.current, 0), "all are counted in and out");
-    host_stop(&h, false);
-    cfg.tell_starting = true;
-    h.net = net_find(&h.rig.server, &cfg);
-    ok(h.net != NULL && net_open(h.net), "it listens");
-    h.port = read_port(h.port_file, "INET");
+    host_end(&h);
+    open_early(&h, true);
     quiet = connect_tcp(h.port);
     net_destroy(&h.net);
     ok(hung_up(quiet), "a start that fails hangs up on all");
@@ -301,12 +286,7 @@ static void test_early_clients_are_told(void) {
 
 static void test_early_clients_wait_while_there_is_no_descriptor(void) {
     struct host h;
-    ok(host_prepare(&h, ""), "a server that is still starting");
-    struct net_config cfg = host_config(&h);
-    cfg.tell_starting = true;
-    h.net = net_find(&h.rig.server, &cfg);
-    ok(h.net != NULL && net_open(h.net), "it listens");
-    h.port = read_port(h.port_file, "INET");
+    open_early(&h, true);
     atomic_store(&refusals, 3);
     int fd = connect_tcp(h.port);
     ok(answers(fd, "mn\r\n", "SERVER_ERROR starting\r\n"), "a client is answered once there is a descriptor for it");
@@ -341,8 +321,7 @@ static void test_last_words_are_heard(void) {
                       bad[28] = "\x80\0\0\0\4\0\0\0\0\0\0\4", /* a get with extras, and no key */
                       last[] = "Invalid arguments";
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
     clock_pause(); /* however long this machine takes, it is no time */
     host_start(&h, &cfg);
@@ -378,15 +357,13 @@ static void test_last_words_are_heard(void) {
     ok(answers(good, "quit\r\n", "") && hung_up(good) && settles(&h.rig.server.conns.current, 0), "who wants to go goes at once");
     close(good);
     clock_resume();
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 /* The client takes nothing more, so that sending fails at once; nobody asks this worker for anything else. */
 static void test_who_leaves_holds_nothing(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.unix_path = h.path;
     cfg.port_file = NULL;
     cfg.worker_count = 1;
@@ -402,19 +379,17 @@ static void test_who_leaves_holds_nothing(void) {
     ok(settles(&h.rig.server.conns.current, 0), "and is hung up on when it asks for a large value");
     struct cache_thread *ct = cache_thread_create(h.rig.server.cache);
     struct key key = {.ptr = "big", .len = 3};
-    struct cache_delete how = {.compare = false};
     struct cache_facts facts;
     key.hash = key_hash(key.ptr, key.len);
     cache_turn_begin(ct);
-    is(cache_delete(ct, &key, &how), CACHE_OK, "the value is deleted by somebody else");
+    is(cache_delete(ct, &key, &(struct cache_delete){0}), CACHE_OK, "the value is deleted by somebody else");
     cache_turn_end(ct);
     cache_facts(h.rig.server.cache, &facts);
     is(facts.pinned_bytes, 0, "and nobody holds its memory");
     cache_thread_destroy(&ct);
     close(fd);
     free(value);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 /* A worker that was stopped for 75 s amid a piece let the answer rest for 225 s. It looked for work

@@ -13,8 +13,7 @@
 
 static void test_client_that_never_reads(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
     host_start(&h, &cfg);
     int good = connect_tcp(h.port), bad = connect_tcp(h.port);
@@ -38,8 +37,7 @@ static void test_client_that_never_reads(void) {
     ok(settles(&h.rig.server.conns.current, 1), "it may leave with replies unsent");
     ok(answers(good, "delete big\r\n", "DELETED\r\n"), "and nothing is held up by it");
     close(good);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 /* `counter`: its offset in the worker's. */
@@ -96,8 +94,7 @@ static void test_limits_what_connections_hold(void) {
     enum { HALVES = 3, VALUE_BYTES = 2000 };
     static const char question[] = "get v v v v v\r\n";
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
     cfg.unix_path = h.path; /* of a UNIX socket a send is taken whole or not at all */
     cfg.held_bytes_most = 1; /* as little as may be: BUFFER_RECEIVE_BYTES a worker */
@@ -136,16 +133,14 @@ static void test_limits_what_connections_hold(void) {
     close(two[1]);
     close(bad);
     close(good);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 /* Its replies alone could be held, and half a request alone, but not both. */
 static void test_refuses_with_words_whose_requests_find_no_room(void) {
     enum { VALUE_BYTES = 2000 };
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
     cfg.unix_path = h.path;
     cfg.held_bytes_most = 1;
@@ -160,16 +155,14 @@ static void test_refuses_with_words_whose_requests_find_no_room(void) {
     ok(hears_behind(deaf, "END\r\n"), "is told so, though it was its next request that found no room");
     is(counter_get(&h.rig.server.workers[0]->read_buf_oom), 0, "and counts as one that takes no replies");
     close(deaf);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 /* --- how many there are, and how long --- */
 
 static void test_limits_connections(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     atomic_store(&h.rig.server.conns.most, 3);
     host_start(&h, &cfg);
     int fds[4];
@@ -202,16 +195,13 @@ static void test_limits_connections(void) {
     ok(answers(fds[2], "", "MN\r\n"), "the one that waited is served when another leaves");
     ok(atomic_load(&h.rig.server.conns.listen_disabled_us) > 0, "the time is counted");
     close(fds[1]), close(fds[2]);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 static void test_runs_out_of_descriptors(void) {
     struct host h;
     struct rlimit before, tight;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    host_start(&h, &cfg);
+    host_open(&h);
     log_set_level(LOG_LEVEL_ERROR);
     int first = connect_tcp(h.port);
     answers(first, "mn\r\n", "MN\r\n");
@@ -238,14 +228,12 @@ static void test_runs_out_of_descriptors(void) {
         close(held[--held_count]);
     }
     close(second);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 static void test_idle_timeout(void) {
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
     atomic_store(&h.rig.server.conns.idle_timeout_s, 1);
     host_start(&h, &cfg);
@@ -257,8 +245,7 @@ static void test_idle_timeout(void) {
     struct serve_values v = {0};
     server_values(&h.rig.server, &v);
     is(v.idle_kicks, 1, "and counted");
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 static void test_many_idle_connections(void) {
@@ -269,8 +256,7 @@ static void test_many_idle_connections(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
     unsigned n = limit.rlim_cur / 2 > WANTED + SPARE ? WANTED : (unsigned)(limit.rlim_cur / 2 - SPARE);
     struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.unix_path = h.path;
     cfg.port_file = NULL;
     atomic_store(&h.rig.server.conns.most, WANTED + SPARE);
@@ -289,8 +275,7 @@ static void test_many_idle_connections(void) {
     }
     free(fds);
     ok(settles(&h.rig.server.conns.current, 0), "and all may leave");
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
 }
 
 int main(void) {

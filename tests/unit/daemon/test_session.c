@@ -20,8 +20,7 @@ static void test_a_get_line_of_100000_keys(void) {
     struct client c;
     char *line = malloc(KEYS * 8 + 16);
     size_t n = (size_t)sprintf(line, "get");
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     client_send(&rig, &c, "set k7 0 0 1\r\nx\r\n", 17);
     for (int i = 0; i < KEYS; i++) {
         n += (size_t)sprintf(line + n, " k%d", i % 10);
@@ -45,8 +44,7 @@ static void test_a_get_line_of_100000_keys(void) {
     ok(most <= 512 * 20, "each of which says little (at most %zu bytes)", most);
     is(c.out_bytes, KEYS / 10 * (sizeof "VALUE k7 0 1\r\nx\r\n" - 1) + 5, "all its values come, and one END");
     is(counter_get(&rig.counters.conn_yields), turns - 1, "each turn but the last is counted as a yield");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
     free(line);
 }
 
@@ -104,8 +102,7 @@ static size_t turn_of(struct rig *rig, struct client *c) {
 static void test_who_asks_much_leaves_time_for_who_asks_little(void) {
     static struct rig rig;
     struct client much, little;
-    rig_open(&rig, NULL);
-    client_open(&much);
+    rig_open_for(&rig, &much, NULL);
     client_open(&little);
     client_send(&rig, &much, "mn\r\n", 4); /* its first turn has the care of a first byte */
     for (int i = 0; i < 64; i++) {
@@ -127,15 +124,13 @@ static void test_who_asks_much_leaves_time_for_who_asks_little(void) {
     flood(&much);
     is(turn_of(&rig, &much), 512, "and that does not count as little");
     client_close(&rig, &much);
-    client_close(&rig, &little);
-    rig_close(&rig);
+    rig_close_for(&rig, &little);
 }
 
 static void test_after_closing_nothing_is_taken(void) {
     static struct rig rig;
     struct client c, *ready = &c;
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     client_send(&rig, &c, "mn\r\nquit\r\nset k 0 0 1\r\nx\r\n", 27);
     ok(c.closed && out_is(&c, "MN\r\n"), "what comes before quit is answered, then the session closes");
     c.in = realloc(c.in, 7 + PARSE_SLACK);
@@ -143,16 +138,14 @@ static void test_after_closing_nothing_is_taken(void) {
     c.in_bytes = 7;
     rig_turn(&rig, &ready, 1);
     ok(c.closed && out_is(&c, "MN\r\n") && c.in_bytes == 0, "later bytes are dropped");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 static void test_a_first_byte_chooses_the_protocol(void) {
     static struct rig rig;
     struct client c;
     char noop[24] = "\x80\x0a", ascii[] = "-B ascii", binary[] = "-B binary";
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     client_send(&rig, &c, noop, 24);
     ok(!c.closed && c.out_bytes == 24 && memcmp(c.out, "\x81\x0a", 2) == 0, "the binary protocol's magic byte opens a binary session");
     client_send(&rig, &c, "mn\r\n", 4);
@@ -161,24 +154,19 @@ static void test_a_first_byte_chooses_the_protocol(void) {
     client_open(&c);
     client_send(&rig, &c, "mn\r\n\x80\x0b\r\n", 8);
     ok(!c.closed && out_is(&c, "MN\r\nERROR\r\n"), "in a session of text it is a byte like others");
-    client_close(&rig, &c);
-    rig_close(&rig);
-    rig_open(&rig, ascii);
-    client_open(&c);
+    rig_close_for(&rig, &c);
+    rig_open_for(&rig, &c, ascii);
     client_send(&rig, &c, noop, 1);
     ok(c.closed && c.out_bytes == 0, "with -B ascii it opens no session");
-    client_close(&rig, &c);
-    rig_close(&rig);
-    rig_open(&rig, binary);
-    client_open(&c);
+    rig_close_for(&rig, &c);
+    rig_open_for(&rig, &c, binary);
     client_send(&rig, &c, "m", 1);
     ok(c.closed && c.out_bytes == 0, "nor does any other with -B binary");
     client_close(&rig, &c);
     client_open(&c);
     client_send(&rig, &c, noop, 24);
     ok(!c.closed && c.out_bytes == 24, "but this one does");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 /* --- values --- */
@@ -188,8 +176,7 @@ static void test_a_value_stays_whole_while_it_is_sent(void) {
     static struct rig rig;
     struct client writer, reader;
     char head[64], *value = malloc(BYTES + 2);
-    rig_open(&rig, NULL);
-    client_open(&writer);
+    rig_open_for(&rig, &writer, NULL);
     client_open(&reader);
     fixture_value(value, BYTES, 1, 1);
     memcpy(value + BYTES, "\r\n", 2);
@@ -223,8 +210,7 @@ static void test_a_value_stays_whole_while_it_is_sent(void) {
     ok(reader.out_bytes > at + BYTES && memcmp(reader.out + at, value, BYTES) == 0 && out_ends(&reader, "\r\nEND\r\n"),
        "a reader that takes it late gets it whole, though it was replaced, deleted and its memory wanted");
     client_close(&rig, &writer);
-    client_close(&rig, &reader);
-    rig_close(&rig);
+    rig_close_for(&rig, &reader);
     free(value);
 }
 
@@ -291,8 +277,7 @@ static void test_replies_are_cut_where_a_line_may_follow(void) {
     struct client whole;
     char set[LARGE + 64];
     size_t ends[sizeof cut_pieces / sizeof *cut_pieces];
-    rig_open(&rig, NULL);
-    client_open(&whole);
+    rig_open_for(&rig, &whole, NULL);
     int n = snprintf(set, sizeof set, "set l 7 0 %d noreply\r\n%0*d\r\n", LARGE, LARGE, 0);
     client_send(&rig, &whole, set, (size_t)n);
     n = snprintf(set, sizeof set, "set a 0 0 %zu noreply\r\n%s\r\n", sizeof VALUE_A - 1, VALUE_A);
@@ -320,8 +305,7 @@ static void test_replies_are_cut_where_a_line_may_follow(void) {
     ok(!output_cut(out, 0) && output_bytes(out) == 24, "packets are not cut");
     cache_turn_end(rig.ct);
     client_close(&rig, &packets);
-    client_close(&rig, &whole);
-    rig_close(&rig);
+    rig_close_for(&rig, &whole);
 }
 
 static void test_a_client_gone_in_the_middle_leaves_no_memory_behind(void) {
@@ -349,8 +333,7 @@ static void test_a_client_gone_in_the_middle_leaves_no_memory_behind(void) {
     ok(out_ends(&c, "SERVER_ERROR out of memory storing object\r\n") &&
            c.out_bytes % (sizeof "STORED\r\n" - 1) != 1 && session_need(c.session) == SESSION_NEED_BYTES,
        "with -M a full cache says so, and swallows the block");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
     free(value);
 }
 
@@ -358,8 +341,7 @@ static void test_empty_turns_and_unsent_replies(void) {
     static struct rig rig;
     struct client c;
     char get[7 + PARSE_SLACK] = "get k\r\n", *value = calloc(1, 5002);
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     memcpy(value + 5000, "\r\n", 2);
     client_send(&rig, &c, "set k 0 0 5000\r\n", 16);
     client_send(&rig, &c, value, 5002);
@@ -379,8 +361,7 @@ static void test_empty_turns_and_unsent_replies(void) {
     c.out_bytes = 0;
     client_send(&rig, &c, "delete k\r\n", 10);
     ok(out_is(&c, "DELETED\r\n"), "what nobody sent is not held for ever");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
     free(value);
 }
 
@@ -394,8 +375,7 @@ static void test_noted_keys_stand_for_all_requests(unsigned together) {
     struct client c;
     uint64_t stand_for = 0, noted = 0;
     char lines[64 * LINE_BYTES + 1];
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     cache_sample_start(rig.server.cache, RING_BYTES, 2);
     cache_set_sample(rig.server.cache, 0, EVERY);
     for (unsigned i = 0; i < together; i++) {
@@ -413,8 +393,7 @@ static void test_noted_keys_stand_for_all_requests(unsigned together) {
     }
     ok(stand_for > REQUESTS * 9 / 10 && stand_for <= REQUESTS, "%u at a time: %" PRIu64 " keys are noted, and stand for %" PRIu64 " of %d requests",
        together, noted, stand_for, REQUESTS);
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 int main(void) {

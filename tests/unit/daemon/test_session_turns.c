@@ -51,8 +51,7 @@ static void test_commands_that_took_their_share_end_their_sessions_turn(void) {
     static struct rig rig;
     struct client spammer, other, *both[] = {&spammer, &other};
     int turns = 1, early = 0;
-    rig_open(&rig, NULL);
-    client_open(&spammer);
+    rig_open_for(&rig, &spammer, NULL);
     client_open(&other);
     load(&spammer, "stats\r\n", COMMANDS);
     load(&other, "get k\r\n", 1);
@@ -74,8 +73,7 @@ static void test_commands_that_took_their_share_end_their_sessions_turn(void) {
     ok(most <= SESSION_COMMANDS_US, "of which none runs more than fit its share, each counting as a microsecond at least (%d)", most);
     is(early, 0, "and none ends before that is used");
     client_close(&rig, &spammer);
-    client_close(&rig, &other);
-    rig_close(&rig);
+    rig_close_for(&rig, &other);
 }
 
 static void test_short_commands_that_came_together_share_turns(void) {
@@ -83,8 +81,7 @@ static void test_short_commands_that_came_together_share_turns(void) {
     static struct rig rig;
     struct client c, *ready = &c;
     int turns = 0;
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     load(&c, "nonsense\r\n", COMMANDS);
     do {
         rig_turn(&rig, &ready, 1);
@@ -92,23 +89,20 @@ static void test_short_commands_that_came_together_share_turns(void) {
     } while (client_goes_on(&c));
     is(count_of(&c, "ERROR\r\n"), COMMANDS, "each of 600 short commands is answered");
     ok(turns < COMMANDS, "in fewer turns, and so fewer packets (%d)", turns);
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 static void test_what_precedes_a_command_is_remembered(void) {
     static struct rig rig;
     struct client c;
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     client_send(&rig, &c, "verbosity 0\r\nlru_crawler metadump all\r\n", 39);
     ok(out_is(&c, "OK\r\nERROR cannot pipeline other commands before metadump\r\n"),
        "a dump behind another command of the same packet is refused, whether or not that ended a turn");
     c.out_bytes = 0;
     client_send(&rig, &c, "lru_crawler metadump all\r\n", 26);
     ok(out_is(&c, "OK\r\nEND\r\n"), "alone it is not");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 /* Joins of nothing to a large value are short to send and long to run: 20 clients could keep a worker for seconds with 12 KB each. */
@@ -118,8 +112,7 @@ static void test_appends_to_large_values_end_their_sessions_turn(void) {
     static struct rig rig;
     static struct client spammers[CLIENTS], other;
     struct client *all[CLIENTS + 1], one;
-    rig_open(&rig, NULL);
-    client_open(&one);
+    rig_open_for(&rig, &one, NULL);
     store(&rig, &one, "big", VALUE_BYTES);
     for (size_t l = 0; l < sizeof lines / sizeof *lines; l++) {
         for (int i = 0; i < CLIENTS; i++) {
@@ -159,15 +152,13 @@ static void test_appends_to_large_values_end_their_sessions_turn(void) {
             rig_turn(&rig, all, 0);
         }
     }
-    client_close(&rig, &one);
-    rig_close(&rig);
+    rig_close_for(&rig, &one);
 }
 
 static void test_a_session_that_copies_no_more_is_as_any_other(void) {
     static struct rig rig;
     struct client c, *it = &c;
-    rig_open(&rig, NULL);
-    client_open(&c);
+    rig_open_for(&rig, &c, NULL);
     store(&rig, &c, "big", 900000);
     client_send(&rig, &c, "append big 0 0 1\r\nx\r\n", 21);
     ok(out_is(&c, "STORED\r\n") && c.session->copies, "a session that appended to a large value is known for it");
@@ -179,8 +170,7 @@ static void test_a_session_that_copies_no_more_is_as_any_other(void) {
     c.out_bytes = 0;
     rig_turn(&rig, &it, 1);
     ok(count_of(&c, "END\r\n") == 100 && !c.session->copies, "until its next request copies nothing: all of 100 run in the same turn (%d did)", count_of(&c, "END\r\n"));
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 /* Each command counts a microsecond at least, so that a turn's time ends however fast the machine is. */
@@ -242,8 +232,7 @@ static void begin_dump(struct rig *rig, struct client *c) {
 static void test_an_answer_that_goes_on_can_be_deferred(void) {
     static struct rig rig;
     struct client dumper, other, *both[] = {&dumper, &other};
-    rig_open(&rig, NULL);
-    client_open(&dumper);
+    rig_open_for(&rig, &dumper, NULL);
     client_open(&other);
     begin_dump(&rig, &dumper);
     ok(session_answers(dumper.session) && session_need(dumper.session) == SESSION_NEED_COMMAND,
@@ -269,8 +258,7 @@ static void test_an_answer_that_goes_on_can_be_deferred(void) {
     ok(count_of(&dumper, "mg key") == 20000 && count_of(&dumper, "EN\r\n") == 1, "then it ends, and is whole");
     ok(!session_answers(dumper.session), "and goes on no more");
     client_close(&rig, &dumper);
-    client_close(&rig, &other);
-    rig_close(&rig);
+    rig_close_for(&rig, &other);
 }
 
 /* --- replies --- */
@@ -297,8 +285,7 @@ static void test_replies_of_a_turn_are_bounded(void) {
     static struct rig rig;
     struct client writer;
     int turns;
-    rig_open(&rig, NULL);
-    client_open(&writer);
+    rig_open_for(&rig, &writer, NULL);
     store(&rig, &writer, "copied", COPIED_BYTES);
     store(&rig, &writer, "borrowed", 10000);
     store(&rig, &writer, "large", 500000);
@@ -311,8 +298,7 @@ static void test_replies_of_a_turn_are_bounded(void) {
     ok(most <= SESSION_REPLY_BYTES_LAGGING + SESSION_UNSEEN_LAGGING * VERB_REPLY_BYTES, "a client that lags gets little in a turn: at most %zu bytes", most);
     most = most_of_a_turn(&rig, "get large\r\n", 100, true, &turns);
     ok(most <= SESSION_UNSEEN_LAGGING * 500100, "and borrows two large values at most");
-    client_close(&rig, &writer);
-    rig_close(&rig);
+    rig_close_for(&rig, &writer);
 }
 
 static void test_a_batch_is_full_of_replies(void) {
@@ -384,8 +370,7 @@ static void test_a_session_that_waits_for_another_thread_is_woken(void) {
         client_send(&rig, &c, order, sizeof order - 1);
     } while (count_of(&c, "BUSY") == 1);
     ok(atomic_load(&wakes) <= before + 1, "who has left is not woken");
-    client_close(&rig, &c);
-    rig_close(&rig);
+    rig_close_for(&rig, &c);
 }
 
 int main(void) {

@@ -20,15 +20,13 @@ static struct cache_sweep sweep(struct cache_thread *ct) {
 }
 
 static enum cache_status set(struct cache_thread *ct, uint64_t n, size_t bytes, uint32_t exptime_s) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes, .exptime_s = exptime_s};
     return cache_store(ct, &key, &s, NULL);
 }
 
 static bool lives(struct cache_thread *ct, uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache_view v;
     return cache_peek(ct, &key, &v) == CACHE_OK;
 }
@@ -36,15 +34,8 @@ static bool lives(struct cache_thread *ct, uint64_t n) {
 static void read_one(struct cache_thread *ct, uint64_t n) {
     char name[64], to[ITEM_COPY_MAX + 8];
     struct key key = fixture_key(name, n);
-    struct cache_fetch f = {.want_value = true};
     struct cache_view v = {0};
-    cache_fetch(ct, &key, &f, to, &v);
-}
-
-static void next_turn(struct cache_thread *ct, int64_t by_s) {
-    cache_turn_end(ct);
-    clock_shift(by_s);
-    cache_turn_begin(ct);
+    fixture_fetch(ct, &key, to, &v);
 }
 
 static uint64_t items(void) {
@@ -71,7 +62,7 @@ static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
     is(pass.looked, ITEMS, "a pass sees every item");
     is(pass.freed, 0, "frees none while all live");
     is(pass.earliest_s, now_s + 10, "and tells when the first expires");
-    next_turn(ct, 20);
+    fixture_next_turn(ct, 20);
     pass = sweep(ct);
     is(pass.freed, ITEMS / 3, "once a third has expired it frees that");
     is(items(), ITEMS - ITEMS / 3, "and no other is gone");
@@ -93,11 +84,10 @@ static void test_frees_large_values_but_not_from_under_readers(struct cache_thre
     fixture_value(value, LARGE_BYTES, 7, 1);
     set(ct, 7, LARGE_BYTES, now_s + 10);
     set(ct, 8, LARGE_BYTES, now_s + 10);
-    struct cache_fetch f = {.want_value = true};
     struct cache_view v = {0};
-    is(cache_fetch(ct, &key, &f, to, &v), CACHE_OK, "a reader holds a large value");
+    is(fixture_fetch(ct, &key, to, &v), CACHE_OK, "a reader holds a large value");
     uint64_t before = items();
-    next_turn(ct, 20);
+    fixture_next_turn(ct, 20);
     is(sweep(ct).freed, 2, "it expires, and a pass frees it and its like");
     is(items(), before - 2, "nobody finds them");
     char *whole = malloc(LARGE_BYTES);
@@ -108,8 +98,7 @@ static void test_frees_large_values_but_not_from_under_readers(struct cache_thre
 }
 
 static void test_changes_are_told(struct cache_thread *ct) {
-    char name[64];
-    struct key key = fixture_key(name, 1);
+    struct key key = FIXTURE_KEY(1);
     set(ct, 1, 10, 0);
     uint64_t before = cache_changes(cache);
     read_one(ct, 1);
@@ -148,10 +137,8 @@ static void *store(void *arg) {
             set(ct, mine + LASTING + n % LASTING, 10 + n % 3000, n % 4 == 1 ? CLOCK_EXPIRED : cache_now_s(ct) + 1000);
         }
         if (n % 4 == 2) {
-            char name[64];
-            struct key key = fixture_key(name, mine + LASTING + n % LASTING);
-            struct cache_delete d = {.compare = false};
-            cache_delete(ct, &key, &d);
+            struct key key = FIXTURE_KEY(mine + LASTING + n % LASTING);
+            cache_delete(ct, &key, &(struct cache_delete){0});
         }
         cache_turn_end(ct);
     }

@@ -124,11 +124,9 @@ static void test_pages_that_cannot_be_had(void) {
     uint64_t count = fill_pages(&r, 0, HUGE, PAGES);
     cache_turn_begin(r.ct);
     for (uint64_t i = 0; i < count; i++) {
-        char name[64];
-        struct key key = fixture_key(name, i);
-        struct cache_fetch f = {.want_value = true};
+        struct key key = FIXTURE_KEY(i);
         struct cache_view v = {.borrowed = NULL};
-        bool known = cache_fetch(r.ct, &key, &f, NULL, &v) != CACHE_OK || v.borrowed == NULL;
+        bool known = fixture_fetch(r.ct, &key, NULL, &v) != CACHE_OK || v.borrowed == NULL;
         uint32_t page = known ? 0 : arena_page_of(cache_slab(r.cache)->arena, v.borrowed);
         for (unsigned k = 0; k < n; k++) {
             known |= held_page[k] == page;

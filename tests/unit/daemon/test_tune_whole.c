@@ -45,9 +45,8 @@ static uint32_t classes_with_pages(const struct rig *r) {
 static void abandon_drafts(struct rig *r) {
     struct cache_draft drafts[DRAFTS];
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = VALUE_BYTES};
-    char name[64];
     for (unsigned i = 0; i < DRAFTS; i++) {
-        struct key key = fixture_key(name, i);
+        struct key key = FIXTURE_KEY(i);
         cache_draft_begin(r->worker, &key, &s, &drafts[i]);
         cache_draft_extend(r->worker, &key, &s, &drafts[i], VALUE_BYTES / 2);
     }

@@ -67,8 +67,7 @@ int main(void) {
     struct host h;
     int         none = 0;
     static char bytes[ROOM];
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
+    struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
     cfg.udp_port = -1;
     host_start(&h, &cfg);
@@ -101,7 +100,6 @@ int main(void) {
     }
     close(tcp);
     close(fd);
-    host_stop(&h, false);
-    host_close(&h);
+    host_end(&h);
     return tap_done();
 }

@@ -16,17 +16,14 @@ static struct cache_thread *ct;
 static char value[VALUE_BYTES], to[VALUE_BYTES + 8];
 
 static bool lives(uint64_t n) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+    struct key key = FIXTURE_KEY(n);
     struct cache_view view;
     return cache_peek(ct, &key, &view) == CACHE_OK;
 }
 
 /* One store a second. */
 static void store(uint64_t n) {
-    cache_turn_end(ct);
-    clock_shift(1);
-    cache_turn_begin(ct);
+    fixture_next_turn(ct, 1);
     if (fixture_set(ct, n, value, sizeof value) != CACHE_OK) {
         ok(false, "item %" PRIu64 " is stored", n);
     }
@@ -97,15 +94,12 @@ static void test_an_item_that_left_is_not_looked_for(void) {
     begin(&evict_fifo);
     uint64_t room = fill(), refused = 0;
     for (uint64_t n = 1; n <= room; n++) {
-        char name[64];
-        struct key key = fixture_key(name, n);
+        struct key key = FIXTURE_KEY(n);
         cache_delete(ct, &key, &plainly);
     }
     for (uint64_t n = 0; n < 2 * room; n++) {
-        char name[64];
-        struct key key = fixture_key(name, ITEMS + n);
-        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = VALUE_BYTES};
-        refused += cache_store(ct, &key, &s, NULL) != CACHE_OK;
+        struct key key = FIXTURE_KEY(ITEMS + n);
+        refused += fixture_store_key(ct, &key, value, VALUE_BYTES, NULL) != CACHE_OK;
     }
     is(refused, 0, "emptied behind the notes, the class takes twice what it has room for");
     end();

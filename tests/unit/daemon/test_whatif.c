@@ -72,8 +72,7 @@ static unsigned take(struct setup *s, unsigned by_verb[SAMPLE_KEY + 1]) {
 static void test_what_the_cache_tells(void) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     unsigned n[SAMPLE_KEY + 1];
-    char name[64];
-    struct key key = fixture_key(name, 1);
+    struct key key = FIXTURE_KEY(1);
     ask(&s, 1);
     ask(&s, 1);
     cache_turn_begin(s.ct);
@@ -100,8 +99,7 @@ static void test_times_to_live_are_told(void) {
     struct setup s = fresh(&evict_s3fifo, 1, AUTO_NONE);
     struct sample_record last[SAMPLE_KEY + 1];
     struct cache_view view;
-    char name[64];
-    struct key key = fixture_key(name, 1);
+    struct key key = FIXTURE_KEY(1);
     uint32_t at_s = clock_now_s();
     cache_turn_begin(s.ct);
     struct cache_store store = {.mode = CACHE_SET, .value = value, .value_bytes = 10, .exptime_s = at_s + 1000};
@@ -121,9 +119,7 @@ static void test_times_to_live_are_told(void) {
     cache_fetch(s.ct, &key, &(struct cache_fetch){.touch = true, .exptime_s = at_s + 5, .want_value = true}, out, &view);
     take_last(&s, last);
     is(last[SAMPLE_TOUCH].expires_s, at_s + 5, "and a read that touches");
-    cache_turn_end(s.ct);
-    clock_shift(10);
-    cache_turn_begin(s.ct);
+    fixture_next_turn(s.ct, 10);
     fixture_get(s.ct, 1, out);
     take_last(&s, last);
     ok(last[SAMPLE_GONE].expires_s == at_s + 5 && last[SAMPLE_MISS].hash == last[SAMPLE_GONE].hash, "a read that finds it expired tells when that was");
@@ -171,8 +167,7 @@ static double promised_by_twice_the_memory(uint32_t ttl_s) {
     uint64_t keys = s.items * 3 / 2;
     int64_t shifted_s = 0;
     for (uint64_t i = 0; i < ROUNDS * keys; i++) {
-        char name[64];
-        struct key key = fixture_key(name, i % keys);
+        struct key key = FIXTURE_KEY(i % keys);
         int64_t due_s = (int64_t)(i * ROUND_S / keys);
         clock_shift(due_s - shifted_s);
         shifted_s = due_s;
@@ -389,13 +384,11 @@ static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned
     size_t first = malloc_used() - used;
     struct cache_thread *late = cache_thread_create(s.cache);
     for (uint64_t n = 0; n < 40000; n++) {
-        char name[64];
-        struct key key = fixture_key(name, n % 20000);
-        struct cache_store store = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)(n % 5000 % (MANY_CLASSES - 4) * 8)};
+        struct key key = FIXTURE_KEY(n % 20000);
         s.ct = n % 7 == 0 ? late : threads[n % thread_count];
         cache_turn_begin(s.ct);
         fixture_get(s.ct, n % 20000, out);
-        cache_store(s.ct, &key, &store, NULL);
+        fixture_store_key(s.ct, &key, value, n % 5000 % (MANY_CLASSES - 4) * 8, NULL);
         cache_turn_end(s.ct);
         if (n % 16 == 0) {
             whatif_tend_at(s.whatif, now_us += 16 * REQUEST_US);
