@@ -16,7 +16,7 @@ enum {
 
 static _Atomic bool clients_done;
 
-static uint64_t below(uint64_t *x, uint64_t n) { return fixture_random(x) % n; }
+static uint64_t below(uint64_t *x, uint64_t n) { return tap_random(x) % n; }
 
 /* --- a client that checks every reply --- */
 
@@ -223,7 +223,7 @@ static void misbehave(int fd, uint64_t *x) {
         break;
     case 4:
         for (size_t i = 0; i < sizeof junk; i++) {
-            junk[i] = (char)fixture_random(x);
+            junk[i] = (char)tap_random(x);
         }
         say(fd, junk, sizeof junk);
         break;

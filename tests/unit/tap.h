@@ -68,6 +68,13 @@ static uint64_t tap_seed(void) { return tap_seed_or((uint64_t)time(NULL) * 26544
 __attribute__((unused))
 static uint64_t tap_sample_seed(void) { return tap_seed_or(42); }
 
+/* The next of a sequence; *x is not 0, and its first value is the seed. */
+__attribute__((unused))
+static uint64_t tap_random(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+
 __attribute__((unused))
 static int tap_done(void) {
 #ifdef TAP_ONE_THREAD /* by the Makefile: this suite is not run under the thread sanitizer, for which it has nothing */

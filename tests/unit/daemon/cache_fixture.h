@@ -173,9 +173,4 @@ static inline bool fixture_shrink(struct cache_thread *ct) {
     }
     return cache_shrink_end(&s) != CACHE_SHRINK_DONE;
 }
-
-static inline uint64_t fixture_random(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
 #endif

@@ -31,11 +31,11 @@ static bool check_value(const char *v, long bytes, uint32_t key, char *scratch) 
 }
 
 static uint32_t some_bytes(uint64_t *x) {
-    switch (fixture_random(x) % 200) {
-    case 0: return (uint32_t)(4 + fixture_random(x) % (VALUE_MAX - 4));
+    switch (tap_random(x) % 200) {
+    case 0: return (uint32_t)(4 + tap_random(x) % (VALUE_MAX - 4));
     case 1:
-    case 2: return (uint32_t)(4 + fixture_random(x) % 20000);
-    default: return (uint32_t)(4 + fixture_random(x) % 700);
+    case 2: return (uint32_t)(4 + tap_random(x) % 20000);
+    default: return (uint32_t)(4 + tap_random(x) % 700);
     }
 }
 
@@ -46,7 +46,7 @@ static void *work(void *arg) {
     uint64_t x = job->seed;
     /* On, if the machine has not let the mover run yet. */
     for (int i = 0; i < OPERATIONS || (!atomic_load(&moved_once) && i < 100 * OPERATIONS); i++) {
-        uint32_t n = (uint32_t)(fixture_random(&x) % KEYS);
+        uint32_t n = (uint32_t)(tap_random(&x) % KEYS);
         struct key key = FIXTURE_KEY(n);
         if (i % 20 == 0 && i > 0) {
             cache_turn_end(ct);
@@ -54,7 +54,7 @@ static void *work(void *arg) {
         if (i % 20 == 0) {
             cache_turn_begin(ct);
         }
-        switch (fixture_random(&x) % 8) {
+        switch (tap_random(&x) % 8) {
         case 0:
         case 1: {
             uint32_t bytes = some_bytes(&x);
@@ -63,7 +63,7 @@ static void *work(void *arg) {
             break;
         }
         case 2: {
-            if (fixture_random(&x) % 4 == 0) {
+            if (tap_random(&x) % 4 == 0) {
                 cache_delete(ct, &key, &(struct cache_delete){0});
             }
             break;
@@ -100,16 +100,16 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
     struct slab *slab = cache_slab(c);
     uint64_t x = seed, moved = 0;
     while (!atomic_load(&done)) {
-        unsigned from = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
-        unsigned to = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
+        unsigned from = 1 + (unsigned)(tap_random(&x) % slab->class_count);
+        unsigned to = 1 + (unsigned)(tap_random(&x) % slab->class_count);
         uint32_t page;
         struct moving_page m;
-        unsigned goes_to = fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE;
-        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to, 0)) {
+        unsigned goes_to = tap_random(&x) % 3 ? to : SLAB_CLASS_NONE;
+        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(tap_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to, 0)) {
             usleep(10);
             continue;
         }
-        struct evacuating e = {.ct = ct, .may_evict = fixture_random(&x) % 2};
+        struct evacuating e = {.ct = ct, .may_evict = tap_random(&x) % 2};
         struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .patience_us = 1000, .chunk = evacuate_chunk, .arg = &e};
         cache_turn_begin(ct);
         while (m.state == PAGE_MOVE_EMPTYING) {

@@ -10,11 +10,7 @@
 enum { KEYS = 40000, REQUESTS = 400000, CLASS = 7, OTHER = 9, SIZES = 9 };
 
 static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
-static uint64_t random_next(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
-static double uniform(uint64_t *x) { return (double)(random_next(x) >> 11) / 9007199254740992.0; }
+static double uniform(uint64_t *x) { return (double)(tap_random(x) >> 11) / 9007199254740992.0; }
 static uint32_t bytes_of(uint64_t n) { return (uint32_t)(64 + n * 2654435761u % 1000); }
 
 /* A Fenwick tree over the requests: the exact distance is the sum of bytes of those keys whose last use came later. */

@@ -86,7 +86,7 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
     fresh(&q, p);
     for (unsigned n = 1; n <= NODES; n++) {
         insert(&q, n, n / 10);
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         hit(&q, 1 + (unsigned)(x % n), n / 10);
         renew(&q, 1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
     }
@@ -250,7 +250,7 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
     is(wrong_tail(&q, WANT), 0, "%s: a tail that is watched from now on is marked at once", p->name);
     unsigned unused = LIVE + 1;
     for (unsigned round = 0; round < 20000; round++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         unsigned i = (unsigned)(x >> 8) % LIVE, old = live[i];
         switch (x % 8) {
         case 0: /* one is copied elsewhere */
@@ -567,7 +567,7 @@ static void test_other_knobs_lose_no_node(uint64_t x) {
     memset(held, 0, sizeof held);
     fresh(&q, &evict_s3fifo);
     for (unsigned step = 0; step < 50000; step++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         unsigned n = 1 + (unsigned)(x >> 20) % NODES;
         if (step % 50 == 0) {
             tuning.small_pct = 1 + x % 90;

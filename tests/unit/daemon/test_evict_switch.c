@@ -12,14 +12,9 @@ enum { NODES = 500, BEFORE = NODES * 5, AFTER = NODES * 125, SETTLED = NODES * 1
 enum { POLICIES = 13 };
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
-static uint64_t random_next(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
-
 static uint64_t popular(uint64_t *x, uint64_t i) {
     (void)i;
-    return (uint64_t)pow(NODES * 20.0, (double)(random_next(x) >> 11) / 9007199254740992.0); /* Zipf's law with exponent 1 */
+    return (uint64_t)pow(NODES * 20.0, (double)(tap_random(x) >> 11) / 9007199254740992.0); /* Zipf's law with exponent 1 */
 }
 static uint64_t loop(uint64_t *x, uint64_t i) { return (void)x, i % (NODES * 13 / 10); }
 
@@ -183,7 +178,7 @@ static void test_items_that_are_read_outlive_a_switch(const struct evict_policy 
     const char *worst_from = "any", *worst_amid = "none";
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         for (unsigned run = 0; run < PLACES * 8; run++) {
-            const struct evict_policy *amid = run & 4 ? evict_policies[random_next(&seed) % POLICIES] : NULL;
+            const struct evict_policy *amid = run & 4 ? evict_policies[tap_random(&seed) % POLICIES] : NULL;
             unsigned kept = kept_hot(evict_policies[i], to, (struct course){run / 8, run & 1, run & 2, amid});
             if (kept < worst) {
                 worst = kept;

@@ -8,11 +8,6 @@
 
 static const struct size_rules rules = {.least_bytes = 32, .first_bytes = 96, .most_bytes = 512 << 10, .unit_bytes = 8, .count_most = 40};
 
-static uint64_t next_random(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
-
 /* Fits with as many classes as the rules allow. */
 static bool fit(const struct size_histogram *h, const struct size_rules *r, uint32_t pages, struct size_list *sizes) {
     struct fit_limits limits = {.classes_most = r->count_most, .used_classes_most = r->count_most, .pages = pages};
@@ -64,11 +59,11 @@ static void test_no_choice_of_sizes_is_better(uint64_t x) {
         static struct size_histogram h;
         struct size_rules few = {.least_bytes = 128, .first_bytes = 256, .most_bytes = 2048, .unit_bytes = 128};
         struct size_list sizes;
-        few.count_most = 7 + (unsigned)(next_random(&x) % 6);
+        few.count_most = 7 + (unsigned)(tap_random(&x) % 6);
         size_histogram_init(&h, 1);
         for (uint32_t end = 128; end <= few.most_bytes; end += 128) {
-            for (uint64_t n = next_random(&x) % 3 == 0 ? 0 : next_random(&x) % 50; n > 0; n--) {
-                size_histogram_add(&h, end - (uint32_t)(next_random(&x) % 4), few.most_bytes);
+            for (uint64_t n = tap_random(&x) % 3 == 0 ? 0 : tap_random(&x) % 50; n > 0; n--) {
+                size_histogram_add(&h, end - (uint32_t)(tap_random(&x) % 4), few.most_bytes);
             }
         }
         fit(&h, &few, 1u << 20, &sizes);
@@ -82,7 +77,7 @@ static void test_no_choice_of_sizes_is_better(uint64_t x) {
 static void fill_spread(struct size_histogram *h, uint64_t *x, unsigned items) {
     size_histogram_init(h, 1);
     for (unsigned i = 0; i < items; i++) {
-        double octaves = (double)(next_random(x) % 100000) / 100000 * 12;
+        double octaves = (double)(tap_random(x) % 100000) / 100000 * 12;
         uint32_t bytes = (uint32_t)(64 * exp2(octaves));
         size_histogram_add(h, bytes, rules.most_bytes);
     }
@@ -111,7 +106,7 @@ static void test_classes_cost_their_pages(uint64_t x) {
     struct size_list few, many;
     size_histogram_init(&h, 1);
     for (unsigned i = 0; i < 100000; i++) {
-        size_histogram_add(&h, 56 + (uint32_t)(next_random(&x) % 2048), rules.most_bytes);
+        size_histogram_add(&h, 56 + (uint32_t)(tap_random(&x) % 2048), rules.most_bytes);
     }
     struct size_rules wide = rules;
     wide.count_most = 200;
@@ -148,10 +143,10 @@ static void test_every_list_keeps_the_rules(uint64_t x) {
 /* Sizes in a few lumps, anywhere: what a fit without a ladder leaves holes between. */
 static void fill_lumps(struct size_histogram *h, uint64_t *x) {
     size_histogram_init(h, 1);
-    for (uint64_t lumps = next_random(x) % 6; lumps > 0; lumps--) {
-        uint32_t bytes = (uint32_t)(40 * exp2((double)(next_random(x) % 1000) / 1000 * 13));
-        for (uint64_t n = 1 + next_random(x) % 3000; n > 0; n--) {
-            size_histogram_add(h, bytes + (uint32_t)(next_random(x) % (bytes / 20 + 1)), rules.most_bytes);
+    for (uint64_t lumps = tap_random(x) % 6; lumps > 0; lumps--) {
+        uint32_t bytes = (uint32_t)(40 * exp2((double)(tap_random(x) % 1000) / 1000 * 13));
+        for (uint64_t n = 1 + tap_random(x) % 3000; n > 0; n--) {
+            size_histogram_add(h, bytes + (uint32_t)(tap_random(x) % (bytes / 20 + 1)), rules.most_bytes);
         }
     }
 }
@@ -163,7 +158,7 @@ static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
         struct size_rules r = rules;
         struct size_list sizes, in_use = {.count = 0};
         r.unit_bytes = 8u << (round % 4);
-        r.count_most = 30 + (unsigned)(next_random(&x) % 40);
+        r.count_most = 30 + (unsigned)(tap_random(&x) % 40);
         uint32_t pages = 100u << (round % 7);
         round % 5 == 0 ? fill_spread(&h, &x, 20000) : fill_lumps(&h, &x);
         fit(&h, &r, pages, &sizes);
@@ -255,13 +250,13 @@ static void test_items_that_stay_alike_soon_want_no_other_sizes(uint64_t x) {
     for (unsigned round = 0; round < 8; round++) {
         struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 16u << round};
         struct size_list now = {.count = 1, .bytes = {rules.most_bytes}};
-        uint32_t low = 100 + (uint32_t)(next_random(&x) % 3000);
+        uint32_t low = 100 + (uint32_t)(tap_random(&x) % 3000);
         for (unsigned look = 0; look < LOOKS; look++) {
             static struct size_histogram h;
             struct size_list fitted;
             fill_spread(&h, &x, 20000);
             for (unsigned i = 0; i < 20000 * (round % 2); i++) { /* beside the others, two lumps */
-                size_histogram_add(&h, low * (1 + i % 2) + (uint32_t)(next_random(&x) % (low / 8)), rules.most_bytes);
+                size_histogram_add(&h, low * (1 + i % 2) + (uint32_t)(tap_random(&x) % (low / 8)), rules.most_bytes);
             }
             fit_sizes(&h, &rules, &limits, &fitted);
             double gain = fit_items(&h, &fitted, limits.pages) / fit_items(&h, &now, limits.pages) - 1;

@@ -334,8 +334,8 @@ struct writer {
 };
 
 static size_t some_bytes(uint64_t *x) {
-    uint64_t dice = fixture_random(x) % 1000;
-    return dice == 0 ? 1 + fixture_random(x) % VALUE_MAX : dice < 20 ? 1 + fixture_random(x) % 60000 : 1 + fixture_random(x) % 1500;
+    uint64_t dice = tap_random(x) % 1000;
+    return dice == 0 ? 1 + tap_random(x) % VALUE_MAX : dice < 20 ? 1 + tap_random(x) % 60000 : 1 + tap_random(x) % 1500;
 }
 
 static void *write_and_check(void *arg) {
@@ -346,13 +346,13 @@ static void *write_and_check(void *arg) {
     while (!atomic_load_explicit(&load_ends, memory_order_relaxed)) {
         cache_turn_begin(ct);
         for (unsigned i = 0; i < OPERATIONS_A_TURN; i++) {
-            uint64_t key = w->first_key + fixture_random(&x) % KEYS_EACH, dice = fixture_random(&x) % 10;
+            uint64_t key = w->first_key + tap_random(&x) % KEYS_EACH, dice = tap_random(&x) % 10;
             char name[64];
             if (dice < 4) {
                 size_t bytes = some_bytes(&x);
                 struct key k = fixture_key(name, key);
                 struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
-                s.exptime_s = fixture_random(&x) % 8 == 0 ? cache_now_s(ct) + 1 : 0;
+                s.exptime_s = tap_random(&x) % 8 == 0 ? cache_now_s(ct) + 1 : 0;
                 fixture_value(value, bytes, key, bytes);
                 w->refused += cache_store(ct, &k, &s, NULL) != CACHE_OK;
             } else if (dice < 9) {
@@ -379,23 +379,23 @@ static void *write_and_check(void *arg) {
 static void random_order(struct rig *r, uint64_t *x) {
     uint32_t sizes[60], bytes = 48;
     unsigned n = 0;
-    switch (fixture_random(x) % 6) {
-    case 0: ask_factor(r, 1.03 + (double)(fixture_random(x) % 100) / 100); return;
+    switch (tap_random(x) % 6) {
+    case 0: ask_factor(r, 1.03 + (double)(tap_random(x) % 100) / 100); return;
     case 1: ask(r, GEOMETRY_REVERT, false); return;
     case 2:
         ask(r, GEOMETRY_PAUSE, false);
-        usleep((useconds_t)(fixture_random(x) % 5000));
+        usleep((useconds_t)(tap_random(x) % 5000));
         ask(r, GEOMETRY_RESUME, false);
         return;
     case 3:
         for (; n < 60 && bytes < 300000; n++) {
-            bytes += 8 + (uint32_t)(fixture_random(x) % (bytes / 2));
+            bytes += 8 + (uint32_t)(tap_random(x) % (bytes / 2));
             sizes[n] = (bytes + 7) / 8 * 8;
         }
         ask_sizes(r, sizes, n, true);
         return;
     case 4:
-        cache_set_policy(r->c, evict_policies[fixture_random(x) % 10], SLAB_CLASS_NONE);
+        cache_set_policy(r->c, evict_policies[tap_random(x) % 10], SLAB_CLASS_NONE);
         return;
     default: ask(r, GEOMETRY_AUTO, true); return;
     }
@@ -418,7 +418,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     while (clock_mono_us() < stop_us || (f.generation < LEAST_CHANGES && clock_mono_us() < stop_us + PATIENCE_MS * 1000ull)) {
         random_order(&r, &x);
         orders++;
-        usleep((useconds_t)(fixture_random(&x) % 60000));
+        usleep((useconds_t)(tap_random(&x) % 60000));
         tuner_geometry(r.t, &f);
     }
     bool ends = settles(&r);

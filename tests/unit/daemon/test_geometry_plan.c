@@ -3,18 +3,13 @@
 
 #include "tune/geometry/plan.h"
 
-static uint64_t next_random(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
-
 enum { MOST = 512 << 10 };
 
 static void random_list(uint64_t *x, unsigned count_most, struct size_list *l) {
     uint32_t bytes = 40;
     l->count = 0;
-    for (unsigned n = (unsigned)(next_random(x) % count_most); n > 0 && l->count < count_most - 1; n--) {
-        bytes += 8 + (uint32_t)(next_random(x) % (bytes / 2)) / 8 * 8;
+    for (unsigned n = (unsigned)(tap_random(x) % count_most); n > 0 && l->count < count_most - 1; n--) {
+        bytes += 8 + (uint32_t)(tap_random(x) % (bytes / 2)) / 8 * 8;
         if (bytes >= MOST) {
             break;
         }
@@ -42,7 +37,7 @@ static void test_every_step_serves_every_size(uint64_t x) {
         random_list(&x, 60, &to);
         size_histogram_init(&h, 1);
         for (unsigned i = 0; i < 500; i++) {
-            size_histogram_add(&h, 40 + (uint32_t)(next_random(&x) % (MOST >> next_random(&x) % 12)) % (MOST - 40), MOST);
+            size_histogram_add(&h, 40 + (uint32_t)(tap_random(&x) % (MOST >> tap_random(&x) % 12)) % (MOST - 40), MOST);
         }
         geometry_plan_make(&plan, &from, &to, &h);
         before = from;

@@ -3,13 +3,10 @@
 #include "tap.h"
 
 #include <math.h>
-#include <unistd.h>
 
-#include "cache_fixture.h"
-#include "tune/tune.h"
+#include "geometry_fixture.h"
 
 enum {
-    PATIENCE_MS = 60000,
     VALUE_MOST = 100000,
     FILLS = 4,           /* bytes fed before, and after, as multiples of the cache */
     MARGIN_POINTS = 12,  /* between prediction and measurement, or two thirds of the prediction if that is more */
@@ -23,11 +20,11 @@ struct mix {
     size_t (*bytes)(uint64_t *x);
 };
 
-static double unit(uint64_t *x) { return (double)(fixture_random(x) >> 11) / (double)(1ull << 53); }
-static size_t uniform(uint64_t *x) { return fixture_random(x) % 2048; }
-static size_t narrow(uint64_t *x) { return 200 + fixture_random(x) % 500; }
+static double unit(uint64_t *x) { return (double)(tap_random(x) >> 11) / (double)(1ull << 53); }
+static size_t uniform(uint64_t *x) { return tap_random(x) % 2048; }
+static size_t narrow(uint64_t *x) { return 200 + tap_random(x) % 500; }
 static size_t bell(uint64_t *x) { return (size_t)exp(4 + 2 * (unit(x) + unit(x) + unit(x) + unit(x) - 2)); }
-static size_t two_lumps(uint64_t *x) { return fixture_random(x) % 10 < 8 ? 50 + fixture_random(x) % 100 : 3000 + fixture_random(x) % 3000; }
+static size_t two_lumps(uint64_t *x) { return tap_random(x) % 10 < 8 ? 50 + tap_random(x) % 100 : 3000 + tap_random(x) % 3000; }
 static size_t long_tail(uint64_t *x) { return (size_t)(30 * pow(unit(x) + 1e-4, -0.8)); }
 
 static const struct mix mixes[] = {
@@ -43,18 +40,16 @@ static const struct change changes[] = {{GEOMETRY_AUTO, 0, "auto"},           {G
                                         {GEOMETRY_FACTOR, 1.5, "factor 1.5"}, {GEOMETRY_SIZES, 0, "sizes"},
                                         {GEOMETRY_FACTOR, 1.05, "factor 1.05"}, {GEOMETRY_FACTOR, 1.15, "factor 1.15"}};
 
-struct rig {
-    struct cache        *c;
-    struct cache_thread *ct;
-    struct tuner        *t;
-    const struct mix    *mix;
-    uint64_t             x, keys;
-    size_t               limit_bytes;
+struct load {
+    struct rig        rig;
+    const struct mix *mix;
+    uint64_t          x, keys;
+    size_t            limit_bytes;
 };
 
 static size_t bytes_of_key(const struct mix *m, uint64_t key) {
     uint64_t x = (key + 1) * 0x9e3779b97f4a7c15u;
-    fixture_random(&x), fixture_random(&x);
+    tap_random(&x), tap_random(&x);
     size_t bytes = m->bytes(&x);
     return bytes < VALUE_MOST ? bytes : VALUE_MOST;
 }
@@ -69,45 +64,37 @@ static uint64_t keys_for(const struct mix *m, size_t limit_bytes) {
 }
 
 /* Keys at random; what is not there is stored. */
-static void feed(struct rig *r) {
+static void feed(struct load *l) {
     static char value[VALUE_MOST];
-    for (uint64_t fed = 0; fed < r->limit_bytes * FILLS;) {
-        cache_turn_begin(r->ct);
+    for (uint64_t fed = 0; fed < l->limit_bytes * FILLS;) {
+        cache_turn_begin(l->rig.ct);
         for (int i = 0; i < 8; i++) {
-            uint64_t n = fixture_random(&r->x) % r->keys;
+            uint64_t n = tap_random(&l->x) % l->keys;
             struct key key = FIXTURE_KEY(n);
-            struct cache_store s = {.mode = CACHE_ADD, .value = value, .value_bytes = (uint32_t)bytes_of_key(r->mix, n)};
-            cache_store(r->ct, &key, &s, NULL);
+            struct cache_store s = {.mode = CACHE_ADD, .value = value, .value_bytes = (uint32_t)bytes_of_key(l->mix, n)};
+            cache_store(l->rig.ct, &key, &s, NULL);
             fed += s.value_bytes + 80;
         }
-        cache_turn_end(r->ct);
+        cache_turn_end(l->rig.ct);
     }
 }
 
-static void rig_open(struct rig *r, unsigned mb, const struct mix *m, uint64_t seed) {
-    struct cache_config cfg = fixture_config((size_t)mb << 20);
-    /* No automove: how often it decides while the cache fills depends on how fast the machine is. */
-    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100};
-    *r = (struct rig){.mix = m, .x = seed, .limit_bytes = cfg.limit_bytes, .keys = keys_for(m, cfg.limit_bytes)};
-    r->c = cache_create(&cfg);
-    r->ct = cache_thread_create(r->c);
-    r->t = tuner_create(r->c, &tc);
-    feed(r);
-}
-
-static void rig_close(struct rig *r) {
-    tuner_destroy(&r->t);
-    fixture_end(&r->c, &r->ct);
+/* Without automove: how often it decides while the cache fills depends on how fast the machine is. */
+static void load_open(struct load *l, unsigned mb, const struct mix *m, uint64_t seed) {
+    size_t limit_bytes = (size_t)mb << 20;
+    *l = (struct load){.mix = m, .x = seed, .limit_bytes = limit_bytes, .keys = keys_for(m, limit_bytes)};
+    rig_open(&l->rig, mb, &evict_slru, true);
+    feed(l);
 }
 
 /* With classes in excess of pages a cache takes more than its limit: by page that it may have. */
-static double items_by_limit(const struct rig *r) {
+static double items_by_limit(const struct load *l) {
     struct cache_facts f;
-    cache_facts(r->c, &f);
+    cache_facts(l->rig.c, &f);
     return f.pages_out > f.pages_limit ? (double)f.items * f.pages_limit / f.pages_out : (double)f.items;
 }
 
-static void ask(struct rig *r, const struct change *c, bool force, bool dry, char *answer) {
+static const char *ask_for(struct load *l, const struct change *c, bool force, bool dry) {
     static const uint32_t sizes[] = {104, 152, 208, 304, 408, 552, 744, 1000, 1400, 2048, 3600, 6144};
     struct geometry_order *o = geometry_order_create(c->verb);
     o->factor = c->factor;
@@ -116,26 +103,7 @@ static void ask(struct rig *r, const struct change *c, bool force, bool dry, cha
     memcpy(o->sizes, sizes, sizeof sizes);
     o->force = force;
     o->dry = dry;
-    snprintf(answer, GEOMETRY_ANSWER_BYTES, "nobody answers");
-    if (tuner_order_geometry(r->t, o)) {
-        for (int i = 0; i < PATIENCE_MS && !asked_is_answered(&o->asked); i++) {
-            usleep(1000);
-        }
-        snprintf(answer, GEOMETRY_ANSWER_BYTES, "%s", o->answer);
-    }
-    geometry_order_release(&o);
-}
-
-static void settle(struct rig *r) {
-    struct geometry_facts f;
-    for (int i = 0; i < PATIENCE_MS; i++) {
-        tuner_geometry(r->t, &f);
-        if (f.state == GEOMETRY_STEADY) {
-            return;
-        }
-        usleep(1000);
-    }
-    ok(false, "the change ends: %s", f.why);
+    return order(&l->rig, o);
 }
 
 /* The gain in percent that an answer speaks of. */
@@ -150,25 +118,21 @@ static bool predicted(const char *answer, double *pct) {
 }
 
 struct tally {
-    unsigned unsaid, far, contrary, lossy, accepted;
+    unsigned unsaid, unsettled, far, contrary, lossy, accepted;
 };
 
 static void try_change(unsigned mb, const struct mix *m, const struct change *c, double unchanged, uint64_t seed, struct tally *t) {
-    struct rig r;
-    char said[GEOMETRY_ANSWER_BYTES], answer[GEOMETRY_ANSWER_BYTES];
+    struct load l;
     double pct = 0;
-    rig_open(&r, mb, m, seed);
-    ask(&r, c, false, true, said);
-    bool known = predicted(said, &pct);
-    ask(&r, c, false, false, answer);
-    bool accepted = strcmp(answer, "OK") == 0;
+    load_open(&l, mb, m, seed);
+    bool known = predicted(ask_for(&l, c, false, true), &pct), accepted = strcmp(ask_for(&l, c, false, false), "OK") == 0;
     if (!accepted) {
-        ask(&r, c, true, false, answer);
+        ask_for(&l, c, true, false);
     }
-    settle(&r);
-    double settled = 100 * (items_by_limit(&r) / unchanged - 1);
-    feed(&r);
-    double measured = 100 * (items_by_limit(&r) / unchanged - 1);
+    t->unsettled += !settles(&l.rig);
+    double settled = 100 * (items_by_limit(&l) / unchanged - 1);
+    feed(&l);
+    double measured = 100 * (items_by_limit(&l) / unchanged - 1);
     printf("# %2u MB %-9s %-11s %s predicted %+6.1f %%, measured %+6.1f %% when full again (%+.1f at the end)\n", mb, m->name, c->name,
            accepted ? "accepted" : "refused ", pct, measured, settled);
     t->unsaid += !known;
@@ -176,7 +140,7 @@ static void try_change(unsigned mb, const struct mix *m, const struct change *c,
     t->far += accepted && fabs(pct - measured) > fmax(MARGIN_POINTS, fabs(pct) * 2 / 3);
     t->contrary += fabs(pct) > SIGN_POINTS && fabs(measured) > SIGN_POINTS && (pct < 0) != (measured < 0);
     t->lossy += accepted && measured < -LOSS_POINTS;
-    rig_close(&r);
+    rig_close(&l.rig);
 }
 
 static void test_predictions_come_true(uint64_t seed) {
@@ -188,17 +152,18 @@ static void test_predictions_come_true(uint64_t seed) {
     struct tally t = {0};
     for (unsigned i = 0; i < sizes; i++) {
         for (unsigned j = 0; j < kinds; j++) {
-            struct rig twin;
-            rig_open(&twin, megabytes[i], &mixes[j], seed);
+            struct load twin;
+            load_open(&twin, megabytes[i], &mixes[j], seed);
             feed(&twin);
             double unchanged = items_by_limit(&twin);
-            rig_close(&twin);
+            rig_close(&twin.rig);
             for (unsigned k = 0; k < orders; k++) {
                 try_change(megabytes[i], &mixes[j], &changes[k], unchanged, seed, &t);
             }
         }
     }
     is(t.unsaid, 0, "a dry order answers with the prediction");
+    is(t.unsettled, 0, "every change ends");
     ok(t.accepted > 0, "some changes are accepted: %u", t.accepted);
     is(t.lossy, 0, "none that is accepted without force leaves more than %d %% fewer items", LOSS_POINTS);
     is(t.far, 0, "what it brings is within %d points, or two thirds, of the prediction", MARGIN_POINTS);

@@ -47,8 +47,8 @@ static void test_the_limit_holds_in_resident_memory(uint64_t x) {
     for (unsigned i = 0; i < sizeof phases / sizeof *phases; i++) {
         const struct phase *p = &phases[i];
         for (int j = 0; j < p->stores; j++) {
-            uint32_t bytes = p->least + (uint32_t)(fixture_random(&x) % (p->most - p->least));
-            refused += fixture_set(ct, fixture_random(&x) % 1000000, value, bytes) != CACHE_OK;
+            uint32_t bytes = p->least + (uint32_t)(tap_random(&x) % (p->most - p->least));
+            refused += fixture_set(ct, tap_random(&x) % 1000000, value, bytes) != CACHE_OK;
         }
         size_t resident = resident_bytes(c);
         ok(resident <= cfg.limit_bytes + (2u << 20), "values of %u to %u bytes: %zu kB are resident of %zu", p->least, p->most,
@@ -76,13 +76,12 @@ static void test_a_limit_lowered_in_steps_keeps_what_fits(uint64_t x) {
     enum { START_MB = 64, KEYS = 200000, ROUNDS = 6 };
     double least_kept = 1, most_held = 0;
     for (int round = 0; round < ROUNDS; round++) {
-        struct cache_config cfg = fixture_config((size_t)START_MB << 20);
-        struct cache *c = cache_create(&cfg);
-        struct cache_thread *ct = cache_thread_create(c);
+        struct cache_thread *ct;
+        struct cache *c = fixture_cache((size_t)START_MB << 20, &ct);
         struct cache_facts f;
         cache_turn_begin(ct);
         for (uint64_t i = 0; i < KEYS; i++) {
-            fixture_set(ct, i, value, 10 + fixture_random(&x) % 900);
+            fixture_set(ct, i, value, 10 + tap_random(&x) % 900);
         }
         for (size_t megabytes = START_MB / 2; megabytes >= 8; megabytes /= 2) {
             cache_set_limit(c, megabytes << 20);
@@ -94,8 +93,7 @@ static void test_a_limit_lowered_in_steps_keeps_what_fits(uint64_t x) {
             most_held = held > most_held ? held : most_held;
         }
         cache_turn_end(ct);
-        cache_thread_destroy(&ct);
-        cache_destroy(&c);
+        fixture_end(&c, &ct);
     }
     ok(least_kept > 0.55, "after each halving of the limit items fill it: %.0f %% at least", least_kept * 100);
     ok(most_held < 1.07, "and no more is held than stores make up for: %.0f %% at most", most_held * 100);
@@ -104,7 +102,7 @@ static void test_a_limit_lowered_in_steps_keeps_what_fits(uint64_t x) {
 static void some_stores(struct cache_thread *ct, uint64_t *x, unsigned count) {
     cache_turn_begin(ct);
     for (unsigned i = 0; i < count; i++) {
-        fixture_set(ct, fixture_random(x) % 200000, value, 10 + fixture_random(x) % 900);
+        fixture_set(ct, tap_random(x) % 200000, value, 10 + tap_random(x) % 900);
     }
     cache_turn_end(ct);
 }
@@ -320,16 +318,14 @@ static void test_without_evictions_a_full_heap_refuses(void) {
 static void test_caches_come_and_go(void) {
     int stored = 0;
     for (int i = 0; i < 20; i++) {
-        struct cache_config cfg = fixture_config(8u << 20);
-        struct cache *c = cache_create(&cfg);
-        struct cache_thread *ct = cache_thread_create(c);
+        struct cache_thread *ct;
+        struct cache *c = fixture_cache(8u << 20, &ct);
         cache_turn_begin(ct);
         for (uint64_t j = 0; j < 100; j++) {
             stored += fixture_set(ct, j, value, 20000) == CACHE_OK;
         }
         cache_turn_end(ct);
-        cache_thread_destroy(&ct);
-        cache_destroy(&c);
+        fixture_end(&c, &ct);
     }
     is(stored, 2000, "a heap that ends leaves nothing to trip over for the next");
 }

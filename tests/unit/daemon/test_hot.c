@@ -20,7 +20,7 @@ static void fill(uint64_t x) {
     memset(&hot, 0, sizeof hot);
     memset(counts, 0, sizeof counts);
     for (unsigned i = 0; i < REQUESTS; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         double u = (double)(x >> 11) / 9007199254740992.0;
         ask((uint64_t)(KEYS * u * u * u * u * u * u * u * u));
     }
@@ -83,7 +83,7 @@ static void fill_sampled(uint64_t *x) {
     memset(&hot, 0, sizeof hot);
     for (unsigned i = 0; i < NOTED; i++) {
         char name[32];
-        *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+        tap_random(x);
         unsigned n = *x % TENTH == 0 ? 0 : (unsigned)(*x >> 20) % KEYS + 1;
         int len = snprintf(name, sizeof name, "key:%u", n);
         hot_add(&hot, key_hash(name, (size_t)len), name, (uint8_t)len, EVERY);

@@ -33,27 +33,18 @@ static uint32_t make_item(uint32_t n, size_t place) {
     return node_ref(&arena->space, it);
 }
 
-static uint64_t next_random(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
-
 static uint32_t find(const struct index *ix, uint32_t n) {
-    char name[40];
-    struct key key = key_of(n, name);
+    struct key key = key_of(n, (char[40]){0});
     return index_find(ix, &key);
 }
 static bool insert(struct index *ix, uint32_t n, uint32_t ref) {
-    char name[40];
-    return index_insert(ix, key_of(n, name).hash, ref);
+    return index_insert(ix, key_of(n, (char[40]){0}).hash, ref);
 }
 static void remove_item(struct index *ix, uint32_t n, uint32_t ref) {
-    char name[40];
-    index_remove(ix, key_of(n, name).hash, ref);
+    index_remove(ix, key_of(n, (char[40]){0}).hash, ref);
 }
 static void replace(struct index *ix, uint32_t n, uint32_t from, uint32_t to) {
-    char name[40];
-    index_replace(ix, key_of(n, name).hash, from, to);
+    index_replace(ix, key_of(n, (char[40]){0}).hash, from, to);
 }
 
 /* An index that has the first items. */
@@ -79,7 +70,7 @@ static void test_random_changes_match_a_plain_array(uint64_t x) {
     uint32_t count = 0, wrong = 0;
     ok(index_init(&ix, kind, &pool, &arena->space), "%s: an index can be made", kind->name);
     for (int i = 0; i < CHANGES; i++) {
-        uint64_t random = next_random(&x);
+        uint64_t random = tap_random(&x);
         uint32_t n = (uint32_t)(random % ITEMS);
         wrong += find(&ix, n) != there[n];
         if (there[n] == 0) {
@@ -142,10 +133,10 @@ static void test_what_stays_is_met_by_a_walk_while_others_come_and_go(uint64_t x
             }
         }
         for (int k = 0; k < 20; k++) {
-            uint32_t n = STAY + (uint32_t)(next_random(&x) % (ITEMS - STAY));
+            uint32_t n = STAY + (uint32_t)(tap_random(&x) % (ITEMS - STAY));
             if (!there[n]) {
                 insert(&ix, n, refs[n]);
-            } else if (next_random(&x) % 4 != 0) { /* so that it grows meanwhile */
+            } else if (tap_random(&x) % 4 != 0) { /* so that it grows meanwhile */
                 remove_item(&ix, n, refs[n]);
             } else {
                 continue;
@@ -282,7 +273,7 @@ static void *read_on(void *arg) {
     struct reader *r = arg;
     uint64_t x = r->seed;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        uint64_t random = next_random(&x);
+        uint64_t random = tap_random(&x);
         bool stays = random >> 63;
         uint32_t n = (uint32_t)(random % STAY) + (stays ? 0 : ITEMS - STAY), ref;
         char name[40];
@@ -316,7 +307,7 @@ static void write_on(uint64_t x) {
         there[n] = true;
     }
     for (int i = 0; i < CHANGES / 2; i++) {
-        uint32_t n = STAY + (uint32_t)(next_random(&x) % (ITEMS - 2 * STAY)), moved = n % STAY;
+        uint32_t n = STAY + (uint32_t)(tap_random(&x) % (ITEMS - 2 * STAY)), moved = n % STAY;
         there[n] ? remove_item(&shared, n, refs[n]) : (void)insert(&shared, n, refs[n]);
         there[n] = !there[n];
         uint32_t from = find(&shared, moved);

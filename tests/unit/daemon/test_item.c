@@ -9,7 +9,7 @@ static _Alignas(8) char chunk[4096];
 static void test_bytes_survive_any_alignment(uint64_t x) {
     unsigned wrong = 0;
     for (int i = 0; i < 20000; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         size_t at = x % 64, n = (x >> 16) % 300;
         char from[400], to[400];
         for (size_t j = 0; j < n; j++) {
@@ -28,7 +28,7 @@ static void test_bytes_survive_any_alignment(uint64_t x) {
 static void test_keys_compare_in_place(uint64_t x) {
     unsigned wrong = 0;
     for (int i = 0; i < 20000; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         struct item *it = (void *)chunk;
         size_t len = 1 + x % KEY_BYTES_MAX;
         uint8_t flags = (uint8_t)((x >> 20 & 1 ? ITEM_CAS : 0) | (x >> 21 & 1 ? ITEM_CFLAGS : 0));

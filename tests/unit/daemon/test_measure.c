@@ -32,7 +32,7 @@ static char value[VALUE_BYTES], out[VALUE_BYTES + 8];
 
 /* Zipf-like: a key's popularity falls with its number. */
 static uint64_t popular(uint64_t *x, uint64_t keys) {
-    double u = (double)(fixture_random(x) >> 11) / 9007199254740992.0;
+    double u = (double)(tap_random(x) >> 11) / 9007199254740992.0;
     return (uint64_t)((double)keys * u * u * u);
 }
 

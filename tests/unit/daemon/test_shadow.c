@@ -16,20 +16,16 @@ static uint64_t hash_of(uint64_t n) {
     n ^= salt << 56;
     return key_hash((const char *)&n, sizeof n);
 }
-static uint64_t random_next(uint64_t *x) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
-    return *x;
-}
 
 /* Half of it popular keys, a tenth keys that never come again, the rest any of so many. */
 static uint64_t next_key(uint64_t *x, uint64_t i) {
-    double u = (double)(random_next(x) >> 11) / 9007199254740992.0;
-    switch (random_next(x) % 10) {
+    double u = (double)(tap_random(x) >> 11) / 9007199254740992.0;
+    switch (tap_random(x) % 10) {
     case 0: return (uint64_t)1 << 40 | i;
     case 1:
     case 2:
     case 3:
-    case 4: return random_next(x) % 20000;
+    case 4: return tap_random(x) % 20000;
     default: return (uint64_t)1 << 50 | (uint64_t)(KEYS * u * u * u);
     }
 }
@@ -52,6 +48,21 @@ static void tell(struct shadow *s, uint64_t hash, bool hit) {
     if (!hit) {
         shadow_record(s, &set, 0);
     }
+}
+
+/* So many reads of keys that miss, of which there are so many. */
+static void tell_misses(struct shadow *s, uint64_t reads, uint64_t keys) {
+    for (uint64_t n = 0; n < reads; n++) {
+        tell(s, hash_of(n % keys), false);
+    }
+}
+
+static unsigned place_of(const struct evict_policy *policy) {
+    unsigned i = 0;
+    while (evict_policies[i] != policy) {
+        i++;
+    }
+    return i;
 }
 
 static double miss_ratio(const struct evict_policy *policy, double factor, uint64_t seed) {
@@ -128,10 +139,7 @@ static void test_near_full_simulations(uint64_t seed) {
 
 static void test_own_is_the_measure(void) {
     struct shadow *s = run(&evict_lru, 0.1, 16 << 20, 99);
-    unsigned lru = 0;
-    while (evict_policies[lru] != &evict_lru) {
-        lru++;
-    }
+    unsigned lru = place_of(&evict_lru);
     struct shadow_tally t = shadow_policy(s, lru);
     ok(t.better <= 0 && t.worse <= 0 && t.reads > 0, "today's policy differs from itself by nothing");
     unsigned same = 0;
@@ -158,10 +166,7 @@ static void test_misses_that_are_no_policys_do_not_multiply_a_difference(void) {
 /* One key comes again and again among keys that never do: the LRU keeps it, first in, first out drops it with the others. */
 static void test_doubt_counts_keys_not_reads(void) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    unsigned fifo = 0;
-    while (evict_policies[fifo] != &evict_fifo) {
-        fifo++;
-    }
+    unsigned fifo = place_of(&evict_fifo);
     set(s, 50 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
     for (uint64_t n = 0; n < 5000; n++) {
         tell(s, hash_of(n % 5 == 0 ? 1 << 20 : n), n % 5 == 0 && n > 0);
@@ -177,14 +182,9 @@ static void test_doubt_counts_keys_not_reads(void) {
 static void test_what_was_worse_before_does_not_count_against_what_rises(void) {
     enum { HELD = 50, NEW = 500, ROUNDS = 4 };
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    unsigned none = 0;
-    while (evict_policies[none] != &evict_none) {
-        none++;
-    }
+    unsigned none = place_of(&evict_none);
     set(s, HELD * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
-    for (uint64_t n = 0; n < HELD; n++) {
-        tell(s, hash_of(n), false);
-    }
+    tell_misses(s, HELD, UINT64_MAX);
     for (uint64_t n = 0; n < 2 * NEW; n++) {
         tell(s, hash_of(1000 + n / 2), n % 2 == 1);
     }
@@ -223,17 +223,13 @@ static void test_memory_and_rate(void) {
 static void test_few_that_fit_leave_room(void) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
     set(s, ITEM_BYTES * 7 / 2, 0, &evict_s3fifo, UINT32_MAX);
-    for (uint64_t n = 0; n < 100; n++) {
-        tell(s, hash_of(n), false);
-    }
+    tell_misses(s, 100, UINT64_MAX);
     is(shadow_fill(s).nodes, 3, "three items fit a sample that has room for three and a half");
     ok(shadow_fill(s).roomy, "which could hold more keys at a higher rate");
     shadow_destroy(&s);
     s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
     set(s, ITEM_BYTES / 2, 0, &evict_s3fifo, UINT32_MAX);
-    for (uint64_t n = 0; n < 100; n++) {
-        tell(s, hash_of(n), false);
-    }
+    tell_misses(s, 100, UINT64_MAX);
     is(shadow_fill(s).nodes, 0, "none fits a sample that has room for half of one");
     ok(shadow_fill(s).roomy, "which could hold some at a higher rate");
     shadow_destroy(&s);
@@ -244,9 +240,7 @@ static void test_first_keys_small_then_large(void) {
     set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
     uint32_t nodes_max = shadow_fill(s).nodes_max;
     set(s, (uint64_t)nodes_max * ITEM_BYTES * 9 / 10, 0, &evict_s3fifo, UINT32_MAX);
-    for (uint64_t n = 0; n < 4 * nodes_max; n++) {
-        tell(s, hash_of(n), false);
-    }
+    tell_misses(s, 4 * nodes_max, UINT64_MAX);
     ok(!shadow_fill(s).roomy, "with as many keys as there is room for there is none for more");
     for (uint64_t n = 0; n < 4 * nodes_max; n++) {
         struct sample_record get = RECORD(SAMPLE_MISS, hash_of(1 << 20 | n)), set = RECORD(SAMPLE_STORE, hash_of(1 << 20 | n));
@@ -261,9 +255,7 @@ static void test_first_keys_small_then_large(void) {
 static void test_idle_memory_holds_nothing(void) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     set(s, 100 * ITEM_BYTES, 30 * ITEM_BYTES, &evict_lru, UINT32_MAX);
-    for (uint64_t n = 0; n < 1000; n++) {
-        tell(s, hash_of(n), false);
-    }
+    tell_misses(s, 1000, UINT64_MAX);
     is(shadow_fill(s).nodes, 70, "of memory for a hundred keys, 30 idle, it has 70");
     set(s, 100 * ITEM_BYTES, 90 * ITEM_BYTES, &evict_lru, UINT32_MAX);
     tell(s, hash_of(1000), false);
@@ -290,9 +282,7 @@ static void test_a_deleted_key_misses_everywhere(void) {
 static void test_windows_count_alike_at_any_rate(void) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     set(s, 100 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
-    for (uint64_t n = 0; n < 8000; n++) {
-        tell(s, hash_of(n % 300), false);
-    }
+    tell_misses(s, 8000, 300);
     shadow_window_end(s, 8000);
     struct shadow_tally before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0), in_class = shadow_class_policy(s, CLASS, 0);
     set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_below(0.125));
@@ -331,9 +321,7 @@ static void test_another_tuning_is_counted_anew(void) {
     struct evict_tuning own = {20, 40, 20, 200, 10, 90, 2, 0};
     struct shadow *s = shadow_create(&evict_s3fifo, &own, 1 << 20);
     set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
-    for (unsigned n = 0; n < 600; n++) {
-        tell(s, hash_of(n % 150), false);
-    }
+    tell_misses(s, 600, 150);
     shadow_window_end(s, 600);
     ok(shadow_policy(s, 0).reads > 0 && shadow_size(s, 1).reads > 0, "reads are counted");
     ok(!shadow_note_tuning(s) && shadow_policy(s, 0).reads > 0, "and kept while the tuning is the same");

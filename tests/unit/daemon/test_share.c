@@ -15,7 +15,7 @@ static bool near(double a, double b) { return fabs(a - b) <= 0.05 * b; }
 static void read_class(struct curve *c, unsigned class_id, double pages, uint64_t *x) {
     uint64_t keys = (uint64_t)(pages * PAGE / ITEM_BYTES);
     for (unsigned i = 0; i < READS; i++) {
-        *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+        tap_random(x);
         curve_read(c, hash_of((uint64_t)class_id << 32 | *x % keys), class_id, ITEM_BYTES);
     }
 }

@@ -53,7 +53,7 @@ static void test_random_streaks_keep_every_chunk_apart(uint64_t x) {
     static uint32_t held[MOST];
     unsigned n = 0, overlaps = 0;
     for (int i = 0; i < 200000; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         if (n < MOST && x & 1) {
             uint32_t ref;
             if (slab_take(s, 1 + (unsigned)(x >> 8) % 20, &ref, 1) == 1) {

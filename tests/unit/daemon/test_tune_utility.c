@@ -223,7 +223,7 @@ static struct writes fresh_writes(uint64_t seed) {
 }
 
 static uint64_t draw(uint64_t *x, uint64_t below) {
-    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    tap_random(x);
     return (*x >> 11) % below;
 }
 
@@ -362,7 +362,7 @@ static void test_bounds_hold_on_random_loads(uint64_t x) {
     struct decision d;
     unsigned wrong = 0, moves = 0;
     for (unsigned round = 0; round < 20000; round++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        tap_random(&x);
         unsigned i = 1 + (unsigned)(x >> 3) % CLASSES;
         switch (x % 6) {
         case 0: w->a_window[i].hits = (x >> 20) % 3000; break;

@@ -440,11 +440,11 @@ static void test_a_small_cache_has_a_sample_too(void) {
 
 /* --- auto --- */
 
-static uint64_t recent(struct setup *s, uint64_t *x, uint64_t i) { return i + fixture_random(x) % (s->items * 9 / 10); }
+static uint64_t recent(struct setup *s, uint64_t *x, uint64_t i) { return i + tap_random(x) % (s->items * 9 / 10); }
 static uint64_t loop(struct setup *s, uint64_t i) { return ((uint64_t)1 << 40) + i % (s->items * 13 / 10); }
 static uint64_t zipf_or_once(struct setup *s, uint64_t *x, uint64_t i) {
-    double u = (double)(fixture_random(x) >> 11) / 9007199254740992.0;
-    return fixture_random(x) % 2 ? ((uint64_t)2 << 40) + i : ((uint64_t)3 << 40) + (uint64_t)((double)s->items * 4 * u * u * u);
+    double u = (double)(tap_random(x) >> 11) / 9007199254740992.0;
+    return tap_random(x) % 2 ? ((uint64_t)2 << 40) + i : ((uint64_t)3 << 40) + (uint64_t)((double)s->items * 4 * u * u * u);
 }
 
 enum phase { RECENT, LOOP, ZIPF };
@@ -528,7 +528,7 @@ static void test_auto_takes_a_record_of_the_structure_it_has(uint64_t seed, enum
     for (uint64_t i = 0; i < (uint64_t)A_SECOND * SECONDS; i++) {
         clock_shift(i % A_SECOND == 0);
         for (unsigned j = 0; j <= READS; j++) {
-            ask(&s, j < READS ? ((uint64_t)1 << 40) + i : fixture_random(&x) % (s.items * 85 / 100));
+            ask(&s, j < READS ? ((uint64_t)1 << 40) + i : tap_random(&x) % (s.items * 85 / 100));
             if (++requests % 64 == 0) {
                 whatif_tend_at(s.whatif, now_us += 64 * REQUEST_US);
             }

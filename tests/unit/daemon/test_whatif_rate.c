@@ -30,7 +30,7 @@ static struct lasting play(uint64_t requests_a_s, uint64_t seed) {
     double rate = 0;
     whatif_set(w, 1, AUTO_NONE);
     for (uint64_t i = 0; i < requests_a_s * (BEGIN_S + LAST_S); i++) {
-        uint64_t n = fixture_random(&x) % (ITEMS * 3 / 2);
+        uint64_t n = tap_random(&x) % (ITEMS * 3 / 2);
         cache_turn_begin(ct);
         if (fixture_get(ct, n, out) < 0) {
             fixture_set(ct, n, value, VALUE_BYTES);
