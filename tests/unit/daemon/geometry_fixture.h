@@ -14,14 +14,18 @@ struct rig {
     struct tuner        *t;
 };
 
+static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tune_config *tc) {
+    r->c = cache_create(cfg);
+    r->ct = cache_thread_create(r->c);
+    r->t = tuner_create(r->c, tc);
+}
+
 static inline void rig_open(struct rig *r, size_t megabytes, const struct evict_policy *policy, bool evict) {
     struct cache_config cfg = fixture_config(megabytes << 20);
     struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100};
     cfg.policy = policy;
     cfg.evict = evict;
-    r->c = cache_create(&cfg);
-    r->ct = cache_thread_create(r->c);
-    r->t = tuner_create(r->c, &tc);
+    rig_make(r, &cfg, &tc);
 }
 
 static inline void rig_close(struct rig *r) {
@@ -113,7 +117,6 @@ static inline uint64_t check_values(struct rig *r, uint64_t count, unsigned *wro
     return there;
 }
 
-/* Chunks that are neither free nor of an item: after a flush and a walk there must be none. Also what sums are left over. */
 /* What is left of items in a cache that was flushed and walked, and in which class its pages are. */
 struct remains {
     uint64_t lost_chunks, bytes, items, pages_of_classes, pages_out;

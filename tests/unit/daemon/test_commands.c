@@ -59,9 +59,8 @@ static const char *automove_of(struct rig *rig) {
 
 static void store(struct rig *rig, const char *name, const char *value, size_t bytes) {
     struct key key = key_make(name, strlen(name));
-    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
     cache_turn_begin(rig->ct);
-    cache_store(rig->ct, &key, &s, NULL);
+    fixture_store_key(rig->ct, &key, value, bytes, NULL);
     cache_turn_end(rig->ct);
 }
 

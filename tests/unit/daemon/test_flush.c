@@ -251,8 +251,7 @@ int main(void) {
         test_an_append_does_not_outlive_a_flush(ct, LARGE_BYTES);
         cache_turn_end(ct);
         test_flushes_beside_stores_of_others();
-        cache_thread_destroy(&ct);
-        cache_destroy(&cache);
+        fixture_end(&cache, &ct);
     }
     return tap_done();
 }

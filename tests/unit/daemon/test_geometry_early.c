@@ -6,17 +6,9 @@ enum { MEGABYTES = 16, VALUE_LEAST = 610, VALUE_MOST = 630, ITEMS_OF_A_PAGE = 15
 
 static void open_by_hand(struct rig *r, bool follows) {
     struct cache_config cfg = fixture_config((size_t)MEGABYTES << 20);
-    struct tune_config tc = {.automove = "off",
-                             .ratio = 0.8,
-                             .window_s = 10,
-                             .reassign = true,
-                             .geometry_auto = follows,
-                             .geometry_rate_pct = 2,
-                             .by_hand = true};
-    cfg.evict = true;
-    r->c = cache_create(&cfg);
-    r->ct = cache_thread_create(r->c);
-    r->t = tuner_create(r->c, &tc);
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_auto = follows,
+                             .geometry_rate_pct = 2, .by_hand = true};
+    rig_make(r, &cfg, &tc);
 }
 
 /* So many turns of the tuner, from a time on that it is told, ten a second. */

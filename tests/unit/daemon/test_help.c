@@ -32,6 +32,11 @@ static void open_full(struct help_rig *h) {
     cache_take_hunger(h->r.cache);
 }
 
+static void end_help(struct help_rig *h) {
+    cache_help_end(h->r.ct);
+    rig_close(&h->r);
+}
+
 static void set_some(struct help_rig *h, unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         set_large(h);
@@ -98,8 +103,7 @@ static void test_others_do_not_help(void) {
     }
     is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
     is(pages_of(&h.r, h.to), had_to, "and bring none");
-    cache_help_end(h.r.ct);
-    rig_close(&h.r);
+    end_help(&h);
 }
 
 /* What it goes over is a small multiple of the chunk that it wants: decision by bytes, not by
@@ -114,8 +118,7 @@ static void test_a_set_does_a_part(void) {
     ok(bytes > 0, "a set goes over a part of a page (%" PRIu64 " bytes)", bytes);
     ok(bytes <= 5 * (uint64_t)chunk, "of no more than a few of its chunks");
     is(cache_help_state(h.r.cache).under_way, 1, "the rest is left to the next");
-    cache_help_end(h.r.ct);
-    rig_close(&h.r);
+    end_help(&h);
 }
 
 static void test_a_turn_holds_pages_back(void) {
@@ -153,8 +156,7 @@ static void test_the_giver_keeps_what_it_needs(void) {
     set_until_it_has(&h, had_to + had - 1);
     set_some(&h, 300);
     is(pages_of(&h.r, h.from), 1, "one that is not keeps its last page");
-    cache_help_end(h.r.ct);
-    rig_close(&h.r);
+    end_help(&h);
 }
 
 static void test_what_they_began_goes_back(void) {
@@ -197,8 +199,7 @@ static void test_sets_go_on_after_the_move(void) {
     is(last.pages, 4, "so that it tells of all");
     ok(last.did.evicted > 0, "and of what lived there");
     is(mover_count_help(&h.r.mover, &last), 0, "once");
-    cache_help_end(h.r.ct);
-    rig_close(&h.r);
+    end_help(&h);
 }
 
 /* A mover that leaves pages to others is done with a move while somebody's turn lasts. */

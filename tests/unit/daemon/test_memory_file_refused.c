@@ -74,16 +74,14 @@ static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
     unsigned counts[3];
     count_wrong(ct, counts);
     is(counts[0], ITEMS, "which changes nothing");
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
     ok(memory_file_open(path, why) == NULL, "when the first has closed it, it is still locked: %s", why);
     config.slab.chunk_bytes_max = file_config().slab.chunk_bytes_max;
     c = cache_create(&config);
     ct = cache_thread_create(c);
     count_wrong(ct, counts);
     is(counts[0], ITEMS, "and the other has all that is in it");
-    cache_thread_destroy(&ct);
-    cache_destroy(&c);
+    fixture_end(&c, &ct);
 }
 
 /* A field of the shape that says otherwise, with a checksum that agrees. */

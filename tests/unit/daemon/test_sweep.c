@@ -199,8 +199,7 @@ int main(void) {
             test_changes_are_told(ct);
             test_takes_nothing_live_beside_stores(ct);
             cache_turn_end(ct);
-            cache_thread_destroy(&ct);
-            cache_destroy(&cache);
+            fixture_end(&cache, &ct);
         }
     }
     return tap_done();

@@ -1,40 +1,13 @@
 /* Which class gives pages when any will do: nothing is lost while whole pages' worth of free chunks lie anywhere. */
 #include "tap.h"
 
-#include <unistd.h>
-
-#include "cache_fixture.h"
+#include "geometry_fixture.h"
 #include "tune/geometry/geometry.h"
-#include "tune/tune.h"
-
-enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
-
-struct rig {
-    struct cache        *cache;
-    struct cache_thread *ct;
-    struct tuner        *t;
-};
 
 static void rig_up(struct rig *r, size_t limit_bytes) {
     struct cache_config cfg = fixture_config(limit_bytes);
     struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true};
-    r->cache = cache_create(&cfg);
-    r->ct = cache_thread_create(r->cache);
-    r->t = tuner_create(r->cache, &tc);
-}
-
-static void rig_down(struct rig *r) {
-    tuner_destroy(&r->t);
-    fixture_end(&r->cache, &r->ct);
-}
-
-static void breathe(struct rig *r) {
-    cache_turn_end(r->ct);
-    cache_turn_begin(r->ct);
-}
-
-static void delete_key(struct rig *r, uint64_t n) {
-    fixture_delete(r->ct, n);
+    rig_make(r, &cfg, &tc);
 }
 
 /* Values until their class has so many pages. Returns how many there are. */
@@ -45,8 +18,8 @@ static uint64_t fill_pages(struct rig *r, uint64_t first, size_t bytes, uint32_t
     cache_turn_begin(r->ct);
     for (; f.pages < pages; n++) {
         fixture_set(r->ct, first + n, value, bytes);
-        slab_facts(cache_slab(r->cache), slab_class_of(cache_slab(r->cache), bytes + 60), &f);
-        breathe(r);
+        slab_facts(cache_slab(r->c), slab_class_of(cache_slab(r->c), bytes + 60), &f);
+        fixture_next_turn(r->ct, 0);
     }
     cache_turn_end(r->ct);
     return n;
@@ -57,9 +30,9 @@ static void make_room(struct rig *r, uint64_t first, size_t bytes, uint32_t page
     struct slab_class_facts f = {0};
     cache_turn_begin(r->ct);
     for (uint64_t n = 0; n == 0 || f.free_chunks < pages * f.chunks_per_page; n++) {
-        delete_key(r, first + n);
-        slab_facts(cache_slab(r->cache), slab_class_of(cache_slab(r->cache), bytes + 60), &f);
-        breathe(r);
+        fixture_delete(r->ct, first + n);
+        slab_facts(cache_slab(r->c), slab_class_of(cache_slab(r->c), bytes + 60), &f);
+        fixture_next_turn(r->ct, 0);
     }
     cache_turn_end(r->ct);
 }
@@ -97,20 +70,20 @@ static void test_a_request_of_any_class(void) {
     is(tuner_reassign(r.t, -1, 0, 3), TUNE_OK, "more than that");
     f = wait_until_at_rest(&r);
     ok(f.moved.pages == 15 && f.moved.did.evicted > 0, "go all the same: %u items lost", (unsigned)f.moved.did.evicted);
-    rig_down(&r);
+    rig_close(&r);
 }
 
 static void test_a_lower_limit(void) {
     struct rig r;
     two_classes(&r);
     struct cache_facts cf;
-    cache_facts(r.cache, &cf);
-    ok(cache_set_limit(r.cache, (size_t)(cf.pages_out - 12) << 20), "a limit that takes as many pages as there is room for");
+    cache_facts(r.c, &cf);
+    ok(cache_set_limit(r.c, (size_t)(cf.pages_out - 12) << 20), "a limit that takes as many pages as there is room for");
     tuner_set_geometry_rate(r.t, GEOMETRY_RATE_PCT); /* wakes it, as whatever is set does */
     struct tune_facts f = wait_until_at_rest(&r);
     is(f.pages_over, 0, "it holds");
     is(f.moved.did.evicted, 0, "and nothing is lost");
-    rig_down(&r);
+    rig_close(&r);
 }
 
 /* A reader holds something in each page of the class that has most room. */
@@ -127,7 +100,7 @@ static void test_pages_that_cannot_be_had(void) {
         struct key key = FIXTURE_KEY(i);
         struct cache_view v = {.borrowed = NULL};
         bool known = fixture_fetch(r.ct, &key, NULL, &v) != CACHE_OK || v.borrowed == NULL;
-        uint32_t page = known ? 0 : arena_page_of(cache_slab(r.cache)->arena, v.borrowed);
+        uint32_t page = known ? 0 : arena_page_of(cache_slab(r.c)->arena, v.borrowed);
         for (unsigned k = 0; k < n; k++) {
             known |= held_page[k] == page;
         }
@@ -139,7 +112,7 @@ static void test_pages_that_cannot_be_had(void) {
         if (v.borrowed != NULL) {
             cache_return(r.ct, v.borrowed);
         }
-        delete_key(&r, i);
+        fixture_delete(r.ct, i);
     }
     cache_turn_end(r.ct);
     is(n, PAGES, "a value is held in each page");
@@ -151,7 +124,7 @@ static void test_pages_that_cannot_be_had(void) {
     while (n > 0) {
         cache_return(r.ct, held[--n]);
     }
-    rig_down(&r);
+    rig_close(&r);
 }
 
 int main(void) {

@@ -1,28 +1,15 @@
 /* Pages that abandoned drafts left free as a whole go to the pool, however long a worker's turn takes. */
 #include "tap.h"
 
-#include "cache_fixture.h"
+#include "geometry_fixture.h"
 #include "tune/state.h"
 
 enum { DRAFTS = 4, VALUE_BYTES = 1000 * 1000, LIMIT_BYTES = 64 << 20 };
 
-struct rig {
-    struct cache        *c;
-    struct cache_thread *worker;
-    struct tuner        *t; /* by hand */
-};
-
-static void rig_open(struct rig *r) {
+static void open_by_hand(struct rig *r) {
     struct cache_config cfg = fixture_config(LIMIT_BYTES);
     struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .by_hand = true};
-    r->c = cache_create(&cfg);
-    r->worker = cache_thread_create(r->c);
-    r->t = tuner_create(r->c, &tc);
-}
-
-static void rig_close(struct rig *r) {
-    tuner_destroy(&r->t);
-    fixture_end(&r->c, &r->worker);
+    rig_make(r, &cfg, &tc);
 }
 
 static uint32_t pages_out(const struct rig *r) {
@@ -47,26 +34,26 @@ static void abandon_drafts(struct rig *r) {
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = VALUE_BYTES};
     for (unsigned i = 0; i < DRAFTS; i++) {
         struct key key = FIXTURE_KEY(i);
-        cache_draft_begin(r->worker, &key, &s, &drafts[i]);
-        cache_draft_extend(r->worker, &key, &s, &drafts[i], VALUE_BYTES / 2);
+        cache_draft_begin(r->ct, &key, &s, &drafts[i]);
+        cache_draft_extend(r->ct, &key, &s, &drafts[i], VALUE_BYTES / 2);
     }
     for (unsigned i = 0; i < DRAFTS; i++) {
-        cache_abandon(r->worker, &drafts[i]);
+        cache_abandon(r->ct, &drafts[i]);
     }
 }
 
 int main(void) {
     struct rig r;
     clock_start();
-    rig_open(&r);
-    cache_turn_begin(r.worker);
+    open_by_hand(&r);
+    cache_turn_begin(r.ct);
     abandon_drafts(&r);
     uint32_t had = pages_out(&r);
     uint32_t classes = classes_with_pages(&r); /* the heads of large values have one of their own */
     ok(had > classes, "abandoned drafts leave %u pages in %u classes", had, classes);
     ok(tuner_give_whole(r.t), "while the turn lasts in which they were abandoned they have to wait");
     is(pages_out(&r), had, "and none goes");
-    cache_turn_end(r.worker);
+    cache_turn_end(r.ct);
     ok(!tuner_give_whole(r.t), "when it has ended none has to");
     is(pages_out(&r), classes, "and all go, but the one that each class keeps");
     ok(!tuner_give_whole(r.t) && pages_out(&r) == classes, "once");
