@@ -16,7 +16,7 @@ function M.ask(client, connect, known)
         local policies
         totals, policies = foresight.whatif(client)
         known.whatif = totals and { totals = totals, policies = policies }
-        known.process = require("slate.facts.memory").read(client)
+        known.process = require("slate.facts.stats").memory(client)
         known.curves = known.one and foresight.curves(client, require("slate.judge.outlook").wanted(known.one))
     end
     known.expired_items = require("slate.facts.expired").count(connect, known.now)

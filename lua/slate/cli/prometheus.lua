@@ -160,9 +160,10 @@ local function add_starving(families, rows, shown)
     end
 end
 
---- Adds what a snapshot tells. options: moves (totals of slate.facts.moves, of a slated), process (slate.facts.memory,
--- likewise), policy, curve, policies and hotkeys (of slate.facts.foresight, likewise), rows (of an observer that saw
--- several snapshots), descriptions (of `descriptions`), classes (how many at most, those with most pages; nil: all).
+--- Adds what a snapshot tells. options: moves (totals of slate.facts.moves, of a slated), process (`memory` of
+-- slate.facts.stats, likewise), policy, curve, policies and hotkeys (of slate.facts.foresight, likewise), rows (of an
+-- observer that saw several snapshots), descriptions (of `descriptions`), classes (how many at most, those with most
+-- pages; nil: all).
 function M.add(families, now, options)
     local descriptions, shown = options.descriptions or NO_DESCRIPTIONS, {}
     local classes = chosen_classes(now, options.classes)

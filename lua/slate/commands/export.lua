@@ -31,7 +31,7 @@ local function ask_slated(client, parsed, options)
     local foresight = require "slate.facts.foresight"
     options.descriptions = prometheus.descriptions(client:stats("describe") or nil)
     options.moves = require("slate.facts.moves").read(client) or nil
-    options.process = require("slate.facts.memory").read(client) or nil
+    options.process = require("slate.facts.stats").memory(client) or nil
     options.curve = foresight.curve(client) or nil
     local totals, policies = foresight.whatif(client)
     options.policy, options.policies = totals and totals.policy, totals and policies or nil

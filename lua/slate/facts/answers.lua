@@ -37,26 +37,18 @@ M.moves = of_text(function(lines)
     return require("slate.facts.moves").parse(lines)
 end)
 
---- `stats automove`: { mode, is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits of
--- 1,000 requests that a page more brings and a page less costs.
+--- `stats automove`: { is_weighed, classes = { [id] = { gain, gain_doubt, loss, loss_doubt } } }, in hits of 1,000
+-- requests that a page more brings and a page less costs.
 M.automove = of_text(function(lines)
-    local list = { classes = {} }
-    for name, value in pairs(require("slate.facts.stats").flat(lines)) do
-        local id, field = name:match("^(%d+):(.+)$")
-        if id then
-            id = math.tointeger(tonumber(id))
-            list.classes[id] = list.classes[id] or {}
-            list.classes[id][field] = tonumber(value)
-        elseif name == "mode" then
-            list.mode = value
-        elseif name == "weighed" then
-            list.is_weighed = value == 1
-        end
+    local totals, rows = require("slate.facts.stats").numbered(lines, "id", {}, {})
+    local classes = {}
+    for _, row in ipairs(rows) do
+        classes[row.id] = row
     end
-    return list
+    return { is_weighed = totals.weighed == 1, classes = classes }
 end)
 
---- `stats memory`: bytes by their names, as of slate.facts.memory.
+--- `stats memory`: bytes by their names.
 M.memory = of_text(function(lines)
     return require("slate.facts.stats").figures(lines)
 end)

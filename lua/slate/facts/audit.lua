@@ -169,17 +169,6 @@ local LOCK <const> = [[for fd in /dev/fd/*; do
     if [ "$fd" -ef %s ]; then flock -w 5 "${fd##*/}"; break; fi
 done 2>/dev/null]]
 
-local function lock(path)
-    local shell = require "slate.base.shell"
-    shell.run(LOCK:format(shell.word(path)))
-end
-
--- The text of a record that is open and locked; a device may have no end.
-local function locked_text(file, path, kind)
-    lock(path)
-    return kind ~= "device" and file:read("a") or ""
-end
-
 local function append_to(path, compose)
     local input = require "slate.base.input"
     local kind = input.kind(path)
@@ -190,8 +179,10 @@ local function append_to(path, compose)
     if not file then
         return nil, "cannot write " .. problem
     end
+    local shell = require "slate.base.shell"
+    shell.run(LOCK:format(shell.word(path)))
     local ok
-    ok, problem = file:write(compose(locked_text(file, path, kind)))
+    ok, problem = file:write(compose(kind ~= "device" and file:read("a") or "")) -- a device may have no end
     if ok then
         ok, problem = file:flush()
     end

@@ -20,22 +20,17 @@ local function places()
     return { here .. "../../../man/explain.txt", here .. "../../../../slate/explain.txt", here .. "../explain.txt" }
 end
 
-local function split_names(text)
-    local names = {}
-    for name in text:gmatch("[^,]+") do
-        names[#names + 1] = name:match("^%s*(.-)%s*$")
-    end
-    return names
-end
-
 local function finish(entry, list)
     for _, field in ipairs(REQUIRED) do
         if not entry[field] then
             return nil, ("the entry %s lacks its %s"):format(entry.term, field)
         end
     end
-    entry.also = entry.also and split_names(entry.also) or {}
-    list[#list + 1] = entry
+    local names = {}
+    for name in (entry.also or ""):gmatch("[^,]+") do
+        names[#names + 1] = name:match("^%s*(.-)%s*$")
+    end
+    entry.also, list[#list + 1] = names, entry
     return true
 end
 

@@ -36,15 +36,11 @@ function M.leave_out(version, figures)
     end
 end
 
-local function minor_of(version)
-    return math.tointeger(tonumber((version or ""):match("^1%.6%.(%d+)$")))
-end
-
 --- The fault with a name, where a version has it: a sentence and the remedy; else nil. version: of a memcached, nil of
 -- another server.
 function M.of(version, name)
-    local minor, row = minor_of(version), ROWS[name]
-    if minor and minor >= row.from and minor <= row.to then
+    local minor, row = tonumber((version or ""):match("^1%.6%.(%d+)$")), ROWS[name]
+    if minor and row and minor >= row.from and minor <= row.to then
         return ("memcached %s %s"):format(version, row.words), row.remedy
     end
 end
@@ -66,10 +62,7 @@ end
 --- What `watch` of some streams, a list of their names, would bring out on a server, likewise.
 function M.of_watch(who, streams)
     for _, stream in ipairs(not who.slated and streams or {}) do
-        local words, remedy = nil, nil
-        if stream == "mutations" then
-            words, remedy = M.of(who.version, "watch_mutations")
-        end
+        local words, remedy = M.of(who.version, stream == "mutations" and "watch_mutations")
         if words then
             return ("%s: %s"):format(words, remedy)
         end

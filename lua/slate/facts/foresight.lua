@@ -231,37 +231,18 @@ function M.gain_at(curve, times)
     return ratio_at(curve, shifts, curve.bytes * times) - here, M.error_at(curve, times) or chance
 end
 
--- The keys that are told whole, in the server's order.
-local function in_order(keys)
-    local numbers, list = {}, {}
-    for number, one in pairs(keys) do
-        numbers[#numbers + 1] = one.key and one.requests and one.error and number or nil
-    end
-    table.sort(numbers)
-    for i, number in ipairs(numbers) do
-        list[i] = keys[number]
-    end
-    return list
-end
-
---- All requests; the keys, the hottest first: { key (escaped as in a URI), requests, error, doubt }; then how many
--- requests had their keys noted.
+--- All requests; the keys that are told whole, the hottest first: { key (escaped as in a URI), requests, error,
+-- doubt }; then how many requests had their keys noted.
 function M.parse_hotkeys(lines)
-    local keys, requests, noted = {}, 0, nil
-    for _, line in ipairs(lines) do
-        local name, text = stats.split(line)
-        local number, field = (name or ""):match("^(%d+):(%l+)$")
-        local i = math.tointeger(tonumber(number))
-        if i then
-            keys[i] = keys[i] or {}
-            keys[i][field] = field == "key" and text or math.tointeger(tonumber(text))
-        elseif name == "requests" then
-            requests = math.tointeger(tonumber(text)) or 0
-        elseif name == "noted" then
-            noted = math.tointeger(tonumber(text))
-        end
+    local totals, rows = stats.numbered(lines, "number", { key = true }, { "key", "requests", "error" })
+    table.sort(rows, function(a, b) return a.number < b.number end)
+    local keys = {}
+    for _, row in ipairs(rows) do
+        local requests, error_most = math.tointeger(row.requests), math.tointeger(row.error)
+        keys[#keys + 1] = requests and error_most and { key = row.key, requests = requests, error = error_most,
+            doubt = math.tointeger(row.doubt) } or nil
     end
-    return requests, in_order(keys), noted
+    return math.tointeger(totals.requests) or 0, keys, math.tointeger(totals.noted)
 end
 
 --- How many requests a key had, at least and at most: where its counter was another's before, and by chance, because

@@ -16,8 +16,8 @@ local NOTHING <const> = { ["NULL"] = true, ["(null)"] = true }
 --- What `stats` may be asked for besides the general ones; and what only slated knows.
 M.GROUPS = { "items", "slabs", "settings", "sizes", "conns" }
 M.SLATED_GROUPS = {
-    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "latency", "automove",
-    "audit", "sizehist", "evictions", "memory", "describe",
+    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "automove", "audit", "sizehist",
+    "evictions", "memory", "describe",
 }
 
 --- The counters: they only grow until a restart or `stats reset`, so they have rates.
@@ -148,6 +148,13 @@ function M.figures(lines)
         kept[name] = (is_count(value) or TEXT[name] and type(value) == "string") and value or nil
     end
     return kept
+end
+
+--- `stats memory` of a slated: where the memory of the process is, and what is left of its limit, in bytes by the
+-- server's names; or nil, message, code ("unsupported": it is no slated, or an older one).
+function M.memory(client)
+    local lines, message, code = client:stats("memory")
+    return lines and M.figures(lines), message, code
 end
 
 local function is_number(value)

@@ -62,11 +62,6 @@ function M.new(options)
     }, Maker)
 end
 
-local function text_of(one)
-    return ("%d %s %s %s %s %s\n"):format(one.ms, one.verb, one.name, one.bytes or "-", one.ttl_s or "-",
-        one.class or "-")
-end
-
 -- The read is held back no longer.
 local function close(self, one)
     if one.is_open then
@@ -88,27 +83,18 @@ local function ready(self, now_ms)
         self.first = self.first + 1
         close(self, one)
         if not one.is_dropped then
-            list[#list + 1] = text_of(one)
+            list[#list + 1] = ("%d %s %s %s %s %s\n"):format(one.ms, one.verb, one.name, one.bytes or "-",
+                one.ttl_s or "-", one.class or "-")
         end
     end
     self.written = self.written + #list
     return list
 end
 
-local function add(self, one)
-    self.last = self.last + 1
-    self.queue[self.last] = one
-end
-
 -- The read that the log told before, by the same connection: it was one of its own, unless this is of the same key. A
 -- delete does not tell its connection.
 local function settle(self, connection, event)
-    local held
-    if connection then
-        held = self.open[connection]
-    else
-        held = self.of_key[event.key]
-    end
+    local held = connection and self.open[connection] or not connection and self.of_key[event.key]
     if held then
         close(self, held)
         held.is_dropped = event.verb ~= "get" and held.key == event.key
@@ -169,7 +155,8 @@ function Maker:take(line)
             request.is_open, request.connection = true, connection
             self.open[connection], self.of_key[event.key] = request, request
         end
-        add(self, request)
+        self.last = self.last + 1
+        self.queue[self.last] = request
     end
     return ready(self, ms)
 end

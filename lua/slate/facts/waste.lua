@@ -71,10 +71,6 @@ function M.untold(now, rows)
     return count
 end
 
-local function add(sum, value)
-    return value and (sum or 0) + value or sum
-end
-
 --- The same for the whole server: { limit_bytes, page_bytes, used_bytes, requested_bytes, slack_bytes (used chunks
 -- but what items asked for, which is known here with long values, too), free_bytes, tail_bytes, pool_bytes (pages that
 -- no class has), header_bytes (within requested_bytes), index_bytes, buffer_bytes (of connections; both beside the
@@ -91,7 +87,7 @@ function M.total(now, rows)
     total.page_bytes, total.free_bytes, total.tail_bytes = 0, 0, 0
     for _, row in ipairs(rows) do
         for _, name in ipairs({ "page_bytes", "used_bytes", "free_bytes", "tail_bytes", "requested_bytes" }) do
-            total[name] = add(total[name], row[name])
+            total[name] = row[name] and (total[name] or 0) + row[name] or total[name]
         end
     end
     if total.requested_bytes then
