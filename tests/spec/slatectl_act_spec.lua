@@ -445,25 +445,25 @@ describe("a guard", function()
         local after = { hit_ratio = 0.52, evictions_per_s = 100, item_loss_per_s = 34501 }
         local words = "loss went from 100 to 34501, beyond loss+50%"
         assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), before, after))
-        assert.equal(words, bounds.first_guard_waiting(bounds.default_guards(), before, after))
+        assert.equal(words, bounds.first_guard_crossed(bounds.default_guards(), before, after, true))
         local named = { assert(bounds.parse_guard("loss+50%")) }
         assert.equal(words, bounds.first_guard_crossed(named, before, after))
-        assert.is_nil(bounds.first_guard_waiting(named, before, after))
+        assert.is_nil(bounds.first_guard_crossed(named, before, after, true))
         after.hit_ratio = 0.505
         assert.equal(words, bounds.first_guard_crossed(bounds.default_guards(), before, after))
-        assert.is_nil(bounds.first_guard_waiting(bounds.default_guards(), before, after))
+        assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), before, after, true))
     end)
 
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)
-            return bounds.guard_crossed(assert(bounds.parse_guard(text)), before, now) ~= nil
+            return bounds.first_guard_crossed({ assert(bounds.parse_guard(text)) }, before, now) ~= nil
         end
         local calm, busy = { evictions_per_s = 100, hit_ratio = 0.9 }, { evictions_per_s = 130, hit_ratio = 0.87 }
         assert.is_true(crossed("ev+20%", calm, busy))
         assert.is_false(crossed("ev+50%", calm, busy))
         assert.is_true(crossed("ev+29", calm, busy))
         assert.equal("ev went from 100 to 34501, beyond ev+50%",
-            bounds.guard_crossed(assert(bounds.parse_guard("ev+50%")), calm, { evictions_per_s = 34501 }))
+            bounds.first_guard_crossed({ assert(bounds.parse_guard("ev+50%")) }, calm, { evictions_per_s = 34501 }))
         assert.is_false(crossed("ev+20%", busy, calm))
         assert.is_true(crossed("hit-2", calm, busy))
         assert.is_false(crossed("hit-4", calm, busy))

@@ -260,7 +260,7 @@ describe("advised sizes", function()
                 unit_bytes = math.tointeger(unit), step_bytes = math.tointeger(unit) }
             local sizes = fit.sizes(parts, rules, { classes_most = 60, used_classes_most = 40, pages = 64 })
             assert.same(fitted, sizes, ("SEED=%d round %d"):format(SEED, round))
-            local mean, most = fit.unseen(parts, sizes)
+            local mean, most = fit.unseen_waste({ sizes = parts, exact = true }, sizes)
             assert.truthy(prediction:find(("waste %.1f %% on average and %.1f %% at most"):format(mean * 100,
                 most * 100), 1, true), prediction)
         end

@@ -230,7 +230,7 @@ describe("starving", function()
         for i = 0, 9 do
             one:look(make(1000 + i, { [3] = snapshots.full(40, 0, { age = 900 }), [5] = class({ evicted = five }),
                 [7] = class({ evicted = seven }) }))
-            local worst = starving.worst(one.rows)
+            local worst = starving.in_order(one.rows)[1]
             first[#first + 1] = i >= 3 and worst.id or nil
             five, seven = five + 400, seven + (i < 3 and 390 or i < 6 and 750 or 1500)
         end
@@ -272,7 +272,7 @@ describe("starving in a recording", function()
         for _, now in ipairs(list) do
             now.settings.slab_automove = mode or now.settings.slab_automove
             one:look(now)
-            if starving.worst(one.rows) then
+            if starving.in_order(one.rows)[1] then
                 local at_s = now.time_s - list[1].time_s
                 first_s, count, last_s = first_s or at_s, count + 1, at_s
             end
@@ -298,7 +298,7 @@ describe("starving in a recording", function()
             local one = view.observer()
             for _, now in ipairs(recordings.load(case.name)) do
                 one:look(now)
-                local worst = starving.worst(one.rows)
+                local worst = starving.in_order(one.rows)[1]
                 local giver, free, keeps_s = starving.giver_for(worst or { id = 0 }, one.rows)
                 if worst and not starving.has_spare(free) then
                     told_at = told_at + 1

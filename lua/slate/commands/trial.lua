@@ -29,7 +29,7 @@ end
 
 -- That the time is over, and what would have crossed a guard if hits had not risen.
 local function over_in_words(parsed, base, last)
-    local waiting = bounds.first_guard_waiting(guards_of(parsed), base, last)
+    local waiting = bounds.first_guard_crossed(guards_of(parsed), base, last, true)
     return ("the time is over and no guard was crossed%s"):format(waiting
         and (" while hits rose (%s)"):format(waiting) or "")
 end

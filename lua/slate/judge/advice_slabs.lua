@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What to advise about pages and about chunk sizes. Pure.
+local chunks = require "slate.facts.chunks"
 local fit = require "slate.judge.fit"
 local foresight = require "slate.facts.foresight"
 local limits = require "slate.judge.thresholds"
 local must = require("slate.base.failure").must
-local largest_first = require("slate.base.order").first
+local first = require("slate.base.order").first
 local outlook = require "slate.judge.outlook"
 local prospect = require "slate.judge.prospect"
 local starving = require "slate.judge.starving"
@@ -41,15 +42,8 @@ end
 -- The first class that starves and its move: one that pages would help, else the worst; nil where none starves.
 local function first_of(one, curves)
     local id, move = outlook.in_need(one, curves)
-    local row = not id and starving.worst(one.rows)
-    if row then
-        return row, outlook.relief_of(one, row.id, curves)
-    end
-    for _, other in ipairs(id and one.rows or {}) do
-        if other.id == id then
-            return other, move
-        end
-    end
+    local row = id and view.row_of(one.rows, id) or starving.in_order(one.rows)[1]
+    return row, move or row and outlook.relief_of(one, row.id, curves)
 end
 
 -- What would help a class that pages do not help: words, and the command for it, of a slated.
@@ -103,7 +97,7 @@ function M.pages(context, client, options)
     local refusing, for_refusing = outlook.refusing(one, curves)
     local row, move = first_of(one, curves)
     local list = prospect.page_worth(one, { curves = curves })
-    local shown = largest_first(list, WORTH_SHOWN)
+    local shown = first(list, WORTH_SHOWN)
     local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
         classes = require("slate.base.json").array(list) }
     if #shown > 0 then
@@ -135,7 +129,7 @@ end
 
 -- The sizes, and whether these are all; or nil, message, code.
 local function current_sizes(client, now)
-    local classes, complete = must(require("slate.facts.chunks").classes(client, now))
+    local classes, complete = must(chunks.classes(client, now))
     local sizes = {}
     for i, class in ipairs(classes) do
         sizes[i] = class.chunk_bytes
@@ -146,7 +140,6 @@ end
 -- The options that make these sizes; or that the server fitted them, or was told them one by one.
 local function options_of(settings, sizes)
     local factor, room = settings.growth_factor or 0, settings.chunk_size
-    local chunks = require "slate.facts.chunks"
     local by_factor = factor > 1 and chunks.by_factor(factor, room, settings.slab_chunk_max) or {}
     return table.concat(by_factor, " ") == table.concat(sizes, " ") and ("-f %.4g -n %d"):format(factor, room)
         or "the server's own"
@@ -162,8 +155,7 @@ local function size_commands(now, sizes, order)
     if not now.slated then
         return { "memcached " .. list }
     end
-    local classes = require("slate.facts.chunks").MOST_CLASSES
-    local more = #sizes >= classes and (" --slab-classes=%d"):format(#sizes + 1) or ""
+    local more = #sizes >= chunks.MOST_CLASSES and (" --slab-classes=%d"):format(#sizes + 1) or ""
     return { ("slatectl geometry %s --wait"):format(order), "slated " .. list .. more }
 end
 

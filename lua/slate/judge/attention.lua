@@ -113,19 +113,15 @@ function M.compare_servers(servers)
     return found
 end
 
-local WORDS <const> = {
-    hit_ratio = function(value, middle) return ("hits %.0f points below the middle"):format((middle - value) * 100) end,
-    age_s = function(value, middle)
-        return ("keeps items %s, the middle %s"):format(units.age(value), units.age(middle))
-    end,
-    evictions_per_s = function(value, middle)
-        return ("evicts %s a second, the middle %s"):format(units.rate(value), units.rate(middle))
-    end,
-}
-
 --- An outlier in words. one: its figures; found: of M.compare_servers.
 function M.outlier_words(one, found)
-    return WORDS[found.by](one[found.by], found.middle)
+    local value, middle = one[found.by], found.middle
+    if found.by == "hit_ratio" then
+        return ("hits %.0f points below the middle"):format((middle - value) * 100)
+    elseif found.by == "age_s" then
+        return ("keeps items %s, the middle %s"):format(units.age(value), units.age(middle))
+    end
+    return ("evicts %s a second, the middle %s"):format(units.rate(value), units.rate(middle))
 end
 
 -- What deserves the attention of who looks at a server in slatetop, and the key there that helps: the findings of
@@ -208,16 +204,15 @@ local HINTS <const> = {
 --- What the row of a class means, and the key that helps, in a sentence: a list of one { text, tone }, empty without
 -- such a class. asked: class_id, curves, and is_past where nothing can be changed.
 function M.hint(one, asked)
-    for _, row in ipairs(one.rows or {}) do
-        if row.id == asked.class_id and view.refuses(row) then
-            local can_help = not asked.is_past and outlook.relief_of(one, row.id, asked.curves)
-            return { { text = "! " .. outlook.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
-        elseif row.id == asked.class_id then
-            local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
-            return { { text = text, tone = tone } }
-        end
+    local row = view.row_of(one.rows, asked.class_id)
+    if not row then
+        return {}
+    elseif view.refuses(row) then
+        local can_help = not asked.is_past and outlook.relief_of(one, row.id, asked.curves)
+        return { { text = "! " .. outlook.refusal(row) .. (can_help and ": press m" or ""), tone = "bad" } }
     end
-    return {}
+    local text, tone = HINTS[row.state](row, one, asked.curves, not asked.is_past)
+    return { { text = text, tone = tone } }
 end
 
 -- What an operator's own rules find, among the doctor's findings by how bad it is. Their remedy is in words: no key of

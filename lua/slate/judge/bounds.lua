@@ -12,14 +12,10 @@ local M = {}
 
 -- Figures of a server held against thresholds, as monitoring plugins do. Pure.
 
--- The ids of the classes with a flag (of slate.judge.view), in the order in which they are told everywhere.
-local function classes_with(about, flag)
-    local rows, ids = {}, {}
-    for _, row in ipairs(about.rows) do
-        rows[#rows + 1] = (" " .. table.concat(row.flags, " ") .. " "):find(" " .. flag .. " ", 1, true) and row or nil
-    end
-    table.sort(rows, starving.goes_before)
-    for i, row in ipairs(rows) do
+-- The ids of the classes that starve, or of those that is_told is true of.
+local function ids_of(about, is_told)
+    local ids = {}
+    for i, row in ipairs(starving.in_order(about.rows, is_told)) do
         ids[i] = row.id
     end
     return ids
@@ -35,7 +31,7 @@ M.FIGURES = {
     { name = "loss", what = "items lost a second, by evictions and page moves",
         get = function(a) return a.overview.item_loss_per_s end },
     { name = "oom", what = "stores refused a second for lack of memory", crit = 0, is_common = true,
-        classes = function(a) return classes_with(a, "out_of_memory") end,
+        classes = function(a) return ids_of(a, view.refuses) end,
         get = function(a) return a.overview.out_of_memory_per_s end },
     { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
         get = function(a)
@@ -61,8 +57,7 @@ M.FIGURES = {
             return a.knows_starving and (starving.spread(a.rows) or 1) or nil
         end },
     { name = "starving", what = "classes that starve", warn = 0, is_common = true,
-        classes = function(a) return classes_with(a, "starving") end,
-        get = function(a) return a.knows_starving and #classes_with(a, "starving") or nil end,
+        classes = ids_of, get = function(a) return a.knows_starving and #ids_of(a) or nil end,
         is_missed = function(a)
             return a.rates.interval_s and not a.rates.reset and a.overview.evictions_per_s ~= 0
         end,
@@ -96,12 +91,7 @@ function M.parse(text)
 end
 
 local function crosses(figure, value, threshold)
-    if not threshold then
-        return false
-    elseif figure.is_low_bad then
-        return value < threshold
-    end
-    return value > threshold
+    return threshold and (figure.is_low_bad and value < threshold or not figure.is_low_bad and value > threshold)
 end
 
 --- The figures of one member (slate.fleet.members) against thresholds by name.
@@ -163,17 +153,9 @@ function M.parse_guard(text)
     return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
 end
 
-local function all(...)
-    local guards = {}
-    for i, text in ipairs({ ... }) do
-        guards[i] = M.parse_guard(text)
-    end
-    return guards
-end
-
 -- Two guards, of evictions and of losses, that are not crossed while hits are up by a point.
 local function of_losses(percent)
-    local guards = all(("ev+%d%%"):format(percent), ("loss+%d%%"):format(percent))
+    local guards = { M.parse_guard(("ev+%d%%"):format(percent)), M.parse_guard(("loss+%d%%"):format(percent)) }
     guards[1].unless_hits_rise, guards[2].unless_hits_rise = true, true
     return guards
 end
@@ -181,7 +163,7 @@ end
 --- The guards of who names none.
 function M.default_guards()
     local guards = of_losses(50)
-    table.move(all("hit-5", "oom+0"), 1, 2, 3, guards)
+    guards[3], guards[4] = M.parse_guard("hit-5"), M.parse_guard("oom+0")
     return guards
 end
 
@@ -205,10 +187,11 @@ end
 
 -- Whether a guard waits, for hits are up by a point.
 local function waits(guard, before, now)
-    return guard.unless_hits_rise and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= limits.gain_least_ratio
+    return guard.unless_hits_rise == true
+        and (now.hit_ratio or 0) - (before.hit_ratio or 1) >= limits.gain_least_ratio
 end
 
--- A sentence where a figure is beyond its guard, else nil.
+-- A sentence where a figure is beyond its guard; else nil, or false.
 local function beyond(guard, before, now)
     local figure = FIGURES[guard.name]
     local was, is = figure.get(before), figure.get(now)
@@ -217,32 +200,16 @@ local function beyond(guard, before, now)
     end
     local room = guard.is_share and was * guard.amount / 100 or guard.amount
     local worse = figure.is_low_bad and was - is or is - was
-    if worse > room and not (guard.is_share and is <= (figure.share_from or 0)) then
-        return ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
-    end
-    return nil
+    return worse > room and not (guard.is_share and is <= (figure.share_from or 0))
+        and ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
 end
 
---- Is a guard crossed? before, now: { hit_ratio, evictions_per_s, item_loss_per_s, out_of_memory_per_s }, as far as
--- they are known. A sentence when it is, else nil.
-function M.guard_crossed(guard, before, now)
-    return not waits(guard, before, now) and beyond(guard, before, now) or nil
-end
-
---- The first of several that would be crossed if hits had not risen: its sentence, or nil.
-function M.first_guard_waiting(guards, before, now)
+--- The first of several guards that is crossed: its sentence, or nil. before, now: { hit_ratio, evictions_per_s,
+-- item_loss_per_s, out_of_memory_per_s }, as far as they are known. if_waiting: the first of those that would be
+-- crossed if hits had not risen.
+function M.first_guard_crossed(guards, before, now, if_waiting)
     for _, guard in ipairs(guards) do
-        local sentence = waits(guard, before, now) and beyond(guard, before, now)
-        if sentence then
-            return sentence
-        end
-    end
-end
-
---- The first of several that is crossed: its sentence, or nil.
-function M.first_guard_crossed(guards, before, now)
-    for _, guard in ipairs(guards) do
-        local sentence = M.guard_crossed(guard, before, now)
+        local sentence = waits(guard, before, now) == (if_waiting or false) and beyond(guard, before, now)
         if sentence then
             return sentence
         end

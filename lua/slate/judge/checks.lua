@@ -8,9 +8,6 @@ local storage = require "slate.facts.storage"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
--- What a doctor looks at in a server's memory: classes, pages, chunk sizes, and what more memory or another policy
--- would bring. Pure. See slate.judge.doctor for what a check is given.
-
 -- The checks by their names (slate.judge.doctor has their order).
 local CHECKS <const> = {}
 
@@ -112,12 +109,10 @@ local function policy_of(about)
     return about.whatif and outlook.policy(about.whatif, outlook_about(about))
 end
 
--- For each class that starves: the function tell is given its row and its move.
+-- For each class that starves: the function tell is given its row and its move, which every screen advises.
 local function each_that_starves(about, tell)
-    local rows = table.move(about.rows, 1, #about.rows, 1, {})
-    table.sort(rows, starving.goes_before) -- its is the move that every screen advises
-    for _, row in ipairs(rows) do
-        local move = row.starves and outlook.relief_of(about.one, row.id, about.curves)
+    for _, row in ipairs(starving.in_order(about.rows)) do
+        local move = outlook.relief_of(about.one, row.id, about.curves)
         if move then
             tell(row, move)
         end
@@ -268,8 +263,8 @@ function CHECKS.expired(about, add)
             or "the server frees them when its crawler comes by or when their chunks are needed", "expired_unread")
 end
 
--- What a doctor looks at in memcached's storage on flash (extstore): whether it reads back what was written, keeps up,
--- and frees its pages by compaction rather than by eviction. Pure. See slate.judge.doctor for what a check is given.
+-- Storage on flash: whether it reads back what was written, keeps up, and frees its pages by compaction rather than by
+-- eviction.
 
 local function seen_of(about)
     return storage.of(about.now, about.rates)

@@ -17,9 +17,6 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- What a doctor looks at beside a server's memory: whether it lives and is asked, connections, hits, its version.
--- Pure. See slate.judge.doctor for what a check is given.
-
 -- The checks by their names, in any order: ORDER has that of the findings.
 local CHECKS <const> = {}
 
@@ -168,7 +165,7 @@ end
 -- seen those between; rows: of slate.judge.view.classes; curves: sampled ones of the classes of
 -- slate.judge.outlook.wanted; course: of slate.judge.view; moves: the last moves of slated, oldest first, and
 -- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
--- whatif = { totals, policies } (slate.facts.foresight); process (slate.facts.memory); expired_items
+-- whatif = { totals, policies } (slate.facts.foresight); process (`memory` of slate.facts.stats); expired_items
 -- (slate.facts.expired); lately: what happened in the last ten seconds (of slate.judge.verdict's Past:since).
 --
 -- Adds rates, per_s (of the server as a whole), general, settings, rows, starves (does any class?), in_need (the

@@ -10,21 +10,17 @@ local chunks = require "slate.facts.chunks"
 
 local M = {}
 
---- Neighbours are at most so many times as large, unless the limits are too narrow for it.
-M.LADDER_FACTOR = 1.5
---- The same where there are no items yet.
-M.BARE_FACTOR = 1.25
---- Classes in which there are items, unless more are asked for.
-M.CLASSES_MOST = 40
-
+-- Neighbours are at most so many times as large, unless the limits are too narrow for it; where there are no items yet.
+local LADDER_FACTOR <const>, BARE_FACTOR <const> = 1.5, 1.25
+local CLASSES_MOST <const> = 40 -- in which there are items, unless more are asked for
 local PAGE_BYTES <const> = chunks.PAGE_BYTES
 local FINE_BYTES <const> = 4096
 local ROUNDS <const> = 6
 local SAVING_LEAST <const> = 4 -- pages that one more class must save, times all pages
 local MINIMUMS_MOST <const> = 1 / 4 -- of all pages, that classes may hold which need less than one
 
---- What a chunk takes of its page.
-function M.cost(chunk_bytes)
+-- What a chunk takes of its page.
+local function cost_of(chunk_bytes)
     return PAGE_BYTES / (PAGE_BYTES // chunk_bytes)
 end
 
@@ -77,7 +73,7 @@ local function ends_of(parts, rules)
             items, at = items + steps[at].items, at + 1
         end
         local n = #ends.bytes + 1
-        ends.bytes[n], ends.cost[n], ends.items[n] = chunk_bytes, M.cost(chunk_bytes), items
+        ends.bytes[n], ends.cost[n], ends.items[n] = chunk_bytes, cost_of(chunk_bytes), items
     until chunk_bytes >= rules.most_bytes
     ends.items[#ends.items] = total
     return ends
@@ -220,7 +216,7 @@ local function add_rung(sizes, steps, rules)
     for i = 2, #sizes do
         local from, to = sizes[i - 1], bare_end(steps, sizes[i - 1], sizes[i])
         local middle = middle_of(from, to, sizes[i], rules)
-        if middle and to / from > widest and not is_rung(from, to, M.BARE_FACTOR, rules.unit_bytes) then
+        if middle and to / from > widest and not is_rung(from, to, BARE_FACTOR, rules.unit_bytes) then
             widest, place, rung = to / from, i, middle
         end
     end
@@ -235,7 +231,7 @@ end
 -- latest), most_bytes (the largest chunk), unit_bytes (sizes are multiples of it), step_bytes (the least between two).
 -- limits: classes_most, used_classes_most (with items), pages (that are to be full).
 function M.sizes(parts, rules, limits)
-    local ends, factor, item_bytes = ends_of(parts, rules), M.LADDER_FACTOR, 0
+    local ends, factor, item_bytes = ends_of(parts, rules), LADDER_FACTOR, 0
     for _, part in ipairs(parts) do
         item_bytes = item_bytes + part.bytes * part.items
     end
@@ -252,29 +248,6 @@ function M.sizes(parts, rules, limits)
         end
         factor = factor * factor
     end
-end
-
---- What items would waste of sizes that no item has now, from the smallest chunk to the largest: the mean, for which
--- every octave counts as much, and the most, as ratios.
-function M.unseen(parts, sizes)
-    local seen, class, octaves, wasted, most = {}, 1, 0, 0, 0
-    for _, part in ipairs(parts) do
-        seen[step_of(part.bytes)] = part.items > 0 or nil
-    end
-    local above = rounded_up(sizes[1], 8)
-    while above < sizes[#sizes] do
-        local bytes = step_of(above + 1)
-        while sizes[class] < bytes and sizes[class + 1] do
-            class = class + 1
-        end
-        if not seen[bytes] and bytes <= sizes[#sizes] then
-            local cost, span = M.cost(sizes[class]), math.log(bytes / above, 2)
-            octaves, wasted = octaves + span, wasted + span * (1 - (above + bytes) / 2 / cost)
-            most = math.max(most, 1 - (above + 1) / cost)
-        end
-        above = bytes
-    end
-    return octaves > 0 and wasted / octaves or 0, most
 end
 
 -- Chunk sizes that waste least for the items there are. Pure.
@@ -302,6 +275,29 @@ local function parts_of(histogram)
     return parts
 end
 
+--- What items would waste of sizes that no item has now, from the smallest chunk to the largest: the mean, for which
+-- every octave counts as much, and the most, as ratios.
+function M.unseen_waste(histogram, sizes)
+    local seen, class, octaves, wasted, most = {}, 1, 0, 0, 0
+    for _, part in ipairs(parts_of(histogram)) do
+        seen[step_of(part.bytes)] = part.items > 0 or nil
+    end
+    local above = rounded_up(sizes[1], 8)
+    while above < sizes[#sizes] do
+        local bytes = step_of(above + 1)
+        while sizes[class] < bytes and sizes[class + 1] do
+            class = class + 1
+        end
+        if not seen[bytes] and bytes <= sizes[#sizes] then
+            local cost, span = cost_of(sizes[class]), math.log(bytes / above, 2)
+            octaves, wasted = octaves + span, wasted + span * (1 - (above + bytes) / 2 / cost)
+            most = math.max(most, 1 - (above + 1) / cost)
+        end
+        above = bytes
+    end
+    return octaves > 0 and wasted / octaves or 0, most
+end
+
 -- The items as they lie in chunks of these sizes: items (by class, in the order of the sizes), taken (bytes), needed
 -- (bytes, at most), chained (items too large for any chunk) and chained_bytes. sizes: ascending; histogram: of
 -- slate.facts.sizehist.
@@ -313,7 +309,7 @@ local function lay(histogram, sizes)
         end
         if sizes[class] then
             laid.items[class] = (laid.items[class] or 0) + part.items
-            laid.taken = laid.taken + part.items * M.cost(sizes[class])
+            laid.taken = laid.taken + part.items * cost_of(sizes[class])
             laid.needed = laid.needed + part.items * part.bytes
         else
             laid.chained = laid.chained + part.items
@@ -339,7 +335,7 @@ function M.least_waste_sizes(histogram, options)
         most_bytes = most, unit_bytes = chunks.ALIGN_BYTES, step_bytes = LEAST_STEP_BYTES }
     local classes = options.classes and options.classes + 1
     local sizes = M.sizes(parts, rules, { classes_most = classes or chunks.MOST_CLASSES,
-        used_classes_most = classes or M.CLASSES_MOST, pages = options.memory_bytes // chunks.PAGE_BYTES })
+        used_classes_most = classes or CLASSES_MOST, pages = options.memory_bytes // chunks.PAGE_BYTES })
     sizes[#sizes] = nil
     return sizes
 end
@@ -348,11 +344,6 @@ end
 -- class leaves half a page free on the average; at most 62.
 function M.classes_for(memory_bytes)
     return math.max(2, math.min(chunks.MOST_CLASSES - 1, memory_bytes // chunks.PAGE_BYTES // PAGES_A_CLASS))
-end
-
---- What sizes that no item has yet would waste in these: the mean and the most, as ratios.
-function M.unseen_waste(histogram, sizes)
-    return M.unseen(parts_of(histogram), sizes)
 end
 
 --- The list with the largest chunk, which is always there.
@@ -392,7 +383,7 @@ end
 function M.items_held(histogram, sizes, pages)
     local per_class, all = {}, 0
     for class, items in pairs(lay(histogram, sizes).items) do
-        per_class[#per_class + 1], all = items * M.cost(sizes[class]) / chunks.PAGE_BYTES, all + items
+        per_class[#per_class + 1], all = items * cost_of(sizes[class]) / chunks.PAGE_BYTES, all + items
     end
     if all == 0 or not pages or pages <= 0 then
         return nil

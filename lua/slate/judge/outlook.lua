@@ -30,10 +30,10 @@ local M = {}
 -- is_advised }; nil where no class can give. one: of slate.judge.view; curves: as for slate.judge.verdict, or nil.
 function M.relief_of(one, id, curves)
     local row = view.row_of(one.rows, id)
-    local giver, free_pages, keeps_s, pages
-    if row then
-        giver, free_pages, keeps_s, pages = starving.giver_for(row, one.rows)
+    if not row then
+        return nil
     end
+    local giver, free_pages, keeps_s, pages = starving.giver_for(row, one.rows)
     if not giver then
         return nil
     end
@@ -49,19 +49,9 @@ function M.relief_of(one, id, curves)
     return move
 end
 
--- The rows of classes that starve, the worst first.
-local function in_order(one)
-    local rows = {}
-    for _, row in ipairs(one.rows or {}) do
-        rows[#rows + 1] = row.starves and row or nil
-    end
-    table.sort(rows, starving.goes_before)
-    return rows
-end
-
 --- The first class that starves and that a move is advised for, and the move; nil without one.
 function M.in_need(one, curves)
-    for _, row in ipairs(in_order(one)) do
+    for _, row in ipairs(starving.in_order(one.rows)) do
         local move = M.relief_of(one, row.id, curves)
         if move and move.is_advised then
             return row.id, move
@@ -85,7 +75,7 @@ function M.wanted(one)
     local function add(id)
         ids[#ids + 1], is_there[id] = not is_there[id] and id or nil, true
     end
-    for _, row in ipairs(in_order(one)) do
+    for _, row in ipairs(starving.in_order(one.rows)) do
         local giver = starving.giver_for(row, one.rows)
         if giver then
             add(0)
@@ -133,19 +123,13 @@ function M.further_relief(ids, is_advised)
             #ids == 1 and "it" or "them"))
 end
 
--- Is what the class stores hardly read? Its hits by its stores in the last ten seconds; a class that starves has some
--- hits even so, where anybody asks for what it keeps.
-local function is_hardly_read(one, id)
-    local seen = verdict.figures_seen(one)
-    local class = seen and seen.by_id[id]
-    return class and class.stores_per_s > 0
-        and class.hits_per_s < limits.hardly_read_ratio * class.stores_per_s or false
-end
-
 --- What would help in place of a move that is not advised: words to follow `no_use`, and what to do.
 -- memory and policy: of `memory` and `policy`, or nil.
 function M.relief_instead(one, move, memory, policy)
-    if is_hardly_read(one, move.to) then
+    local seen = verdict.figures_seen(one)
+    local class = seen and seen.by_id[move.to]
+    -- A class that starves has some hits even so, where anybody asks for what it keeps.
+    if class and class.stores_per_s > 0 and class.hits_per_s < limits.hardly_read_ratio * class.stores_per_s then
         return "its items are hardly ever read",
             ("store less of what class %d keeps, or for a shorter time"):format(move.to)
     elseif memory and memory.is_short then
@@ -187,24 +171,20 @@ end
 -- in the order in which they are told everywhere. Of those that starve one is told in full. Empty when nothing stands
 -- out and the server tells what that takes. rows: of slate.judge.view.classes.
 function M.relief_advice(one, rows, curves)
-    local sentences, takers, sorted = {}, {}, table.move(rows, 1, #rows, 1, {})
+    local sentences, takers = {}, {}
     local told, further = {}, { [true] = {}, [false] = {} } -- by whether a move is advised
-    table.sort(sorted, starving.goes_before)
-    for _, row in ipairs(sorted) do
-        local refuses = view.refuses(row)
-        if row.starves or refuses then
-            local move = M.relief_of(one, row.id, curves)
-            local is_advised = not move or move.is_advised
-            if not refuses and told[is_advised] then
-                table.insert(further[is_advised], ("%d"):format(row.id))
-            elseif refuses or is_advised then
-                sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores"
-                    or "starves", M.remedy(move, M.relief_taken_before(takers, move)))
-            else
-                sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.relief_instead(one, move)))
-            end
-            told[is_advised] = told[is_advised] or not refuses
+    for _, row in ipairs(starving.in_order(rows, function(row) return row.starves or view.refuses(row) end)) do
+        local refuses, move = view.refuses(row), M.relief_of(one, row.id, curves)
+        local is_advised = not move or move.is_advised
+        if not refuses and told[is_advised] then
+            table.insert(further[is_advised], ("%d"):format(row.id))
+        elseif refuses or is_advised then
+            sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id, refuses and "refuses stores" or "starves",
+                M.remedy(move, M.relief_taken_before(takers, move)))
+        else
+            sentences[#sentences + 1] = ("%s; %s"):format(M.no_use(move), (M.relief_instead(one, move)))
         end
+        told[is_advised] = told[is_advised] or not refuses
     end
     sentences[#sentences + 1] = M.further_relief(further[true], true)
     sentences[#sentences + 1] = M.further_relief(further[false], false)
@@ -228,7 +208,7 @@ function M.relief_sentence(one, asked)
     elseif refusing then
         return { { text = ("%s; %s"):format(M.refusal(refusing), M.remedy(nil)) } }
     end
-    local worst = starving.worst(one.rows or {})
+    local worst = starving.in_order(one.rows)[1]
     move = worst and M.relief_of(one, worst.id, asked.curves)
     return { { text = move and M.no_use(move)
         or (one.knows_starving and "no class starves" or view.STARVING_UNKNOWN)

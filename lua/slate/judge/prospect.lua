@@ -16,6 +16,7 @@ local largest_first = require("slate.base.order").largest_first
 local outlook = require "slate.judge.outlook"
 local policy_curve = require "slate.base.policy_curve"
 local sizehist = require "slate.facts.sizehist"
+local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
@@ -24,14 +25,6 @@ local view = require "slate.judge.view"
 local M = {}
 
 local MIB <const> = 1 << 20
-
-local function class_of(one, id)
-    for _, class in ipairs(one.now.classes) do
-        if class.id == id then
-            return class
-        end
-    end
-end
 
 -- moves of pages ------------------------------------------------------------------------------
 
@@ -55,7 +48,7 @@ end
 
 -- Items on the pages beyond those that the class's free chunks make up for.
 local function losses(one, change)
-    local class, row = class_of(one, change.from), view.row_of(one.rows, change.from)
+    local class, row = snapshot.by_id(one.now)[change.from], view.row_of(one.rows, change.from)
     if not (class and class.chunks_per_page and row and row.free_pages) then
         return "unknown: this server does not list free chunks"
     end
@@ -83,17 +76,13 @@ function M.prediction(one, curves, change)
     return verdict.predicted_move(one, change.from, change.to, change.pages, curves)
 end
 
-local function expected(one, asked, change)
-    local made, why = M.prediction(one, asked.curves, change)
-    return made and verdict.prediction_words(made) or why, made and verdict.promise(made) == "loss"
-end
-
 local function of_move(add, one, asked, change)
-    local words, is_loss = expected(one, asked, change)
-    add("WARNING", M.caution(one, change) or is_loss and "it is predicted to cost more hits than it brings", "bad")
+    local made, why = M.prediction(one, asked.curves, change)
+    add("WARNING", M.caution(one, change) or made and verdict.promise(made) == "loss"
+        and "it is predicted to cost more hits than it brings", "bad")
     local mode = view.automove_mode(one.now)
     add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
-    add("expects", words)
+    add("expects", made and verdict.prediction_words(made) or why)
     add("may lose", losses(one, change))
     add("undo", "u moves the pages back, but not the items that were lost")
 end
@@ -137,11 +126,6 @@ local function of_policy(asked, name, class_id)
     end
 end
 
-local function split_policy(value)
-    local name, id = value:match("^(%S+) (%d+)$")
-    return name or value, math.tointeger(tonumber(id))
-end
-
 -- For each setting what to say, given add, one, asked and the value.
 local SETTINGS <const> = {}
 
@@ -171,7 +155,8 @@ end
 
 function SETTINGS.policy(add, _, asked, value)
     add("WARNING", value == "none" and "without eviction a full cache refuses stores", "bad")
-    add("expects", of_policy(asked, split_policy(value)))
+    local name, id = value:match("^(%S+) (%d+)$")
+    add("expects", of_policy(asked, name or value, math.tointeger(tonumber(id))))
     add("undo", "u sets the old policy again; what was evicted meanwhile is gone")
 end
 SETTINGS.class_policy = SETTINGS.policy
@@ -210,8 +195,6 @@ end
 -- For classes with a sampled curve, by the function that predictions of moves rest on (slate.base.policy_curve): a gain
 -- less a loss is the prediction for a move of one page. The weights of slated's utility are told as automove's.
 
-local PAGE_BYTES <const> = 1 << 20
-
 local function reads_of(curves)
     local sum = 0
     for id, curve in pairs(curves) do
@@ -226,16 +209,8 @@ local function worth_of(class, curve, sampled)
         return nil
     end
     return { id = class.id, pages = class.total_pages, read_share = (curve.reads or 0) / sampled,
-        hit_ratio = foresight.between(curve, class.total_pages * PAGE_BYTES),
+        hit_ratio = foresight.between(curve, class.total_pages * chunks.PAGE_BYTES),
         gain = policy_curve.gain(class, 1), loss = policy_curve.cost(class, 1) }
-end
-
--- The policy that would be better for a class (by slate.judge.outlook), and by how much; nil without one.
-local function better_policy(guesses)
-    local best = guesses and foresight.best_that_evicts(guesses)
-    if best and best.difference and outlook.rate(best) == "better" then
-        return best.policy, best.difference
-    end
 end
 
 --- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
@@ -253,10 +228,11 @@ function M.page_worth(one, asked)
     for _, class in ipairs(seen.classes) do
         if class.total_pages > 0 then
             local worth = worth_of(class, curves[class.id], sampled)
-            if worth then
-                worth.policy, worth.policy_gain = better_policy(whatif.classes[class.id])
-                list[#list + 1] = worth
+            local best = foresight.best_that_evicts(whatif.classes[class.id] or {})
+            if worth and best and best.difference and outlook.rate(best) == "better" then
+                worth.policy, worth.policy_gain = best.policy, best.difference
             end
+            list[#list + 1] = worth
         end
     end
     return largest_first(list, "gain", "id")
@@ -271,14 +247,6 @@ end
 -- As orders: slated has them all, a start of memcached the factors.
 local ORDERS <const> = { "factor 1.04", "factor 1.08", "factor 1.15", "factor 1.25", "factor 1.50", "factor 2.00",
     "auto" }
-
-local function lines_of(text)
-    local lines = {}
-    for line in (text or ""):gmatch("[^\r\n]+") do
-        lines[#lines + 1] = line
-    end
-    return lines
-end
 
 -- The sizes that a factor makes on this server; nil of another order, and where the server does not tell its limits.
 local function sizes_of(now, order)
@@ -303,7 +271,7 @@ end
 local function sizes_now(now, geometry_text)
     local sizes = {}
     if geometry_text then
-        local _, classes = geometry.parse(lines_of(geometry_text))
+        local _, classes = geometry.parse(answers.lines(geometry_text))
         for _, class in ipairs(classes) do
             if class.class_state ~= "retired" and math.type(class.chunk_size) then
                 add_size(sizes, class.chunk_size)
@@ -369,7 +337,7 @@ end
 function M.size_choices(one, asked)
     local now = one.now
     local plan = { now = sizes_now(now, asked.geometry) }
-    local histogram = not now.slated and asked.sizes and sizehist.of_sizes(lines_of(asked.sizes), now) or nil
+    local histogram = not now.slated and asked.sizes and sizehist.of_sizes(answers.lines(asked.sizes), now) or nil
     if not now.slated and (not histogram or histogram.items == 0) then
         return plan
     end

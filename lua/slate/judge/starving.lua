@@ -9,6 +9,7 @@
 -- Rows are of slate.judge.view.classes, with rates: id, pages, pages_delta, free_pages, items, age_s, evicted_per_s.
 --
 -- Beside it: the memory that a server holds beyond its limit.
+local chunks = require "slate.facts.chunks"
 local limits = require "slate.judge.thresholds"
 
 local M = {}
@@ -17,8 +18,6 @@ local M = {}
 --
 -- A class with items keeps a page, whatever the limit is; and a limit that was lowered is met in time, or never.
 -- slate-terms(7) says the rule in words (memory.held).
-
-local PAGE_BYTES <const> = 1 << 20
 
 -- Bytes over the limit; nil when the server does not tell.
 local function over_bytes(one)
@@ -41,7 +40,7 @@ function M.held_over(now, before)
     local least = math.min(over, was or over)
     return {
         held_bytes = now.totals.total_malloced, limit_bytes = limit, over_bytes = least, over_ratio = least / limit,
-        is_falling = was ~= nil and over < was, classes = classes, is_by_classes = classes * PAGE_BYTES > limit,
+        is_falling = was ~= nil and over < was, classes = classes, is_by_classes = classes * chunks.PAGE_BYTES > limit,
         is_much = least > limits.held_most_bytes and least > limit * limits.held_most_ratio,
     }
 end
@@ -123,31 +122,23 @@ function M.has_spare(free_pages)
     return free_pages >= limits.spare_pages
 end
 
--- What a class could give for nothing, in whole pages: never its last one.
-local function whole_free_pages(row)
-    return math.min((row.free_pages or 0) // 1, row.pages - 1)
-end
-
 -- A class that has got pages lately needed them; one of a single page keeps it.
 local function may_give(row)
     return (row.pages or 0) >= 2 and not row.is_growing and (row.pages_delta or 0) <= 0
-end
-
--- For how long a class would keep its items without one of its pages: by how long those live that it evicts, where a
--- judge has seen it, and by its oldest item.
-local function keeps_s(row)
-    return (M.lived_s(row) or 0) * (1 - 1 / row.pages)
 end
 
 local function is_better(one, other)
     return not other or one.free > other.free or one.free == other.free and one.keeps_s > other.keeps_s
 end
 
+-- A class as a giver: free (what it could give for nothing, in whole pages, never its last one) and keeps_s (for how
+-- long it would keep its items without one of its pages, by how long those live that it evicts, and by its oldest).
 local function as_giver(row)
-    return { row = row, free = whole_free_pages(row), keeps_s = keeps_s(row) }
+    return { row = row, free = math.min((row.free_pages or 0) // 1, row.pages - 1),
+        keeps_s = (M.lived_s(row) or 0) * (1 - 1 / row.pages) }
 end
 
--- The two best givers of all, each as { row, free, keeps_s }: nobody gives to itself.
+-- The two best givers of all: nobody gives to itself.
 local function best_givers(rows)
     local best, second
     for _, row in ipairs(rows) do
@@ -288,12 +279,10 @@ end
 -- The move that a class is advised: the same as before while that holds; none where it does not starve, and a new one
 -- after it got pages.
 local function advise(kept, row, rows)
-    row.advised = (row.pages_delta or 0) <= 0 and kept.advised or nil
+    row.advised = row.starves and (row.pages_delta or 0) <= 0 and kept.advised or nil
     if row.starves then
         local giver, _, _, pages = M.giver_for(row, rows)
         row.advised = giver and { from = giver.id, pages = pages }
-    else
-        row.advised = nil
     end
     kept.advised = row.advised
 end
@@ -308,11 +297,6 @@ local function worst_of(rows, was_id)
         end
     end
     return was and worst.mean_evicted_per_s < limits.clearly_ratio * was.mean_evicted_per_s and was or worst
-end
-
--- No item has lived longer than the server has, but for items from before its start (-e): as old as the oldest.
-local function longest_s(row, about)
-    return about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
 end
 
 local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves", "is_worst",
@@ -343,7 +327,9 @@ function Judge:look(rows, about)
         local per_s
         local kept = self.classes[row.id]
         per_s, kept.is_steady, row.is_growing = mean_of(self, kept)
-        row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s(row, about)) or nil
+        -- No item has lived longer than the server has, but for items from before its start (-e).
+        local longest_s = about.uptime_s and math.max(about.uptime_s, M.tail_age_s(row) or 0) or math.huge
+        row.life_s = per_s > 0 and math.min((row.items or 0) / per_s, longest_s) or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
         row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - limits.lately_s
     end
@@ -365,23 +351,24 @@ function Judge:look(rows, about)
     end
 end
 
---- The class that starves and is told first, of rows that a judge has seen; nil when none starves. It evicts most, but
--- for one that was told before and still evicts more than half as much.
-function M.worst(rows)
-    for _, row in ipairs(rows) do
-        if row.is_worst then
-            return row
-        end
-    end
-end
-
---- Whether what the first row is about is told before the second: the worst first, then by evictions.
-function M.goes_before(a, b)
+-- Whether what the first row is about is told before the second: the worst first, then by evictions.
+local function goes_before(a, b)
     if a.is_worst ~= b.is_worst then
         return a.is_worst == true
     end
     local x, y = a.mean_evicted_per_s or 0, b.mean_evicted_per_s or 0
     return x > y or x == y and a.id < b.id
+end
+
+--- The rows of the classes that starve, or of those that is_told is true of, in the order in which they are told
+-- everywhere. rows: may be nil.
+function M.in_order(rows, is_told)
+    local sorted = {}
+    for _, row in ipairs(rows or {}) do
+        sorted[#sorted + 1] = (not is_told and row.starves or is_told and is_told(row)) and row or nil
+    end
+    table.sort(sorted, goes_before)
+    return sorted
 end
 
 return M

@@ -206,9 +206,10 @@ local function increase(from, to, name)
     return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
 end
 
--- What happened between two samples: hit_ratio and how sure it is (its standard error), evictions_per_s,
--- item_loss_per_s (these, and what page moves dropped) and out_of_memory_per_s (stores refused).
-local function between(from, to)
+--- What happened between two samples: reads, hit_ratio and how sure it is (error, its standard error), evictions_per_s,
+-- item_loss_per_s (these, and what page moves dropped) and out_of_memory_per_s (stores refused), as far as the samples
+-- tell it.
+function M.between(from, to)
     local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
     local evictions, refused = increase(from, to, "evictions"), increase(from, to, "refused")
     local lost, seconds = increase(from, to, "lost"), to.time_s - from.time_s
@@ -245,7 +246,7 @@ local function drift_of(past, first, turn)
     if math.min(middle.time_s - first.time_s, turn.time_s - middle.time_s) < limits.verdict_half_least_s then
         return nil
     end
-    local a, b = between(first, middle), between(middle, turn)
+    local a, b = M.between(first, middle), M.between(middle, turn)
     if not (a.hit_ratio and b.hit_ratio) then
         return nil
     end
@@ -329,7 +330,7 @@ function Past:outcome(began_s, ended_s)
     end
     local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
     local filling = was_filling(self, first, turn)
-    local before, after = between(first, turn), start ~= last and between(start, last) or {}
+    local before, after = M.between(first, turn), start ~= last and M.between(start, last) or {}
     local shift = shift_that_tells(start ~= last and load_shift(first, turn, start, last) or 0, before, after)
     local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
     return {
@@ -346,7 +347,7 @@ function Past:since(time_s)
     if not start or start == last then
         return {}
     end
-    local happened = between(start, last)
+    local happened = M.between(start, last)
     happened.for_s = last.time_s - start.time_s
     return happened
 end

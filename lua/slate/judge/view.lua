@@ -13,10 +13,7 @@ local waste = require "slate.facts.waste"
 local M = {}
 
 local function ratio(part, whole)
-    if part and whole and whole > 0 then
-        return part / whole
-    end
-    return nil
+    return part and whole and whole > 0 and part / whole or nil
 end
 
 local function sum(...)
@@ -35,17 +32,12 @@ local function hit_ratio(counts)
     return ratio(counts.get_hits, counts.get_hits + counts.get_misses)
 end
 
--- What items take in memory: memcached counts values on flash among the bytes, too.
-local function in_memory(general)
-    local bytes, flash = general.bytes, general.extstore_bytes_used
-    return bytes and flash and math.max(0, bytes - flash) or bytes
-end
-
 --- The overview of a server. `rates` (from snapshot.rates) may be nil.
 function M.overview(now, rates)
     local general, settings = now.general, now.settings or {}
     local per_s = rates and rates.general or {}
-    local used_bytes = in_memory(general)
+    local bytes, flash = general.bytes, general.extstore_bytes_used
+    local used_bytes = bytes and flash and math.max(0, bytes - flash) or bytes -- bytes has values on flash, too
     local item_loss_per_s = sum(per_s.evictions, per_s.slab_reassign_evictions_nomem,
         per_s.slab_reassign_busy_deletes)
     return {
@@ -92,12 +84,6 @@ local function class_row(class, before, per_s)
     }
 end
 
--- How long what a class evicts had not been used: the tail's age, or less where the policy evicts new items first.
-local function victim_age_s(row, class)
-    local last_s = (row.evicted_per_s or 0) > 0 and class.evicted_time
-    return last_s and math.min(last_s, row.age_s or last_s) or row.age_s
-end
-
 --- The mode of automove by its name, which memcached shows as a number, and slated too where memcached has it; nil when
 -- the server does not say.
 function M.automove_mode(now)
@@ -122,12 +108,6 @@ end
 
 --- In place of "no class starves" where that is not known.
 M.STARVING_UNKNOWN = "which class starves is not known: this server does not report evictions by class"
-
---- True where pages go to where they bring most hits (slated's utility): ages of classes are not meant to be alike
--- there, and a page moved by age would take hits away.
-function M.goes_by_hits(now)
-    return M.automove_mode(now) == "utility" and now.slated and true or false
-end
 
 -- In one word what a class is like: "empty" (no pages), "unknown" (no rates, or no pages told), "starving",
 -- "evicting" (as a full cache does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
@@ -193,12 +173,16 @@ function M.classes(now, before, rates, judge)
     local rows, slack, is_filling_by_id = {}, slack_by_id(now), {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
-        rows[i].slack_ratio, rows[i].victim_age_s = slack[class.id], victim_age_s(rows[i], class)
+        rows[i].slack_ratio = slack[class.id]
+        -- How long what it evicts had not been used: less than the tail's age where the policy evicts new items first.
+        local last_s = (rows[i].evicted_per_s or 0) > 0 and class.evicted_time
+        rows[i].victim_age_s = last_s and math.min(last_s, rows[i].age_s or last_s) or rows[i].age_s
         is_filling_by_id[class.id] = is_filling(class, earlier[class.id], rates and rates.interval_s)
     end
     if rates and not rates.reset then
+        -- Under slated's utility ages of classes are not meant to be alike: a page moved by age would take hits away.
         (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,
-            uptime_s = now.general.uptime, by_hits = M.goes_by_hits(now) })
+            uptime_s = now.general.uptime, by_hits = M.automove_mode(now) == "utility" and now.slated ~= nil })
     end
     add_flags(rows, is_filling_by_id)
     return rows
@@ -326,26 +310,17 @@ function Course:stopped()
     return is_long and { was_per_s = was_per_s, for_s = for_s } or nil
 end
 
--- The share of reads that hit between two samples, and its standard error; nil of too few.
-local function hit_ratio_between(from, to)
-    local gets = from.gets and to.gets and to.gets - from.gets or 0
-    local hits = from.hits and to.hits and to.hits - from.hits
-    if not hits or gets < limits.fall_reads_least then
-        return nil
-    end
-    local share = math.min(hits / gets, 1)
-    return share, math.sqrt(share * (1 - share) / gets)
-end
-
 --- Whether the hit ratio of late is less than half of what it was: { was, is }; else nil.
 function Course:fell()
     local from, turn, last = spans(self)
-    local was = from and hit_ratio_between(from, turn)
-    if not was or was < limits.fall_from_least_ratio then
+    local before = from and verdict.between(from, turn)
+    local lately = from and verdict.between(turn, last)
+    if not from or math.min(before.reads or 0, lately.reads or 0) < limits.fall_reads_least then
         return nil
     end
-    local is, chance = hit_ratio_between(turn, last)
-    return is and is + limits.errors_apart * chance < was * limits.fall_to_ratio and { was = was, is = is } or nil
+    local was, is = before.hit_ratio or 0, lately.hit_ratio
+    return is and was >= limits.fall_from_least_ratio
+        and is + limits.errors_apart * lately.error < was * limits.fall_to_ratio and { was = was, is = is } or nil
 end
 
 -- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
