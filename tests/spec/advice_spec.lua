@@ -53,3 +53,15 @@ describe("advise automove of classes whose items live for times that differ", fu
             told.text)
     end)
 end)
+
+describe("advice on chunk sizes", function()
+    it("is none of a server that tells chunks larger than a page", function()
+        for name, settings in pairs({ slab_chunk_max = { chunk_size = 48, slab_chunk_max = math.maxinteger },
+            chunk_size = { chunk_size = math.maxinteger, slab_chunk_max = 524288 } }) do
+            local context = { who = {}, snapshot = function() return { settings = settings, classes = {} } end }
+            local told, why, code = require("slate.judge.advice").sizes(context, {}, {})
+            assert.same({ nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported" },
+                { told, why, code }, name)
+        end
+    end)
+end)

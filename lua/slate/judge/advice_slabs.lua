@@ -261,7 +261,7 @@ function M.sizes(context, client, options)
     local now = must(context:snapshot(client))
     local settings = now.settings or {}
     local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
-    if not (chunk_max and room) then
+    if not (chunk_max and room and math.max(chunk_max, room) <= chunks.PAGE_BYTES) then -- or nonsense
         return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
     end
     local sizes, complete = must(current_sizes(client, now))
