@@ -118,8 +118,8 @@ struct life {
     struct cache_thread *ct;
 };
 
-static inline struct life begin(void) {
-    struct life l = {.c = open_cache()};
+static inline struct life begin_of(struct cache_config config) {
+    struct life l = {.c = open_cache_of(config)};
     l.ct = l.c != NULL ? cache_thread_create(l.c) : NULL;
     if (l.ct == NULL) {
         ok(false, "a cache in the file: %s", why);
@@ -127,9 +127,15 @@ static inline struct life begin(void) {
     }
     return l;
 }
-static inline void end(struct life *l) {
-    cache_thread_destroy(&l->ct);
-    cache_destroy(&l->c);
+static inline struct life begin(void) { return begin_of(file_config()); }
+static inline void end(struct life *l) { fixture_end(&l->c, &l->ct); }
+
+/* Wrong in a turn of its own. */
+static inline int wrong_now(struct life *l, uint64_t n, uint64_t version) {
+    cache_turn_begin(l->ct);
+    int what = wrong(l->ct, n, version);
+    cache_turn_end(l->ct);
+    return what;
 }
 
 /* What is told twice: by sums, and by a walk. */

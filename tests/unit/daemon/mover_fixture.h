@@ -57,6 +57,13 @@ static inline enum cache_status set(struct rig *r, uint64_t n, size_t bytes) {
     return status;
 }
 
+/* Keys 0 … count - 1. */
+static inline void set_many(struct rig *r, unsigned count, size_t bytes) {
+    for (unsigned i = 0; i < count; i++) {
+        set(r, i, bytes);
+    }
+}
+
 /* Whether the key is there; a wrong value counts in *wrong. */
 static inline bool get(struct rig *r, uint64_t n, size_t bytes, unsigned *wrong) {
     cache_turn_begin(r->client);
@@ -65,6 +72,15 @@ static inline bool get(struct rig *r, uint64_t n, size_t bytes, unsigned *wrong)
     fixture_value(r->value, bytes, n, bytes);
     *wrong += got >= 0 && ((size_t)got != bytes || memcmp(r->read, r->value, bytes) != 0);
     return got >= 0;
+}
+
+/* How many of the keys 0, step, 2 step, … below count are there. */
+static inline unsigned get_many(struct rig *r, unsigned count, unsigned step, size_t bytes, unsigned *wrong) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i += step) {
+        kept += get(r, i, bytes, wrong);
+    }
+    return kept;
 }
 
 static inline void drop(struct rig *r, uint64_t n) {

@@ -86,9 +86,7 @@ static void test_sets_bring_the_pages(void) {
     for (uint64_t n = h.next - 100; n < h.next; n++) {
         kept += get(&h.r, n, LARGE, &wrong);
     }
-    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
-        get(&h.r, i, SMALL, &wrong);
-    }
+    get_many(&h.r, SMALL_ITEMS, 1, SMALL, &wrong);
     ok(kept > 0 && wrong == 0, "every value that is there is right");
     rig_close(&h.r);
 }
@@ -98,9 +96,7 @@ static void test_others_do_not_help(void) {
     open_full(&h);
     uint32_t had_to = pages_of(&h.r, h.to);
     cache_help_begin(h.r.ct, h.from, h.to, 3);
-    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
-        set(&h.r, i, SMALL);
-    }
+    set_many(&h.r, SMALL_ITEMS, SMALL);
     is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
     is(pages_of(&h.r, h.to), had_to, "and bring none");
     end_help(&h);
@@ -145,9 +141,7 @@ static void test_the_giver_keeps_what_it_needs(void) {
     struct help_rig h;
     open_full(&h);
     cache_set_hunger_on_evict(h.r.cache, true);
-    for (unsigned i = 0; i < SMALL_ITEMS; i++) {
-        set(&h.r, i, SMALL);
-    }
+    set_many(&h.r, SMALL_ITEMS, SMALL);
     uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
     cache_help_begin(h.r.ct, h.from, h.to, 100);
     set_some(&h, 300);

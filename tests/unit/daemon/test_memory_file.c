@@ -64,9 +64,7 @@ static void test_flushes_stay(void) {
     struct cache_facts f;
     cache_facts(l.c, &f);
     is(f.items, 1, "what was flushed is gone");
-    cache_turn_begin(l.ct);
-    is(wrong(l.ct, 1, 2), 0, "… and what was stored in the same second after it is there");
-    cache_turn_end(l.ct);
+    is(wrong_now(&l, 1, 2), 0, "… and what was stored in the same second after it is there");
     end(&l);
     crash(flush_later);
     l = begin();
@@ -118,8 +116,7 @@ static void test_cas_never_repeats(void) {
     end(&l);
     struct cache_config more = file_config();
     more.partitions = 64;
-    l.c = open_cache_of(more);
-    l.ct = cache_thread_create(l.c);
+    l = begin_of(more);
     check_cas(&l, "after a stop and with more partitions");
     end(&l);
 }
@@ -135,27 +132,28 @@ static void store_for_100_s(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
+static long bytes_now(struct life *l, uint64_t n) {
+    cache_turn_begin(l->ct);
+    long bytes = fixture_get(l->ct, n, got);
+    cache_turn_end(l->ct);
+    return bytes;
+}
+
 static void test_times_go_on_by_the_wall(void) {
     size_t at = offsetof(struct memory_head, unix_at_0);
     afresh();
     crash(store_for_100_s);
     struct life l = begin();
-    cache_turn_begin(l.ct);
-    ok(fixture_get(l.ct, 5, got) == 4, "an item that has 100 s to live is there at once");
-    cache_turn_end(l.ct);
+    is(bytes_now(&l, 5), 4, "an item that has 100 s to live is there at once");
     end(&l);
     set_word(at, word_at(at) - 50);
     l = begin();
-    cache_turn_begin(l.ct);
-    ok(fixture_get(l.ct, 5, got) == 4, "… and when 50 s have gone by without a process");
-    cache_turn_end(l.ct);
+    is(bytes_now(&l, 5), 4, "… and when 50 s have gone by without a process");
     end(&l);
     set_word(at, word_at(at) - 51);
     l = begin();
     is(cache_adopted(l.c)->expired, 1, "… and after 101 s it is not adopted");
-    cache_turn_begin(l.ct);
-    ok(fixture_get(l.ct, 5, got) < 0 && wrong(l.ct, 6, 1) == 0, "… while one that lives for ever is");
-    cache_turn_end(l.ct);
+    ok(bytes_now(&l, 5) < 0 && wrong_now(&l, 6, 1) == 0, "… while one that lives for ever is");
     uint32_t now_s = clock_now_s();
     end(&l);
     set_word(at, word_at(at) + 1000);
@@ -223,8 +221,7 @@ static void test_other_classes_are_wanted(void) {
     config.slab.growth_factor = 1.5;
     struct size_list sizes;
     for (unsigned start = 0; start < 2; start++) { /* the second time too, as nobody has set them */
-        struct life l = {.c = open_cache_of(config)};
-        l.ct = cache_thread_create(l.c);
+        struct life l = begin_of(config);
         ok(cache_sizes_wanted(l.c, &sizes) && !size_list_same(&sizes, &slab_geometry(l.c->slab)->sizes), "a start with another factor wants its chunk sizes");
         count_wrong(l.ct, counts);
         is(counts[0], ITEMS, "… and has all items, in the classes of before");
@@ -234,8 +231,7 @@ static void test_other_classes_are_wanted(void) {
         }
         end(&l);
     }
-    struct life l = {.c = open_cache_of(config)};
-    l.ct = cache_thread_create(l.c);
+    struct life l = begin_of(config);
     ok(!cache_sizes_wanted(l.c, &sizes), "… and wanted no more");
     count_wrong(l.ct, counts);
     is(counts[0], ITEMS, "… with all items");
@@ -288,8 +284,7 @@ static void test_policies_come_back(void) {
     crash(give_policies);
     struct cache_config config = file_config();
     config.policy_of_file = true;
-    l = (struct life){.c = open_cache_of(config)};
-    l.ct = cache_thread_create(l.c);
+    l = begin_of(config);
     is_str(cache_policy(l.c)->name, "sieve", "the whole has the file's where the start leaves it to the file");
     is_str(cache_class_policy(l.c, other)->name, "sieve", "… and so have the classes");
     is_str(cache_class_policy(l.c, five)->name, "clock", "… but for the one with its own");

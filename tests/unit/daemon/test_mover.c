@@ -9,9 +9,7 @@ static void test_rescues_when_there_is_room(void) {
     rig_open(&r, 64u << 20);
     enum { ITEMS = 8000, BYTES = 1000 };
     unsigned from = class_of(&r, BYTES), to = class_of(&r, 100), wrong = 0, kept = 0, wanted = 0;
-    for (unsigned i = 0; i < ITEMS; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, ITEMS, BYTES);
     for (unsigned i = 0; i < ITEMS; i++) {
         if (i % 3 != 0) {
             drop(&r, i);
@@ -163,16 +161,12 @@ static void test_pages_sent_to_the_pool_stay_there(void) {
     struct rig r;
     rig_open(&r, 32u << 20);
     unsigned from = class_of(&r, 3000), wrong = 0;
-    for (unsigned i = 0; i < 5000; i++) {
-        set(&r, i, 3000);
-    }
+    set_many(&r, 5000, 3000);
     uint32_t pages = pages_of(&r, from), pool = arena_pages_free(r.slab->arena);
     is(move(&r, from, SLAB_CLASS_NONE, 5), 5, "five pages of a full class go to the pool");
     is(pages_of(&r, from), pages - 5, "and the class does not take them back for what they held");
     is(arena_pages_free(r.slab->arena), pool + 5, "so the pool has them");
-    for (unsigned i = 0; i < 5000; i++) {
-        get(&r, i, 3000, &wrong);
-    }
+    get_many(&r, 5000, 1, 3000, &wrong);
     is(wrong, 0, "what is left is right");
     rig_close(&r);
 }
@@ -182,16 +176,12 @@ static void test_what_was_read_outlives_a_move_of_a_full_class(void) {
     rig_open(&r, 16u << 20);
     enum { ITEMS = 6000, EVERY = 10 };
     unsigned from = class_of(&r, 1000), wrong = 0, kept = 0;
-    for (unsigned i = 0; i < ITEMS; i++) {
-        set(&r, i, 1000);
-    }
+    set_many(&r, ITEMS, 1000);
     for (unsigned i = 0; i < ITEMS; i += EVERY) {
         get(&r, i, 1000, &wrong), get(&r, i, 1000, &wrong), get(&r, i, 1000, &wrong);
     }
     is(move(&r, from, SLAB_CLASS_NONE, 3), 3, "pages of a class without a free chunk move");
-    for (unsigned i = 0; i < ITEMS; i += EVERY) {
-        kept += get(&r, i, 1000, &wrong);
-    }
+    kept += get_many(&r, ITEMS, EVERY, 1000, &wrong);
     ok(kept >= ITEMS / EVERY * 99 / 100, "what was read stays (%u of %d), what was not makes room", kept, ITEMS / EVERY);
     rig_close(&r);
 }
@@ -202,15 +192,11 @@ static void test_drops_when_memory_is_full(void) {
     unsigned wrong = 0, kept = 0;
     enum { ITEMS = 9000, BYTES = 1000 };
     unsigned from = class_of(&r, BYTES), to = class_of(&r, 100);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, ITEMS, BYTES);
     is(arena_pages_free(r.slab->arena), 0, "memory is full");
     is(move(&r, from, to, 2), 2, "pages move all the same");
     ok(last.did.evicted > 0, "what they held is dropped (%" PRIu64 " items)", last.did.evicted);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        kept += get(&r, i, BYTES, &wrong);
-    }
+    kept += get_many(&r, ITEMS, 1, BYTES, &wrong);
     is(wrong, 0, "no value is damaged");
     ok(kept > 1000, "the other pages' items stay (%u)", kept);
     rig_close(&r);
@@ -232,9 +218,7 @@ static void test_what_a_move_drops_is_no_demand(void) {
     uint64_t wanted, wanted_after;
     rig_open(&r, 8u << 20);
     unsigned from = class_of(&r, 1000);
-    for (unsigned i = 0; i < 9000; i++) {
-        set(&r, i, 1000);
-    }
+    set_many(&r, 9000, 1000);
     uint64_t evicted = evictions_of(&r, from, &wanted);
     ok(evicted > 0 && wanted == evicted, "what stores evict is demand");
     is(move(&r, from, SLAB_CLASS_NONE, 2), 2, "pages of a full class move");
@@ -255,9 +239,7 @@ static void test_a_class_that_is_retired_gets_no_page(void) {
             fewer.bytes[fewer.count++] = sizes.bytes[i];
         }
     }
-    for (unsigned i = 0; i < 5000; i++) {
-        set(&r, i, 1000);
-    }
+    set_many(&r, 5000, 1000);
     uint32_t had = pages_of(&r, from);
     ok(cache_set_sizes(r.cache, &fewer), "a size is not wanted any more");
     ok(move(&r, from, to, 2) == 0 && move(&r, SLAB_CLASS_NONE, to, 1) == 0 && pages_of(&r, from) == had, "no page goes to its class");
@@ -284,9 +266,7 @@ static uint32_t page_of(struct rig *r, uint64_t n) {
 static unsigned fill_class(struct rig *r, uint32_t page_of_item[PICK_ITEMS]) {
     rig_open(r, 8u << 20);
     unsigned class_id = class_of(r, PICK_BYTES);
-    for (unsigned i = 0; i < PICK_ITEMS; i++) {
-        set(r, i, PICK_BYTES);
-    }
+    set_many(r, PICK_ITEMS, PICK_BYTES);
     for (unsigned i = 0; i < PICK_ITEMS; i++) {
         page_of_item[i] = page_of(r, i);
     }
@@ -361,9 +341,7 @@ static void test_a_pinned_page_is_passed_over(void) {
     rig_open(&r, 64u << 20);
     enum { BYTES = 5000, ITEMS = 2000 };
     unsigned from = class_of(&r, BYTES);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, ITEMS, BYTES);
     for (unsigned i = 1; i < 150; i++) { /* the page of item 0 is nearly empty, and so the one to go */
         drop(&r, i);
     }
@@ -407,9 +385,7 @@ static void test_without_evictions_nothing_is_dropped(void) {
     }
     is(move(&r, class_id, SLAB_CLASS_NONE, 1), 0, "a full class gives no page when nothing may be evicted");
     is_str(last.why_not, "there was no room for what lives in the page", "and the result says why");
-    for (unsigned i = 0; i < stored; i++) {
-        kept += get(&r, i, PICK_BYTES, &wrong);
-    }
+    kept += get_many(&r, stored, 1, PICK_BYTES, &wrong);
     ok(stored > 1000 && kept == stored && wrong == 0, "all %u items are there", stored);
     for (unsigned i = 0; i < stored; i += 2) {
         drop(&r, i);

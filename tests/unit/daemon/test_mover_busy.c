@@ -21,9 +21,7 @@ static void test_slow_reader_stops_a_move(bool hurried) {
     enum { BYTES = 5000, ITEMS = 500 };
     unsigned from = class_of(&r, BYTES), wrong = 0;
     struct cache_view views[ITEMS] = {0};
-    for (unsigned i = 0; i < ITEMS; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, ITEMS, BYTES);
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < ITEMS; i++) { /* every item is being sent */
         struct key key = FIXTURE_KEY(i);
@@ -80,9 +78,7 @@ static void test_slow_readers_cost_no_items(void) {
         }
     }
     cache_turn_end(r.client);
-    for (unsigned i = 0; i < items; i++) {
-        kept += get(&r, i, BYTES, &wrong);
-    }
+    kept += get_many(&r, items, 1, BYTES, &wrong);
     ok(kept == items && wrong == 0, "all %u items are there", items);
     rig_close(&r);
 }
@@ -92,9 +88,7 @@ static void test_draft_stops_a_move(void) {
     rig_open(&r, 64u << 20);
     enum { BYTES = 300000 };
     unsigned from = class_of(&r, BYTES);
-    for (unsigned i = 0; i < 8; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, 8, BYTES);
     struct key key = FIXTURE_KEY(77);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = BYTES};
     enum { DRAFTS = 8 };
@@ -144,9 +138,7 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     h = (struct held){.r = &r};
     rig_open(&r, 64u << 20);
     unsigned from = class_of(&r, BYTES), kept = 0, wrong = 0;
-    for (unsigned i = 0; i < 2 * ITEMS; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, 2 * ITEMS, BYTES);
     for (unsigned i = 1; i < 2 * ITEMS; i += 2) { /* room for the copies */
         drop(&r, i);
     }
@@ -191,9 +183,7 @@ static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
     struct rig r;
     rig_open(&r, 64u << 20);
     unsigned from = class_of(&r, BYTES), to = class_of(&r, 1000), kept = 0, wrong = 0, copied = 0;
-    for (unsigned i = 0; i < ITEMS; i++) {
-        set(&r, i, BYTES);
-    }
+    set_many(&r, ITEMS, BYTES);
     uint32_t had = pages_of(&r, from);
     for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread looks again */
         pthread_t canceller;
@@ -217,9 +207,7 @@ static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
     ok(copied > 0 && copied < f.chunks_per_page, "a page of %u chunks goes back when %u have been copied", f.chunks_per_page, copied);
     is_str(last.why_not, "cancelled", "with the reason");
     ok(pages_of(&r, from) >= had && f.draining == 0, "it is the class's, and not on the move");
-    for (unsigned i = 0; i < ITEMS; i++) {
-        kept += get(&r, i, BYTES, &wrong);
-    }
+    kept += get_many(&r, ITEMS, 1, BYTES, &wrong);
     ok(kept == ITEMS && wrong == 0, "every item is there");
     rig_close(&r);
 }
