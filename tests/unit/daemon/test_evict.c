@@ -8,91 +8,97 @@
 #include "evict/memory.h"
 
 enum { NODES = 1000 };
+static struct evict_queue q; /* under test */
 static struct node nodes[NODES + 1]; /* reference 0 is none */
 
 /* A node's key is its number. */
 static uint64_t hash_of(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }
 static struct node_space space = {.base = (char *)nodes, .shift = 4, .first = 1, .hash_of = hash_of};
-static struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
+static const struct evict_tuning usual = {20, 40, 20, 200, 10, 90, 2, 0};
+static struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0}; /* usual, until a test sets a number */
 
-static void fresh(struct evict_queue *q, const struct evict_policy *p) {
+static void fresh(const struct evict_policy *p) {
     memset(nodes, 0, sizeof nodes);
-    evict_init(q, p, &tuning, &space);
+    evict_init(&q, p, &tuning, &space);
 }
 
-static struct node *insert(struct evict_queue *q, unsigned n, uint32_t now_s) {
+static void end(void) {
+    evict_fini(&q);
+    tuning = usual;
+}
+
+static struct node *insert(unsigned n, uint32_t now_s) {
     node_set_mark(&nodes[n], 0);
     node_set_time_s(&nodes[n], now_s);
-    evict_insert(q, &nodes[n], false, now_s);
+    evict_insert(&q, &nodes[n], false, now_s);
     return &nodes[n];
 }
 
 /* The first nodes, all at one second, or each at the second of its number. */
 enum { SECOND_BY_SECOND };
-static void filled(struct evict_queue *q, const struct evict_policy *p, unsigned count, uint32_t now_s) {
-    fresh(q, p);
+static void filled(const struct evict_policy *p, unsigned count, uint32_t now_s) {
+    fresh(p);
     for (unsigned n = 1; n <= count; n++) {
-        insert(q, n, now_s == SECOND_BY_SECOND ? n : now_s);
+        insert(n, now_s == SECOND_BY_SECOND ? n : now_s);
     }
 }
 
 /* A hit as the cache notes it. */
-static void hit(struct evict_queue *q, unsigned n, uint32_t now_s) {
+static void hit(unsigned n, uint32_t now_s) {
     struct node *node = &nodes[n];
-    unsigned hits = node_hits(node) < q->policy->hit_max ? node_hits(node) + 1 : node_hits(node);
+    unsigned hits = node_hits(node) < q.policy->hit_max ? node_hits(node) + 1 : node_hits(node);
     node_set_mark(node, (uint8_t)(node_age_code(now_s - node_time_s(node)) << 3 | hits));
-    if (q->policy->hit != NULL) {
-        q->policy->hit(q, node, now_s);
+    if (q.policy->hit != NULL) {
+        q.policy->hit(&q, node, now_s);
     }
 }
 
 /* A new value where the old one lay, as the cache notes it. */
-static void renew(struct evict_queue *q, unsigned n, bool temporary, uint32_t now_s) {
+static void renew(unsigned n, bool temporary, uint32_t now_s) {
     node_set_mark(&nodes[n], 0);
     node_set_time_s(&nodes[n], now_s);
-    evict_renew(q, &nodes[n], temporary, now_s);
+    evict_renew(&q, &nodes[n], temporary, now_s);
 }
 
-static unsigned take_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *v = evict_victim(q, now_s);
+static unsigned take_victim(uint32_t now_s) {
+    struct node *v = evict_victim(&q, now_s);
     if (v == NULL) {
         return 0;
     }
-    evict_remove(q, v);
+    evict_remove(&q, v);
     return (unsigned)(v - nodes);
 }
 
 /* As the cache evicts: the policy is told. */
-static unsigned evict_one(struct evict_queue *q, uint32_t now_s) {
-    struct node *v = evict_victim(q, now_s);
-    evict_note_evicted(q, v);
-    evict_remove(q, v);
+static unsigned evict_one(uint32_t now_s) {
+    struct node *v = evict_victim(&q, now_s);
+    evict_note_evicted(&q, v);
+    evict_remove(&q, v);
     return (unsigned)(v - nodes);
 }
 
 /* How many of the next victims are others than these. */
-static unsigned wrong_victims(struct evict_queue *q, const unsigned *want, unsigned count, uint32_t now_s) {
+static unsigned wrong_victims(const unsigned *want, unsigned count, uint32_t now_s) {
     unsigned wrong = 0;
     for (unsigned i = 0; i < count; i++) {
-        wrong += take_victim(q, now_s) != want[i];
+        wrong += take_victim(now_s) != want[i];
     }
     return wrong;
 }
 
 static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) {
-    struct evict_queue q;
     static unsigned gone[NODES + 1];
     memset(gone, 0, sizeof gone);
-    fresh(&q, p);
+    fresh(p);
     for (unsigned n = 1; n <= NODES; n++) {
-        insert(&q, n, n / 10);
+        insert(n, n / 10);
         tap_random(&x);
-        hit(&q, 1 + (unsigned)(x % n), n / 10);
-        renew(&q, 1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
+        hit(1 + (unsigned)(x % n), n / 10);
+        renew(1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
     }
     is(evict_count(&q), NODES, "%s: counts what was inserted", p->name);
     unsigned victim, wrong = 0;
-    while ((victim = take_victim(&q, 200)) != 0) {
+    while ((victim = take_victim(200)) != 0) {
         wrong += gone[victim]++ != 0;
     }
     for (unsigned n = 1; n <= NODES; n++) {
@@ -100,12 +106,11 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
     }
     is(wrong, 0, "%s: every node is a victim exactly once", p->name);
     is(evict_count(&q), 0, "%s: then nothing is left", p->name);
-    evict_fini(&q);
+    end();
 }
 
 static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
-    struct evict_queue q;
-    filled(&q, p, 9, SECOND_BY_SECOND);
+    filled(p, 9, SECOND_BY_SECOND);
     struct node *v = evict_victim(&q, 20);
     struct node *to = &nodes[50];
     *to = *v;
@@ -113,88 +118,82 @@ static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
     ok(evict_victim(&q, 20) == to, "%s: the copy of the next victim is the next victim", p->name);
     evict_remove(&q, to);
     is(evict_count(&q), 8, "%s: and counts once", p->name);
-    evict_fini(&q);
+    end();
 }
 
 static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from, const struct evict_policy *to) {
-    struct evict_queue q;
-    filled(&q, from, 100, SECOND_BY_SECOND);
+    filled(from, 100, SECOND_BY_SECOND);
     evict_switch(&q, to);
     is(evict_count(&q), 100, "%s to %s: every node stays", from->name, to->name);
     unsigned last = 0, inversions = 0;
     for (unsigned i = 0; i < 50; i++) {
-        unsigned v = take_victim(&q, 102);
+        unsigned v = take_victim(102);
         inversions += v < last;
         last = v;
     }
     is(inversions, 0, "%s to %s: the oldest still go first", from->name, to->name);
-    evict_fini(&q);
+    end();
 }
 
 static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
-    struct evict_queue q;
-    filled(&q, &evict_sieve, 9, 1);
+    filled(&evict_sieve, 9, 1);
     for (unsigned n = 1; n <= 3; n++) {
-        hit(&q, n, 1);
+        hit(n, 1);
     }
-    is(take_victim(&q, 1), 4, "sieve spares three that were hit");
+    is(take_victim(1), 4, "sieve spares three that were hit");
     evict_switch(&q, to);
     evict_switch(&q, &evict_sieve);
     evict_switch(&q, to);
-    is(wrong_victims(&q, (const unsigned[]){5, 6, 7, 8, 9, 1, 2, 3}, 8, 1), 0, "they go last under %s, also after a change to and fro", to->name);
+    is(wrong_victims((const unsigned[]){5, 6, 7, 8, 9, 1, 2, 3}, 8, 1), 0, "they go last under %s, also after a change to and fro", to->name);
     is(evict_count(&q), 0, "and each goes once");
-    evict_fini(&q);
+    end();
 }
 
 static void test_lru_takes_the_least_recently_used(void) {
-    struct evict_queue q;
-    filled(&q, &evict_lru, 5, SECOND_BY_SECOND);
-    hit(&q, 1, 10);
-    hit(&q, 3, 11);
-    is(wrong_victims(&q, (const unsigned[]){2, 4, 5, 1, 3}, 5, 20), 0, "lru: victims come in order of last use");
-    evict_fini(&q);
+    filled(&evict_lru, 5, SECOND_BY_SECOND);
+    hit(1, 10);
+    hit(3, 11);
+    is(wrong_victims((const unsigned[]){2, 4, 5, 1, 3}, 5, 20), 0, "lru: victims come in order of last use");
+    end();
 }
 
 static void test_slru_moves_as_memcached_does(void) {
-    struct evict_queue q;
-    filled(&q, &evict_slru, 100, 5);
+    filled(&evict_slru, 100, 5);
     ok(q.list[0].count <= 21 && q.list[0].count >= 19, "slru: hot keeps its share (%u of 100)", q.list[0].count);
     is(q.list[0].count + q.list[2].count, 100, "slru: what was never hit goes from hot to cold");
-    hit(&q, 1, 6);
-    is(take_victim(&q, 7), 1, "slru: one hit does not save a cold item");
-    hit(&q, 2, 6);
-    hit(&q, 2, 6);
-    is(take_victim(&q, 7), 3, "slru: two hits do");
+    hit(1, 6);
+    is(take_victim(7), 1, "slru: one hit does not save a cold item");
+    hit(2, 6);
+    hit(2, 6);
+    is(take_victim(7), 3, "slru: two hits do");
     is(node_where(&nodes[2]), 1, "slru: it went to warm");
     evict_insert(&q, &nodes[200], true, 7);
     is(q.list[3].count, 1, "slru: a short-lived item goes to temp");
     for (unsigned i = 0; i < 98; i++) {
-        take_victim(&q, 8);
+        take_victim(8);
     }
-    is(take_victim(&q, 9), 200, "slru: temp is evicted last");
-    evict_fini(&q);
+    is(take_victim(9), 200, "slru: temp is evicted last");
+    end();
 }
 
 static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
-    struct evict_queue q;
-    filled(&q, p, 100, SECOND_BY_SECOND);
+    filled(p, 100, SECOND_BY_SECOND);
     for (unsigned n = 1; n <= 10; n++) {
-        renew(&q, n, false, 101);
+        renew(n, false, 101);
     }
     unsigned early = 0;
     for (unsigned i = 0; i < 50; i++) {
-        early += take_victim(&q, 102) <= 10;
+        early += take_victim(102) <= 10;
     }
     is(early, 0, "%s: a new value of an old item makes it new", p->name);
-    renew(&q, 1, true, 103);
+    renew(1, true, 103);
     is(evict_count(&q), 50, "%s: and it is there once, also as a short-lived one", p->name);
-    evict_fini(&q);
+    end();
 }
 
 /* A reader that found its item gone may mark the chunk's next one with the age of the first: here each node with an hour. */
 static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct evict_policy *p) {
-    struct evict_queue q;
-    filled(&q, p, 200, 10);
+    filled(p, 200, 10);
     unsigned later = 0, live = 0;
     for (unsigned round = 0; round < 2; round++) { /* then they are flushed as well */
         for (unsigned n = 1; n <= 200; n++) {
@@ -214,7 +213,7 @@ static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct ev
     }
     is(later, 0, "%s: a node with a wrong mark is not used later than now", p->name);
     is(live, 0, "%s: one that was flushed stays so", p->name);
-    evict_fini(&q);
+    end();
 }
 
 static void test_marks_tell_age_within_a_third(void) {
@@ -228,10 +227,10 @@ static void test_marks_tell_age_within_a_third(void) {
 }
 
 /* Nodes of the tail's list whose marks are not what their place says, and parts of the tail that are not as long as can be. */
-static unsigned wrong_tail(const struct evict_queue *q, uint32_t want) {
+static unsigned wrong_tail(uint32_t want) {
     unsigned wrong = 0;
-    uint32_t place = 0, both = q->tail.count[1], first = q->tail.count[0], count = q->list[q->policy->tail_list].count;
-    for (uint32_t ref = q->list[q->policy->tail_list].oldest; ref != 0; ref = node_next(&nodes[ref]), place++) {
+    uint32_t place = 0, both = q.tail.count[1], first = q.tail.count[0], count = q.list[q.policy->tail_list].count;
+    for (uint32_t ref = q.list[q.policy->tail_list].oldest; ref != 0; ref = node_next(&nodes[ref]), place++) {
         wrong += evict_tails_of(&nodes[ref]) != (place < first) + (unsigned)(place < both);
     }
     uint32_t first_want = want < count ? want : count, both_want = 2 * want < count ? 2 * want : count;
@@ -240,14 +239,13 @@ static unsigned wrong_tail(const struct evict_queue *q, uint32_t want) {
 
 static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, uint64_t x) {
     enum { WANT = 60, LIVE = 500 };
-    struct evict_queue q;
     unsigned live[LIVE], wrong = 0;
-    filled(&q, p, LIVE, 1);
+    filled(p, LIVE, 1);
     for (unsigned i = 0; i < LIVE; i++) {
         live[i] = i + 1;
     }
     evict_watch_tail(&q, WANT);
-    is(wrong_tail(&q, WANT), 0, "%s: a tail that is watched from now on is marked at once", p->name);
+    is(wrong_tail(WANT), 0, "%s: a tail that is watched from now on is marked at once", p->name);
     unsigned unused = LIVE + 1;
     for (unsigned round = 0; round < 20000; round++) {
         tap_random(&x);
@@ -261,57 +259,55 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
             break;
         case 1: /* one is deleted and another stored */
             evict_remove(&q, &nodes[old]);
-            insert(&q, old, round / 10);
+            insert(old, round / 10);
             break;
-        case 2: renew(&q, old, false, round / 10); break;
+        case 2: renew(old, false, round / 10); break;
         case 3:
-        case 4: insert(&q, take_victim(&q, round / 10), round / 10); break;
-        default: hit(&q, old, round / 10); break;
+        case 4: insert(take_victim(round / 10), round / 10); break;
+        default: hit(old, round / 10); break;
         }
-        wrong += wrong_tail(&q, WANT);
+        wrong += wrong_tail(WANT);
     }
     is(wrong, 0, "%s: it stays marked, exactly, while nodes come, go and move", p->name);
     evict_switch(&q, evict_policies[0] == p ? evict_policies[1] : evict_policies[0]);
-    is(wrong_tail(&q, WANT), 0, "%s: it is marked anew when the policy changes", p->name);
+    is(wrong_tail(WANT), 0, "%s: it is marked anew when the policy changes", p->name);
     evict_watch_tail(&q, 0);
     unsigned marked = 0;
     for (unsigned n = 1; n <= NODES; n++) {
         marked += n != unused && evict_tails_of(&nodes[n]) != 0;
     }
     is(marked, 0, "%s: no mark is left when it is not watched any more", p->name);
-    evict_fini(&q);
+    end();
 }
 
 static void test_none_names_no_victim(void) {
-    struct evict_queue q;
-    fresh(&q, &evict_none);
-    insert(&q, 1, 1);
+    fresh(&evict_none);
+    insert(1, 1);
     ok(evict_victim(&q, 2) == NULL, "none: nothing has to go");
     evict_switch(&q, &evict_slru);
-    is(take_victim(&q, 2), 1, "none: until another policy comes");
-    evict_fini(&q);
+    is(take_victim(2), 1, "none: until another policy comes");
+    end();
 }
 
 /* Asks for keys and inserts those that are not there, as a cache of `room` nodes; returns the hits. Keys are node numbers. */
 static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsigned count, unsigned room) {
-    struct evict_queue q;
     static bool there[NODES + 1];
     unsigned hits = 0;
-    fresh(&q, p);
+    fresh(p);
     memset(there, 0, sizeof there);
     for (unsigned i = 0; i < count; i++) {
         if (there[keys[i]]) {
             hits++;
-            hit(&q, keys[i], i / 100);
+            hit(keys[i], i / 100);
             continue;
         }
         if (evict_count(&q) == room) {
-            there[evict_one(&q, i / 100)] = false;
+            there[evict_one(i / 100)] = false;
         }
-        insert(&q, keys[i], i / 100);
+        insert(keys[i], i / 100);
         there[keys[i]] = true;
     }
-    evict_fini(&q);
+    end();
     return hits;
 }
 
@@ -332,22 +328,21 @@ static void test_a_scan_does_not_flush_what_is_asked_for_often(void) {
 
 /* Keys that come back soon after they left unread: S3-FIFO keeps them the second time. */
 static void test_a_ghost_that_returns_goes_to_the_main_queue(void) {
-    struct evict_queue q;
-    filled(&q, &evict_s3fifo, 100, 1);
-    is(evict_list_of(insert(&q, evict_one(&q, 2), 3)), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
-    is(evict_list_of(insert(&q, 500, 3)), EVICT_NEW, "s3fifo: one never seen is");
-    evict_fini(&q);
+    filled(&evict_s3fifo, 100, 1);
+    is(evict_list_of(insert(evict_one(2), 3)), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
+    is(evict_list_of(insert(500, 3)), EVICT_NEW, "s3fifo: one never seen is");
+    end();
 }
 
 /* --- what s3fifo can be told --- */
 
 /* Nodes from … to, hit so often that a victim is looked for behind them. */
-static void fill_main(struct evict_queue *q, unsigned from, unsigned to) {
+static void fill_main(unsigned from, unsigned to) {
     for (unsigned n = from; n <= to; n++) {
-        insert(q, n, 1);
-        hit(q, n, 1), hit(q, n, 1), hit(q, n, 1);
+        insert(n, 1);
+        hit(n, 1), hit(n, 1), hit(n, 1);
     }
-    evict_victim(q, 1);
+    evict_victim(&q, 1);
     for (unsigned n = from; n <= to; n++) { /* those that found no room there */
         node_set_mark(&nodes[n], 0);
     }
@@ -356,74 +351,66 @@ static void fill_main(struct evict_queue *q, unsigned from, unsigned to) {
 static void test_the_small_queue_has_its_share(void) {
     static const unsigned shares[] = {1, 10, 25, 40};
     for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        struct evict_queue q;
         unsigned first = NODES / 2 + 1;
-        fresh(&q, &evict_s3fifo);
+        fresh(&evict_s3fifo);
         tuning.small_pct = 1;
-        fill_main(&q, 1, NODES / 2);
+        fill_main(1, NODES / 2);
         for (unsigned n = first; n <= NODES; n++) {
-            insert(&q, n, 1);
+            insert(n, 1);
         }
         tuning.small_pct = shares[i];
         uint32_t kept = q.list[EVICT_MAIN].count, want = kept * shares[i] / (100 - shares[i]);
         while (q.list[EVICT_MAIN].count == kept) {
-            evict_one(&q, 1);
+            evict_one(1);
         }
         uint32_t left = q.list[EVICT_NEW].count;
         ok(left + 1 >= want && left <= want + 1, "s3fifo: with %u %% for the small queue it gives until %u are left there of %u", shares[i], left, left + kept);
-        evict_fini(&q);
+        end();
     }
-    tuning.small_pct = 10;
 }
 
 static void test_so_many_hits_keep_an_item(void) {
     for (unsigned hits = 1; hits <= 3; hits++) {
-        struct evict_queue q;
         tuning.promote_hits = hits;
-        filled(&q, &evict_s3fifo, 100, 1);
+        filled(&evict_s3fifo, 100, 1);
         for (unsigned i = 0; i < hits; i++) {
-            hit(&q, 2, 1);
+            hit(2, 1);
             if (i > 0) {
-                hit(&q, 1, 1);
+                hit(1, 1);
             }
         }
-        unsigned one = evict_one(&q, 1), next = evict_one(&q, 1);
+        unsigned one = evict_one(1), next = evict_one(1);
         ok(one == 1 && next == 3 && evict_list_of(&nodes[2]) == EVICT_MAIN, "s3fifo: when it takes %u hits, that many keep an item, and fewer do not", hits);
-        evict_fini(&q);
+        end();
     }
-    tuning.promote_hits = 2;
 }
 
 static void test_hits_right_after_the_store_may_not_count(void) {
     for (unsigned skip = 0; skip <= 50; skip += 50) {
-        struct evict_queue q;
         tuning.skip_pct = skip;
-        filled(&q, &evict_s3fifo, 100, 100);
-        hit(&q, 1, 100), hit(&q, 1, 110);
-        hit(&q, 2, 100), hit(&q, 2, 190);
-        is(evict_one(&q, 200), skip == 0 ? 3 : 1, "s3fifo: %s", skip == 0 ? "hits right after the store keep an item" : "but not when they came in a part of its time that is skipped");
-        evict_one(&q, 200);
+        filled(&evict_s3fifo, 100, 100);
+        hit(1, 100), hit(1, 110);
+        hit(2, 100), hit(2, 190);
+        is(evict_one(200), skip == 0 ? 3 : 1, "s3fifo: %s", skip == 0 ? "hits right after the store keep an item" : "but not when they came in a part of its time that is skipped");
+        evict_one(200);
         is(evict_list_of(&nodes[2]), EVICT_MAIN, "s3fifo: a later hit keeps it");
-        evict_fini(&q);
+        end();
     }
-    tuning.skip_pct = 0;
 }
 
 /* How many of 300 that left unread, of 900, s3fifo knows again. */
 static unsigned known_again(unsigned ghost_pct) {
-    struct evict_queue q;
     unsigned known = 0;
     tuning.ghost_pct = ghost_pct;
-    filled(&q, &evict_s3fifo, 900, 1);
+    filled(&evict_s3fifo, 900, 1);
     for (unsigned n = 1; n <= 300; n++) {
-        evict_one(&q, 1);
+        evict_one(1);
     }
     for (unsigned n = 1; n <= 300; n++) {
-        known += evict_list_of(insert(&q, n, 1)) == EVICT_MAIN;
+        known += evict_list_of(insert(n, 1)) == EVICT_MAIN;
         evict_remove(&q, &nodes[n]);
     }
-    tuning.ghost_pct = 90;
-    evict_fini(&q);
+    end();
     return known;
 }
 
@@ -437,42 +424,40 @@ static void test_ghosts_have_their_share(void) {
 
 static void test_what_is_remembered_outlives_growth(void) {
     enum { GONE = 50, FEW = 100, MANY = 900 };
-    struct evict_queue q;
-    filled(&q, &evict_s3fifo, FEW + GONE, 1);
+    filled(&evict_s3fifo, FEW + GONE, 1);
     for (unsigned n = 1; n <= GONE; n++) {
-        evict_one(&q, 1);
+        evict_one(1);
     }
     for (unsigned n = FEW + GONE + 1; n <= MANY; n++) {
-        insert(&q, n, 1);
+        insert(n, 1);
     }
-    evict_one(&q, 1), evict_one(&q, 1), evict_one(&q, 1), evict_one(&q, 1); /* each may double what it has */
+    evict_one(1), evict_one(1), evict_one(1), evict_one(1); /* each may double what it has */
     unsigned known = 0;
     for (unsigned n = 1; n <= GONE; n++) {
-        known += evict_list_of(insert(&q, n, 2)) == EVICT_MAIN;
+        known += evict_list_of(insert(n, 2)) == EVICT_MAIN;
     }
     ok(known >= GONE * 9 / 10, "s3fifo: of %d ghosts %u are known after the queue has grown to eight times as many nodes", GONE, known);
-    evict_fini(&q);
-    fresh(&q, &evict_tinylfu);
+    end();
+    fresh(&evict_tinylfu);
     for (unsigned n = 1; n <= FEW; n++) {
-        evict_sketch_add(&q, insert(&q, n, 1), n % 4);
+        evict_sketch_add(&q, insert(n, 1), n % 4);
     }
     unsigned too_low = 0;
     for (unsigned n = FEW + 1; n <= MANY; n++) {
-        insert(&q, n, 1);
+        insert(n, 1);
     }
     for (unsigned n = 1; n <= FEW; n++) {
         too_low += evict_sketch_count(&q, &nodes[n]) < 1 + n % 4;
     }
     is(too_low, 0, "tinylfu: no key was asked for less often than before its queue grew");
-    evict_fini(&q);
+    end();
 }
 
 static void test_ghosts_take_few_bytes_a_node(void) {
-    struct evict_queue q;
     size_t most_bytes = 0;
-    fresh(&q, &evict_s3fifo);
+    fresh(&evict_s3fifo);
     for (unsigned n = 1; n <= 900; n++) {
-        insert(&q, n, 1);
+        insert(n, 1);
         if (n >= 200) {
             evict_note_evicted(&q, &nodes[n]);
             size_t bytes = malloc_usable_size(q.memory) * 100 / evict_count(&q);
@@ -480,7 +465,7 @@ static void test_ghosts_take_few_bytes_a_node(void) {
         }
     }
     ok(most_bytes <= EVICT_GHOST_BYTES_PER_NODE * 100, "s3fifo: while a queue grows its ghosts take at most %zu hundredths of a byte a node", most_bytes);
-    evict_fini(&q);
+    end();
 }
 
 static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
@@ -490,9 +475,8 @@ static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
         tap_skip("a sanitizer's allocator ends the process when memory is out");
         return;
     }
-    struct evict_queue q;
-    fresh(&q, &evict_s3fifo);
-    insert(&q, 1, 1);
+    fresh(&evict_s3fifo);
+    insert(1, 1);
     q.list[EVICT_OLD].count = NODES_TOLD;
     none.rlim_max = was.rlim_max;
     setrlimit(RLIMIT_AS, &none);
@@ -506,40 +490,38 @@ static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
         evict_ghosts_add(&q, &nodes[1], 90);
     }
     ok(q.memory != NULL, "but by a later one");
-    evict_fini(&q);
+    end();
 }
 
 /* --- records of one structure --- */
 
 static void test_a_record_goes_by_its_own_numbers(void) {
-    struct evict_queue q;
     tuning.promote_hits = 3;
-    filled(&q, &evict_s3wide, 100, 1);
-    hit(&q, 1, 1);
-    is(evict_one(&q, 1), 2, "s3wide: one hit keeps an item, though s3fifo is told to want three");
-    evict_fini(&q);
-    filled(&q, &evict_s3fifo, 100, 1);
-    hit(&q, 1, 1);
-    is(evict_one(&q, 1), 1, "which does");
-    evict_fini(&q);
-    tuning.promote_hits = 2;
-    filled(&q, &evict_s3skip, 100, 100);
-    hit(&q, 1, 100), hit(&q, 1, 110);
-    hit(&q, 2, 190);
-    is(evict_one(&q, 200), 1, "s3skip: hits right after the store keep no item");
-    is(evict_one(&q, 200), 3, "a later one does");
-    evict_fini(&q);
+    filled(&evict_s3wide, 100, 1);
+    hit(1, 1);
+    is(evict_one(1), 2, "s3wide: one hit keeps an item, though s3fifo is told to want three");
+    end();
+    tuning.promote_hits = 3;
+    filled(&evict_s3fifo, 100, 1);
+    hit(1, 1);
+    is(evict_one(1), 1, "which does");
+    end();
+    filled(&evict_s3skip, 100, 100);
+    hit(1, 100), hit(1, 110);
+    hit(2, 190);
+    is(evict_one(200), 1, "s3skip: hits right after the store keep no item");
+    is(evict_one(200), 3, "a later one does");
+    end();
 }
 
 /* Whether a key that left before the queue changed to another policy and back is still known. */
 static bool known_after(const struct evict_policy *other) {
-    struct evict_queue q;
-    filled(&q, &evict_s3fifo, 100, 1);
-    unsigned gone = evict_one(&q, 1);
+    filled(&evict_s3fifo, 100, 1);
+    unsigned gone = evict_one(1);
     evict_switch(&q, other);
     evict_switch(&q, &evict_s3fifo);
-    bool known = evict_list_of(insert(&q, gone, 2)) == EVICT_MAIN;
-    evict_fini(&q);
+    bool known = evict_list_of(insert(gone, 2)) == EVICT_MAIN;
+    end();
     return known;
 }
 
@@ -548,24 +530,23 @@ static void test_records_of_one_structure_share_what_they_know(void) {
     ok(!evict_alike(&evict_s3fifo, &evict_clock) && !evict_alike(&evict_fifo, &evict_clock), "others are not");
     ok(known_after(&evict_s3skip), "a change to one that is alike forgets no ghost");
     ok(!known_after(&evict_sieve), "a change to another does");
-    struct evict_queue from, to;
-    fresh(&from, &evict_s3fifo);
+    struct evict_queue to;
+    fresh(&evict_s3fifo);
     evict_init(&to, &evict_s3wide, &tuning, &space);
-    insert(&from, 1, 1);
-    evict_list_move(&from, &nodes[1], EVICT_MAIN);
-    evict_remove(&from, &nodes[1]);
-    evict_adopt(&to, &nodes[1], from.policy, 2);
+    insert(1, 1);
+    evict_list_move(&q, &nodes[1], EVICT_MAIN);
+    evict_remove(&q, &nodes[1]);
+    evict_adopt(&to, &nodes[1], q.policy, 2);
     is(evict_list_of(&nodes[1]), EVICT_MAIN, "a node keeps its list in a queue whose policy is alike");
-    evict_fini(&from);
+    end();
     evict_fini(&to);
 }
 
 static void test_other_knobs_lose_no_node(uint64_t x) {
     static bool held[NODES + 1];
-    struct evict_queue q;
     unsigned count = 0, wrong = 0;
     memset(held, 0, sizeof held);
-    fresh(&q, &evict_s3fifo);
+    fresh(&evict_s3fifo);
     for (unsigned step = 0; step < 50000; step++) {
         tap_random(&x);
         unsigned n = 1 + (unsigned)(x >> 20) % NODES;
@@ -576,14 +557,14 @@ static void test_other_knobs_lose_no_node(uint64_t x) {
             tuning.skip_pct = (x >> 24) % 96;
         }
         if (held[n]) {
-            hit(&q, n, step / 100);
+            hit(n, step / 100);
         } else {
-            insert(&q, n, step / 100);
+            insert(n, step / 100);
             held[n] = true;
             count++;
         }
         if (count > NODES / 2) {
-            unsigned gone = evict_one(&q, step / 100);
+            unsigned gone = evict_one(step / 100);
             wrong += !held[gone];
             held[gone] = false;
             count--;
@@ -591,17 +572,13 @@ static void test_other_knobs_lose_no_node(uint64_t x) {
     }
     is(evict_count(&q), count, "s3fifo: a thousand changes of its knobs later every node is there");
     while (count > 0) {
-        unsigned gone = evict_one(&q, 1000);
+        unsigned gone = evict_one(1000);
         wrong += !held[gone];
         held[gone] = false;
         count--;
     }
     ok(wrong == 0 && evict_count(&q) == 0, "and each has gone once");
-    tuning.small_pct = 10;
-    tuning.ghost_pct = 90;
-    tuning.promote_hits = 2;
-    tuning.skip_pct = 0;
-    evict_fini(&q);
+    end();
 }
 
 int main(void) {

@@ -23,6 +23,9 @@ static struct key key_of(uint32_t n, char *to) {
     return key_make(to, (size_t)len);
 }
 
+/* Its name lasts as long as the block that it stands in. */
+#define KEY_OF(n) key_of((n), (char[40]){0})
+
 static uint32_t make_item(uint32_t n, size_t place) {
     struct item *it = (void *)(arena->pages + place * CHUNK);
     char name[40] = {0};
@@ -34,17 +37,17 @@ static uint32_t make_item(uint32_t n, size_t place) {
 }
 
 static uint32_t find(const struct index *ix, uint32_t n) {
-    struct key key = key_of(n, (char[40]){0});
+    struct key key = KEY_OF(n);
     return index_find(ix, &key);
 }
 static bool insert(struct index *ix, uint32_t n, uint32_t ref) {
-    return index_insert(ix, key_of(n, (char[40]){0}).hash, ref);
+    return index_insert(ix, KEY_OF(n).hash, ref);
 }
 static void remove_item(struct index *ix, uint32_t n, uint32_t ref) {
-    index_remove(ix, key_of(n, (char[40]){0}).hash, ref);
+    index_remove(ix, KEY_OF(n).hash, ref);
 }
 static void replace(struct index *ix, uint32_t n, uint32_t from, uint32_t to) {
-    index_replace(ix, key_of(n, (char[40]){0}).hash, from, to);
+    index_replace(ix, KEY_OF(n).hash, from, to);
 }
 
 /* An index that has the first items. */
@@ -180,8 +183,7 @@ static void test_colliding_hashes_are_refused_before_they_harm(void) {
     }
     is(wrong, 0, "%s: whichever leaves, another is taken", kind->name);
     for (uint32_t n = 0; n < put; n++) {
-        char name[40];
-        struct key key = key_of(n, name);
+        struct key key = KEY_OF(n);
         key.hash = hash;
         wrong += index_find(&ix, &key) != refs[n];
     }
@@ -276,8 +278,7 @@ static void *read_on(void *arg) {
         uint64_t random = tap_random(&x);
         bool stays = random >> 63;
         uint32_t n = (uint32_t)(random % STAY) + (stays ? 0 : ITEMS - STAY), ref;
-        char name[40];
-        struct key key = key_of(n, name);
+        struct key key = KEY_OF(n);
         struct index_look look;
         struct index_spot *spot = &r->spots[n < STAY ? n : n - (ITEMS - 2 * STAY)];
         if (random >> 60 == 0) {
@@ -401,13 +402,11 @@ static void test_a_spot_serves_however_much_changes(void) {
     uint32_t wrong = 0, gone = 0;
     index_init(&ix, kind, &pool, &arena->space);
     for (uint32_t n = 0; n < ITEMS; n++) {
-        char name[40];
         insert(&ix, n, refs[n]);
-        spots[n] = index_prefetch(&ix, key_of(n, name).hash);
+        spots[n] = index_prefetch(&ix, KEY_OF(n).hash);
     }
     for (uint32_t n = 0; n < ITEMS; n++) {
-        char name[40];
-        struct key key = key_of(n, name);
+        struct key key = KEY_OF(n);
         struct index_look look;
         struct index_spot spot = spots[n];
         wrong += index_find_locked(&ix, &key, &spot) != refs[n];
@@ -418,8 +417,7 @@ static void test_a_spot_serves_however_much_changes(void) {
     }
     is(wrong, 0, "%s: a spot from before the index grew finds its key", kind->name);
     for (uint32_t n = 0; n < ITEMS; n++) {
-        char name[40];
-        struct key key = key_of(n, name);
+        struct key key = KEY_OF(n);
         index_remove(&ix, key.hash, refs[n]);
         struct index_spot spot = spots[n];
         gone += index_find_locked(&ix, &key, &spot) == 0;

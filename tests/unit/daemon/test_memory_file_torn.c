@@ -85,7 +85,6 @@ static void test_of_twins_the_later_stays(void) {
     end(&l);
 }
 
-
 static void tear_pages(struct cache_thread *ct) {
     fill(ct);
     struct page *table = ct->cache->arena->table;
@@ -236,8 +235,7 @@ static void test_adoption_takes_rounds_for_want_of_memory(void) {
     crash(tear_items);
     struct cache_config config = file_config();
     config.process_bytes = 1;
-    struct life l = {.c = open_cache_of(config)};
-    l.ct = cache_thread_create(l.c);
+    struct life l = begin_of(config);
     is(cache_adopted(l.c)->rounds, l.c->partition_count, "without any memory to spare it adopts a partition at a time");
     is(cache_adopted(l.c)->torn, TORN_ITEMS, "… counts what is torn once");
     count_wrong(l.ct, counts);
