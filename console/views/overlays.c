@@ -77,11 +77,12 @@ void why_command(struct ui *ui, enum command command) {
     }
 }
 
-/* Draws all lines from `line` on; returns the row behind them. */
-static int draw_lines(struct cells *cells, struct rect inside, int line,
+/* Draws the server's name and all lines from `line` on; returns the row behind them. */
+static int draw_lines(struct cells *cells, struct rect inside, int line, const char *server,
                       const struct sentence *lines, unsigned count) {
     static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
                                         [TONE_WARN] = "!", [TONE_BAD] = "!"};
+    line += overlay_text(cells, inside, line, 2, STYLE_DIALOG, " ", STYLE_DIALOG, server);
     for (unsigned i = 0; i < count; i++) {
         enum tone tone = lines[i].tone;
         uint8_t style = tone_style(tone, STYLE_DIALOG);
@@ -98,13 +99,10 @@ void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
                                 .is_past = frame->is_past || frame->is_replay};
     unsigned count = brain_ask(frame->model, &question, lines);
     struct rect inside = overlay_inside(cells);
-    int rows = draw_lines(NULL, inside, 0, lines, count);
-    char title[80];
-    size_t room = (size_t)(inside.width > 4 ? inside.width : 4); /* the box has that for a title */
-    words_printf(title, room < sizeof title ? room : sizeof title,
-                 "%s: why automove moves pages, or does not", model_server(frame->model));
-    inside = overlay_box(cells, rows, &ui->why.top, title);
-    draw_lines(cells, inside, -(int)ui->why.top, lines, count);
+    const char *server = model_server(frame->model);
+    int rows = draw_lines(NULL, inside, 0, server, lines, count);
+    inside = overlay_box(cells, rows, &ui->why.top, "why automove moves pages, or does not");
+    draw_lines(cells, inside, -(int)ui->why.top, server, lines, count);
 }
 
 /* ---- columns of the class table ---- */
