@@ -245,12 +245,6 @@ end
 
 -- taking back ---------------------------------------------------------------------------------
 
--- The last entry on record for this server that was not taken back; nil without.
-function Acting:last_on_record()
-    local text = self.record and self.record.read() or ""
-    return (audit.last_undone(text, self.server))
-end
-
 -- A change from here, unless others have taken its entries back meanwhile.
 function Acting:own_change(last)
     while #self.undo > 0 do
@@ -283,7 +277,7 @@ end
 --- The last change to the server that was not taken back, made here or by another program: { title, changes }; or nil
 -- and a message. `begin` of kind undo takes it back.
 function Acting:propose_undo()
-    local last = self:last_on_record()
+    local last = audit.last_undone(self.record and self.record.read() or "", self.server)
     local own = self:own_change(last)
     if own then
         own.is_own = true

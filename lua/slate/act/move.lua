@@ -253,16 +253,6 @@ local function evicted_by_moves(lines_before, lines_after)
     return evicted and evicted >= 0 and evicted or nil
 end
 
--- memcached evicts from the source to make room for rescued items, and counts that with the evictions
--- by stores: the sum is a bound, and no number of lost items follows from it.
-local function note_bound(result, plan, after, dropped)
-    local class, class_after = snapshot.by_id(plan.before)[plan.src], snapshot.by_id(after)[plan.src]
-    local first, last = class and class.evicted, class_after and class_after.evicted
-    if first and last and last >= first then
-        result.items_evicted_at_most = last - first + dropped
-    end
-end
-
 local function note_losses(result, plan, after)
     local before = plan.before
     result.items_rescued = growth(before, after, "slab_reassign_rescues")
@@ -272,9 +262,13 @@ local function note_losses(result, plan, after)
     if plan.slated then
         local evicted = evicted_by_moves(plan.moves_before, plan.moves_after)
         result.items_lost = evicted and evicted + dropped
-    else
-        note_bound(result, plan, after, dropped)
+        return
     end
+    -- memcached evicts from the source to make room for rescued items, and counts that with the evictions by stores:
+    -- the sum is a bound, and no number of lost items follows from it.
+    local class, class_after = snapshot.by_id(before)[plan.src], snapshot.by_id(after)[plan.src]
+    local first, last = class and class.evicted, class_after and class_after.evicted
+    result.items_evicted_at_most = first and last and last >= first and last - first + dropped or nil
 end
 
 -- Why pages that moved are not where they were sent: only what was seen is said to be possible.

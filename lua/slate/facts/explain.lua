@@ -173,12 +173,7 @@ function M.suggest(typed, limit)
             end
         end
     end
-    table.sort(alike, function(a, b)
-        if a.unlike ~= b.unlike then
-            return a.unlike < b.unlike
-        end
-        return a.at < b.at
-    end)
+    require("slate.base.order").largest_first(alike, function(one) return -one.unlike end, "at")
     local names = {}
     for i = 1, math.min(limit or SUGGESTIONS, #alike) do
         names[i] = alike[i].name

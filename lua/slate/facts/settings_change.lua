@@ -192,14 +192,6 @@ local function policy_lines(text)
     return first and lines
 end
 
-local function tune_line(name, text, values)
-    local words = { "lru tune" }
-    for _, each in ipairs(settings.TUNE) do
-        words[#words + 1] = each == name and text or values[each] or ""
-    end
-    return table.concat(words, " ")
-end
-
 --- The commands that set a text that was checked; nil when it has not the form of one.
 function M.lines(row, text, who, values)
     local name = row.name
@@ -208,7 +200,11 @@ function M.lines(row, text, who, values)
     elseif name == "lru_tune" then
         return { "lru tune " .. text }
     elseif row.label and is_of_lru(row) and not row.words then
-        return { tune_line(name, text, values) }
+        local words = { "lru tune" }
+        for _, each in ipairs(settings.TUNE) do
+            words[#words + 1] = each == name and text or values[each] or ""
+        end
+        return { table.concat(words, " ") }
     elseif name == "temporary_ttl" and text:find(" ") then -- turning it off keeps the seconds
         return { row.words .. text:match(" %d+$"), row.words .. " -1" }
     elseif who.slated and (row.slated or not row.words) then

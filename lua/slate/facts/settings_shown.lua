@@ -57,13 +57,6 @@ local function now_of(row, replies, values, class_id)
     return values[name] and settings.shown(row, values[name])
 end
 
-local function shown_limits(row, told)
-    local least, most, choices = settings_change.limits(row, told)
-    local unit = row.unit or 1
-    choices = settings.shown_choices(row, choices)
-    return least and least / unit, most and most / unit, row.step and row.step / unit, choices
-end
-
 --- The rows of the Tune view: { name, label, form = "number" | "choice" | "text", now, source, choices, least, most,
 -- step, refusal }, values as they are shown; what is not known is absent. replies: settings, config, policies and
 -- geometry; class_id: whose policy class_policy means, 0 for none.
@@ -72,13 +65,14 @@ function M.list(who, replies, class_id)
     local list = {}
     for i, row in ipairs(settings.ROWS) do
         local now = now_of(row, replies, values, class_id)
-        local least, most, step, choices = shown_limits(row, told)
-        local of_class = row.name == "class_policy"
+        local least, most, choices = settings_change.limits(row, told)
+        local of_class, unit = row.name == "class_policy", row.unit or 1
         list[i] = {
-            name = row.name, now = now, source = who.slated and told[row.name .. ":source"] or nil, choices = choices,
+            name = row.name, now = now, source = who.slated and told[row.name .. ":source"] or nil,
+            choices = settings.shown_choices(row, choices),
             label = of_class and class_id > 0 and ("policy of class %d"):format(class_id) or row.label,
             form = row.step and "number" or row.name == "geometry" and "text" or "choice",
-            least = least, most = most, step = step,
+            least = least and least / unit, most = most and most / unit, step = row.step and row.step / unit,
             refusal = settings_change.refusal(row, who, values, now)
                 or of_class and class_id == 0 and "choose it in Classes" or nil,
         }

@@ -95,10 +95,6 @@ local function wrong_name(figures, is_right)
     return wrong
 end
 
-local function is_class_figure(name, value)
-    return stats.class_figure(name, value) ~= nil
-end
-
 local function check_classes(classes)
     local last_id = -1
     for _, class in ipairs(classes) do
@@ -106,7 +102,7 @@ local function check_classes(classes)
             or class.id > CLASS_MOST then
             return nil, "classes are not a list of records with ascending ids"
         end
-        local wrong = wrong_name(class, is_class_figure)
+        local wrong = wrong_name(class, stats.class_figure)
         if wrong then
             return nil, ("%s of class %d is not what a server tells"):format(wrong, class.id)
         end

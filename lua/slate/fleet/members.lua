@@ -9,6 +9,7 @@ local outlook = require "slate.judge.outlook"
 local view = require "slate.judge.view"
 local attention = require "slate.judge.attention"
 local snapshot = require "slate.facts.snapshot"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -137,14 +138,14 @@ local function row_of(one)
     row.age_spread, row.notes, row.badness = starving.spread(classes), {}, 0
     local in_need = 0
     for _, class in ipairs(classes) do
-        in_need = in_need + (table.concat(class.flags, " "):find("starving", 1, true) and 1 or 0)
+        in_need = in_need + (class.starves and 1 or 0)
     end
     if (row.out_of_memory_per_s or 0) > 0 then
         row.notes[#row.notes + 1] = "out of memory"
         row.badness = row.badness + OUT_OF_MEMORY
     end
     if in_need > 0 then
-        row.notes[#row.notes + 1] = require("slate.base.units").plural(in_need, "class starves", "classes starve")
+        row.notes[#row.notes + 1] = units.plural(in_need, "class starves", "classes starve")
         row.badness = row.badness + STARVING * in_need
     end
     local has_rates = one.rates and not one.rates.reset and not proxy.is_one(one.now)
@@ -153,8 +154,8 @@ local function row_of(one)
     end
     local over = starving.held_over(one.now, one.before)
     if over and over.is_much then
-        row.notes[#row.notes + 1] = ("holds %s of %s"):format(require("slate.base.units").bytes(over.held_bytes),
-            require("slate.base.units").bytes(over.limit_bytes))
+        row.notes[#row.notes + 1] = ("holds %s of %s"):format(units.bytes(over.held_bytes),
+            units.bytes(over.limit_bytes))
         row.badness = row.badness + OVER_LIMIT
     end
     if proxy.is_one(one.now) then

@@ -24,9 +24,9 @@ local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
-M.MAX_WEIGHT = 10000
---- Slots of `modula` and `jump`, and points of the other kinds, that a ring may have.
-M.MAX_POINTS = 1 << 22
+local MAX_WEIGHT <const> = 10000
+-- Slots of `modula` and `jump`, and points of the other kinds, that a ring may have.
+local MAX_POINTS <const> = 1 << 22
 
 local KETAMA_POINTS <const>, POINTS_A_DIGEST <const>, CONSISTENT_POINTS <const> = 160, 4, 100
 
@@ -111,8 +111,9 @@ local function continuum(points)
     return values, owners
 end
 
--- The first point that is not before the hash; behind the last comes the first.
-local function point_of(values, key_hash)
+-- The first point that is not before the hash of a key; behind the last comes the first.
+local function point_of(ring, key)
+    local values, key_hash = ring.values, ring.hash(key) & 0xffffffff
     local low, high = 1, #values + 1
     while low < high do
         local middle = (low + high) // 2
@@ -140,7 +141,7 @@ function M.jump(key_hash, buckets)
 end
 
 -- One slot for each unit of weight, holding the server's index.
-local function slots_of(ring)
+local function build_slots(ring)
     local slots = {}
     local order = table.move(ring.members, 1, #ring.members, 1, {})
     if ring.sorted then
@@ -156,7 +157,7 @@ local function slots_of(ring)
             slots[#slots + 1] = server.index
         end
     end
-    return slots
+    ring.owners = slots
 end
 
 -- A kind: the hash it takes unless told, how many points it will have, what it prepares, and the place of a key in
@@ -172,7 +173,7 @@ local KINDS <const> = {
             end
             ring.values, ring.owners = continuum(points)
         end,
-        place = function(ring, key) return point_of(ring.values, ring.hash(key) & 0xffffffff) end,
+        place = point_of,
     },
     consistent = {
         hash = "one_at_a_time",
@@ -187,18 +188,18 @@ local KINDS <const> = {
             end
             ring.values, ring.owners = continuum(points)
         end,
-        place = function(ring, key) return point_of(ring.values, ring.hash(key) & 0xffffffff) end,
+        place = point_of,
     },
     modula = {
         hash = "one_at_a_time",
         size = total_weight_of,
-        build = function(ring) ring.owners = slots_of(ring) end,
+        build = build_slots,
         place = function(ring, key) return (ring.hash(key) & 0xffffffff) % #ring.owners + 1 end,
     },
     jump = {
         hash = "xxh64",
         size = total_weight_of,
-        build = function(ring) ring.owners = slots_of(ring) end,
+        build = build_slots,
         place = function(ring, key) return M.jump(ring.hash(key), #ring.owners) + 1 end,
     },
 }
@@ -214,8 +215,8 @@ local function read_members(servers)
             end
         end
         local weight = server.weight or 1
-        if math.type(weight) ~= "integer" or weight < 1 or weight > M.MAX_WEIGHT then
-            return nil, ("the weight of %s is a whole number from 1 to %d"):format(server.name, M.MAX_WEIGHT)
+        if math.type(weight) ~= "integer" or weight < 1 or weight > MAX_WEIGHT then
+            return nil, ("the weight of %s is a whole number from 1 to %d"):format(server.name, MAX_WEIGHT)
         end
         members[i] = setmetatable({ weight = weight, ring_name = server.ring_name or ring_name_of(server), index = i },
             { __index = server })
@@ -249,8 +250,8 @@ function M.new(servers, options)
     end
     if message then
         return nil, message, "usage"
-    elseif kind.size(members) > M.MAX_POINTS then
-        return nil, ("the ring would have more than %d points"):format(M.MAX_POINTS), "usage"
+    elseif kind.size(members) > MAX_POINTS then
+        return nil, ("the ring would have more than %d points"):format(MAX_POINTS), "usage"
     end
     local ring = setmetatable({
         members = members, hash = hash_function, place = kind.place, sorted = options.sorted,

@@ -19,26 +19,24 @@ local M = {}
 local must = require("slate.base.failure").must
 
 local MIB <const> = 1 << 20
-local INTERVAL_S <const> = 10 -- in which reads are counted, for a month of them
+
+-- What sets the memory to so many bytes, up to the next MiB.
+local function set_memory(bytes)
+    return "slatectl set maxbytes " .. math.ceil(bytes / MIB) * MIB
+end
 
 local function row_of(name, one)
     return { name, units.bytes(one.bytes), units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory),
         money.words(one.cost_of_misses), money.words(one.cost) }
 end
 
---- How many reads a second to reckon with: those asked for, else those of the interval. Or nil, message, code.
-function M.reads_per_s(context, client, options)
+-- How many reads a second to reckon with: those asked for, else those of the interval. Or it ends the command.
+local function reads_of(context, client, options)
     if options.reads_per_s then
         return options.reads_per_s
     end
-    local _, _, rates = must(context:pair(client, options.interval or INTERVAL_S))
+    local _, _, rates = must(context:pair(client, options.interval or limits.lately_s))
     return (rates and rates.general.cmd_get) or 0
-end
-
-local function as_cheap(best)
-    local least, most = units.bytes(best.least_bytes), units.bytes(best.most_bytes)
-    return least == most and "no other size"
-        or ("%s to %s: what differs is within the curve's error"):format(least, most)
 end
 
 local function text_of(now, best, load)
@@ -54,29 +52,31 @@ local function text_of(now, best, load)
         ":")
 end
 
---- The advice, as `memory` gives it. options: price_per_gb, price_per_miss, reads_per_s, interval.
-function M.money(context, client, options, curve)
+-- The advice, as `memory` gives it. options: price_per_gb, price_per_miss, reads_per_s, interval.
+local function by_price(context, client, options, curve)
     local points, lacking = money.points(curve)
     if not points then
         return nil, lacking, "no"
     end
-    local reads_per_s = must(M.reads_per_s(context, client, options))
+    local reads_per_s = reads_of(context, client, options)
     local load = { reads_per_s = reads_per_s, price_per_gb = options.price_per_gb,
         price_per_miss = options.price_per_miss }
     local now, best = money.cost(points, load, curve.bytes), money.cheapest(points, load, curve)
+    local least, most = units.bytes(best.least_bytes), units.bytes(best.most_bytes)
     local is_worth_it = reads_per_s > 0 and (now.bytes < best.least_bytes or now.bytes > best.most_bytes)
     return {
         facts = {
             { "reads", ("%s/s, %s"):format(units.rate(reads_per_s), options.reads_per_s and "as asked" or "counted") },
             { "sampled", units.plural(curve.reads, "read") },
-            { "as cheap", as_cheap(best) },
+            { "as cheap", least == most and "no other size"
+                or ("%s to %s: what differs is within the curve's error"):format(least, most) },
             { "cost", ("%s a month ± %s by the curve's error"):format(money.words(best.cost),
                 money.words(best.cost_error)) },
         },
         table = { columns = "<|MEMORY|HITS|MEMORY/MONTH|MISSES/MONTH|COST/MONTH",
             rows = { row_of("now", now), row_of("cheapest", best) } },
         text = text_of(now, best, load),
-        commands = is_worth_it and { "slatectl set maxbytes " .. math.ceil(best.bytes / MIB) * MIB } or {},
+        commands = is_worth_it and { set_memory(best.bytes) } or {},
         bytes = curve.bytes, reads = curve.reads, reads_per_s = reads_per_s, now = now, cheapest = best,
         is_worth_it = is_worth_it,
     }
@@ -127,7 +127,7 @@ local function memory_without_curve(context, client, options)
     local now, _, rates, _, _, one = must(context:pair(client, options.interval))
     local general, about = now.general, outlook.about(one or { now = now })
     local evicted = general.evictions
-    local advice = {
+    return {
         facts = {
             { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
             { "evictions", evicted and ("%s since the start, %s/s now"):format(units.count(evicted),
@@ -136,7 +136,6 @@ local function memory_without_curve(context, client, options)
         text = text_without_curve(general, rates, about), evictions = evicted,
         commands = { about.starves and "slatectl advise pages" or "slatectl simulate TRACE --memory 32m,64m,128m" },
     }
-    return advice
 end
 
 -- What slate.judge.outlook needs to know of the server; or nil, message, code.
@@ -151,10 +150,11 @@ end
 -- Not where chance alone may be as much as a hit ratio can rise, or fall.
 local function gain_in_words(curve, times, here)
     local gain, chance = foresight.gain_at(curve, times)
-    if 2 * chance >= (times > 1 and 1 - here or here) then
+    chance = limits.errors_apart * chance
+    if chance >= (times > 1 and 1 - here or here) then
         return "not known yet: too few reads were sampled"
     end
-    return ("%+.1f points ± %.1f"):format(gain * 100, 2 * chance * 100)
+    return ("%+.1f points ± %.1f"):format(gain * 100, chance * 100)
 end
 
 -- What a hit ratio that is asked for needs: a text and a command.
@@ -163,8 +163,7 @@ local function for_target(percent, target, most)
         return ("%g %% of hits are out of reach: the most memory that the curve covers brings %s"):format(percent,
             units.percent(most, 2))
     end
-    return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), "slatectl set maxbytes "
-        .. math.ceil(target / MIB) * MIB
+    return ("%g %% of hits need about %s:"):format(percent, units.bytes(target)), set_memory(target)
 end
 
 --- How much memory is worth having, by slate.judge.outlook. Never more while a class starves: that one lacks pages
@@ -176,7 +175,7 @@ function M.memory(context, client, options)
     elseif not curve then
         return nil, message, code
     elseif options.price_per_gb then
-        return M.money(context, client, options, curve)
+        return by_price(context, client, options, curve)
     end
     local points, source = outlook.points(curve)
     local about = must(outlook_about(context, client, options))
@@ -206,7 +205,7 @@ function M.memory(context, client, options)
     if options.hits then
         advice.text, advice.commands[1] = for_target(options.hits, target, most)
     elseif judged.is_short then
-        advice.commands[1] = "slatectl set maxbytes " .. math.ceil((bytes + judged.bytes_more) / MIB) * MIB
+        advice.commands[1] = set_memory(bytes + judged.bytes_more)
     elseif about.starves then
         advice.text, advice.commands[1] = advice.text .. ":", "slatectl advise pages"
     end
@@ -275,12 +274,11 @@ function M.automove(context, client, options)
     local seen = one or { now = now, rows = rows, relieved = {} }
     local evicting, in_need, refusing, idle = 0, 0, 0, 0
     for _, row in ipairs(rows) do
-        local flags = table.concat(row.flags, " ")
         evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
         local move = row.starves and outlook.relief_of(seen, row.id, curves)
         refusing = refusing + (view.refuses(row) and 1 or 0)
         in_need = in_need + ((move and move.is_advised or view.refuses(row)) and 1 or 0)
-        idle = idle + (flags:find("idle") and 1 or 0)
+        idle = idle + (view.is_idle(row) and 1 or 0)
     end
     local mode, is_known = (now.settings or {}).slab_automove, view.knows_starving(now, rates, rows)
     local failure = now.slated and moves.failure((moves.read(client))) or nil
@@ -320,10 +318,6 @@ end
 
 -- policy --------------------------------------------------------------------------------------
 
-local function remark(policy, now)
-    return policy == now and "now" or policy == "none" and "refuses stores when full" or ""
-end
-
 -- A policy as a row for people; one that too few reads were sampled for has no figures.
 local function policy_row(guess, totals, about)
     if outlook.too_few(totals, guess, about) then
@@ -332,7 +326,8 @@ local function policy_row(guess, totals, about)
     local is_now = guess.policy == totals.policy
     return { guess.policy, units.percent(guess.hit_ratio, 2),
         is_now and "" or ("%+.2f"):format(guess.difference * 100),
-        is_now and "" or ("%.2f"):format(outlook.doubt(guess) * 100), remark(guess.policy, totals.policy) }
+        is_now and "" or ("%.2f"):format(outlook.doubt(guess) * 100),
+        is_now and "now" or guess.policy == "none" and "refuses stores when full" or "" }
 end
 
 --- Which eviction policy would hit most, from the shadows of slated, by slate.judge.outlook. Never advises `none`.

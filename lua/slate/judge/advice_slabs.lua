@@ -123,10 +123,6 @@ end
 -- Chunk sizes by dynamic programming over a histogram of the items: what those of now, those of the best factor and
 -- the best ones waste, and what to type for them.
 
-local function sizes_text(sizes, separator)
-    return table.concat(sizes, separator)
-end
-
 -- The sizes, and whether these are all; or nil, message, code.
 local function current_sizes(client, now)
     local classes, complete = must(chunks.classes(client, now))
@@ -151,7 +147,7 @@ end
 
 -- What to type for these sizes. order: that of `slatectl geometry` by which slated makes them.
 local function size_commands(now, sizes, order)
-    local list = "-o slab_sizes=" .. sizes_text(sizes, "-")
+    local list = "-o slab_sizes=" .. table.concat(sizes, "-")
     if not now.slated then
         return { "memcached " .. list }
     end
@@ -190,15 +186,6 @@ local function ask_waste(client, histogram, prediction, now, best, by_factor, fa
     take_told(by_factor, histogram, of_factor and geometry.predicted_waste(of_factor))
 end
 
--- A histogram with what its items need as exactly as the server tells it.
-local function histogram_of(client, now, source)
-    local histogram = must(require("slate.facts.sizehist").read(client, source, now))
-    if histogram.items == 0 then
-        return nil, "this server holds no item: chunk sizes cannot be judged", "no"
-    end
-    return histogram
-end
-
 local function sizes_text_of(now, histogram, judged, best, factor, factor_judged, by_itself)
     local saved = judged.waste_ratio - best.waste_ratio
     if saved < limits.waste_gain_least_ratio then
@@ -220,12 +207,6 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
     end
     return words .. (now.slated and "; slated changes them while it serves:" or "; memcached takes them at its start:")
         .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
-end
-
--- What to say of a server of more classes with items than its limit has pages.
-local function over_limit_text(now, over)
-    return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
-        units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
 end
 
 -- What the server does about its sizes by itself: "changes" them now that these bring enough, "waits", or nil where it
@@ -250,7 +231,7 @@ local function best_sizes_of(client, now, histogram, current, options)
     else
         sizes = fit.least_waste_sizes(histogram, { classes = options.classes, chunk_max_bytes = settings.slab_chunk_max,
             room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
-        order = sizes and "sizes " .. sizes_text(sizes, ",")
+        order = sizes and "sizes " .. table.concat(sizes, ",")
     end
     return sizes, order, prediction
 end
@@ -265,7 +246,10 @@ function M.sizes(context, client, options)
         return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
     end
     local sizes, complete = must(current_sizes(client, now))
-    local histogram = must(histogram_of(client, now, options["from"]))
+    local histogram = must(require("slate.facts.sizehist").read(client, options["from"], now))
+    if histogram.items == 0 then
+        return nil, "this server holds no item: chunk sizes cannot be judged", "no"
+    end
     local best_sizes, order, prediction = best_sizes_of(client, now, histogram, sizes, options)
     if not best_sizes then
         return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
@@ -280,8 +264,10 @@ function M.sizes(context, client, options)
     local by_itself = does_by_itself(client, now)
     local is_left = by_itself and (by_itself == "changes"
         or judged.waste_ratio - best.waste_ratio < limits.waste_gain_least_ratio)
-    local over = require("slate.judge.starving").held_over(now)
-    local text = not by_itself and over and over.is_much and over.is_by_classes and over_limit_text(now, over)
+    local over = starving.held_over(now)
+    local text = not by_itself and over and over.is_much and over.is_by_classes
+        and ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
+            units.bytes(over.limit_bytes), now.slated and "; slated changes them while it serves:" or ":")
         or sizes_text_of(now, histogram, judged, best, factor, by_factor, by_itself)
     local unseen, unseen_most = fit.unseen_waste(histogram, fit.whole_sizes(best_sizes, chunk_max))
     return {

@@ -142,7 +142,7 @@ function CHECKS.idle_pages(about, add)
     local pages, ids, evicting = 0, {}, false
     for _, row in ipairs(about.rows) do
         evicting = evicting or (row.evicted_per_s or 0) > 0
-        if table.concat(row.flags, " "):find("idle", 1, true) then
+        if view.is_idle(row) then
             pages, ids[#ids + 1] = pages + row.free_pages // 1, tostring(row.id)
         end
     end

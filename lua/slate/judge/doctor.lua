@@ -150,15 +150,6 @@ for name, check in pairs(require "slate.judge.checks") do
     CHECKS[name] = check
 end
 
--- In the place of an observer, for who has two snapshots and no more.
-local function pair_of(about)
-    local past = verdict.recent()
-    if about.before then
-        past:add(about.before)
-    end
-    return { now = about.now, rows = about.rows, recent = past, relieved = {} }
-end
-
 --- What checks are given. known: { now = the snapshot }, and what of the following is known:
 --
 -- one: of slate.judge.view, that has seen it; before: an earlier snapshot; judge: of slate.judge.starving, that has
@@ -184,7 +175,13 @@ function M.about(known)
     for _, row in ipairs(about.rows) do
         about.starves = about.starves or row.starves == true
     end
-    about.one, about.takers = known.one or pair_of(about), {}
+    about.one, about.takers = known.one, {}
+    if not about.one then -- who has two snapshots and no more
+        about.one = { now = about.now, rows = about.rows, recent = verdict.recent(), relieved = {} }
+        if about.before then
+            about.one.recent:add(about.before)
+        end
+    end
     about.in_need = about.starves and outlook.in_need(about.one, about.curves) or nil
     return about
 end

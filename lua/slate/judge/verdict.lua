@@ -308,13 +308,6 @@ local function load_shift(first, turn, start, last)
     return apart > limits.errors_apart * chance and apart or 0
 end
 
--- The load's shift where hits may have changed by no more than for that, else nil: of requests that go to other classes
--- nobody knows how they would have fared before.
-local function shift_that_tells(shift, before, after)
-    local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
-    return shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
-end
-
 --- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
 -- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), drift (of
 -- hits that may not have moved for the change: 1 where they rose before it already, would rise because the cache was
@@ -331,7 +324,11 @@ function Past:outcome(began_s, ended_s)
     local start = first_from(self, math.max(ended_s, last.time_s - limits.lately_s))
     local filling = was_filling(self, first, turn)
     local before, after = M.between(first, turn), start ~= last and M.between(start, last) or {}
-    local shift = shift_that_tells(start ~= last and load_shift(first, turn, start, last) or 0, before, after)
+    -- Of requests that go to other classes nobody knows how they would have fared before: hits that changed by no more
+    -- than the load may have changed for that.
+    local change = before.hit_ratio and after.hit_ratio and math.abs(after.hit_ratio - before.hit_ratio) or 0
+    local shift = start ~= last and load_shift(first, turn, start, last) or 0
+    shift = shift >= math.max(limits.verdict_shift_least_ratio, change) and shift or nil
     local by_load = shift and ((after.hit_ratio or 0) < (before.hit_ratio or 0) and -1 or 1)
     return {
         before = before, after = after, drift = filling and 1 or by_load or drift_of(self, first, turn),

@@ -155,6 +155,11 @@ local function add_flags(rows, is_filling_by_id)
     end
 end
 
+--- Whether a class holds whole pages of free chunks that nothing fills ("idle" of its flags).
+function M.is_idle(row)
+    return table.concat(row.flags, " "):find("idle", 1, true) ~= nil
+end
+
 --- The row of the class of this id, of M.classes; nil without one. rows: may be nil.
 function M.row_of(rows, id)
     for _, row in ipairs(rows or {}) do

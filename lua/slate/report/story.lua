@@ -14,23 +14,11 @@ local M = {}
 local SAME_CHANGE_S <const> = 5 -- of a change on record and one that was seen
 local ENDS <const> = 5 -- the first and the last fifth of a span are told beside each other
 
-local function first_from(list, time_s)
-    for i, one in ipairs(list) do
-        if one.time_s >= time_s then
-            return i
-        end
-    end
-    return #list + 1
-end
-
---- The snapshots from one time to another.
-function M.between(list, from_s, to_s)
-    local from, part = first_from(list, from_s), {}
-    for i = from, #list do
-        if list[i].time_s > to_s then
-            break
-        end
-        part[#part + 1] = list[i]
+-- The snapshots from one time to another.
+local function part_between(list, from_s, to_s)
+    local part = {}
+    for _, one in ipairs(list) do
+        part[#part + 1] = one.time_s >= from_s and one.time_s <= to_s and one or nil
     end
     return part
 end
@@ -113,7 +101,7 @@ local function classes_of(list, rows)
                 eviction_share = total_evicted > 0 and evicted[row.id] and evicted[row.id] / total_evicted or nil,
                 evicted_per_s = seconds > 0 and evicted[row.id] and evicted[row.id] / seconds or nil,
                 hits_per_s = seconds > 0 and hits[row.id] and hits[row.id] / seconds or nil,
-                items = row.items, life_s = row.life_s, age_s = row.age_s, state = row.state, note = view.note(row),
+                items = row.items, life_s = row.life_s, state = row.state, note = view.note(row),
             }
         end
     end
@@ -177,17 +165,10 @@ function M.changes(list, entries)
             changes[#changes + 1] = one
         end
     end
-    table.sort(changes, function(a, b)
-        if a.time_s ~= b.time_s then
-            return a.time_s < b.time_s
-        end
-        return a.what < b.what
-    end)
-    return changes
+    return require("slate.base.order").largest_first(changes, function(one) return -one.time_s end, "what")
 end
 
 -- findings ------------------------------------------------------------------------------------------------
-
 
 -- All that was found in the span, the worst first, with its times since 1970; and the rows of the classes at its end.
 local function findings_of(list, span, options)
@@ -236,7 +217,7 @@ end
 -- findings (in the place of slate.judge.doctor.findings). Returns { server, kind, span = snapshots, from_s, to_s,
 -- figures, findings, verdict, changes, classes, settings, automove }; or nil and a message.
 function M.of(list, options)
-    local span = M.between(list, options.from_s or list[1].time_s, options.to_s or list[#list].time_s)
+    local span = part_between(list, options.from_s or list[1].time_s, options.to_s or list[#list].time_s)
     local last = span[#span]
     if not last then
         return nil, ("%s has no snapshot between these times: the recording goes from %s to %s UTC"):format(
