@@ -40,36 +40,9 @@ local function evicting(general, fields)
     return known
 end
 
-local function curve_of(...)
-    local curve = { bytes = 64 << 20, points = {}, sizes = {} }
-    for i, ratio in ipairs({ ... }) do
-        curve.sizes[i] = { ({ 0.5, 1, 2, 4 })[i], ratio }
-    end
-    return curve
-end
-
 describe("the doctor on memory", function()
     it("does not call it short because what is evicted was never read", function()
         assert.same({}, doctor.findings(evicting()))
-    end)
-
-    it("calls it short when the curve says that more brings a point, and says how much", function()
-        local finding = found("memory", doctor.findings(evicting(nil, { curve = curve_of(0.7, 0.8, 0.86, 0.9) })))
-        assert.equal("memory is short: 16M more (25 %) would bring 1.9 points of hits, by its curve", finding.what)
-        assert.is_nil(found("memory", doctor.findings(evicting(nil, { curve = curve_of(0.7, 0.8, 0.809, 0.9) }))))
-        local rough = curve_of(0.7, 0.8, 0.86, 0.9)
-        rough.reads = 100 -- of which 6 points are chance
-        assert.is_nil(found("memory", doctor.findings(evicting(nil, { curve = rough }))))
-    end)
-
-    it("never while a class starves, nor while nothing is evicted", function()
-        local curve = curve_of(0.5, 0.6, 0.8, 0.9)
-        local before = make(1000, { [3] = class({}), [5] = class({}) }, { evictions = 0 })
-        local now = make(1001, { [3] = class({ age = 6000 }), [5] = class({ evicted = 400 }) }, { evictions = 400 })
-        local findings = doctor.findings({ now = now, before = before, curve = curve })
-        assert.equal(5, found("starving", findings).class)
-        assert.is_nil(found("memory", findings))
-        assert.is_nil(found("memory", doctor.findings(evicting({ evictions = 900 }, { curve = curve }))))
     end)
 
     it("names for a class that refuses stores the move to it, and gives the same page to no other", function()

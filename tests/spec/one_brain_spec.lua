@@ -26,10 +26,7 @@ local SEVERITIES <const> = { critical = "BAD", warning = "WARN", note = "note" }
 
 -- What slatectl doctor finds in them, what slatetop adds of automove, and how it names further classes that starve.
 local function by_doctor(list)
-    local one, found, starving = view.observer(), {}, {}
-    for _, now in ipairs(list) do
-        one:look(now)
-    end
+    local one, found, starving = snapshots.seen(list), {}, {}
     for _, finding in ipairs(doctor.findings(attention.known_of(one))) do
         if finding.name == "starving" then
             starving[#starving + 1] = finding

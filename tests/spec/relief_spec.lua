@@ -5,7 +5,6 @@ local verdict = require "slate.judge.verdict"
 local advice_slabs = require "slate.judge.advice_slabs"
 local attention = require "slate.judge.attention"
 local doctor = require "slate.judge.doctor"
-local view = require "slate.judge.view"
 local outlook = require "slate.judge.outlook"
 local snapshots = require "support.snapshots"
 local bounds = require "slate.judge.bounds"
@@ -26,13 +25,7 @@ local function load_of(hits_per_s, misses_per_s, others)
     return list
 end
 
-local function seen(list)
-    local one = view.observer()
-    for _, now in ipairs(list) do
-        one:look(now)
-    end
-    return one
-end
+local seen = snapshots.seen
 
 local UNREAD <const>, READ <const> = load_of(0, 100, 5000), load_of(2000, 3000, 500)
 

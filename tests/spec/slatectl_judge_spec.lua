@@ -25,15 +25,6 @@ describe("an advised policy", function()
         return require("slate.judge.advice").policy(context, { stats = function() return lines end }, {})
     end
 
-    it("is not told by few reads, in whose place it says how many are missing", function()
-        local advice = advised("STAT policy s3fifo", "STAT windows 1", "STAT sieve:hit_ratio 0.8",
-            "STAT sieve:difference 0", "STAT sieve:doubt 0", "STAT sieve:reads 40.5",
-            "STAT s3fifo:hit_ratio 0.8", "STAT s3fifo:difference 0", "STAT s3fifo:doubt 0", "STAT s3fifo:reads 40.5")
-        assert.truthy(advice.text:find("40 of the 300 that are needed", 1, true), advice.text)
-        assert.is_nil(advice.table)
-        assert.same({}, advice.commands)
-    end)
-
     it("is the one that hits most, but never none, which refuses stores", function()
         local advice = advised("STAT policy s3fifo", "STAT none:hit_ratio 0.8668", "STAT none:difference +0.0717",
             "STAT none:doubt 0.0100", "STAT none:reads 4000", "STAT sieve:hit_ratio 0.8333",

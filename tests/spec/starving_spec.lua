@@ -343,10 +343,7 @@ describe("starving in a recording", function()
             local list = recordings.load(name)
             for _ = 1, 4 do
                 local part = table.move(list, 1, math.random(2, #list), 1, {})
-                local one = view.observer()
-                for _, now in ipairs(part) do
-                    one:look(now)
-                end
+                local one = snapshots.seen(part)
                 local ids, text = by_slatetop(part)
                 assert.same(starving_of(one), ids, ("SEED=%d %s to %d: %s"):format(SEED, name, #part, text))
                 seen = seen + #ids

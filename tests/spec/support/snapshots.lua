@@ -52,6 +52,15 @@ function M.full(pages, evicted, more)
     return fields
 end
 
+--- An observer (of slate.judge.view) that saw these snapshots.
+function M.seen(list)
+    local one = require("slate.judge.view").observer()
+    for _, now in ipairs(list) do
+        one:look(now)
+    end
+    return one
+end
+
 --- What slatetop prints at the end of a recording of these snapshots. environment: of the command, "" unless told.
 function M.in_slatetop(list, environment)
     local path = os.tmpname()
