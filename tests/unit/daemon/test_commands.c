@@ -236,12 +236,9 @@ static void test_prefixes_are_bounded(void) {
         struct key key = key_make(name, (size_t)len);
         prefix_stats_note(p, &key, PREFIX_HIT);
     }
-    struct key plain = key_make("plain", 5), empty = key_make(":x", 2);
+    struct key empty = key_make(":x", 2);
     prefix_stats_clear(p);
-    prefix_stats_note(p, &plain, PREFIX_GET);
     text_out_clear(&out);
-    dump_prefixes(p);
-    is(out.used, 0, "a key without a delimiter is not counted");
     prefix_stats_note(p, &empty, PREFIX_SET);
     for (int i = 0; i < PREFIX_MAX + 500; i++) {
         int len = snprintf(name, sizeof name, "p%d:x", i);
@@ -253,7 +250,7 @@ static void test_prefixes_are_bounded(void) {
     text_out_bytes(&out, "", 1);
     is(count_lines(out.bytes, "PREFIX "), PREFIX_MAX, "at most PREFIX_MAX are kept");
     ok(strstr(out.bytes, "PREFIX  get 0 hit 0 set 1 del 0\r\n") != NULL, "an empty prefix is one too");
-    ok(strstr(out.bytes, "PREFIX p0 get 2 hit 1 set 0 del 0\r\n") != NULL, "a hit is a get");
+    ok(strstr(out.bytes, "PREFIX p0 get 2 hit 1 set 0 del 0\r\n") != NULL, "of what was counted before it was cleared nothing is left");
     prefix_stats_destroy(&p);
 }
 

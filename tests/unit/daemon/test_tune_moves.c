@@ -31,8 +31,8 @@ static void test_reassign(void) {
     is(tuner_reassign(t, 3, -1, 1), TUNE_BAD_CLASS, "to -1");
     is(tuner_reassign(t, 3, 4, 1), TUNE_NO_SPARE, "from a class without pages");
     is(tuner_reassign(t, -1, 4, 1), TUNE_BAD_CLASS, "from any class while none has two pages: memcached's answer");
-    cache_turn_begin(ct);
     fill(ct, 0, 5000, 1000);
+    cache_turn_begin(ct);
     for (uint64_t i = 500; i < 5000; i++) { /* room for what lives in the pages that will move */
         fixture_delete(ct, i);
     }
@@ -69,12 +69,10 @@ static void test_pages_for_the_pool_say_what_they_cost(void) {
     struct tuner *t = tuner_of(c, "off");
     unsigned class_id = slab_class_of(cache_slab(c), 1050);
     struct slab_class_facts f;
-    cache_turn_begin(ct);
     for (uint64_t i = 0; i == 0 || f.free_chunks > 0 || f.pages < 4; i++) {
         fill(ct, i, 1, 1000);
         slab_facts(cache_slab(c), class_id, &f);
     }
-    cache_turn_end(ct);
     ok(arena_pages_free(cache_slab(c)->arena) > 4, "a class of full pages, while the pool has pages");
     is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "a page is to go there");
     ok(wait_for(t, moved_so_many, 1), "it does");
@@ -98,9 +96,7 @@ static void test_cancel(void) {
     struct tuner *t = tuner_of(c, "off");
     unsigned moved = 1, wanted = 1;
     ok(!tuner_cancel(t, &moved, &wanted) && moved == 0, "nothing to cancel");
-    cache_turn_begin(ct);
     fill(ct, 0, 600000, 100);
-    cache_turn_end(ct);
     unsigned from = slab_class_of(cache_slab(c), 150);
     uint32_t had = pages_of(c, from);
     bool caught = false;
@@ -112,9 +108,7 @@ static void test_cancel(void) {
         ok(wait_for(t, has_moved, before.moved.pages + 1), "some have moved");
         caught = tuner_cancel(t, &moved, &wanted);
         if (!caught && tuner_reassign(t, 10, (int)from, had) == TUNE_OK && wait_for(t, is_at_rest, 0)) {
-            cache_turn_begin(ct);
             fill(ct, 0, 600000, 100);
-            cache_turn_end(ct);
         }
     }
     ok(caught && wanted == had && moved > 0 && moved < had, "cancelled when %u of %u had moved", moved, wanted);
@@ -132,12 +126,10 @@ static void test_cancel(void) {
 }
 
 static void fill_sizes(struct cache_thread *ct, unsigned sizes) {
-    cache_turn_begin(ct);
     for (unsigned n = 0; n < sizes; n++) {
         fill(ct, n, 1, 60u << n / 2);
         fill(ct, n + sizes, 1, 80u << n / 2);
     }
-    cache_turn_end(ct);
 }
 
 static void test_a_limit_that_fell_before_the_first_turn(void) {
@@ -190,9 +182,7 @@ struct shift {
 static void *shift_main(void *arg) {
     struct shift *s = arg;
     struct cache_thread *ct = cache_thread_create(s->cache);
-    cache_turn_begin(ct);
     s->refused = fill(ct, s->first, s->count, s->bytes);
-    cache_turn_end(ct);
     cache_thread_destroy(&ct);
     return NULL;
 }
@@ -242,9 +232,7 @@ static void test_the_tuner_ends_during_a_move(void) {
     struct tuner *t = tuner_of(c, "off");
     char value[200];
     unsigned there = 0;
-    cache_turn_begin(ct);
     fill(ct, 0, ITEMS, 100);
-    cache_turn_end(ct);
     unsigned from = slab_class_of(cache_slab(c), 150);
     uint32_t had = pages_of(c, from);
     is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);

@@ -192,9 +192,7 @@ static void busy_begin(struct busy *b) {
     b->cache = cache_create(&cfg);
     b->ct = cache_thread_create(b->cache);
     b->tuner = tuner_create(b->cache, &tc);
-    cache_turn_begin(b->ct);
     fill(b->ct, 0, 12000, 1000);
-    cache_turn_end(b->ct);
 }
 
 static void busy_end(struct busy *b) {
@@ -244,10 +242,8 @@ static void test_nothing_waits_for_a_policy(void) {
     }
     ok(kept, "a lowered limit is kept");
     for (int i = 0; i < 60 && !swept; i++) {
-        cache_turn_begin(b.ct);
         fill(b.ct, 0, 100, 1000);
         cache_flush_now(b.cache);
-        cache_turn_end(b.ct);
         tuner_set_automove(b.tuner, "lua:busy");
         for (uint64_t seen = 0; !is_broken(b.tuner) && !swept && rests_after(&seen);) {
             cache_facts(b.cache, &f);
@@ -282,10 +278,8 @@ static void test_a_second_that_passes_makes_no_donor_look_young(void) {
     struct class_set nobody = {{0}}, hungry = class_set_one(receiver);
     struct snapshot s;
     clock_pause();
-    cache_turn_begin(ct);
     fill(ct, 0, 16000, 1000);
     fill(ct, 16000, 1000, 10000);
-    cache_turn_end(ct);
     snapshot_take(c, &nobody, &s);
     is(s.classes[donor].age_s, 0, "a class that was filled just now");
     clock_shift(1);

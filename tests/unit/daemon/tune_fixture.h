@@ -19,16 +19,18 @@ static inline struct tuner *tuner_of(struct cache *c, const char *mode) {
     return tuner_create(c, &tc);
 }
 
+/* In turns of its own. Returns how many are refused. */
 static inline unsigned fill(struct cache_thread *ct, uint64_t first, uint64_t count, size_t bytes) {
     char *value = calloc(1, bytes);
     unsigned refused = 0;
+    cache_turn_begin(ct);
     for (uint64_t i = first; i < first + count; i++) {
         if (i % 16 == 0) {
-            cache_turn_end(ct);
-            cache_turn_begin(ct);
+            fixture_next_turn(ct, 0);
         }
         refused += fixture_set(ct, i, value, bytes) != CACHE_OK;
     }
+    cache_turn_end(ct);
     free(value);
     return refused;
 }
