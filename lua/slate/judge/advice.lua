@@ -14,8 +14,6 @@ local view = require "slate.judge.view"
 
 local M = {}
 
--- What `slatectl advise memory --price-per-gb P --price-per-miss Q` says: the size that costs least.
-
 local must = require("slate.base.failure").must
 
 local MIB <const> = 1 << 20
@@ -24,6 +22,8 @@ local MIB <const> = 1 << 20
 local function set_memory(bytes)
     return "slatectl set maxbytes " .. math.ceil(bytes / MIB) * MIB
 end
+
+-- What `slatectl advise memory --price-per-gb P --price-per-miss Q` says: the size that costs least.
 
 local function row_of(name, one)
     return { name, units.bytes(one.bytes), units.percent(one.hit_ratio, 2), money.words(one.cost_of_memory),

@@ -129,11 +129,13 @@ end
 
 local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
 
--- By the name of a check: the key, as slatetop binds it, of the view or the review that helps.
+-- By the name of a check: the key, as slatetop binds it, of the view or the review that helps, or a function that tells
+-- it, given the observer and whether a class starves.
 local KEYS <const> = {
     automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", memory = "6",
     policy = "6", waste = "5", geometry = "5", storage_reads = "4", storage_queue = "4", storage_pages = "4",
     storage_idle = "4", storage_holes = "4", storage_unread = "4",
+    hits_fell = function(_, starves) return starves and "m" or nil end,
 }
 
 local OWN <const> = "rules" -- the label of what an operator's own rules find
@@ -141,7 +143,7 @@ local MOST_SENTENCES <const> = 14 -- console/brain/brain.h takes as many
 
 -- What is held beyond the limit comes back with fewer classes, on slated; by a page moved to the pool, on memcached,
 -- which the view of pages has a row for.
-local function key_of_held(one)
+function KEYS.held(one)
     if one.over.is_by_classes then
         return one.now.slated and "5" or nil
     end
@@ -150,20 +152,17 @@ end
 
 -- Few hits have the key of what slatectl doctor advises against them: the class that starves comes first; curves help
 -- where something is evicted, and memcached has none.
-local function key_of_hits(one, starves)
+function KEYS.hits(one, starves)
     local evicts = outlook.evicts(one:lately(), one.rates and one.rates.general or {})
     return starves and KEYS.starving or one.now.slated and evicts and KEYS.memory or nil
 end
 
 local function key_of(finding, one, starves)
-    if finding.name == "held" then
-        return key_of_held(one)
-    elseif finding.name == "hits" then
-        return key_of_hits(one, starves)
-    elseif finding.name == "hits_fell" then
-        return starves and KEYS.starving or nil
+    local key = finding.is_further and "2" or KEYS[finding.name]
+    if type(key) == "function" then
+        return key(one, starves)
     end
-    return finding.is_further and "2" or KEYS[finding.name]
+    return key
 end
 
 -- Whether the server could help itself.

@@ -11,6 +11,7 @@ local moves = require "slate.facts.moves"
 local outlook = require "slate.judge.outlook"
 local proxy = require "slate.facts.proxy"
 local snapshot = require "slate.facts.snapshot"
+local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local verdict = require "slate.judge.verdict"
 local view = require "slate.judge.view"
@@ -137,7 +138,7 @@ function CHECKS.version(about, add)
     end
 end
 
-local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
+local SEVERITIES <const> = { critical = 3, warning = 2, note = 1 }
 
 -- In this order findings of one severity are told: first what keeps items out, then what is lost, then what could be
 -- better.
@@ -171,10 +172,7 @@ function M.about(known)
     about.general, about.settings, about.moves = known.now.general, known.now.settings or {}, known.moves or {}
     about.per_s = about.rates and about.rates.general or {}
     about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
-    about.starves = false
-    for _, row in ipairs(about.rows) do
-        about.starves = about.starves or row.starves == true
-    end
+    about.starves = starving.in_order(about.rows)[1] ~= nil
     about.one, about.takers = known.one, {}
     if not about.one then -- who has two snapshots and no more
         about.one = { now = about.now, rows = about.rows, recent = verdict.recent(), relieved = {} }
@@ -192,13 +190,8 @@ function M.sort(findings)
     for i, finding in ipairs(findings) do
         at[finding] = i
     end
-    table.sort(findings, function(a, b)
-        if a.severity ~= b.severity then
-            return SEVERITIES[a.severity] < SEVERITIES[b.severity]
-        end
-        return at[a] < at[b]
-    end)
-    return findings
+    return require("slate.base.order").largest_first(findings, function(one) return SEVERITIES[one.severity] end,
+        function(one) return at[one] end)
 end
 
 -- The same list, with one finding for all of a check but the first.

@@ -240,23 +240,17 @@ local function went_back(from, to)
         and to.requests < from.requests
 end
 
--- Is `to` of a server that started after `from` was taken?
-local function is_restart(from, to)
-    return from.pid ~= to.pid or (from.uptime_s or 0) > (to.uptime_s or 0)
-end
-
 --- Takes the next snapshot in. A restart and a reset of the counters end what is remembered.
 function Course:add(now)
     local last, sample = self[#self], sample_of(now)
-    if last and (is_restart(last, sample) or went_back(last, sample)) then
-        if is_restart(last, sample) then
-            self.restart = { time_s = sample.time_s - math.min(sample.uptime_s or 0, sample.time_s - last.time_s),
-                items = last.items }
-        end
+    local is_restart = last and (last.pid ~= sample.pid or (last.uptime_s or 0) > (sample.uptime_s or 0))
+    if is_restart or last and went_back(last, sample) then
+        self.restart = is_restart and { items = last.items,
+            time_s = sample.time_s - math.min(sample.uptime_s or 0, sample.time_s - last.time_s) } or self.restart
         for i = #self, 1, -1 do
             self[i] = nil
         end
-        self.is_reset = not is_restart(last, sample)
+        self.is_reset = not is_restart
     end
     self[#self + 1] = sample
     while self[2] and self[2].time_s < sample.time_s - limits.course_kept_s do
