@@ -91,10 +91,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("name the key of the table for further classes that starve", function()
-        local one = view.observer()
-        for _, now in ipairs(table.move(recordings.load("demo"), 1, 85, 1, {})) do
-            one:look(now)
-        end
+        local one = snapshots.seen(table.move(recordings.load("demo"), 1, 85, 1, {}))
         local list = attention.findings(one, {})
         assert.are.same({ "class 1 starves, too", "2" }, { list[2].text, list[2].key })
     end)
@@ -124,10 +121,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("name the key that helps", function()
-        local one = view.observer()
-        for _, now in ipairs(table.move(recordings.load("calcified"), 1, 20, 1, {})) do
-            one:look(now)
-        end
+        local one = snapshots.seen(table.move(recordings.load("calcified"), 1, 20, 1, {}))
         local list = attention.findings(one, {})
         assert.are.same({ "bad", "starving", "m" }, { list[1].tone, list[1].label, list[1].key })
         assert.are.same({ "warn", "t" }, { list[#list - 1].tone, list[#list - 1].key })
@@ -149,10 +143,7 @@ describe("slatetop and slatectl doctor", function()
     end)
 
     it("tell what a limit of the process leaves items", function()
-        local one = view.observer()
-        for _, now in ipairs(table.move(recordings.load("demo"), 1, 5, 1, {})) do
-            one:look(now)
-        end
+        local one = snapshots.seen(table.move(recordings.load("demo"), 1, 5, 1, {}))
         local text = "STAT process_limit 209715200\r\nSTAT items_asked 209715200\r\nSTAT items_limit 125829120\r\n"
             .. "STAT items 125829120\r\n"
         local said = {}
