@@ -274,7 +274,7 @@ describe("slatectl's web server", function()
     it("answers 500 where the handler fails, says so, and goes on", function()
         local httpd, together = require "slate.cli.httpd", require "slate.wire.together"
         local listening, port = assert(httpd.listen("127.0.0.1", 0))
-        local said, answers, is_over = {}, {}, false
+        local said, answers = {}, {}
         local function handler(request)
             if request.path == "/nil" then
                 return nil + 1
@@ -298,17 +298,17 @@ describe("slatectl's web server", function()
             peer:close()
             return text
         end
-        together.run({
-            function() httpd.run(listening, handler, function(text) said[#said + 1] = text end,
-                function() return is_over end) end,
+        local _, why = pcall(together.run, {
+            function() httpd.run(listening, handler, function(text) said[#said + 1] = text end) end,
             function()
                 for i, path in ipairs({ "/nil", "/words", "/beside", "/" }) do
                     answers[i] = ask(path):match("^HTTP/1.1 (%d+)")
                 end
-                is_over = true
+                error("over", 0) -- it ends the server, too
             end,
         })
         listening:close()
+        assert.equal("over", why)
         assert.same({ "500", "500", "500", "200" }, answers)
         assert.truthy(said[1]:find("^error in the answer to /nil: .*spec.lua:%d+: attempt to perform arithmetic"))
         assert.equal("error in the answer to /words: in words", said[2])
@@ -319,7 +319,7 @@ describe("slatectl's web server", function()
     it("serves one page while requests for another wait, and while silent connections take all places", function()
         local httpd, together = require "slate.cli.httpd", require "slate.wire.together"
         local listening, port = assert(httpd.listen("127.0.0.1", 0))
-        local released, is_over, refused, peers, statuses = false, false, 0, {}, {}
+        local released, refused, peers, statuses = false, 0, {}, {}
         local function connect(request)
             peers[#peers + 1] = assert(socket.connect("127.0.0.1", port))
             peers[#peers]:send(request)
@@ -331,14 +331,14 @@ describe("slatectl's web server", function()
             together.select({ peer }, nil, 60)
             return (peer:receive("*l") or ""):match(" (%d+) ")
         end
-        together.run({
+        local _, why = pcall(together.run, {
             function()
                 httpd.run(listening, function(request)
                     while request.path == "/mute" and not released do
                         together.select(nil, nil, 0.01)
                     end
                     return 200, "text/plain", "well\n"
-                end, error, function() return is_over end)
+                end, error)
             end,
             function()
                 local mute = {}
@@ -354,10 +354,11 @@ describe("slatectl's web server", function()
                     local status = status_of(peer)
                     statuses[status], refused = true, refused + (status == "503" and 1 or 0)
                 end
-                is_over = true
+                error("over", 0) -- it ends the server, too
             end,
         })
         listening:close()
+        assert.equal("over", why)
         for _, peer in ipairs(peers) do
             peer:close()
         end
