@@ -99,6 +99,23 @@ describe("a control group of version 2", function()
         end
     end)
 
+    it("leaves the need that is told to the options, whatever its limit is", function()
+        if skips() then
+            return
+        end
+        for words, want_mib in pairs({ ["-m 1024"] = 1377, ["-m 64"] = 104, ["-m auto"] = false,
+            ["-m 1024 -o read_buf_mem_limit=1"] = 1206 }) do
+            for _, limit_mib in ipairs({ 64, 103, 104, 1219, 1376, 1377 }) do
+                say("memory.high", tostring(limit_mib * MIB))
+                local said = check_config(words)
+                local want = want_mib or tonumber(check_config(("-m %s -o process_memory=0"):format(
+                    said:match("%-m (%d+)"))):match("at most (%d+)"))
+                local told = limit_mib < want and "for all of -m it needs %d MiB" or "needs at most %d MiB"
+                assert.truthy(said:find(told:format(want), 1, true), said)
+            end
+        end
+    end)
+
     it("keeps its limit where connections may take nearly all of it, and tells the remedy in one line", function()
         if skips() then
             return

@@ -91,6 +91,7 @@ struct settings {
     bool maxbytes_given;
     bool maxbytes_share; /* as a share of what the control group or the machine has */
     bool group_limits; /* process_memory is the control group's limit, which nobody asked for */
+    bool buffers_follow; /* read_buf_mem_limit follows from process_memory: nobody asked for it */
     bool group_is_too_small; /* for any process_memory: its limit is not kept */
     /* by row: the option was given; it was given, but has no effect (setting_has_effect); it was
      * given with an empty value, which is as if it were not given */

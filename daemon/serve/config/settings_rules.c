@@ -54,7 +54,8 @@ uint64_t settings_memory_need(const struct settings *s) {
     uint64_t need = s->maxbytes + s->maxbytes / SETTINGS_INDEX_SHARE + SETTINGS_START_BYTES +
                     (uint64_t)s->threads * SETTINGS_THREAD_BYTES +
                     (uint64_t)s->maxconns * settings_conn_bytes(s);
-    need += s->read_buf_mem_limit > 0 ? s->read_buf_mem_limit : need / (BUFFERS_SHARE - 1);
+    bool is_asked = s->read_buf_mem_limit > 0 && !s->buffers_follow;
+    need += is_asked ? s->read_buf_mem_limit : need / (BUFFERS_SHARE - 1);
     uint64_t slack = need / (SETTINGS_SLACK_SHARE - 1);
     return need + (slack > SETTINGS_SLACK_LEAST ? slack : SETTINGS_SLACK_LEAST);
 }
@@ -83,6 +84,7 @@ static void settle_process_memory(struct settings *s) {
     }
     if (s->read_buf_mem_limit == 0) {
         s->read_buf_mem_limit = s->process_memory / BUFFERS_SHARE;
+        s->buffers_follow = true;
     }
 }
 
