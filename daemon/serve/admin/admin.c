@@ -154,7 +154,7 @@ static uint32_t watch_sample(const struct token *word) {
 void admin_watch(struct command_context *ctx, const struct words *w) {
     unsigned classes = 0;
     uint32_t one_in = 1;
-    if (!ctx->server->settings->watch_enabled) {
+    if (ctx->server->settings->disable_watch) {
         text_out_str(ctx->out, "CLIENT_ERROR watch commands not allowed\r\n");
         return;
     }

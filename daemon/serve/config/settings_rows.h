@@ -115,7 +115,7 @@
       STARTUP, ACCESS, "refuse flush_all") \
     X(NEGATED, dump_enabled, "dump_enabled", 'X', "disable-dumping", true, 0, 0, "flag", STARTUP, \
       ACCESS, "refuse stats cachedump, detail, hotkeys and the crawler's dumps") \
-    X(NEGATED, watch_enabled, NULL, 'W', "disable-watch", true, 0, 0, "flag", STARTUP, ACCESS, \
+    X(FLAG, disable_watch, NULL, 'W', "disable-watch", false, 0, 0, "flag", STARTUP, ACCESS, \
       "refuse watch") \
     X(CHOICE, hash_algorithm, "hash_algorithm", OPT_EXTENDED, "hash_algorithm", "xxh3", 0, 0, \
       "murmur3|jenkins|xxh3", STARTUP, MEMORY, \

@@ -95,6 +95,8 @@ static void test_values_are_read_and_shown(void) {
     shows("-M", "evictions", "off");
     shows("-C", "cas_enabled", "no");
     shows("-F -X", "flush_enabled", "no");
+    shows("-F", "disable-watch", "no");
+    shows("-W", "disable-watch", "yes");
     shows("-vv", "verbosity", "2");
     shows("-vvvvvv", "verbosity", "3");
     shows("-t 7", "num_threads_per_udp", "7");
