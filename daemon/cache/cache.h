@@ -236,7 +236,7 @@ struct cache_store {
     /* meta I: the store may also replace an item whose CAS is higher than compare_cas. The new item
      * is stale then, and keeps the old one's expiry time and whether it was won */
     bool     compare_low;
-    bool     vivify;           /* append, prepend: on a miss store as a set */
+    bool     vivify;           /* append, prepend: on a miss store, whatever compare says */
     bool     binary_key;
     bool     won, stale;       /* marks the new item carries from the start */
     bool     counts_cas;       /* counts cas_* statistics */

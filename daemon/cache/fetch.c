@@ -67,6 +67,18 @@ static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *
     }
 }
 
+/* memcached makes the item and then reads it, so the item counts as fetched. */
+static void mark_made(struct cache_thread *ct, const struct key *key, uint64_t cas) {
+    struct partition *p = partition_of(ct->cache, key->hash);
+    lock_take(&p->lock);
+    struct item *it = find_live_locked(ct, p, key);
+    if (it != NULL && item_cas(it) == cas) { /* no other client has stored meanwhile */
+        mark_hit_locked(ct, p, it);
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+}
+
 /* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: another client
  * made an item first. */
 static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
@@ -84,6 +96,9 @@ static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
         v->won = true;
         v->lost = false;
         count_made(ct, f, v->class_id);
+        if (!f->no_bump) {
+            mark_made(ct, key, v->cas);
+        }
     } else if (status != CACHE_NOT_STORED) {
         COUNT(ct, get_misses);
     }

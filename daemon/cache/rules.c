@@ -12,11 +12,11 @@ uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary
 }
 
 enum cache_status store_condition_of(const struct cache_store *s, const struct item *old) {
-    if (s->compare) {
-        if (old == NULL) {
-            return s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND ? CACHE_NOT_STORED
-                                                                       : CACHE_MISS;
-        }
+    bool joins = s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND;
+    if (s->compare && old == NULL && !joins) {
+        return CACHE_MISS;
+    }
+    if (s->compare && old != NULL) {
         uint64_t cas = item_cas(old);
         bool matches = s->compare_cas == cas || (s->compare_low && s->compare_cas < cas);
         if (s->compare_cas == 0 || !matches) {
