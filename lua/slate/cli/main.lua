@@ -57,7 +57,7 @@ M.COMMANDS = {
     { name = "capture", summary = "write a sample of a server's requests into a file, as a trace", no_rows = true },
     { name = "save", summary = "write the items of a server into a file, while it serves", no_rows = true },
     { name = "load", summary = "store the items of a file, to warm a server", no_rows = true },
-    { name = "chart", summary = "draw recordings, or live servers: pages, moves, hits and more",
+    { name = "chart", summary = "draw recordings, or live servers: pages, hits, curves, sizes",
         many = true, no_rows = true },
     { name = "report", summary = "one web page of recordings or live servers: findings, charts, changes",
         many = true, no_rows = true },
