@@ -124,7 +124,8 @@ static bool begin(struct trace *t) {
     }
     if (wrong != NULL) {
         snprintf(t->error, sizeof t->error, "cannot read %.300s as %s: line 1: %s", t->name,
-                 trace_format_name(t->form.format), wrong);
+                 t->form.format != TRACE_AUTO ? trace_format_name(t->form.format) : "a trace",
+                 wrong);
         return false;
     }
     if (t->form.has_head) {

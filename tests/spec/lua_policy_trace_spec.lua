@@ -69,16 +69,22 @@ describe("slatectl policy simulate", function()
         for i = 1, 12 do
             file:write(("k%d %d\n"):format(i, 90 * 2 ^ i // 1))
         end
+        file:write("a b c\n")
         file:close()
-        local code, out, err = ctl.run("policy simulate burst --trace wide --memory 8m")
+        local code, out, err = ctl.run("policy simulate burst --trace wide --memory 8m --processes 2")
         assert.equal(0, code, err)
+        assert.truthy(err:find("^slatectl: lines of the trace that were skipped: 1; [^\n]+\n"
+            .. "slatectl: more than its memory was held, [^\n]+\n$"), err) -- once, by whichever of the processes
         assert.truthy(out:find("^POLICY +MEMORY +HELD +PAGES +LOST"), out)
         assert.truthy(out:find("\nburst +8M +12M +0 +0"), out)
     end)
 
     it("says of a trace what is wrong with it", function()
+        server.write_file(ctl.folder .. "/recording", '{"schema":"slate/snapshot/1","time_s":1.5}\n{"of":1}\n')
         for words, case in pairs({
             ["burst --trace none"] = { 74, "No such file" },
+            ["burst --trace recording"] = { 74, "this is a recording of slatectl; a recording is for `slatectl policy "
+                .. "run NAME --recording FILE`, and `slatectl capture -o day.trace.gz` makes a trace\n" },
             ["burst --trace -"] = { 64, "so it must be a file" },
             ["quux --trace t"] = { 64, "no policy" },
             ["burst share=2 --trace t"] = { 64, "setting share wants a number from 0 to 1" },
@@ -91,10 +97,12 @@ describe("slatectl policy simulate", function()
     end)
 
     it("says what is missing", function()
-        for _, words in ipairs({ "burst", "burst --recording t", "burst --recording t --trace t" }) do
+        for _, words in ipairs({ "burst", "day.jsonl", "burst --recording t", "burst --recording t --trace t" }) do
             local code, _, err = ctl.run("policy simulate " .. words)
             assert.equal(64, code)
             assert.truthy(err:find("wants --trace FILE", 1, true), err)
+            assert.truthy(err:find("which 'slatectl capture -o day.trace.gz' makes; a recording is for 'slatectl "
+                .. "policy run NAME --recording FILE'", 1, true), err)
         end
     end)
 end)

@@ -335,6 +335,8 @@ describe("slated --simulate", function()
         assert_fails("--simulate " .. folder .. "/none", 66, "No such file")
         assert_fails("--simulate " .. folder, 66, "it is a folder")
         assert_fails("--simulate " .. bad, 65, "no line of the trace is a request; line 3: it is neither")
+        assert_fails("--simulate " .. write("rec.jsonl", '{"schema":"slate/snapshot/1","time_s":1}\n{"of":1}\n'), 65,
+            "this is a recording of slatectl; a recording is for `slatectl policy run NAME --recording FILE`")
         assert_fails("--simulate /dev/null", 65, "holds no request")
         assert_fails("--simulate " .. cut .. " --objects 5", 65, "cut short")
         local _, _, code = os.execute(("%s --simulate %s --objects 1 >/dev/full 2>%s/err"):format(server.quoted(slated),

@@ -54,9 +54,9 @@ function Context:flush()
     end
 end
 
---- One line on standard error.
+--- One line on standard error, or several, each with the program's name.
 function Context.say(_, text)
-    io.stderr:write("slatectl: ", require("slate.base.table").for_terminal(text), "\n")
+    io.stderr:write("slatectl: ", (require("slate.base.table").for_terminal(text):gsub("\n", "\nslatectl: ")), "\n")
 end
 
 local KEY_ORDER <const> = { "schema", "server", "version", "slated", "time_s", "id", "name" }

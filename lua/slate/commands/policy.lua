@@ -307,7 +307,8 @@ end
 
 local function simulate(context, parsed)
     if not parsed.trace or parsed.recording then
-        return nil, "policy simulate wants --trace FILE of requests", "usage"
+        return nil, "policy simulate wants --trace FILE of requests, which 'slatectl capture -o day.trace.gz' makes; a "
+            .. "recording is for 'slatectl policy run NAME --recording FILE'", "usage"
     elseif parsed.trace == "-" then
         return nil, "the trace is played several times, so it must be a file", "usage"
     end

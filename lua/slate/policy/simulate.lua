@@ -5,7 +5,6 @@
 --         by_objects = true, words = {} }, 2)
 local json = require "slate.base.json"
 local shell = require "slate.base.shell"
-local trimmed = require("slate.base.units").trimmed
 
 local M = {}
 
@@ -83,13 +82,24 @@ local function collect(job, rows)
         end
     end
     local ok, _, status = job.pipe:close()
-    local said = trimmed((shell.read_and_remove(job.errors):gsub("^slated: ", "")))
-    return said, not ok and (CODES[status] or "internal")
+    return shell.read_and_remove(job.errors), not ok and (CODES[status] or "internal")
+end
+
+-- What was said before, and behind it those lines of a text of slated's of which nothing alike was said: processes tell
+-- the same of the same trace, each with its own example behind the colon.
+local function add_lines(said, text)
+    for line in text:gmatch("[^\n]+") do
+        line = line:gsub("^slated: ", "")
+        if not ("\n" .. said):find("\n" .. line:match("^[^:]*"), 1, true) then
+            said = said == "" and line or said .. "\n" .. line
+        end
+    end
+    return said
 end
 
 -- Runs all commands at once. Returns the rows of each, and what was remarked; or nil, message, code.
 local function run_all(commands)
-    local jobs, results, remark, failure, failure_code = {}, {}, nil, nil, nil
+    local jobs, results, remark, failure, failure_code = {}, {}, "", nil, nil
     for i, command in ipairs(commands) do
         local errors = os.tmpname()
         local pipe = assert(io.popen(("{ %s; } 2>%s"):format(command, shell.word(errors)), "r"))
@@ -97,17 +107,17 @@ local function run_all(commands)
     end
     for i, job in ipairs(jobs) do -- all run meanwhile: what one of them says fits into its pipe
         results[i] = {}
-        local said, code = collect(job, results[i])
+        local text, code = collect(job, results[i])
         if code or #results[i] == 0 then
-            failure, failure_code = failure or said, failure_code or code or "internal"
-        elseif said ~= "" then
-            remark = said
+            failure, failure_code = failure or add_lines("", text), failure_code or code or "internal"
+        else
+            remark = add_lines(remark, text)
         end
     end
     if failure then
         return nil, failure ~= "" and failure or "slated gave no figures", failure_code
     end
-    return results, remark
+    return results, remark ~= "" and remark or nil
 end
 
 --- Runs the grid: { trace =, policies = list, sizes = text, by_objects =, words = further words for slated }.

@@ -63,6 +63,21 @@ static void slates_own(void) {
     trace_close(&t);
 }
 
+static void recordings(void) {
+    static const char why[] = "cannot read given as a trace: line 1: this is a recording of slatectl; a recording is for "
+                              "`slatectl policy run NAME --recording FILE`, and `slatectl capture -o day.trace.gz` makes "
+                              "a trace";
+    static const char text[] = "{\"schema\":\"slate/snapshot/1\",\"time_s\":1.5}\nkey 10\n";
+    for (enum trace_format f = TRACE_AUTO; f < TRACE_FORMAT_COUNT; f++) {
+        struct trace *t = open_bytes(text, sizeof text - 1, f);
+        is_str(next(t), why, "a recording is refused, and the commands for it and for a trace are named");
+        trace_close(&t);
+    }
+    struct trace *t = open_text("{\"schema\":\"mine\"}\n");
+    is_str(next(t), "get {\"schema\":\"mine\"} - 0 0", "a key may look like other JSON");
+    trace_close(&t);
+}
+
 static void twitters(void) {
     struct trace *t = open_text("0,nz:u:eeW511W3dcH3de3d15ec,22,304,4,get,0\n0,q,b,5,0,4,delete,0\n5,k,1,0,4,get,0\n"
                                 "7,k,4,12,4,set,3600\n7.25,k,1,12,4,incr,0\n");
@@ -218,6 +233,7 @@ static void what_zstd_packed_is_read(void) {
 
 int main(void) {
     slates_own();
+    recordings();
     twitters();
     cachelibs();
     oracles();
