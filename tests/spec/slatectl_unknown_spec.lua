@@ -23,7 +23,7 @@ local NEEDS <const> = {
 }
 -- Of all commands, and of all servers.
 local NEVER <const> = { "%f[%w-]%-1%f[^%w]", "%f[%w]nan%f[^%w]", "%f[%w]inf%f[^%w]", "1844674407", "attempt to",
-    "internal error", "traceback" }
+    "internal error", "traceback", "no item was seen" }
 
 -- OUT stands for a file that is not there yet, REC for a recording of the server.
 local COMMANDS <const> = {
@@ -99,6 +99,21 @@ describe("what a server does not report", function()
                 end
             end
             assert.same({}, faults)
+        end)
+
+        it("makes sizes exit with 3, and its message says so: " .. profile.name, function()
+            local sizes, told = profile.answers["stats sizes"] or profile.answers.other, "server "
+            local code, text = runner(profile)("sizes")
+            if profile.is_none then
+                assert.equal(69, code)
+                return
+            elseif sizes == "END" and profile.answers.other == "END" then
+                told = "slatectl: not known: this server reports no sizes\n"
+            elseif sizes == "ERROR" and not profile.is_mute then
+                told = "not known: this server reports no sizes; to sample its keys give --from metadump\n"
+            end
+            assert.equal(3, code, text)
+            assert.truthy(text:find(told, 1, true), text)
         end)
 
         it("makes check exit with 3, for each threshold on such a figure: " .. profile.name, function()

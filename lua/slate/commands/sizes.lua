@@ -87,7 +87,7 @@ function M.run(context, parsed)
     if has_classes then
         classes, known_by = must(chunks.classes(client, now))
     end
-    local histogram = must(require("slate.facts.sizehist").read(client, parsed["from"]))
+    local histogram = must(require("slate.facts.sizehist").read(client, parsed["from"], now))
     client:close()
     for _, size in ipairs(histogram.sizes) do
         local class = chunks.class_of(classes, size.bytes)
