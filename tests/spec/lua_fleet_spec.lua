@@ -173,6 +173,26 @@ describe("slatectl fleet", function()
         assert.truthy(said:find("no hash named 'sha1'", 1, true), said)
     end)
 
+    it("refuses a single word that is no sub-command and no server's name, and lists the sub-commands", function()
+        local ways, one = require("slate.wire.resolver").WAYS, require("support.canned").new({}, {})
+        local find = ways.addresses
+        finally(function() ways.addresses = find end)
+        ways.addresses = function() return nil, "nobody has it" end
+        for _, word in ipairs({ "pilot", "autoscale", "up" }) do
+            local code, out, err = one:slatectl({ "fleet", word, "--interval", "0" }, { HOME = ctl.folder })
+            assert.equal(64, code)
+            assert.equal("", out)
+            assert.equal(("slatectl: '%s' is no sub-command of fleet, which are where, apply, undo, warm, flush; and "
+                .. "no server of that name is found: nobody has it\n"):format(word), err)
+        end
+        local code, out = ctl.run("fleet 127.0.0.1:1 --interval 0")
+        assert.equal(1, code) -- a server that is down
+        assert.truthy(out:find("127.0.0.1:1 ", 1, true), out)
+        code, out = ctl.run("help fleet where")
+        assert.equal(0, code)
+        assert.truthy(out:find("^Usage: slatectl fleet%-where"), out)
+    end)
+
     it("is as slate-fleets(7) says: every example runs, in its order", function()
         local one = server.start({ transport = "tcp", args = { "-m", "16" } })
         local by_name = one.address:gsub("127.0.0.1", "localhost")

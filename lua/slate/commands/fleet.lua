@@ -9,7 +9,13 @@ local COLUMNS <const> = "SERVER<|HITS|GET/s|SET/s|EV/s|USED|SPREAD|UP|NOTE<"
 
 function M.declare(command)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
-        :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
+        :argname("SERVER"):convert(function(text)
+            local list, problem = require("slate.wire.addresses").parse(text)
+            if list then
+                list.word = text
+            end
+            return list, problem
+        end)
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample. Default: 1s, "
         .. "and 3s where anything is evicted")
         :argname("TIME"):convert(units.parse_duration)
@@ -30,8 +36,25 @@ local function out_text(context, rows, down)
         units.plural(#rows, "server"), down))
 end
 
+-- Is the only word a sub-command that is not there? It may be a server's name without a port: then it has an address.
+-- Returns true; or nil, message, code.
+local function is_no_command(members)
+    local word = #members == 1 and members[1].word:match("^[%w_-]+$")
+    if not word or members[1][1].host ~= word then -- of a name of one's own, the host is another
+        return true
+    end
+    local found, problem = require("slate.wire.resolver").WAYS.addresses(word)
+    local names = {}
+    for _, row in ipairs(found and {} or require("slate.cli.main").COMMANDS) do
+        names[#names + 1] = row.name:match("^fleet%-(.*)")
+    end
+    return found and true, ("'%s' is no sub-command of fleet, which are %s; and no server of that name is found: %s")
+        :format(word, table.concat(names, ", "), problem), "usage"
+end
+
 --- Exits with 0; with 1 when a server is down.
 function M.run(context, parsed)
+    must(is_no_command(parsed.members))
     local servers = must(context:servers_of(parsed.members))
     local members = require "slate.fleet.members"
     local rows = members.rows(members.sample(context, servers, parsed.interval))
