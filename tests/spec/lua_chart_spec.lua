@@ -144,6 +144,19 @@ describe("the chart", function()
         assert.truthy(sizes.figure(list).note:find("mean size", 1, true))
     end)
 
+    it("sizes goes by the sizes of the classes, not by their ids", function()
+        local fitted = whole_recording(1, "fitted:1")
+        local classes = fitted[1].classes
+        classes[1], classes[#classes] = classes[#classes], classes[1]
+        local before
+        local figure = require("slate.chart.kinds.sizes").figure(fitted, { source = "sizehist",
+            sizes = { { bytes = 96, items = 10 }, { bytes = 5000, items = 1 } } })
+        for _, bar in ipairs(figure.panels[1].bars) do
+            assert.is_true(bar[1] < bar[2] and bar[1] == (before or bar[1]))
+            before = bar[2]
+        end
+    end)
+
     it("fleet has a panel for each server, the worst first", function()
         local both = whole_recording(5, "good:1")
         for _, one in ipairs(whole_recording(5, "bad:1")) do

@@ -24,6 +24,7 @@ local function limits_of(last)
             limits[#limits + 1] = class.chunk_size
         end
     end
+    table.sort(limits) -- ids of classes that were fitted later are not in the order of their sizes
     return limits
 end
 
