@@ -148,6 +148,20 @@ static bool is_slow(const struct conn *c, uint64_t now_us) {
     return unread_bytes(c) < (left < most ? left : most);
 }
 
+/* A look comes late when the worker got no processor, or other clients had it. What clients sent
+ * meanwhile may be unread, so that time counts for none of them. */
+static void forgive_absence(struct values *v, uint64_t now_us) {
+    uint64_t absent_us = now_us - v->late_look_us;
+    struct conn *c;
+    TAILQ_FOREACH(c, &v->holding, value_link) {
+        c->pace_us = now_us - c->pace_us > absent_us ? c->pace_us + absent_us : now_us;
+        c->value_us = now_us - c->value_us > absent_us ? c->value_us + absent_us : now_us;
+    }
+    TAILQ_FOREACH(c, &v->waiting, value_link) {
+        c->value_us = now_us - c->value_us > absent_us ? c->value_us + absent_us : now_us;
+    }
+}
+
 static void end_late(struct values *v, uint64_t now_us) {
     uint64_t timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
     unsigned large = cache_drafts_waiting(cache_of(v), true),
@@ -227,6 +241,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     if (now_us >= v->late_look_us) {
+        forgive_absence(v, now_us);
         v->late_look_us = now_us + LOOK_LATE_US;
         cache_turn_begin(v->worker->cache_thread);
         end_late(v, now_us);
