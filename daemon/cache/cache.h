@@ -195,6 +195,7 @@ struct cache_fetch {
     uint64_t vivify_cas;       /* 0: the next */
     bool     recache;          /* one caller wins once less than recache_s is left to live */
     int32_t  recache_s;
+    bool     touch_first;      /* the time left is that of exptime_s */
     /* only meta commands grant wins and show them and stale marks */
     bool     meta;
     bool     never_wins;       /* a stale item is shown as one that another has won */

@@ -44,7 +44,7 @@ static void count_made(struct cache_thread *ct, const struct cache_fetch *f, uns
 static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f,
                               struct cache_view *v) {
     uint8_t flags = item_flags(it);
-    uint32_t exptime_s = item_exptime_s(it);
+    uint32_t exptime_s = f->touch_first ? f->exptime_s : item_exptime_s(it);
     if (f->never_wins) {
         v->lost = v->lost || (flags & ITEM_STALE);
     } else if (!(flags & ITEM_WON)) {

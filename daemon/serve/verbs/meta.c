@@ -174,6 +174,7 @@ static char *get_locked(struct serving *sv, const struct request *r, const struc
         uint32_t recache_at_s = clock_expiry_s(m->recache, now_s);
         want.recache = recache_at_s > now_s;
         want.recache_s = (int32_t)(recache_at_s - now_s);
+        want.touch_first = want.touch && stands_before(m, 'T', 'R');
     }
     struct cache_view view = {0};
     if (cache_fetch(sv->ct, &r->key, &want, sv->scratch, &view) != CACHE_OK) {
