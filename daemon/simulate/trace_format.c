@@ -63,7 +63,9 @@ static const struct text {
 };
 
 static const char slate_head[] = "# slate trace ";
-static const char recording_head[] = "{\"schema\":\"slate/snapshot/";
+/* The lines of a recording: of one that was cut, a line of changes may be the first. */
+static const char *const recording_heads[] = {"{\"schema\":\"slate/snapshot/",
+                                              "{\"schema\":\"slate/change/"};
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -379,10 +381,12 @@ static enum trace_format guess(const char *bytes, size_t n, size_t line) {
 
 const char *trace_form_begin(struct trace_form *form, enum trace_format asked, const char *bytes,
                              size_t n, size_t line) {
-    size_t head = sizeof recording_head - 1;
-    if (line >= head && memcmp(bytes, recording_head, head) == 0) {
-        return "this is a recording of slatectl; a recording is for `slatectl policy run NAME "
-               "--recording FILE`, and `slatectl capture -o day.trace.gz` makes a trace";
+    for (size_t i = 0; i < sizeof recording_heads / sizeof *recording_heads; i++) {
+        size_t head = strlen(recording_heads[i]);
+        if (line >= head && memcmp(bytes, recording_heads[i], head) == 0) {
+            return "this is a recording of slatectl; a recording is for `slatectl policy run NAME "
+                   "--recording FILE`, and `slatectl capture -o day.trace.gz` makes a trace";
+        }
     }
     return take_form(form, asked != TRACE_AUTO ? asked : guess(bytes, n, line), bytes, line);
 }

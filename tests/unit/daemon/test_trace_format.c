@@ -73,7 +73,10 @@ static void recordings(void) {
         is_str(next(t), why, "a recording is refused, and the commands for it and for a trace are named");
         trace_close(&t);
     }
-    struct trace *t = open_text("{\"schema\":\"mine\"}\n");
+    struct trace *t = open_text("{\"schema\":\"slate/change/1\",\"time_s\":2.5,\"of\":1,\"d\":\"\"}\n");
+    is_str(next(t), why, "so is one whose first whole snapshot was cut off");
+    trace_close(&t);
+    t = open_text("{\"schema\":\"mine\"}\n");
     is_str(next(t), "get {\"schema\":\"mine\"} - 0 0", "a key may look like other JSON");
     trace_close(&t);
 }
