@@ -383,7 +383,7 @@ static int print_replay(const struct options *options) {
     } else {
         timeline_step(&timeline, session->tape, 1 - (int64_t)options->snapshots);
     }
-    int exit_code;
+    int exit_code = EXIT_SUCCESS;
     bool goes_on = true;
     for (unsigned i = 0; goes_on && i < options->snapshots; i++) {
         print_moment(options, &timeline, session);

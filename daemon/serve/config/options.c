@@ -268,11 +268,12 @@ char **options_words(const char *text, int *argc, char **argv, char *why) {
     for (size_t i = 0; i < given; i++) {
         bytes += strlen(argv[i]) + 1;
     }
-    char **word = malloc(words * sizeof *word + bytes), *to = (char *)(word + words);
+    char **word = malloc(words * sizeof *word + bytes);
     if (!word) {
         snprintf(why, SETTING_WHY_BYTES, "out of memory");
         return NULL;
     }
+    char *to = (char *)(word + words);
     strcpy(to, text);
     int count = split_words(to, word + 1);
     if (count < 0) {
