@@ -17,7 +17,7 @@ static bool is_join(const struct request *r) {
 
 static enum outcome expected_of_join(const struct request *r, const struct entry *e, bool present) {
     if (!present) {
-        return r->vivifies && !r->compares ? STORED : NOT_STORED;
+        return r->vivifies ? STORED : NOT_STORED;
     }
     return r->compares && !known_cas_matches(r, e) ? EXISTS : STORED;
 }

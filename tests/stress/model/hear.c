@@ -146,11 +146,11 @@ static bool hear_mg(const struct request *r, struct world *w, struct wire *c, ch
         e->won = true;
         return true;
     }
+    if (!e->broken && r->touches) { /* T stands before R: what R sees is the new time */
+        known_touched(r, e);
+    }
     if (!e->broken) {
         check_marks(r, e, w, &marks);
-    }
-    if (!e->broken && r->touches) {
-        known_touched(r, e);
     }
     if (!e->broken && meta_shows(r, 't') && r->exptime >= 0) {
         meta_check_ttl(r, e, w, ttl, never);
