@@ -91,24 +91,9 @@ TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED
 TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
-# The longest first, so that what runs side by side ends together.
-LONGEST := slated_takeover_still_spec.lua manual_examples_spec.lua run_tests_spec.lua slatectl_policy_spec.lua guide_spec.lua \
-           acting_spec.lua slatectl_act_spec.lua proto_spec.lua slated_moves_spec.lua crash bench_memory_spec.lua versions_spec.lua \
-           slatetop_spec.lua questions_spec.lua slated_geometry_spec.lua slated_every_option_spec.lua install_spec.lua \
-           bench_policies_spec.lua slatectl_damaged_spec.lua slated_takeover_broken_spec.lua slated_drafts_spec.lua slatectl_report_spec.lua \
-           test_faults_start test_faults_serving slatectl_fleet_spec.lua slatectl_look_spec.lua test_isolation extstore_spec.lua \
-           slated_memory_file_hits_spec.lua slated_takeover_spec.lua abuse_cost_spec.lua slated_traces_spec.lua views_spec.lua \
-           slated_tls_spec.lua lua_slatectl_spec.lua lua_policies_spec.lua demo_spec.lua lua_resolver_spec.lua lua_hostile_input_spec.lua \
-           slatectl_key_spec.lua lua_library_spec.lua fleet_spec.lua slatectl_record_spec.lua lua_policy_spec.lua \
-           slatectl_judge_spec.lua readme_spec.lua examples_spec.lua frame_spec.lua one_brain_spec.lua slated_memory_spec.lua \
-           lua_fleet_spec.lua lua_replies_spec.lua doctor_spec.lua slatectl_verdict_spec.lua \
-           slatectl_alone_spec.lua clients_spec.lua load_tls_spec.lua conformance_spec.lua slatectl_items_spec.lua starving_spec.lua \
-           watch_spec.lua greedy_spec.lua slated_memory_file_options_spec.lua model test_memory_file_torn test_tune_moves test_geometry \
-           test_geometry_predict test_cache test_session_turns test_whatif test_session_transcripts test_stress test_heap test_measure
-longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is
 # ended; with a sanitizer some take seven times as long as without.
-RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests $(if $(AGAIN),-r) $(if $(SAN),-t 600) -o $B/test-logs
+RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests -t $(or $(LIMIT_S),$(if $(SAN),600,240)) -o $B/test-logs
 FUZZ_NAMES := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 F       := build-fuzz$(if $(COVERAGE),-coverage)
 FUZZERS := $(FUZZ_NAMES:%=$F/%)
@@ -228,15 +213,15 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run
 	@$(call build_all,all,the four programs)
 	@scripts/demo $B/bin
-test: ## build all and run every test; the last line counts them (AGAIN=1: what failed runs twice)
+test: ## build all and run every test, each once; the last line counts them
 	@scripts/bootstrap test
 	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation build-debug/stress/crash
-	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(SPECS))
+	@$(RUN) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
 units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
-	@$(RUN) $(call longest_first,$(TESTS))
+	@$(RUN) $(TESTS)
 test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go on slated and on memcached, and the suites of Django and pylibmc
 	@scripts/bootstrap clients
 	@tests/clients/fetch

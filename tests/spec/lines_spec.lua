@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The budget of lines passes on the tree as it is, counts what a person has to read, and fails one line above a bound.
+-- Two budgets pass on the tree as it is: that of lines counts what a person has to read, and fails one line above a
+-- bound; that of sleeps fails when a test has one more than is listed, or fewer.
 
 package.path = "tests/spec/?.lua;" .. package.path
 local server = require "support.server"
@@ -53,5 +54,72 @@ describe("scripts/check-lines", function()
     assert(run(("ln -s a.c %s/scripts/g.c"):format(folder)))
     local _, text = run("scripts/check-lines " .. folder)
     assert.truthy(text:find("scripts has 1111 lines", 1, true), text)
+  end)
+end)
+
+describe("scripts/check-sleeps", function()
+  local folder
+
+  before_each(function()
+    folder = server.folder()
+    assert(run(("cd %s && git init -q && mkdir -p tests/real && : >tests/sleeps"):format(folder)))
+  end)
+
+  after_each(function()
+    run("rm -rf " .. folder)
+  end)
+
+  -- A file of the checkout; this one would be found itself if it held the words.
+  local function write(name, text)
+    text = text:gsub("nil, ~", "nil, nil, 1"):gsub("~", "sleep"):gsub("@", "wait")
+    server.write_file(folder .. "/tests/" .. name, text .. "\n")
+  end
+
+  local function check(option)
+    return run(("scripts/check-sleeps %s %s"):format(option or "", folder))
+  end
+
+  it("passes on this project", function()
+    local ok, text = run("scripts/check-sleeps")
+    assert.is_true(ok, text)
+  end)
+
+  for what, lines in pairs({
+    ["C"] = { "    u~(1000);", "    nano~(&t, NULL);", "~ (1);" },
+    ["Lua"] = { "socket.~(0.1)", 'require("slate.base.clock").~(0)', 'patience.@_for("it", f)', "tui.@_until(f)",
+      "socket.select(nil, ~)" },
+    ["shells and their lines in strings"] = { "~ 1", "while x; do ~ 0.1; done", 'run("~ %d & wait")', "(exec ~ 600)" },
+  }) do
+    it("finds what sleeps and what waits in " .. what, function()
+      for _, line in ipairs(lines) do
+        write("a.lua", "x\n" .. line)
+        local ok, text = check()
+        assert.is_false(ok, line)
+        assert.equal("tests/a.lua sleeps or waits in 1 lines, of at most 0\n", text)
+      end
+    end)
+  end
+
+  it("finds nothing in words, in a sleep that the test itself provides, in tests/real and in transcripts", function()
+    for _, line in ipairs({ "-- it ~s", "function clock.~(s) end", "lru_crawler ~ 100", "__wrap_u~(1)" }) do
+      write("a.lua", line)
+      assert.is_true((check()), line)
+    end
+    write("real/a.lua", "clock.~(1)")
+    write("a.txt", "~ 1")
+    assert.is_true((check()))
+  end)
+
+  it("fails on fewer than are listed too, and -w lowers the list and never raises a number", function()
+    write("fewer.lua", "clock.~(1)")
+    write("more.lua", ("clock.~(1)\n"):rep(3))
+    write("sleeps", "tests/fewer.lua 2\ntests/gone.lua 1\ntests/more.lua 3")
+    local ok, text = check()
+    assert.is_false(ok)
+    assert.truthy(text:find("tests/fewer.lua does so in fewer lines than listed", 1, true), text)
+    assert.truthy(text:find("tests/gone.lua does so in fewer lines than listed", 1, true), text)
+    write("more.lua", ("clock.~(1)\n"):rep(4))
+    assert.is_false((check("-w")))
+    assert.equal("tests/fewer.lua 1\ntests/more.lua 3\n", server.read_file(folder .. "/tests/sleeps"))
   end)
 end)
