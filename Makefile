@@ -144,8 +144,10 @@ $B/gen/metrics/exporter_rows.inc: lua/slate/cli/exporter_names.lua
 	    for (i = 1; i < NF; i += 2) { n = split($$(i + 1), metric, /[{}]/); gsub(/"/, "\\\"", metric[2]); \
 	        printf "{%s, \"%s\", \"%s\", \"%s\"},\n", part, $$i, metric[1], (n > 1 ? metric[2] : "") } }' $< >$@
 $B/daemon/metrics/exposition.o: $B/gen/metrics/exporter_rows.inc
+# The world loads them as a shared object. To a program, which needs nothing of that, the linker has them cost nothing.
+SHARED = -fPIC $(if $(filter %/main.o,$@),,-fvisibility=hidden)
 $B/daemon/%.o: daemon/%.c
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) $(SHARED) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
 $B/gen/console/draw/explain_text.inc: man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
@@ -187,6 +189,12 @@ $B/unit/daemon/%: tests/unit/daemon/%.c $B/daemon.a $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/daemon.a $(SUITE_LIBS)
 $B/stress/%: tests/stress/%.c $B/daemon.a $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/daemon.a $(SUITE_LIBS)
+# The world: an interpreter of Lua in whose process servers run (tests/world).
+$B/world/slated.so: $B/daemon/main.o $(DAEMON_O)
+	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic,--strip-debug -o $@ $^ $(filter-out $(JEMALLOC_O),$(DAEMON_LIBS))
+$B/world/lua: $(wildcard tests/world/*.[ch]) $(JEMALLOC_O) | $B/world/slated.so
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(QUICK) $(LUA_FLAGS) $(LDFLAGS) -rdynamic -o $@ \
+	    $(filter %.c %.o,$^) $(LUA_LIBS) -lm -ldl
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
                    slab_drain_begin slab_drain_end page_move_finish cache_quiesce cache_turn_end
@@ -215,7 +223,7 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/demo $B/bin
 test: ## build all and run every test, each once; the last line counts them
 	@scripts/bootstrap test
-	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies,the four programs and the test programs)
+	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies $B/world/lua,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation build-debug/stress/crash
 	@$(RUN) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
 units: $(TESTS) ## build the C unit tests only

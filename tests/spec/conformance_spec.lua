@@ -56,7 +56,7 @@ describe("memcached", function()
         reap(ENDING_SERVERS)
         local one = assert(proto_server.start(script.options, script.debug))
         local ok, message = pcall(replay.play, script, one, replay.feeds.whole)
-        proto_server.terminate({ one })
+        one:ask_to_end()
         ending[#ending + 1] = one
         return ok, tostring(message)
     end
@@ -130,7 +130,7 @@ describe("memcached", function()
             reap(ENDING_SERVERS)
             local one = assert(proto_server.start({}))
             local other, count = ask(one, claim)
-            proto_server.terminate({ one })
+            one:ask_to_end()
             ending[#ending + 1] = one
             table.move(other, 1, #other, #wrong + 1, wrong)
             sent = sent + count

@@ -30,11 +30,9 @@ end
 
 -- Ends them, and notes which did not end cleanly.
 local function reap()
-    local servers = {}
-    for i, one in ipairs(ending) do
-        servers[i] = one.server
+    for _, one in ipairs(ending) do
+        one.server:ask_to_end()
     end
-    proto_server.terminate(servers)
     for _, one in ipairs(ending) do
         local status, said = one.server:stop()
         if status ~= 0 then

@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
+require "support.world"
 
 local DEADLINE_S <const> = 45 -- less than after which the crawler comes by itself, which is 60
 local ITEMS <const>, FLUSHES <const> = 5000, 1000

@@ -60,15 +60,4 @@ function M.start(options, debug, environment)
     return one
 end
 
---- Tells servers to end, as SIGTERM does, and does not wait for them.
-function M.terminate(servers)
-    local pids = {}
-    for i, one in ipairs(servers) do
-        pids[i] = one.pid
-    end
-    if #pids > 0 then
-        os.execute(("kill %s 2>/dev/null"):format(table.concat(pids, " ")))
-    end
-end
-
 return M

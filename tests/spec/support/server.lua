@@ -6,6 +6,8 @@
 --     ... one.address ... one.pid ...
 --     one:stop()
 local lfs = require "lfs"
+local has_world = pcall(require, "slate_world") -- the interpreter is build/world/lua
+local world = has_world and require "support.world"
 
 local M = {}
 
@@ -147,24 +149,52 @@ end
 local Server = {}
 Server.__index = Server
 
+function Server:is_running()
+    if self.inside then
+        return self.inside:status() == nil
+    end
+    return M.is_running(self.pid)
+end
+
+--- As SIGTERM; does not wait. A memcached, which takes a second over it, is killed.
+function Server:ask_to_end()
+    if self.inside then
+        self.inside:ask_to_end()
+    else
+        os.execute((self.binary:find("memcached[^/]*$") and "kill -9 " or "kill ") .. self.pid)
+    end
+end
+
+--- Stops it for a while, as SIGSTOP and SIGCONT.
+function Server:hold(is_held)
+    if self.inside then
+        self.inside:hold(is_held)
+    else
+        os.execute(("kill -%s %d"):format(is_held and "STOP" or "CONT", self.pid))
+    end
+end
+
 --- Ends the process, by its pid, and removes its folder. May be called twice.
--- slated must end by itself when asked; a memcached, which takes a second over it, is killed.
 -- Returns the exit status, 0 when it ended well, and what the server had to say; nothing the second time.
 function Server:stop()
-    if M.is_running(self.pid) then
-        os.execute((self.binary:find("memcached[^/]*$") and "kill -9 " or "kill ") .. self.pid)
-        if not wait_until(STOP_S, function() return not M.is_running(self.pid) end) then
-            os.execute("kill -9 " .. self.pid)
-            wait_until(STOP_S, function() return not M.is_running(self.pid) end)
+    if self:is_running() then
+        self:ask_to_end()
+        if not wait_until(STOP_S, function() return not self:is_running() end) then
+            os.execute("kill -9 " .. assert(self.pid, "a server in the world does not end"))
+            wait_until(STOP_S, function() return not self:is_running() end)
         end
     end
     if self.folder then
         local status = wait_until(STOP_S, function()
-            return (M.read_file(self.folder .. "/status") or ""):match("%d+\n")
+            return self.inside and self.inside:status()
+                or (M.read_file(self.folder .. "/status") or ""):match("%d+\n")
         end)
         local said = self:log()
         M.remove_folder(self.folder)
         self.folder = nil
+        if world and not self.inside then
+            world.goes_with_real_time(false)
+        end
         return tonumber(status), said
     end
 end
@@ -222,11 +252,25 @@ local function answers(address, tls)
     return line ~= nil or problem == "closed"
 end
 
+-- Starts a process and returns its pid. A shell stays with it and writes its exit status down.
+local function start_process(binary, words, variables, folder)
+    local environment, quoted = { "MEMCACHED_PORT_FILENAME=" .. folder .. "/ports" }, {}
+    for _, variable in ipairs(variables or {}) do
+        environment[#environment + 1] = M.quoted(variable)
+    end
+    for i, word in ipairs(words) do
+        quoted[i] = M.quoted(word)
+    end
+    return math.tointeger(tonumber(M.capture(("{ exec env %s %s %s >%s/log 2>&1 & echo $!; exec >/dev/null 2>&1; "
+        .. "wait $!; echo $? >%s/status; } </dev/null &"):format(table.concat(environment, " "), M.quoted(binary),
+        table.concat(quoted, " "), folder, folder))))
+end
+
 --- Starts a server and waits until it answers.
 -- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp"), tls (of
--- slate.wire.tls, for a server that wants it), environment (list of NAME=VALUE).
--- Returns { pid, address, folder, binary, stop(), log(), connect() }; raises an error with the
--- server's own words when it does not come up.
+-- slate.wire.tls, for a server that wants it), environment (list of NAME=VALUE), process (true: not in the world).
+-- Returns { pid, address, folder, binary, stop(), log(), connect() }, in the world without a pid; raises an error with
+-- the server's own words when it does not come up.
 function M.start(options)
     options = options or {}
     local binary = assert(options.binary or M.slated(), "there is no slated to start: run make first")
@@ -236,23 +280,21 @@ function M.start(options)
         words[#words + 1] = word
     end
     table.move(options.args or {}, 1, #(options.args or {}), #words + 1, words)
-    for i, word in ipairs(words) do
-        words[i] = M.quoted(word)
+    local server = setmetatable({ folder = folder, binary = binary }, Server)
+    if world and not options.process and options.transport ~= "tcp" and not options.environment
+        and world.has(binary) then
+        server.inside = world.start(binary, words, folder .. "/log")
+    else
+        if world then
+            world.goes_with_real_time(true)
+        end
+        server.pid = start_process(binary, words, options.environment, folder)
     end
-    local environment = { "MEMCACHED_PORT_FILENAME=" .. folder .. "/ports" }
-    for _, variable in ipairs(options.environment or {}) do
-        environment[#environment + 1] = M.quoted(variable)
-    end
-    -- A shell stays with it and writes its exit status down.
-    local pid = M.capture(("{ exec env %s %s %s >%s/log 2>&1 & echo $!; exec >/dev/null 2>&1; wait $!; "
-        .. "echo $? >%s/status; } </dev/null &"):format(table.concat(environment, " "), M.quoted(binary),
-        table.concat(words, " "), folder, folder))
-    local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
     local up = wait_until(START_S, function()
         server.address = find_address(options, folder)
-        return answers(server.address, options.tls) or not M.is_running(server.pid)
+        return answers(server.address, options.tls) or not server:is_running()
     end)
-    if not up or not M.is_running(server.pid) then
+    if not up or not server:is_running() then
         local said = server:log()
         server:stop()
         error(("%s did not come up: %s"):format(binary, said), 2)

@@ -1,0 +1,48 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A spec that requires this runs in the world (tests/world): servers that it starts are in its own process, and time
+--- is the world's own: it passes when all wait, so a claim about an hour takes a moment. The same spec holds for
+--- servers in processes of their own, in real time:
+---
+---     busted --lua=/usr/bin/lua5.4 tests/spec/slated_flush_spec.lua
+---
+---     local world = require "support.world"
+---     world.pass(3600)               -- an hour passes
+local socket = require "socket"
+
+local M = {}
+
+local is_there, slate_world = pcall(require, "slate_world")
+
+--- Whether servers are in this process.
+M.is_there = is_there
+
+local SIGTERM <const> = 15
+
+local Process = {}
+Process.__index = Process
+
+--- Lets time pass, in seconds.
+function M.pass(seconds)
+    socket.sleep(seconds)
+end
+
+--- Whether the world has this program, too, as an object of the same build.
+function M.has(program)
+    return program:find("/bin/slated$") ~= nil
+end
+
+--- Starts a server in this process: this program with these words. What it writes goes to the file `log`.
+-- Returns { ask_to_end(), hold(yes), status() }; status is nil while it runs.
+function M.start(program, words, log)
+    local object = program:gsub("/bin/slated$", "/world/slated.so")
+    return setmetatable({ server = slate_world.start(table.move(words, 1, #words, 2, { object }), log) }, Process)
+end
+
+--- Time goes with the real one, for processes that are not of the world, until as many have said no as yes.
+M.goes_with_real_time = is_there and slate_world.real or nil
+
+function Process:ask_to_end() self.server:signal(SIGTERM) end
+function Process:hold(is_held) self.server:hold(is_held) end
+function Process:status() return self.server:status() end
+
+return M

@@ -1,0 +1,259 @@
+#include "actor.h"
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server.h"
+
+enum {
+    READS_MOST = 100, /* of the clock by the first actor, which may wait for others without a call that waits */
+    NAP_US = 200,
+};
+
+static struct {
+    struct actor actors[ACTORS_MAX];
+    unsigned     count; /* of the slots that were ever used */
+    uint64_t     now_us, random, switches;
+    unsigned     real; /* so many want its time to go with the real one … */
+    uint64_t     ahead_us; /* … which is ahead by so much */
+} world = {.now_us = 1, .random = 1};
+
+static _Thread_local struct actor *self;
+
+void *world_real(const char *name) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found == NULL) {
+        fprintf(stderr, "world: the system has no %s\n", name);
+        abort();
+    }
+    return found;
+}
+
+struct actor *actor_self(void) { return self; }
+
+uint64_t world_now_us(void) { return world.now_us; }
+
+static uint64_t real_us(void) {
+    struct timespec t;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 * 1000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+void world_goes_with_real_time(bool is_real) {
+    world.ahead_us = world.real == 0 ? real_us() - world.now_us : world.ahead_us;
+    world.real += is_real ? 1u : -1u;
+}
+
+bool world_is_empty(void) {
+    for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+        if (a != self && a->used && !a->done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t world_random(void) { /* xorshift64 */
+    world.random ^= world.random << 13;
+    world.random ^= world.random >> 7;
+    world.random ^= world.random << 17;
+    return world.random;
+}
+
+uint64_t world_read_us(void) {
+    if (self == &world.actors[0] && ++self->reads > READS_MOST) {
+        actor_yield();
+    }
+    return world.now_us++;
+}
+
+uint64_t world_work_us(void) {
+    world.now_us++;
+    return self != NULL ? self->worked_us++ : 0;
+}
+
+/* --- whose turn --- */
+
+static bool may_run(struct actor *a) {
+    if (a->server != NULL && world_server_is_held(a->server)) {
+        return false;
+    }
+    return !a->waits || a->until_us <= world.now_us || (a->is_ready != NULL && a->is_ready(a->ready_arg));
+}
+
+static void tell_stuck(void) {
+    fprintf(stderr, "world: every thread waits, and none for a time\n");
+    abort();
+}
+
+/* Another process may have something for somebody when this returns. */
+static void nap(void) {
+    const struct timespec t = {.tv_nsec = NAP_US * 1000};
+    syscall(SYS_nanosleep, &t, NULL);
+    uint64_t now_us = real_us() - world.ahead_us;
+    world.now_us = now_us > world.now_us ? now_us : world.now_us;
+}
+
+/* Draws one of those that may run. Where there is none, time passes. */
+static struct actor *choose(void) {
+    struct actor *may[ACTORS_MAX];
+    for (;;) {
+        unsigned n = 0;
+        uint64_t next_us = system_timers(world.now_us);
+        for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+            if (a->used && !a->done) {
+                if (may_run(a)) {
+                    may[n++] = a;
+                } else if (a->until_us > world.now_us && a->until_us < next_us) {
+                    next_us = a->until_us;
+                }
+            }
+        }
+        if (n > 0) {
+            return n == 1 ? may[0] : may[world_random() % n];
+        }
+        if (world.real > 0) {
+            nap();
+        } else if (next_us == WORLD_FOREVER) {
+            tell_stuck();
+        } else {
+            world.now_us = next_us;
+        }
+    }
+}
+
+static void await_go(struct actor *a) {
+    while (__atomic_exchange_n(&a->go, 0, __ATOMIC_ACQUIRE) == 0) {
+        syscall(SYS_futex, &a->go, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    }
+}
+
+static void let_go(struct actor *a) {
+    __atomic_store_n(&a->go, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &a->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void make_way(void) {
+    struct actor *me = self, *next = choose();
+    if (next != me) {
+        let_go(next);
+        await_go(me);
+    }
+    me->reads = 0;
+}
+
+void actor_yield(void) {
+    if (self != NULL) {
+        make_way();
+    }
+}
+
+void actor_may_make_way(void) {
+    if (world.switches > 0 && world_random() % world.switches == 0) {
+        actor_yield();
+    }
+}
+
+bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us) {
+    struct actor *me = self;
+    if (me == NULL) { /* before the world's beginning */
+        return false;
+    }
+    me->is_ready = is_ready;
+    me->ready_arg = arg;
+    me->until_us = until_us;
+    me->waits = true;
+    make_way();
+    me->waits = false;
+    return world.now_us < until_us;
+}
+
+void actor_wake(const void *condition, bool all) {
+    for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+        if (a->used && a->condition == condition) {
+            a->condition = NULL;
+            if (!all) {
+                return;
+            }
+        }
+    }
+}
+
+/* --- threads --- */
+
+static struct actor *take_slot(void) {
+    for (struct actor *a = world.actors; a < world.actors + ACTORS_MAX; a++) {
+        if (!a->used || (a->done && a->joined)) {
+            unsigned slot = (unsigned)(a - world.actors);
+            world.count = slot >= world.count ? slot + 1 : world.count;
+            return a;
+        }
+    }
+    fprintf(stderr, "world: more than %d threads\n", ACTORS_MAX);
+    abort();
+}
+
+static struct actor *find_thread(pthread_t thread) {
+    for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+        if (a->used && !a->joined && pthread_equal(a->thread, thread)) {
+            return a;
+        }
+    }
+    return NULL;
+}
+
+void world_begin(uint64_t seed) {
+    world.random = seed * 2 + 1;
+    for (int i = 0; i < 8; i++) {
+        world_random();
+    }
+    const char *switches = getenv("SLATE_WORLD_SWITCHES");
+    world.switches = switches != NULL ? strtoul(switches, NULL, 10) : 0;
+    self = take_slot();
+    *self = (struct actor){.used = true, .thread = pthread_self()};
+}
+
+static void *actor_main(void *arg) {
+    self = arg;
+    await_go(self);
+    void *result = self->run(self->arg);
+    self->done = true;
+    let_go(choose());
+    return result;
+}
+
+int actor_start(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg) {
+    struct actor *a = take_slot();
+    *a = (struct actor){.used = true, .run = run, .arg = arg, .server = self->server};
+    int error = REAL(pthread_create)(&a->thread, attr, actor_main, a);
+    *thread = a->thread;
+    a->used = error == 0;
+    return error;
+}
+
+static bool is_done(void *actor) { return ((struct actor *)actor)->done; }
+
+int actor_join(pthread_t thread, void **result) {
+    struct actor *a = find_thread(thread);
+    while (a != NULL && !a->done) {
+        actor_wait(is_done, a, WORLD_FOREVER);
+    }
+    int error = REAL(pthread_join)(thread, result);
+    if (a != NULL) {
+        a->joined = true;
+    }
+    return error;
+}
+
+int actor_detach(pthread_t thread) {
+    struct actor *a = find_thread(thread);
+    if (a != NULL) {
+        a->joined = true;
+    }
+    return REAL(pthread_detach)(thread);
+}

@@ -1,0 +1,68 @@
+/* The threads of a process as actors, of which one runs at a time, until it waits or makes way. Who goes on is drawn from
+ * the seed. Time is the world's own: it passes when all actors wait, up to the next time that one of them waits for, and
+ * a microsecond each time that somebody reads it.
+ *
+ * system.c puts these functions in the place of the system's calls that wait, and of those that tell the time. */
+#ifndef SLATE_WORLD_ACTOR_H
+#define SLATE_WORLD_ACTOR_H
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ACTORS_MAX = 512 };
+#define WORLD_FOREVER UINT64_MAX
+#define WORLD_UNIX_S UINT64_C(1800000000) /* the system's time when the world begins: January 2027 */
+
+struct world_server;
+
+struct actor {
+    bool      used, done, joined; /* joined: nobody will join the thread */
+    pthread_t thread;
+    void   *(*run)(void *);
+    void     *arg;
+    uint32_t  go;               /* a futex: 1: the actor may run */
+    bool      waits;
+    bool    (*is_ready)(void *); /* NULL: the actor waits for a time alone */
+    void     *ready_arg;
+    uint64_t  until_us;
+    const void *condition;      /* the condition variable that it waits for */
+    uint64_t  worked_us;        /* the thread's own processor time */
+    unsigned  reads;            /* of the clock, since it last waited */
+    struct world_server *server; /* NULL: none */
+};
+
+/* The calling thread becomes the first actor. Once. */
+void     world_begin(uint64_t seed);
+/* The world's time goes with the real one until as many have called this with false as with true. */
+void     world_goes_with_real_time(bool);
+bool     world_is_empty(void);   /* but for the calling thread */
+uint64_t world_random(void);
+uint64_t world_now_us(void);     /* since the world's beginning */
+uint64_t world_read_us(void);    /* the same, and a microsecond passes */
+uint64_t world_work_us(void);    /* likewise, of the calling thread */
+
+struct actor *actor_self(void);
+/* Lets others run until `is_ready` tells true or the time has come. False: the time has come. It may return early: the
+ * caller looks again. */
+bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us);
+void actor_yield(void); /* lets another run, perhaps */
+void actor_may_make_way(void); /* likewise, as often as SLATE_WORLD_SWITCHES says: once in so many calls; 0: never */
+/* Wakes one of those that wait for a condition variable, or all. */
+void actor_wake(const void *condition, bool all);
+
+int actor_start(pthread_t *, const pthread_attr_t *, void *(*run)(void *), void *arg);
+int actor_join(pthread_t, void **result);
+int actor_detach(pthread_t);
+
+/* Fires timers that are descriptors. Returns when the next is due. */
+uint64_t system_timers(uint64_t now_us);
+
+/* The system's own function of this name, behind that of system.c. */
+void *world_real(const char *name);
+#define REAL(name) \
+    ({ \
+        static __typeof__(&name) real_##name; \
+        real_##name = real_##name ? real_##name : (__typeof__(&name))world_real(#name); \
+        real_##name; \
+    })
+#endif

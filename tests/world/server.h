@@ -1,0 +1,23 @@
+/* Servers in this process. Each is slated as a shared object, loaded once more for each server, so that none shares a
+ * variable with another. Its main runs on a thread of its own. */
+#ifndef SLATE_WORLD_SERVER_H
+#define SLATE_WORLD_SERVER_H
+#include <stdbool.h>
+
+struct world_server;
+
+/* Starts one: the words of its command line, the first of which is the path of the object; what it writes to standard
+ * output and error goes to the end of the file `log`. NULL: `why` tells. */
+struct world_server *world_server_start(char **taken_words, const char *log, const char **why);
+/* As a signal that the process gets. False: the server handles none of that number. */
+bool world_server_signal(struct world_server *, int number);
+/* Its threads do not go on, as those of a process that is stopped. */
+void world_server_hold(struct world_server *, bool);
+bool world_server_ended(const struct world_server *, int *status);
+void world_server_free(struct world_server *); /* of one that has ended */
+
+/* --- for actor.c and system.c --- */
+bool world_server_is_held(const struct world_server *);
+void world_server_handle(struct world_server *, int number, void (*handler)(int));
+int  world_server_log(const struct world_server *);
+#endif

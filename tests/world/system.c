@@ -1,0 +1,364 @@
+/* The system's calls that wait, tell the time, draw at random or start threads, for the whole process: the program's own
+ * symbols come before those of every library that it loads. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "actor.h"
+#include "server.h"
+
+enum { SECOND_US = 1000 * 1000, TIMERS_MAX = 64 };
+
+static uint64_t us_of(const struct timespec *t) {
+    return (uint64_t)t->tv_sec * SECOND_US + ((uint64_t)t->tv_nsec + 999) / 1000;
+}
+
+static uint64_t after(uint64_t us) { return world_now_us() + us; }
+
+static void set_time(struct timespec *t, uint64_t us) {
+    t->tv_sec = (time_t)(us / SECOND_US);
+    t->tv_nsec = (long)(us % SECOND_US) * 1000;
+}
+
+/* --- the time --- */
+
+static uint64_t unix_us(void) { return WORLD_UNIX_S * SECOND_US + world_read_us(); }
+
+int clock_gettime(clockid_t clock, struct timespec *t) {
+    switch (clock) {
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_BOOTTIME:
+        set_time(t, world_read_us());
+        return 0;
+    case CLOCK_MONOTONIC_COARSE:
+        set_time(t, world_now_us());
+        return 0;
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+        set_time(t, unix_us());
+        return 0;
+    case CLOCK_THREAD_CPUTIME_ID:
+        set_time(t, world_work_us());
+        return 0;
+    default:
+        return (int)syscall(SYS_clock_gettime, clock, t);
+    }
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone) {
+    (void)zone;
+    uint64_t us = unix_us();
+    t->tv_sec = (time_t)(us / SECOND_US);
+    t->tv_usec = (suseconds_t)(us % SECOND_US);
+    return 0;
+}
+
+time_t time(time_t *to) {
+    time_t now_s = (time_t)(WORLD_UNIX_S + world_now_us() / SECOND_US);
+    if (to != NULL) {
+        *to = now_s;
+    }
+    return now_s;
+}
+
+/* --- sleeping --- */
+
+static void sleep_until(uint64_t until_us) {
+    while (world_now_us() < until_us && actor_self() != NULL) {
+        actor_wait(NULL, NULL, until_us);
+    }
+}
+
+int nanosleep(const struct timespec *t, struct timespec *left) {
+    sleep_until(after(us_of(t)));
+    if (left != NULL) {
+        *left = (struct timespec){0};
+    }
+    return 0;
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left) {
+    uint64_t begun_us = clock == CLOCK_REALTIME ? WORLD_UNIX_S * SECOND_US : 0;
+    sleep_until(flags & TIMER_ABSTIME ? us_of(t) - begun_us : after(us_of(t)));
+    if (left != NULL) {
+        *left = (struct timespec){0};
+    }
+    return 0;
+}
+
+int usleep(useconds_t us) {
+    sleep_until(after(us));
+    return 0;
+}
+
+unsigned sleep(unsigned s) {
+    sleep_until(after((uint64_t)s * SECOND_US));
+    return 0;
+}
+
+int sched_yield(void) {
+    actor_yield();
+    return 0;
+}
+
+/* --- descriptors --- */
+
+struct polled {
+    struct pollfd *fds;
+    nfds_t         count;
+};
+
+static int poll_now(struct pollfd *fds, nfds_t count) {
+    const struct timespec none = {0};
+    return (int)syscall(SYS_ppoll, fds, count, &none, NULL, 0);
+}
+
+static bool is_polled(void *arg) {
+    const struct polled *p = arg;
+    return poll_now(p->fds, p->count) != 0;
+}
+
+static int poll_until(struct pollfd *fds, nfds_t count, uint64_t until_us) {
+    struct polled p = {fds, count};
+    int n;
+    while ((n = poll_now(fds, count)) == 0 && actor_wait(is_polled, &p, until_us)) {
+    }
+    return n != 0 ? n : poll_now(fds, count);
+}
+
+static uint64_t until_ms(int ms) { return ms < 0 ? WORLD_FOREVER : after((uint64_t)ms * 1000); }
+
+int poll(struct pollfd *fds, nfds_t count, int ms) { return poll_until(fds, count, until_ms(ms)); }
+
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *t, const sigset_t *mask) {
+    (void)mask;
+    return poll_until(fds, count, t == NULL ? WORLD_FOREVER : after(us_of(t)));
+}
+
+int epoll_wait(int epoll_fd, struct epoll_event *events, int most, int ms) {
+    struct pollfd fd = {.fd = epoll_fd, .events = POLLIN};
+    if (poll_until(&fd, 1, until_ms(ms)) < 0) {
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_pwait, epoll_fd, events, most, 0, NULL, 0);
+}
+
+static void wait_for_sets(int count, fd_set *read, fd_set *write, uint64_t until_us) {
+    struct pollfd fds[FD_SETSIZE];
+    nfds_t n = 0;
+    for (int fd = 0; fd < count && fd < FD_SETSIZE; fd++) {
+        short events = (short)((read != NULL && FD_ISSET(fd, read) ? POLLIN : 0) |
+                               (write != NULL && FD_ISSET(fd, write) ? POLLOUT : 0));
+        if (events != 0) {
+            fds[n++] = (struct pollfd){.fd = fd, .events = events};
+        }
+    }
+    poll_until(fds, n, until_us);
+}
+
+int select(int count, fd_set *restrict read, fd_set *restrict write, fd_set *restrict except,
+           struct timeval *restrict t) {
+    struct timespec none = {0};
+    wait_for_sets(count, read, write,
+                  t == NULL ? WORLD_FOREVER : after((uint64_t)t->tv_sec * SECOND_US + (uint64_t)t->tv_usec));
+    return (int)syscall(SYS_pselect6, count, read, write, except, &none, NULL);
+}
+
+/* --- timers that are descriptors: what reads them reads the same from an eventfd --- */
+
+static struct timer {
+    int      fd;
+    uint64_t due_us;
+} timers[TIMERS_MAX];
+static unsigned timer_count;
+
+uint64_t system_timers(uint64_t now_us) {
+    const uint64_t once = 1;
+    uint64_t next_us = WORLD_FOREVER;
+    for (struct timer *t = timers; t < timers + timer_count; t++) {
+        if (t->due_us <= now_us) {
+            t->due_us = WORLD_FOREVER;
+            syscall(SYS_write, t->fd, &once, sizeof once);
+        }
+        next_us = t->due_us < next_us ? t->due_us : next_us;
+    }
+    return next_us;
+}
+
+int timerfd_create(clockid_t clock, int flags) {
+    (void)clock, (void)flags;
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd >= 0 && timer_count < TIMERS_MAX) {
+        timers[timer_count++] = (struct timer){fd, WORLD_FOREVER};
+    }
+    return fd;
+}
+
+/* For a time from now on, once: nobody here asks for more. */
+int timerfd_settime(int fd, int flags, const struct itimerspec *in, struct itimerspec *was) {
+    (void)flags, (void)was;
+    for (struct timer *t = timers; t < timers + timer_count; t++) {
+        if (t->fd == fd) {
+            uint64_t us = us_of(&in->it_value);
+            t->due_us = us > 0 ? after(us) : WORLD_FOREVER;
+        }
+    }
+    return 0;
+}
+
+int close(int fd) {
+    for (struct timer *t = timers; t < timers + timer_count; t++) {
+        if (t->fd == fd) {
+            *t-- = timers[--timer_count];
+        }
+    }
+    return (int)syscall(SYS_close, fd);
+}
+
+/* --- threads --- */
+
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr, void *(*run)(void *),
+                   void *restrict arg) {
+    return actor_start(thread, attr, run, arg);
+}
+
+int pthread_join(pthread_t thread, void **result) { return actor_join(thread, result); }
+
+int pthread_detach(pthread_t thread) { return actor_detach(thread); }
+
+static bool is_free(void *mutex) {
+    bool free = REAL(pthread_mutex_trylock)(mutex) == 0;
+    if (free) {
+        REAL(pthread_mutex_unlock)(mutex);
+    }
+    return free;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    int error;
+    actor_may_make_way();
+    while ((error = REAL(pthread_mutex_trylock)(mutex)) == EBUSY && actor_self() != NULL) {
+        actor_wait(is_free, mutex, WORLD_FOREVER);
+    }
+    return error;
+}
+
+static bool is_awake(void *actor) { return ((struct actor *)actor)->condition == NULL; }
+
+static int wait_for_condition(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t until_us) {
+    struct actor *me = actor_self();
+    me->condition = condition;
+    REAL(pthread_mutex_unlock)(mutex);
+    while (!is_awake(me) && actor_wait(is_awake, me, until_us)) {
+    }
+    bool late = !is_awake(me);
+    me->condition = NULL;
+    pthread_mutex_lock(mutex);
+    return late ? ETIMEDOUT : 0;
+}
+
+int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex) {
+    return wait_for_condition(condition, mutex, WORLD_FOREVER);
+}
+
+/* By the monotonic clock or by that of the system, which is years ahead. */
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict t) {
+    uint64_t until_us = us_of(t), begun_us = WORLD_UNIX_S * SECOND_US;
+    return wait_for_condition(condition, mutex, until_us < begun_us ? until_us : until_us - begun_us);
+}
+
+int pthread_cond_clockwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, clockid_t clock,
+                           const struct timespec *restrict t) {
+    (void)clock;
+    return pthread_cond_timedwait(condition, mutex, t);
+}
+
+int pthread_cond_signal(pthread_cond_t *condition) {
+    actor_wake(condition, false);
+    return 0;
+}
+
+int pthread_cond_broadcast(pthread_cond_t *condition) {
+    actor_wake(condition, true);
+    return 0;
+}
+
+static bool is_posted(void *semaphore) {
+    int value = 0;
+    sem_getvalue(semaphore, &value);
+    return value > 0;
+}
+
+int sem_wait(sem_t *semaphore) {
+    while (sem_trywait(semaphore) != 0) {
+        actor_wait(is_posted, semaphore, WORLD_FOREVER);
+    }
+    return 0;
+}
+
+/* --- chance --- */
+
+ssize_t getrandom(void *to, size_t bytes, unsigned flags) {
+    (void)flags;
+    for (size_t i = 0; i < bytes; i++) {
+        ((unsigned char *)to)[i] = (unsigned char)(world_random() >> 32);
+    }
+    return (ssize_t)bytes;
+}
+
+/* --- what is one process's, and in this one each server's own --- */
+
+int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict was) {
+    struct world_server *server = actor_self() != NULL ? actor_self()->server : NULL;
+    if (server == NULL || action == NULL) {
+        return REAL(sigaction)(number, action, was);
+    }
+    world_server_handle(server, number, action->sa_handler);
+    return 0;
+}
+
+ssize_t write(int fd, const void *bytes, size_t n) {
+    struct world_server *server = actor_self() != NULL ? actor_self()->server : NULL;
+    if (server != NULL && (fd == STDOUT_FILENO || fd == STDERR_FILENO)) {
+        fd = world_server_log(server);
+    }
+    return syscall(SYS_write, fd, bytes, n);
+}
+
+/* --- what a server in a process with others may not do --- */
+
+static int refuse(const char *what) {
+    fprintf(stderr, "world: %s is for a server in a process of its own\n", what);
+    errno = ENOSYS;
+    return -1;
+}
+
+pid_t fork(void) {
+    return actor_self() != NULL && actor_self()->server != NULL ? refuse("fork") : REAL(fork)();
+}
+int setuid(uid_t user) { return (void)user, refuse("setuid"); }
+int mlockall(int flags) { return (void)flags, refuse("mlockall"); }
+int seccomp_load(void *filter);
+int seccomp_load(void *filter) { return (void)filter, refuse("seccomp_load") < 0 ? -ENOSYS : 0; }
+
+/* Has one function for all servers, which would outlive the server that set it. */
+void event_set_log_callback(void *log);
+void event_set_log_callback(void *log) { (void)log; }
