@@ -224,7 +224,7 @@ run: ## build all, start a server under load and open the console on it
 test: ## build all and run every test, each once; the last line counts them
 	@scripts/bootstrap test
 	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies $B/world/lua,the four programs and the test programs)
-	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation build-debug/stress/crash
+	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/world/slated.so build-debug/isolation/test_isolation build-debug/stress/crash
 	@$(RUN) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
 units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)

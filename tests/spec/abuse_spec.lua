@@ -6,6 +6,7 @@ local patience = require "support.patience"
 local socket = require "socket"
 local rig = require("support.rig").new(after_each)
 local wire = require "support.wire"
+local world = require "support.world"
 
 local MIB <const> = 1048576
 
@@ -43,7 +44,7 @@ end
 
 describe("lines", function()
     it("without an end are hung up on, however long, and cost no memory", function()
-        start()
+        rig.start_process()
         assert_serves()
         local before = rig.server:resident_bytes()
         for _ = 1, 20 do
@@ -67,7 +68,7 @@ describe("lines", function()
     end)
 
     it("that are half there cost no more than a read buffer each", function()
-        start("-c", "1000")
+        rig.start_process("-c", "1000")
         assert_serves()
         local before = rig.server:resident_bytes()
         local count, connections = math.min(500, open_files_limit() - 100), {}
@@ -161,9 +162,7 @@ end)
 
 describe("random bytes", function()
     it("end in an answer or a hang-up, never in harm", function()
-        local seed = tonumber(os.getenv("SEED")) or os.time()
-        print("SEED=" .. seed)
-        math.randomseed(seed)
+        math.randomseed(world.seed)
         start()
         local words = { "get", "set", "ms", "mg", "ma", "md", "me", "incr", "cas", "stats", "k", "0", "1", "10",
             "-1", "b", "v", "T1", "N9", "noreply", " ", "\r\n", "\n", "\0", "\xff", "{", "append", "touch", "gat",
@@ -191,7 +190,7 @@ describe("idle connections", function()
     local count = limit >= 13000 and 10000 or math.min(2000, limit - 200)
 
     it(("by the thousand (%d) cost little memory and slow nobody"):format(count), function()
-        start("-c", tostring(limit >= 13000 and 12000 or limit - 100))
+        rig.start_process("-c", tostring(limit >= 13000 and 12000 or limit - 100))
         assert_serves()
         local before = rig.server:resident_bytes()
         local connections = {}
@@ -233,7 +232,7 @@ describe("a client that never reads", function()
 
     for _, value_bytes in ipairs({ 10, 1000, 100000, 900000 }) do
         it(("of %d-byte values is no longer served; others are, in bounded memory"):format(value_bytes), function()
-            start()
+            rig.start_process()
             local writer = connect()
             assert.equal("STORED", ask(writer, ("set k 0 0 %d\r\n%s"):format(value_bytes, ("v"):rep(value_bytes))))
             local before = rig.server:resident_bytes()

@@ -6,6 +6,7 @@ local socket = require "socket"
 local patience = require "support.patience"
 local rig = require("support.rig").new(after_each, "-c", "2000")
 local wire = require "support.wire"
+require "support.world"
 
 local MIB <const> = 1048576
 
@@ -85,7 +86,7 @@ describe("commands by the hundred", function()
         { line = "stats sizehist", clients = 4, count = 500, items = 5000 },
     }) do
         it(("(%s) cost little memory, and others are served between them"):format(case.line), function()
-            start()
+            rig.start_process()
             local writer = connect()
             for _ = 1, case.idle or 0 do
                 connect()
@@ -120,7 +121,7 @@ describe("clients that do not read", function()
         { what = "a dump", line = "lru_crawler metadump all", count = 1 },
     }) do
         it(("of %s cost no more than 32 KiB each, and others are served"):format(case.what), function()
-            start()
+            rig.start_process()
             local writer = connect()
             assert.equal("STORED", ask(writer, "set copied 0 0 2000\r\n" .. ("v"):rep(2000)))
             assert.equal("STORED", ask(writer, "set borrowed 0 0 20000\r\n" .. ("v"):rep(20000)))
@@ -177,7 +178,7 @@ end)
 
 describe("a get line without an end", function()
     it("is refused at its first key that is too long, and costs no memory", function()
-        start()
+        rig.start_process()
         local other = connect()
         assert.equal("MN", ask(other, "mn"))
         local before = rig.server:resident_bytes()
@@ -193,7 +194,7 @@ describe("a get line without an end", function()
     end)
 
     it("of good keys is answered as it comes, in bounded memory", function()
-        start()
+        rig.start_process()
         local other, connection = connect(), connect()
         assert.equal("STORED", ask(other, "set k 0 0 1\r\nv"))
         local before = rig.server:resident_bytes()

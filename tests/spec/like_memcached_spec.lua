@@ -5,6 +5,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
+require "support.world"
 
 local CLASSES <const> = "tests/fixtures/memcached-1.6.45-classes.txt"
 local NAMES <const> = "tests/fixtures/memcached-1.6.45-stats.txt"

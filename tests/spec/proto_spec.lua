@@ -6,6 +6,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"
+require "support.world"
 
 local FOLDER <const> = "tests/proto"
 local ENDING_SERVERS <const> = 12

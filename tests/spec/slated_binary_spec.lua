@@ -9,6 +9,7 @@ local patience = require "support.patience"
 local rig = require("support.rig").new(after_each)
 local support = require "support.server"
 local wire = require "support.wire"
+require "support.world"
 
 local FIXTURE <const> = "tests/fixtures/binary-1.6.45.txt"
 local SLATED <const> = support.slated():match("slated[^/]*$") ~= nil

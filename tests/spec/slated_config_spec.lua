@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 local wire = require "support.wire"
+require "support.world"
 
 describe("slated --config", function()
     local folder, conf

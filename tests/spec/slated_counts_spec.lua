@@ -4,6 +4,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
+require "support.world"
 
 local PEER <const> = "build/peer/memcached"
 local VALUES <const>, VALUE_BYTES <const> = 120, 100000 -- seven chunks of 16 KiB each

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Other chunk sizes for a live server, as clients and operators see it over the wire.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local clock = require "slate.base.clock"
+local patience = require "support.patience"
 
 local rig = require("support.rig").new(after_each)
+require "support.world"
 
-local PATIENCE_S <const> = 60
 local ITEMS <const> = 20000
 
 local function value_of(i)
@@ -85,15 +85,13 @@ local function geometry()
 end
 
 local function settle(between)
-    local until_s = clock.steady_s() + PATIENCE_S
-    while geometry().state ~= "steady" do
-        assert.truthy(clock.steady_s() < until_s, "the change does not end: " .. geometry().why)
-        if between then
+    patience.wait_for("the change to end", function()
+        local is_steady = geometry().state == "steady"
+        if between and not is_steady then
             between()
-        else
-            clock.sleep(0.02)
         end
-    end
+        return is_steady
+    end)
 end
 
 describe("slabs geometry", function()
@@ -199,11 +197,7 @@ describe("slabs geometry", function()
     end)
 
     local function wait_until(condition, what)
-        local until_s = clock.steady_s() + PATIENCE_S
-        while not condition() do
-            assert.truthy(clock.steady_s() < until_s, what)
-            clock.sleep(0.02)
-        end
+        patience.wait_for(what, condition)
     end
 
     it("tells that sizes came which the classes fit badly, and fits them again when it may", function()
@@ -318,12 +312,11 @@ describe("slabs geometry", function()
             assert.equal("VALUE", readers[i]:receive(5))
         end
         assert.equal("OK", rig.ask("slabs geometry factor 1.3 force"))
-        local until_s, now = clock.steady_s() + PATIENCE_S, geometry()
-        while now.ranges_done ~= now.ranges or tonumber(now.pages_in_use) < 30 do
-            assert.truthy(clock.steady_s() < until_s, "the change does not come to what is held: " .. now.why)
-            clock.sleep(0.02)
+        local now
+        patience.wait_for("the change to come to what is held", function()
             now = geometry()
-        end
+            return now.ranges_done == now.ranges and tonumber(now.pages_in_use) >= 30
+        end)
         assert.equal("draining", now.state)
         assert.truthy(items() >= BIG + MIDDLE + SMALL - PAGE_ITEMS, "items that are left: " .. items())
         for _, reader in ipairs(readers) do

@@ -5,6 +5,7 @@ local patience = require "support.patience"
 local wire = require "support.wire"
 
 local rig = require("support.rig").new(after_each)
+require "support.world"
 
 local PAGE_BYTES <const> = 1 << 20
 
@@ -150,7 +151,7 @@ describe("slated's pages", function()
     end
 
     it("follow the load even when the mover shares its processor with a worker that never rests", function()
-        rig.start("-m", "16", "-t", "1", "-o", "slab_automove=2")
+        rig.start_process("-m", "16", "-t", "1", "-o", "slab_automove=2")
         assert(os.execute("cpu=$(taskset -c -p $$ | sed 's/.*: //; s/[,-].*//'); "
             .. ("taskset -a -c -p $cpu %d >/dev/null"):format(rig.server.pid)))
         local load
@@ -193,7 +194,7 @@ describe("slated's pages", function()
     end)
 
     it("go back to the system when the memory limit shrinks, and come again when it grows", function()
-        rig.start("-m", "64", "-o", "slab_automove=0") -- so that the first move is the limit's
+        rig.start_process("-m", "64", "-o", "slab_automove=0") -- so that the first move is the limit's
         assert.equal(0, (store("a", 60000, 900)))
         assert.equal(0, (store("b", 2000, 9000)))
         local full = rig.server:resident_bytes()

@@ -7,6 +7,7 @@ local binary = require "support.binary"
 local roles = require "support.roles"
 local server = require "support.server"
 local wire = require "support.wire"
+require "support.world"
 
 local REFUSED <const> = " status=20 value=Auth\\x20failure."
 local QUITS <const> = { ["07"] = true, ["17"] = true } -- whoever sends them is hung up on

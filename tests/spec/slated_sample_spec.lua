@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slated tells from sampled keys, over the wire and through slatectl.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local clock = require "slate.base.clock"
 local json = require "slate.base.json"
+local patience = require "support.patience"
 local server = require "support.server"
+local world = require "support.world"
 
 -- Of 32 MB up the sample has 2 MiB, and so far more keys than a curve with bands takes, also while its rate is low.
 local LIMIT_MB <const>, MORE_MB <const> = 32, 40
 local VALUE <const> = ("v"):rep(8000)
 local KEYS <const>, ROUNDS <const> = 6000, 6 -- one and a half times what the memory holds
 local PAUSE_S <const> = 0.002
-local PATIENCE_S <const> = 60 -- only a fault takes that long
 
 describe("slated's sampled keys", function()
     -- Without new chunk sizes, which would evict items while a test counts them.
@@ -39,19 +39,15 @@ describe("slated's sampled keys", function()
                     end
                 end
                 assert(rig.connection:send(table.concat(missed)))
-                clock.sleep(pause_s or 0)
+                world.pass(pause_s or 0)
             end
         end
     end
 
     local function wait_for(condition)
-        local until_s = clock.steady_s() + PATIENCE_S
-        while not condition() do
-            if clock.steady_s() > until_s then
-                error(("waited in vain: %s\n%s"):format(table.concat(rig.lines("stats curve"), "\n"),
-                    table.concat(rig.lines("stats whatif"), "\n")))
-            end
-            clock.sleep(0.03) -- so that a fast machine asks no more than 200,000 times a second
+        if not pcall(patience.wait_for, "it", condition) then
+            error(("waited in vain: %s\n%s"):format(table.concat(rig.lines("stats curve"), "\n"),
+                table.concat(rig.lines("stats whatif"), "\n")))
         end
     end
 
@@ -276,28 +272,22 @@ describe("slated's sampled keys", function()
         assert.are.equal("CLIENT_ERROR s3auto is for the whole cache", rig.ask("evict policy s3auto 3"))
     end)
 
-    -- Hot keys forget half of what they counted a minute ago: on a machine that stands still for so long, once more.
     it("tell every request of a burst, though few keys of it are noted", function()
-        local GETS <const>, HOT_EVERY <const>, MINUTE_S <const> = 9000, 5, 60
+        local GETS <const>, HOT_EVERY <const> = 9000, 5
         local gets, hot = {}, nil
         for n = 1, GETS do
             gets[n] = ("get key-%d\r\n"):format(n % HOT_EVERY == 0 and 0 or n)
         end
-        local function in_a_minute()
-            rig.start("-t", "1")
-            wait_for(function() return stats("whatif").sampling == "1" end)
-            local began_s = clock.steady_s()
-            assert(rig.connection:send(table.concat(gets)))
-            for _ = 1, GETS do
-                assert.are.equal("END", rig.connection:receive("*l"))
-            end
-            wait_for(function()
-                hot = stats("hotkeys")
-                return hot["1:key"]
-            end)
-            return clock.steady_s() - began_s < MINUTE_S
+        rig.start("-t", "1")
+        wait_for(function() return stats("whatif").sampling == "1" end)
+        assert(rig.connection:send(table.concat(gets)))
+        for _ = 1, GETS do
+            assert.are.equal("END", rig.connection:receive("*l"))
         end
-        while not in_a_minute() do end
+        wait_for(function()
+            hot = stats("hotkeys")
+            return hot["1:key"]
+        end)
         assert.are.equal(GETS, tonumber(hot.requests))
         assert.truthy(tonumber(hot.noted) > 0 and tonumber(hot.noted) < GETS, hot.noted)
         assert.truthy(tonumber(hot["1:requests"]) <= GETS and tonumber(hot["1:doubt"]) > 0)

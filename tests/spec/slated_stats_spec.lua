@@ -4,6 +4,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
+require "support.world"
 
 local FIXTURE <const> = "tests/fixtures/memcached-1.6.45-stats.txt"
 
@@ -365,11 +366,7 @@ describe("slated's stats", function()
             return table.concat(of, " ")
         end
         local function becomes(want)
-            local deadline = os.time() + 60 -- only a hang takes that long
-            repeat
-                local now = states()
-            until now == want or os.time() > deadline
-            assert.equal(want, states())
+            patience.wait_for(want, function() return states() == want end)
         end
         becomes("conn_listening conn_parse_cmd conn_read")
         for _, bytes in ipairs({ 10, 100000 }) do

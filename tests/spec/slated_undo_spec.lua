@@ -2,6 +2,7 @@
 -- config undo and stats config: what was changed while slated runs, and back.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
+require "support.world"
 
 local NOTHING <const> = "^NOTHING to undo: "
 

@@ -3,13 +3,13 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local socket = require "socket"
-local server = require "support.server"
 local wire = require "support.wire"
 
 local WATCHERS_MAX <const> = 20
 local PEER <const> = "build/peer/memcached"
 
 local rig = require("support.rig").new(after_each)
+require "support.world"
 local connect, statistic = rig.connect, wire.number
 
 local function watch(classes)
@@ -456,11 +456,11 @@ describe("slated's watch", function()
                 return statistic(client, "log_watcher_skipped") > 0
             end)
             if how == "SIGTERM" then
-                os.execute("kill " .. rig.server.pid)
+                rig.server:ask_to_end()
             else
                 client:send("shutdown graceful\r\n")
             end
-            patience.wait_for("the end", function() return not server.is_running(rig.server.pid) end)
+            patience.wait_for("the end", function() return not rig.server:is_running() end)
             assert.equal("", rig.server:log())
         end)
     end

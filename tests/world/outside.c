@@ -1,6 +1,8 @@
 /* Programs that this process starts run in real time, outside of the world. While it waits for one, the world's time goes
  * with the real one, so that the program can talk to the world's servers. */
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,24 +27,45 @@ static bool has_ended(void *arg) {
     return c->ended;
 }
 
-/* Runs a shell's command to its end; `out`: its standard output; -1: ours. Returns its status as of waitpid; -1. */
+/* Takes what comes from the pipe until nobody has its other end, for whom it is closed when the child runs. */
+static void take_output(int from, int to, bool alone) {
+    char bytes[4096];
+    ssize_t n;
+    struct pollfd fd = {.fd = from, .events = POLLIN};
+    while ((alone || poll(&fd, 1, -1) > 0) && (n = read(from, bytes, sizeof bytes)) > 0 && write(to, bytes, (size_t)n) == n) {
+    }
+    close(from);
+}
+
+/* Runs a shell's command to its end; its standard output goes to `out`; -1: to ours. Returns its status as of waitpid;
+ * -1. */
 static int run(const char *command, int out) {
     char *words[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
     struct child c = {.status = -1};
+    int ends[2] = {-1, -1};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    if (out >= 0) {
-        posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (out >= 0 && pipe2(ends, O_CLOEXEC) == 0) {
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     }
     int error = posix_spawn(&c.pid, "/bin/sh", &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
     if (error != 0) {
+        close(ends[0]);
         return -1;
     }
-    if (world_is_empty()) { /* no time passes */
-        return waitpid(c.pid, &c.status, 0) == c.pid ? c.status : -1;
+    bool alone = world_is_empty(); /* then no time passes */
+    if (!alone) {
+        world_goes_with_real_time(true);
     }
-    world_goes_with_real_time(true);
+    if (out >= 0) {
+        take_output(ends[0], out, alone);
+    }
+    if (alone) {
+        waitpid(c.pid, &c.status, 0);
+        return c.status;
+    }
     while (!has_ended(&c)) {
         actor_wait(has_ended, &c, WORLD_FOREVER);
     }
@@ -50,7 +73,12 @@ static int run(const char *command, int out) {
     return c.status;
 }
 
-int system(const char *command) { return command == NULL ? 1 : run(command, -1); }
+/* Lua takes an errno that is left for a failure. */
+int system(const char *command) {
+    int status = command == NULL ? 1 : run(command, -1);
+    errno = status != -1 ? 0 : errno;
+    return status;
+}
 
 static struct {
     FILE *file;
@@ -76,6 +104,7 @@ int pclose(FILE *file) {
         if (outputs[i].file == file) {
             outputs[i].file = NULL;
             fclose(file);
+            errno = 0;
             return outputs[i].status;
         }
     }

@@ -44,14 +44,16 @@ function M.new(after_each, ...)
         end
     end
 
-    --- Starts a server with these words; transport is as for support.server.
+    --- Starts a server with these words; transport is as for support.server, or "process": not in the world.
     function rig.start_on(transport, ...)
         rig.stop()
         local args = table.move({ ... }, 1, select("#", ...), #words + 1, table.move(words, 1, #words, 1, {}))
-        rig.server = server.start({ binary = rig.binary, transport = transport, args = args })
+        rig.server = server.start({ binary = rig.binary, transport = transport, args = args,
+            process = transport == "process" })
     end
 
     function rig.start(...) rig.start_on("unix", ...) end
+    function rig.start_process(...) rig.start_on("process", ...) end
     function rig.ask(line) return wire.ask(rig.connection, line) end
     function rig.lines(line) return wire.lines(rig.connection, line) end
     function rig.names(group) return (wire.stats(rig.connection, group)) end

@@ -16,6 +16,9 @@ local is_there, slate_world = pcall(require, "slate_world")
 --- Whether servers are in this process.
 M.is_there = is_there
 
+--- The seed of this run, which the world prints.
+M.seed = math.tointeger(tonumber(os.getenv("SEED"))) or 1
+
 local SIGTERM <const> = 15
 
 local Process = {}
