@@ -51,7 +51,7 @@ describe("the guide to a calcified cache", function()
         started = {}
     end
 
-    setup(function() ctl = command.new() end)
+    setup(function() ctl = command.new({ waits = true }) end)
     teardown(function()
         stop_loads()
         if one then

@@ -138,7 +138,8 @@ describe("hostile input", function()
 
     it("as what samples tell gives figures that are whole", function()
         local text = "STAT bytes 1000\nSTAT reads 700\nSTAT hit_ratio_x1 0.5\nSTAT hit_ratio_x2 0.6\n"
-            .. "STAT point:500 0.4\nSTAT point:1000 0.5\nSTAT policy lru\nSTAT windows 4\nSTAT why because\n"
+            .. "STAT points 0.4\nSTAT sizes 1\nSTAT point:500 0.4\nSTAT point:1000 0.5\nSTAT policy lru\n"
+            .. "STAT windows 4\nSTAT why because\n"
             .. "STAT lru:hit_ratio 0.5\nSTAT lru:difference +0.0000\nSTAT class:3:sieve:hit_ratio 0.4\n"
             .. "STAT class:3:sieve:difference 0.1\nSTAT sieve:hit_ratio 0.6\nSTAT sieve:difference 0.1\n"
             .. "STAT requests 9\nSTAT 1:key a\nSTAT 1:requests 5\nSTAT 1:error 1\n"

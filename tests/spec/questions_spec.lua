@@ -111,7 +111,7 @@ describe("a question of an operator", function()
 
     setup(function()
         one = server.start({ args = { "-m", "24", "-o", "slab_automove=0", "-o", "sample_rate=0.1" } })
-        ctl = command.new({ server = one.address })
+        ctl = command.new({ server = one.address, waits = true })
         recordings.copy("calcified", ctl.folder .. "/calcified.jsonl")
         memcached = server.memcached() and server.start({ binary = server.memcached(), args = { "-m", "16" } })
         local load = ("%s --server %s --conns 2 --seed 3 --verify none "):format(LOAD, one.address)

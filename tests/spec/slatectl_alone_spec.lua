@@ -24,6 +24,14 @@ describe("slatectl without a server", function()
         assert.is_nil(io.open(ctl.folder .. "/r.jsonl"))
     end)
 
+    it("says the same in the process of a spec as in one of its own", function()
+        for _, arguments in ipairs({ "version", "--help", "help top", "", "nonsense", "stats --json", "set 'a b'",
+            "explain starving", "-s there:1 policy show ratio", "record -o /nowhere/r" }) do
+            local line = "NO_COLOR=1 slatectl " .. arguments
+            assert.same({ ctl.process(line) }, { ctl.shell(line) }, arguments)
+        end
+    end)
+
     it("answers what needs no server", function()
         local code, out = ctl.run("version")
         assert.equal(0, code)

@@ -150,7 +150,7 @@ for _, kind in ipairs(server.all()) do
             from = server.start({ binary = kind.binary, args = { "-m", "32" } })
             client = from:connect()
             store_samples(client)
-            ctl = command.new({ server = from.address })
+            ctl = command.new({ server = from.address, waits = true })
         end)
         teardown(function()
             client:close()

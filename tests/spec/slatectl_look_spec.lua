@@ -52,7 +52,10 @@ for _, kind in ipairs(server.all()) do
         it("writes JSON, lines of JSON and CSV that other parsers read, under schemas of the manual", function()
             for _, arguments in ipairs(COMMANDS) do
                 for _, format in ipairs({ "json", "jsonl", "csv" }) do
-                    local code, out, err = ctl.run(arguments .. " --" .. format)
+                    local code, out, err
+                    repeat
+                        code, out, err = ctl.run(arguments .. " --" .. format)
+                    until code ~= 75 -- memcached still walks for the keys that were asked for before
                     if format == "csv" and code == 64 then
                         assert.truthy(err:find("has no rows: use --json", 1, true), err)
                     else

@@ -50,7 +50,7 @@ function M.parse_curve(lines)
             add_point(curve.sizes, times and times > 0 and times < math.huge and times or nil, text)
         elseif name == "lacks" then
             curve.lacks = text ~= "nothing" and text or nil
-        elseif name then
+        elseif name and type(curve[name]) ~= "table" then
             curve[name] = number_of(name, text)
         end
     end

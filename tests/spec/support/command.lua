@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Runs slatectl, as it lies in the source tree, the way a person would: through the shell.
+--- Runs slatectl, as it lies in the source tree, the way a person would.
 local assert = require "luassert"
 local fill = require "support.fill"
 local server = require "support.server"
+local slatectl = require "support.slatectl"
 
 local M = {}
 
@@ -24,25 +25,45 @@ function M.root()
 end
 
 -- What a runner does in its folder, which it may get later.
-local function runner()
-    local self = { root = M.root() }
+local function runner(options)
+    local self = { root = M.root(), clock = not (options and options.waits) and {} or nil }
 
-    --- Runs a shell line in which slatectl stands for ours. Returns its exit code, output and messages.
-    function self.shell(line)
+    local function variables()
+        local folder = self.folder
+        return { SLATE_AUDIT = folder .. "/audit.log", SLATE_LOCK_DIR = folder, SLATE_RULES = folder .. "/none.lua",
+            HOME = folder, SLATE_SERVER = self.server }
+    end
+
+    --- Runs a shell line in which slatectl stands for ours, in processes. Returns its exit code, output and messages.
+    function self.process(line)
         local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
             server.quoted(self.folder), server.quoted(self.root .. "/scripts"), line)
-        local environment = "SLATE_AUDIT=" .. server.quoted(self.folder .. "/audit.log") .. " SLATE_LOCK_DIR="
-            .. server.quoted(self.folder) .. " SLATE_RULES=" .. server.quoted(self.folder .. "/none.lua") .. " HOME="
-            .. server.quoted(self.folder) .. " "
-            .. (self.server and "SLATE_SERVER=" .. server.quoted(self.server) .. " " or "")
+        local words = {}
+        for name, value in pairs(variables()) do
+            words[#words + 1] = name .. "=" .. server.quoted(value) .. " "
+        end
         -- luasocket, loaded by specs, ignores SIGPIPE, and children inherit that; a person's shell does not.
-        local _, _, code = os.execute(environment .. "env --default-signal=PIPE sh -c " .. server.quoted(script))
+        local _, _, code = os.execute(("%senv --default-signal=PIPE sh -c %s"):format(table.concat(words),
+            server.quoted(script)))
         return code, read_file(self.folder .. "/.out"), read_file(self.folder .. "/.err")
     end
 
+    --- The same; but a line that runs slatectl and nothing else runs in this process. meanwhile: of support.slatectl.
+    function self.shell(line, meanwhile)
+        local words, environment = slatectl.words_of(line)
+        if not words then
+            return self.process(line)
+        end
+        for name, value in pairs(variables()) do
+            environment[name] = environment[name] or value
+        end
+        return slatectl.run({ words = words, environment = environment, folder = self.folder,
+            clock = self.clock, meanwhile = meanwhile })
+    end
+
     --- Runs slatectl with these arguments (one string, for the shell).
-    function self.run(arguments)
-        return self.shell("slatectl " .. arguments)
+    function self.run(arguments, meanwhile)
+        return self.shell("slatectl " .. arguments, meanwhile)
     end
 
     --- The same, where it is to exit with 0. Returns its output and messages.
@@ -60,9 +81,10 @@ local function runner()
 end
 
 --- A runner with a folder of its own for files. Call `remove` at the end.
--- options.server: the address for SLATE_SERVER.
+-- options.server: the address for SLATE_SERVER; options.waits: commands sleep, over which time leaps
+-- else.
 function M.new(options)
-    local self = runner()
+    local self = runner(options)
     self.folder, self.server = server.folder(), options and options.server
     return self
 end
@@ -71,7 +93,7 @@ end
 -- options: those of support.server; pages: so many for class 5, and all that are left for class 12, so that no pool
 -- hides a move.
 function M.beside(setup, teardown, options)
-    local self = runner()
+    local self = runner(options)
     setup(function()
         self.folder, self.one = server.folder(), server.start(options)
         self.client, self.server = self.one:connect(), self.one.address
