@@ -197,7 +197,8 @@ $B/world/lua: $(wildcard tests/world/*.[ch]) $(JEMALLOC_O) | $B/world/slated.so
 	    $(filter %.c %.o,$^) $(LUA_LIBS) -lm -ldl
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
-                   slab_drain_begin slab_drain_end page_move_finish cache_quiesce cache_turn_end
+                   slab_drain_begin slab_drain_end slab_page_withdraw page_move_finish cache_turns_note cache_quiesce \
+                   cache_turn_end
 ISOLATION_C     := $(wildcard tests/isolation/*.c)
 $B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \

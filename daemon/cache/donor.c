@@ -190,6 +190,9 @@ unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page
                            uint32_t *pages, unsigned max) {
     struct candidate best[CACHE_SPARE_MAX];
     struct ranking r = {best, 0, max < CACHE_SPARE_MAX ? max : CACHE_SPARE_MAX};
+    if (pick == PICK_FREE) {
+        return slab_partial_pages(ct->cache->slab, class_id, true, pages, r.max);
+    }
     if (pick == PICK_LEAST_VALUE || pick == PICK_LEAST_ACCESSED) {
         rank_by_items(ct, class_id, pick, &r);
     } else {

@@ -47,10 +47,6 @@ static bool hold(struct helped_page *h) {
     return !atomic_exchange_explicit(&h->held, true, memory_order_acquire);
 }
 
-static void let_go(struct helped_page *h) {
-    atomic_store_explicit(&h->held, false, memory_order_release);
-}
-
 static enum page_move_state state_of(const struct helped_page *h) {
     return (enum page_move_state)atomic_load_explicit(&h->state, memory_order_relaxed);
 }
@@ -67,6 +63,38 @@ static void note_state(struct help *help, struct helped_page *h) {
     atomic_store_explicit(&h->state, (uint8_t)h->page.state, memory_order_relaxed);
     if (waits != waited) {
         atomic_fetch_add_explicit(&help->waiting, waits ? 1 : -1u, memory_order_relaxed);
+    }
+}
+
+/* Puts the page back if it is in this state. The caller holds it. */
+static void put_back(struct cache_thread *ct, struct helped_page *h, enum page_move_state state) {
+    if (state_of(h) == state) {
+        page_move_put_back(&h->page, ct);
+        note_state(&ct->cache->help, h);
+    }
+}
+
+/* The decision that a page being emptied was begun for. 0: it is not being emptied. */
+static uint32_t pair_of(const struct cache *c, const struct helped_page *h) {
+    return state_of(h) == PAGE_MOVE_EMPTYING
+               ? help_pair(slab_page_class(c->slab, h->page.page), h->page.to)
+               : 0;
+}
+
+/* If the decision ends while a set holds the page, whoever ends it waits for nobody: the set puts
+ * the page back. One of the two sees what the other did, because of the fence here and that in
+ * cache_help_end. */
+static void let_go(struct cache_thread *ct, struct helped_page *h) {
+    struct help *help = &ct->cache->help;
+    uint32_t begun_for = pair_of(ct->cache, h), now;
+    atomic_store_explicit(&h->held, false, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    now = atomic_load_explicit(&help->pair, memory_order_relaxed);
+    if (begun_for != 0 && begun_for != now && hold(h)) {
+        if (pair_of(ct->cache, h) == begun_for) {
+            put_back(ct, h, PAGE_MOVE_EMPTYING);
+        }
+        atomic_store_explicit(&h->held, false, memory_order_release);
     }
 }
 
@@ -135,7 +163,10 @@ static bool begin(struct cache_thread *ct, struct helped_page *h, unsigned class
 /* Goes over a part of the page; returns how many bytes it went over. */
 static uint32_t empty_some(struct cache_thread *ct, struct helped_page *h) {
     struct help *help = &ct->cache->help;
-    struct page_driver d = {.ct = ct, .step_bytes = STEP_BYTES, .patience_us = HELP_PATIENCE_US};
+    struct page_driver d = {.ct = ct,
+                            .now_us = clock_mono_us(),
+                            .step_bytes = STEP_BYTES,
+                            .patience_us = HELP_PATIENCE_US};
     step(help, h, &d);
     add(&help->bytes_passed, h->page.passed_bytes);
     add(&help->did.rescued, d.did.rescued);
@@ -184,7 +215,7 @@ static void help_with_each(struct helping *s) {
         struct helped_page *h = &help->each[i];
         if (hold(h)) {
             help_with(s, h);
-            let_go(h);
+            let_go(s->ct, h);
         }
     }
 }
@@ -207,28 +238,22 @@ void help_with_pages(struct cache_thread *ct, unsigned class_id) {
 
 /* --- the mover's side --- */
 
-/* Puts back the pages in this state. Waits for a set that works on one. */
+/* Puts back the pages in this state that no other thread holds. */
 static void put_back_all(struct cache_thread *ct, enum page_move_state state) {
-    struct help *help = &ct->cache->help;
     for (unsigned i = 0; i < CACHE_HELP_PAGES; i++) {
-        struct helped_page *h = &help->each[i];
-        while (!hold(h)) {
-            usleep(HELD_LOOK_US);
+        struct helped_page *h = &ct->cache->help.each[i];
+        if (hold(h)) {
+            put_back(ct, h, state);
+            let_go(ct, h);
         }
-        if (state_of(h) == state) {
-            page_move_put_back(&h->page, ct);
-            note_state(help, h);
-        }
-        let_go(h);
     }
 }
 
-/* A set that began a page before `pair` changed still holds that page, so we wait for it. A set
- * that takes hold of a page afterwards sees the change. */
 void cache_help_end(struct cache_thread *ct) {
     struct help *help = &ct->cache->help;
     atomic_store_explicit(&help->pair, 0, memory_order_relaxed);
     atomic_store_explicit(&help->left, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst); /* pairs with let_go */
     put_back_all(ct, PAGE_MOVE_EMPTYING);
 }
 
@@ -287,7 +312,7 @@ bool cache_help_leave(struct cache_thread *ct, const struct moving_page *emptied
             h->page = *emptied;
             note_state(help, h);
         }
-        let_go(h);
+        let_go(ct, h);
     }
     return left;
 }
@@ -303,7 +328,7 @@ unsigned cache_help_hand_over(struct cache_thread *ct) {
         if (state_of(h) == PAGE_MOVE_EMPTIED) {
             step(help, h, &d);
         }
-        let_go(h);
+        let_go(ct, h);
     }
     return atomic_load_explicit(&help->waiting, memory_order_relaxed);
 }
@@ -313,7 +338,6 @@ void cache_help_settle(struct cache_thread *ct, uint64_t deadline_us) {
     while (cache_help_hand_over(ct) > 0) {
         if (clock_mono_us() >= until_us) {
             put_back_all(ct, PAGE_MOVE_EMPTIED);
-            return;
         }
         usleep(HELD_LOOK_US);
     }

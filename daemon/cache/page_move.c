@@ -6,10 +6,8 @@
 
 enum { LOOK_US = 20 };
 
-/* The calling thread's own turn is left out: it holds no reference. */
-static void note_emptied(struct moving_page *m, struct cache_thread *ct) {
-    turns_look(ct->cache->turns, m->seen);
-    m->seen[ct->turn - ct->cache->turns] = 0;
+static void note_emptied(struct moving_page *m, const struct cache_thread *ct) {
+    cache_turns_note(ct, m->seen);
     m->emptied_us = clock_mono_us();
     m->state = PAGE_MOVE_EMPTIED;
 }
@@ -70,20 +68,10 @@ static void empty_some(struct moving_page *m, struct page_driver *d) {
     if (slab_drain_empty(d->ct->cache->slab, m->page)) {
         note_emptied(m, d->ct);
     } else if (!more && m->give_up_us == 0 && d->patience_us > 0) {
-        m->give_up_us = clock_mono_us() + d->patience_us;
-    } else if (!more && clock_mono_us() >= m->give_up_us) {
+        m->give_up_us = d->now_us + d->patience_us;
+    } else if (!more && d->now_us >= m->give_up_us) {
         page_move_put_back(m, d->ct);
     }
-}
-
-static bool turns_ended(const struct moving_page *m, const struct cache *c) {
-    unsigned used = atomic_load_explicit(&c->turns_used, memory_order_acquire);
-    for (unsigned i = 0; i < used; i++) {
-        if (turn_lasts(&c->turns[i], m->seen[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static void hand_over(struct moving_page *m, struct slab *slab) {
@@ -104,7 +92,7 @@ bool page_move_step(struct moving_page *m, struct page_driver *d) {
         empty_some(m, d);
         return false;
     }
-    bool ready = m->state == PAGE_MOVE_EMPTIED && turns_ended(m, d->ct->cache);
+    bool ready = m->state == PAGE_MOVE_EMPTIED && cache_turns_ended(d->ct->cache, m->seen);
     if (ready) {
         hand_over(m, d->ct->cache->slab);
     }

@@ -53,6 +53,7 @@ enum page_pick {
     /* the one whose items were longest not used, by a sample of them */
     PICK_LEAST_ACCESSED,
     PICK_LEAST_CREATED,  /* the one that the class has had for longest */
+    PICK_FREE,           /* only pages in which nothing lives */
 };
 enum { CACHE_SPARE_MAX = 16 };
 /* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front;
@@ -118,12 +119,12 @@ enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t c
  *
  *     driver                   a step    what it may drop       patience  the page goes to
  *     the mover (tune/pages)   1 KiB     the class's oldest,    100 ms    a class or the pool
- *                                        nothing with -M
+ *                                        nothing with -M;
+ *                                        nothing: free pages
  *     a set that helps it      4 KiB     the class's oldest     5 ms      the set's class
  *     a set in need (steal)    the page  the class's oldest     none      the set's class
  *     a change of sizes        1 KiB     the oldest of two      100 ms    the driver, which
  *                                        classes, or nothing              places it
- *     values that never came   none      nothing: free pages    none      the pool
  *
  * Threading: a moving_page belongs to one thread at a time, and may go from thread to thread
  * between two steps. No lock held. */
@@ -149,6 +150,7 @@ struct moving_page {
 /* Who drives, and how: the only things that differ. */
 struct page_driver {
     struct cache_thread *ct;
+    uint64_t now_us; /* of the step */
     uint32_t step_bytes;
     /* So long after its first pass a page in which something stays in use, or finds no room, is
      * gone over again. Then it goes back. */
@@ -188,7 +190,7 @@ struct cache_helped {
 };
 /* From now on they may begin up to so many pages, the ones of least value, but not the giver's last
  * one, and none while the giver itself is hungry. They go on until cache_help_end, or until this is
- * called for another pair of classes. From the mover's thread, as what follows. */
+ * called for another pair of classes. From the mover's thread, as what follows; nobody waits. */
 void     cache_help_begin(struct cache_thread *, unsigned from, unsigned to, uint32_t pages);
 struct cache_help_state {
     bool     open;      /* they may begin pages, or go on with some */
@@ -200,8 +202,8 @@ struct cache_help_state {
 struct cache_help_state cache_help_state(const struct cache *);
 /* What sets have done since the last count. */
 struct cache_helped cache_help_count(struct cache *);
-/* They begin none any more, and those that they have not emptied go back. Waits for a set that
- * works on one. */
+/* They begin none any more, and those that they have not emptied go back; one that a set works on
+ * does when the set has done its part. */
 void     cache_help_end(struct cache_thread *);
 
 /* Nobody need wait for the turns before an emptied page changes hands. One that is left here is
@@ -213,8 +215,10 @@ unsigned cache_help_hand_over(struct cache_thread *);
 /* Waits until none does; after `deadline_us` puts back those that still do. Outside a turn. */
 void     cache_help_settle(struct cache_thread *, uint64_t deadline_us);
 
-/* Waits until every other thread has left the turn it was in, so that none holds a reference from
- * before; the caller holds none either. Returns at once when they are idle; false after
- * `deadline_us` of waiting. */
+/* Notes the turns that other threads are in. Once these have ended none of them holds a reference
+ * from before; the caller holds none either. */
+void cache_turns_note(const struct cache_thread *, uint64_t seen[THREADS_MAX]);
+bool cache_turns_ended(const struct cache *, const uint64_t seen[THREADS_MAX]);
+/* Waits for that. Returns at once when they are idle; false after `deadline_us` of waiting. */
 bool cache_quiesce(struct cache_thread *, uint64_t deadline_us);
 #endif

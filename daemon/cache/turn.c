@@ -27,20 +27,31 @@ void turn_rest(struct cache_thread *ct) {
     cache_turn_begin(ct);
 }
 
+void cache_turns_note(const struct cache_thread *ct, uint64_t seen[THREADS_MAX]) {
+    turns_look(ct->cache->turns, seen);
+    seen[ct->turn - ct->cache->turns] = 0; /* this thread's own turn does not count */
+}
+
+bool cache_turns_ended(const struct cache *c, const uint64_t seen[THREADS_MAX]) {
+    unsigned used = atomic_load_explicit(&c->turns_used, memory_order_acquire);
+    for (unsigned i = 0; i < used; i++) {
+        if (turn_lasts(&c->turns[i], seen[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
-    struct cache *c = ct->cache;
     uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
-    bool within = turn_is_under_way(ct->turn);
+    bool within = turn_is_under_way(ct->turn), quiet;
     if (within) {
         turn_leave(ct->turn); /* this thread holds no reference, so nobody need wait for it */
     }
-    turns_look(c->turns, seen);
-    bool quiet = true;
-    for (unsigned i = 0; i < THREADS_MAX && quiet; i++) {
-        while (turn_lasts(&c->turns[i], seen[i]) && quiet) {
-            quiet = clock_mono_us() - start_us < deadline_us;
-            usleep(QUIESCE_LOOK_US);
-        }
+    cache_turns_note(ct, seen);
+    while (!(quiet = cache_turns_ended(ct->cache, seen)) &&
+           clock_mono_us() - start_us < deadline_us) {
+        usleep(QUIESCE_LOOK_US);
     }
     if (within) {
         turn_enter(ct->turn);

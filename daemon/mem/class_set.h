@@ -54,6 +54,11 @@ static inline struct class_set class_set_meet(struct class_set a, const struct c
     }
     return a;
 }
+static inline void class_set_join(struct class_set *to, const struct class_set *more) {
+    for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {
+        to->words[i] |= more->words[i];
+    }
+}
 
 struct class_set_shared {
     _Atomic uint64_t words[CLASS_SET_WORDS];

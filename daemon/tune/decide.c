@@ -41,6 +41,10 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
     cache_set_hunger_on_evict(t->cache, t->active.mode->hunger_on_evict);
     t->before.class_count = 0;
     t->window_us = 0;
+    t->decision.count = 0; /* the mode before decided it */
+    if (t->decided_moves) {
+        tuner_cancel_move(t);
+    }
     lock_take(&t->lock);
     t->worth.known = false;
     lock_release(&t->lock);
@@ -109,39 +113,40 @@ void tuner_adopt(struct tuner *t) {
     }
 }
 
-/* --- moving --- */
+/* --- a decision, which is carried out move by move --- */
 
-/* Carries out a decision. Returns how many pages moved. While somebody waits for an answer of the
- * tuner, it gives up pages that slow readers hold. */
-static unsigned carry_out(struct tuner *t, const struct decision *d) {
-    unsigned moved = 0;
-    char by[2 * AUTOMOVE_NAME_BYTES];
-    snprintf(by, sizeof by, "%s%s", t->active.mode->name, t->active.argument);
-    t->mover.hurry = tuner_is_asked;
-    t->mover.leaves = t->pace.started;
-    for (unsigned i = 0; i < d->count && !atomic_load_explicit(&t->stop, memory_order_relaxed);
-         i++) {
-        unsigned pages = tuner_move(t, by, &d->moves[i]);
-        if (t->active.mode->moved != NULL) {
-            t->active.mode->moved(t->active.state, &d->moves[i], pages);
-        }
-        moved += pages;
-    }
-    t->mover.hurry = NULL;
-    t->mover.leaves = false;
-    return moved;
-}
+static bool is_left(const struct tuner *t) { return t->decided_at < t->decision.count; }
 
-static unsigned follow(struct tuner *t, bool any, const struct decision *d) {
+/* Begins to carry out a decision. */
+static void follow(struct tuner *t, bool any, const struct decision *d) {
     if (d->failed) {
         const struct automove_mode *mode = t->active.mode;
         char argument[AUTOMOVE_NAME_BYTES];
         memcpy(argument, t->active.argument, sizeof argument);
         fall_back(t, mode, argument, d->why);
-        return 0;
+        return;
     }
     say_why(t, any ? d->moves[0].reason : d->why);
-    return any ? carry_out(t, d) : 0;
+    if (any) {
+        t->decision = *d;
+        t->decided_at = t->decided_moved = 0;
+    }
+}
+
+void tuner_decided_ended(struct tuner *t, const struct carried *c, unsigned moved,
+                         uint64_t now_us) {
+    t->decided_moves = false;
+    if (!is_left(t)) {
+        return; /* another mode runs by now */
+    }
+    if (t->active.mode->moved != NULL) {
+        t->active.mode->moved(t->active.state, &c->move, moved);
+    }
+    t->decided_moved += moved;
+    t->decided_at++;
+    if (!is_left(t) && t->decided_moved == 0 && t->decided_at_need) {
+        t->hunger_rest_us = now_us + HUNGER_REST_US;
+    }
 }
 
 static void ask_again(struct tuner *t, const struct decision *d) {
@@ -153,42 +158,40 @@ static void ask_again(struct tuner *t, const struct decision *d) {
 
 /* --- at need: as long as classes are hungry and others have pages to spare --- */
 
-void tuner_decide_at_need(struct tuner *t) {
+static void decide_at_need(struct tuner *t) {
     if (!t->reassign || t->active.mode->at_need == NULL || tuner_now_us(t) < t->hunger_rest_us) {
         return;
     }
     struct class_set hungry = cache_take_hunger(t->cache);
-    while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL &&
-           tuner_now_us(t) < t->window_us &&
-           !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t) &&
-           !tuner_is_asked(t)) {
-        if (tuner_now_us(t) - t->ages_us > AGES_MAX_US) {
-            snapshot_take(t->cache, &hungry, &t->now);
-            t->ages_us = tuner_now_us(t);
-        } else {
-            snapshot_refresh(t->cache, &hungry, &t->now);
-        }
-        t->now.time_us = tuner_now_us(t);
-        if (t->active.mode->wants_pages) {
-            snapshot_pages(t->cache, &t->now);
-        }
-        struct decision d = {.count = 0};
-        bool any = t->active.mode->at_need(t->active.state, &t->now, &d);
-        ask_again(t, &d);
-        if (follow(t, any, &d) == 0) {
-            break;
-        }
-        hungry = cache_take_hunger(t->cache);
+    if (class_set_empty(&hungry)) {
+        return;
     }
-    if (!class_set_empty(&hungry)) {
+    if (tuner_now_us(t) - t->ages_us > AGES_MAX_US) {
+        snapshot_take(t->cache, &hungry, &t->now);
+        t->ages_us = tuner_now_us(t);
+    } else {
+        snapshot_refresh(t->cache, &hungry, &t->now);
+    }
+    t->now.time_us = tuner_now_us(t);
+    if (t->active.mode->wants_pages) {
+        snapshot_pages(t->cache, &t->now);
+    }
+    struct decision d = {.count = 0};
+    bool any = t->active.mode->at_need(t->active.state, &t->now, &d);
+    ask_again(t, &d);
+    t->decided_at_need = true;
+    follow(t, any, &d);
+    if (!is_left(t)) {
         t->hunger_rest_us = tuner_now_us(t) + HUNGER_REST_US;
     }
 }
 
 /* --- each window --- */
 
-bool tuner_decides(struct tuner *t) {
+/* Follows a decision that came later. True: the mode has not decided yet. */
+static bool decides(struct tuner *t) {
     struct decision d = {.count = 0};
+    t->decided_at_need = false;
     if (t->active.mode->decided != NULL && t->active.mode->decided(t->active.state, &d)) {
         follow(t, d.count > 0, &d);
     }
@@ -264,10 +267,10 @@ static void add_curves(struct tuner *t, struct snapshot *after) {
     after->curves = t->curves;
 }
 
-void tuner_decide_window(struct tuner *t) {
+static void decide_window(struct tuner *t) {
     uint32_t window_us = t->active.mode->window_us;
     t->window_us = tuner_now_us(t) + (window_us > 0 ? window_us : WINDOW_US);
-    if (tuner_decides(t)) {
+    if (decides(t) || is_left(t)) {
         return;
     }
     if (idle(t)) {
@@ -299,4 +302,31 @@ void tuner_decide_window(struct tuner *t) {
         t->before = after;
         t->before.curves = NULL;
     }
+}
+
+/* The next move of the decision, or of a new one. */
+bool tuner_next_decided(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
+    if (t->active.mode == NULL) {
+        return false; /* none has begun yet */
+    }
+    if (!is_left(t) && now_us < t->window_us) {
+        decide_at_need(t);
+    }
+    if (!is_left(t)) {
+        decides(t);
+    }
+    if (!is_left(t) && now_us >= t->window_us) {
+        decide_window(t);
+    }
+    if (!is_left(t)) {
+        uint64_t at_us = t->hunger_rest_us > now_us && t->hunger_rest_us < t->window_us
+                             ? t->hunger_rest_us
+                             : t->window_us;
+        *due_us = at_us < *due_us ? at_us : *due_us;
+        return false;
+    }
+    t->decided_moves = true;
+    c->move = t->decision.moves[t->decided_at];
+    snprintf(c->by, sizeof c->by, "%s%s", t->active.mode->name, t->active.argument);
+    return true;
 }

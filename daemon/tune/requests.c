@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tune/pages/spare.h"
 #include "tune/state.h"
 
 enum { CANCEL_LOOK_US = 200 };
@@ -36,38 +35,47 @@ static void give_reason(const struct tuner *t, const struct reassignment *r,
     }
 }
 
-/* Moves a few pages of the request at a time, so that automove has its turn in between. */
-void tuner_serve_request(struct tuner *t) {
+static struct reassignment request_of(struct tuner *t) {
+    lock_take(&t->lock);
+    struct reassignment r = t->request;
+    lock_release(&t->lock);
+    return r;
+}
+
+/* A few pages of the request at a time, so that others have their turn in between. */
+bool tuner_next_requested(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
+    (void)now_us;
+    (void)due_us;
     lock_take(&t->lock);
     struct reassignment r = t->request;
     t->request.served = r.runs;
     lock_release(&t->lock);
     if (!r.runs) {
-        return;
+        return false;
     }
-    struct class_set receiver = class_set_one((unsigned)r.to);
-    struct page_move move = {.from = r.from < 0 ? SLAB_CLASS_NONE : (unsigned)r.from,
-                             .to = (unsigned)r.to};
-    move.pages = r.wanted - r.moved < MOVE_PAGES_MAX ? r.wanted - r.moved : MOVE_PAGES_MAX;
-    bool any = r.from >= 0 || spare_choose(t->cache, t->ct, &t->pace, &receiver, &move);
-    give_reason(t, &r, &move);
-    unsigned moved = any ? tuner_move(t, "operator", &move) : 0;
-    lock_take(&t->lock);
-    t->request.moved += moved;
-    t->request.runs = moved > 0 && t->request.moved < r.wanted && t->request.runs;
-    t->request.served = false;
-    /* the cancel was meant for this request, not for the moves that follow */
-    if (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
-        atomic_store_explicit(&t->mover.cancel, false, memory_order_relaxed);
-    }
-    lock_release(&t->lock);
+    c->any = r.from < 0;
+    c->except = class_set_one((unsigned)r.to);
+    c->move.from = c->any ? SLAB_CLASS_NONE : (unsigned)r.from;
+    c->move.to = (unsigned)r.to;
+    c->move.pages = r.wanted - r.moved < MOVE_PAGES_MAX ? r.wanted - r.moved : MOVE_PAGES_MAX;
+    snprintf(c->by, sizeof c->by, "operator");
+    return true;
 }
 
-bool tuner_request_waits(struct tuner *t) {
+void tuner_requested_chosen(struct tuner *t, struct carried *c) {
+    struct reassignment r = request_of(t);
+    give_reason(t, &r, &c->move);
+}
+
+void tuner_requested_ended(struct tuner *t, const struct carried *c, unsigned moved,
+                           uint64_t now_us) {
+    (void)c;
+    (void)now_us;
     lock_take(&t->lock);
-    bool waits = t->request.runs;
+    t->request.moved += moved;
+    t->request.runs = moved > 0 && t->request.moved < t->request.wanted && t->request.runs;
+    t->request.served = false;
     lock_release(&t->lock);
-    return waits;
 }
 
 bool tuner_cancel(struct tuner *t, unsigned *moved, unsigned *wanted) {
@@ -75,9 +83,9 @@ bool tuner_cancel(struct tuner *t, unsigned *moved, unsigned *wanted) {
     bool ran = t->request.runs;
     t->request.runs = false;
     if (t->request.served) {
-        atomic_store_explicit(&t->mover.cancel, true, memory_order_relaxed);
+        tuner_cancel_move(t);
     }
-    while (t->request.served) { /* a part of a page's work at a time */
+    while (t->request.served && !t->by_hand) { /* a part of a page's work at a time */
         lock_release(&t->lock);
         usleep(CANCEL_LOOK_US);
         lock_take(&t->lock);

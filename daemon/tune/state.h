@@ -11,6 +11,7 @@
 #include "tune/geometry/geometry.h"
 #include "tune/pages/mover.h"
 #include "tune/pages/moves.h"
+#include "tune/pages/spare.h"
 #include "tune/shown.h"
 #include "tune/snapshot.h"
 #include "tune/tune.h"
@@ -41,11 +42,32 @@ struct automove_name {
     char argument[AUTOMOVE_NAME_BYTES];
 };
 
+/* The move that is carried out, for whom it is, and in whose name it is logged. */
+struct carried {
+    const struct move_source *source; /* NULL: none is */
+    unsigned          turn; /* the source that is asked next */
+    bool              any, choosing; /* any: whichever class can spare pages, but for `except` */
+    _Atomic bool      cancelled;
+    struct class_set  except;
+    struct page_move  move;
+    char              by[2 * AUTOMOVE_NAME_BYTES];
+    struct spare      spare;
+};
+
+/* Of the heap store: memory that it gives back. */
+struct heap_shrink {
+    struct cache_shrink *shrink; /* NULL: it gives none back now */
+    enum { HEAP_EVICTS, HEAP_WAITS, HEAP_GIVES } state;
+    struct pace_job      job;
+    uint64_t             turns[THREADS_MAX], until_us;
+};
+
 enum { HELP_IDLE_US = 20 * 1000 }; /* sets that did nothing for so long need no more pages */
 
 struct tuner {
     struct cache        *cache;
     struct cache_thread *ct;
+    struct cache_thread *pages_ct; /* for jobs of the pace, on whichever thread they are done */
     pthread_t            thread;
     int                  wake_fd;
     bool                 started;
@@ -74,8 +96,9 @@ struct tuner {
     struct move_log      moves; /* has a lock of its own */
 
     /* What follows belongs to the tuner's thread. */
-    struct mover       mover;
     struct pace        pace;
+    struct mover       mover;
+    struct carried     carried;
     struct geometry_change *geometry; /* others ask it under its own lock */
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;
@@ -94,9 +117,16 @@ struct tuner {
     /* the limit was higher once, and there are still pages over it */
     bool               limit_lowered;
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
-    struct class_set   whole_later;   /* classes with whole pages left free that have to wait */
+    struct class_set   left_whole;    /* classes that may have pages to give as a whole */
+    bool               limit_last;    /* the next page may be a class's last */
     /* when to look again for pages over the limit, after none could be had */
     uint64_t           limit_rest_us;
+    struct heap_shrink heap_shrink;
+    /* the decision that is carried out: its next move, the pages that moved, whether it was made at
+     * need, and whether its move is under way */
+    struct decision    decision;
+    unsigned           decided_at, decided_moved;
+    bool               decided_at_need, decided_moves;
     /* when the window ends; when ages were read; when to look at hunger again */
     uint64_t           window_us, ages_us, hunger_rest_us;
     /* bytes that sets had gone over at the last look, and when they count as done */
@@ -107,12 +137,15 @@ struct tuner {
     uint64_t           helped_us;
 };
 
+/* Ends the move under way soon; any thread. */
+static inline void tuner_cancel_move(struct tuner *t) {
+    atomic_store_explicit(&t->carried.cancelled, true, memory_order_relaxed);
+}
+
 /* --- wake.c --- */
 void     tuner_wake(void *tuner); /* any thread */
 /* The monotonic clock, or the time that tuner_tend_at was called with. */
 uint64_t tuner_now_us(const struct tuner *);
-/* Whether somebody waits for an answer, or for another mode, rather than for pages. */
-bool     tuner_is_asked(void *tuner);
 /* Whether the mode that was asked for does not run yet. Until it does, the words are those of the
  * mode before. */
 bool     tuner_waits_for_mode_locked(const struct tuner *);
@@ -121,35 +154,39 @@ bool     tuner_waits_for_mode_locked(const struct tuner *);
 void tuner_forget_words(struct tune_words *); /* removes what the mode before decided and said */
 
 /* --- carry.c --- */
-/* Carries out a move and logs it under the name of who wanted it. Returns how many pages moved. */
-unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
-/* Logs what sets have done with a move after it had ended. */
-void     tuner_count_help(struct tuner *);
+/* Goes on with all that concerns pages, a slice of each. Returns when it is due again, as of
+ * tune/pages/pace.h. */
+uint64_t tuner_tend_pages(struct tuner *, uint64_t now_us);
+void     tuner_stop_pages(struct tuner *); /* what is on the move goes back; no thread runs */
 
-/* --- requests.c --- */
-void tuner_serve_request(struct tuner *); /* moves a few pages of it */
-bool tuner_request_waits(struct tuner *);
+/* --- requests.c: moves that an operator asks for --- */
+bool     tuner_next_requested(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
+void     tuner_requested_chosen(struct tuner *, struct carried *);
+void     tuner_requested_ended(struct tuner *, const struct carried *, unsigned moved,
+                               uint64_t now_us);
 
 /* --- trial.c --- */
 void tuner_serve_trial(struct tuner *); /* begins the one that waits, or answers it */
 /* Answers it now, with `why` if it is still under way. */
 void tuner_refuse_trial(struct tuner *, const char *why);
 
-/* --- limit.c --- */
-/* Pages over a limit that was lowered; any thread. */
-uint32_t tuner_pages_over(const struct tuner *);
-/* Gives back a few of them; false: there is nothing to do now. */
-bool     tuner_shrink(struct tuner *);
+/* --- limit.c: pages over a limit that was lowered, which go back to the system --- */
+uint32_t tuner_pages_over(const struct tuner *); /* any thread */
+bool     tuner_next_over_limit(struct tuner *, struct carried *, uint64_t now_us,
+                               uint64_t *due_us);
+unsigned tuner_wanted_over_limit(struct tuner *);
+void     tuner_over_limit_ended(struct tuner *, const struct carried *, unsigned moved,
+                                uint64_t now_us);
+uint64_t tuner_shrink_heap(struct tuner *, uint64_t now_us); /* as of tune/pages/pace.h */
 
-/* --- whole.c --- */
-/* Gives the pages that abandoned drafts left free to the pool. True: some have to wait until a
- * worker's turn ends; call again. */
-bool tuner_give_whole(struct tuner *);
+/* --- whole.c: pages that abandoned drafts left free go to the pool --- */
+bool     tuner_next_whole(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
+void     tuner_whole_ended(struct tuner *, const struct carried *, unsigned moved,
+                           uint64_t now_us);
 
 /* --- decide.c --- */
-void tuner_adopt(struct tuner *);         /* starts the mode that is wished for */
-void tuner_decide_at_need(struct tuner *);
-/* Follows a decision that came later. True: the mode has not decided yet. */
-bool tuner_decides(struct tuner *);
-void tuner_decide_window(struct tuner *);
+void     tuner_adopt(struct tuner *); /* starts the mode that is wished for */
+bool     tuner_next_decided(struct tuner *, struct carried *, uint64_t now_us, uint64_t *due_us);
+void     tuner_decided_ended(struct tuner *, const struct carried *, unsigned moved,
+                             uint64_t now_us);
 #endif

@@ -46,10 +46,10 @@ struct tuner;
 struct tuner *tuner_create(struct cache *, const struct tune_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
 
-/* For a tuner without a thread: decides what is due at `now_us`, and does it. `now_us` is not 0 and
- * never goes back. Outside a turn, on one thread. It looks for no expired items, and chunk sizes
- * stay. */
-void tuner_tend_at(struct tuner *, uint64_t now_us);
+/* For a tuner without a thread: decides what is due at `now_us`, and does it. Returns when
+ * something is due again; UINT64_MAX: when something is asked. `now_us` is not 0 and never goes
+ * back. Outside a turn, on one thread. It looks for no expired items. */
+uint64_t tuner_tend_at(struct tuner *, uint64_t now_us);
 
 enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME, TUNE_DISABLED };
 /* Queues the move of `pages` pages. From -1: the tuner chooses the class. To 0: the pool. Returns
@@ -58,9 +58,8 @@ enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, un
 
 /* Ends the request that is under way: the page that is being emptied goes back, and pages that are
  * empty already change hands. It waits for that, outside a turn: until the next step of the mover's
- * job has seen the cancel (a chunk or a kilobyte later, and at most a nap: tune/pages/pace.h), and
- * for the workers' turns if pages change hands. False: there is none. `moved` of `wanted` pages had
- * moved. */
+ * job has seen the cancel (a chunk or a kilobyte later, and at most a nap: tune/pages/pace.h).
+ * False: there is none. `moved` of `wanted` pages had moved. */
 bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
 
 /* Sets the mode, by name or number. False: there is no such mode. If the mode cannot start, or

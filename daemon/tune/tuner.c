@@ -18,10 +18,7 @@
 
 /* A shorter slice than a worker's, because this thread's own work is soon done, and is due when
  * workers are busy. */
-enum {
-    SLICE_US = 100,
-    TURNS_LOOK_US = 1000, /* between two looks at emptied pages that wait for turns */
-};
+enum { SLICE_US = 100 };
 
 /* --- crawling --- */
 
@@ -94,39 +91,15 @@ static void adopt(struct tuner *t) {
     tuner_adopt(t);
 }
 
-static void decide(struct tuner *t) {
-    tuner_decide_at_need(t);
-    tuner_decides(t);
-    if (tuner_now_us(t) >= t->window_us) {
-        tuner_decide_window(t);
-    }
-}
-
-void tuner_tend_at(struct tuner *t, uint64_t now_us) {
+uint64_t tuner_tend_at(struct tuner *t, uint64_t now_us) {
+    uint64_t due_us;
     t->hand_us = now_us;
     adopt(t);
-    decide(t);
-    geometry_tend_at(t->geometry, now_us);
-    whatif_tend_at(t->whatif, now_us);
-}
-
-/* Ends the decision with which sets go on, once they need no more pages. Returns when to look
- * again. */
-static uint64_t tend_help(struct tuner *t) {
-    struct cache_help_state h = cache_help_state(t->cache);
-    uint64_t now_us = clock_mono_us();
-    if (!h.open) {
-        return UINT64_MAX;
-    }
-    if (h.bytes != t->help_bytes) {
-        t->help_bytes = h.bytes;
-        t->help_until_us = now_us + HELP_IDLE_US;
-    } else if (now_us >= t->help_until_us) {
-        cache_help_end(t->ct);
-        tuner_count_help(t);
-        return UINT64_MAX;
-    }
-    return t->help_until_us;
+    do {
+        due_us = tuner_tend_pages(t, now_us);
+    } while (due_us <= now_us);
+    uint64_t samples_us = whatif_tend_at(t->whatif, now_us);
+    return samples_us < due_us - now_us ? now_us + samples_us : due_us;
 }
 
 static void *tuner_main(void *arg) {
@@ -140,37 +113,21 @@ static void *tuner_main(void *arg) {
         cache_keep_time(t->cache);
         tuner_serve_trial(t);
         adopt(t);
-        tuner_serve_request(t);
-        bool giving = tuner_give_whole(t), shrinking = tuner_shrink(t);
-        decide(t);
-        uint64_t help_us = tend_help(t);
-        uint64_t geometry_us = geometry_tend(t->geometry), samples_us = whatif_tend(t->whatif);
+        uint64_t pages_us = tuner_tend_pages(t, clock_mono_us());
+        uint64_t samples_us = whatif_tend(t->whatif);
         bool crawling = tend_crawler(t);
         uint64_t sweep_us = sweeper_tend(&t->sweeper, clock_mono_us());
-        if (giving || shrinking || tuner_request_waits(t)) {
-            continue;
-        }
-        uint64_t now_us = clock_mono_us(), rest_us = until(t->window_us, now_us);
+        uint64_t now_us = clock_mono_us(), rest_us = earlier(until(pages_us, now_us), samples_us);
         if (crawling) {
             rest_us =
                 earlier(rest_us, atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed));
         }
-        if (t->limit_rest_us > now_us) {
-            rest_us = earlier(rest_us, t->limit_rest_us - now_us);
-        }
-        rest_us = earlier(earlier(rest_us, until(geometry_us, now_us)), samples_us);
         rest_us = earlier(rest_us, until(sweep_us, now_us));
-        if (t->hunger_rest_us > now_us) {
-            rest_us = earlier(rest_us, t->hunger_rest_us - now_us);
-        }
-        rest_us = earlier(rest_us, until(help_us, clock_mono_us()));
-        if (cache_help_hand_over(t->ct) > 0) {
-            rest_us = earlier(rest_us, TURNS_LOOK_US);
+        if (rest_us == 0) {
+            continue;
         }
         wait_us(t, rest_us);
     }
-    cache_help_end(t->ct);
-    cache_help_settle(t->ct, PAGE_PATIENCE_US);
     event_thread_end();
     return NULL;
 }
@@ -226,9 +183,10 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     take_config(t, cache, cfg);
     t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     t->ct = cache_thread_create(cache);
-    if (t->ct != NULL) {
-        t->geometry =
-            geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
+    t->pages_ct = cache_thread_create(cache);
+    if (t->pages_ct != NULL) {
+        t->geometry = geometry_create(cache, t->pages_ct, &t->pace, cfg->reassign,
+                                      cfg->geometry_rate_pct, cfg->by_hand ? 0 : clock_mono_us());
     }
     if (t->geometry != NULL) {
         geometry_follow(t->geometry, cfg->geometry_auto);
@@ -240,15 +198,17 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     }
     t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
     int failed_as = cfg->record != NULL && t->shown == NULL ? errno : 0;
-    if (failed_as != 0 || t->wake_fd < 0 || t->geometry == NULL || t->whatif == NULL ||
-        !crawler_init(&t->crawler, t->ct)) {
+    if (failed_as != 0 || t->wake_fd < 0 || t->ct == NULL || t->geometry == NULL ||
+        t->whatif == NULL || !crawler_init(&t->crawler, t->ct)) {
         tuner_destroy(&t);
         errno = failed_as != 0 ? failed_as : errno;
         return NULL;
     }
     sweeper_init(&t->sweeper, cache, t->ct, cfg->sweeps);
-    mover_init(&t->mover, cache, t->ct, &t->pace);
-    t->mover.owner = t;
+    mover_init(&t->mover, cache, t->pages_ct, &t->pace);
+    t->mover.may_help = !t->by_hand;
+    t->pace.wake = tuner_wake;
+    t->pace.wake_arg = t;
     if (!t->by_hand) {
         cache_on_hunger(cache, tuner_wake, t);
     }
@@ -271,11 +231,11 @@ void tuner_destroy(struct tuner **taken) {
     *taken = NULL;
     if (t->started) {
         atomic_store_explicit(&t->stop, true, memory_order_release);
-        atomic_store_explicit(&t->mover.cancel, true, memory_order_relaxed);
         tuner_wake(t);
         pthread_join(t->thread, NULL);
     }
     pace_stop(&t->pace);
+    tuner_stop_pages(t);
     tuner_refuse_trial(t, "the server stops");
     cache_set_hunger_on_evict(t->cache, false);
     cache_on_hunger(t->cache, NULL, NULL);
@@ -286,6 +246,7 @@ void tuner_destroy(struct tuner **taken) {
     crawler_fini(&t->crawler);
     geometry_destroy(&t->geometry);
     whatif_destroy(&t->whatif);
+    cache_thread_destroy(&t->pages_ct);
     cache_thread_destroy(&t->ct);
     if (t->wake_fd >= 0) {
         close(t->wake_fd);

@@ -1,4 +1,4 @@
-/* Wakes the tuner's thread, and tells its time and whether somebody waits for it. */
+/* Wakes the tuner's thread, and tells its time. */
 #include <assert.h>
 #include <unistd.h>
 
@@ -14,14 +14,6 @@ void tuner_wake(void *arg) {
 }
 
 uint64_t tuner_now_us(const struct tuner *t) { return t->by_hand ? t->hand_us : clock_mono_us(); }
-
-bool tuner_is_asked(void *arg) {
-    struct tuner *t = arg;
-    lock_take(&t->lock);
-    bool asked = (t->trial != NULL && t->trying == NULL) || t->wish.version != t->adopted;
-    lock_release(&t->lock);
-    return asked || geometry_is_asked(t->geometry);
-}
 
 bool tuner_waits_for_mode_locked(const struct tuner *t) {
     assert(lock_held(&t->lock));

@@ -166,6 +166,20 @@ void __wrap_slab_drain_end(struct slab *s, uint32_t page, unsigned to_class) {
     __real_slab_drain_end(s, page, to_class);
 }
 
+void __real_slab_page_withdraw(struct slab *, uint32_t);
+void __wrap_slab_page_withdraw(struct slab *, uint32_t);
+void __wrap_slab_page_withdraw(struct slab *s, uint32_t page) {
+    point("turns over");
+    __real_slab_page_withdraw(s, page);
+}
+
+void __real_cache_turns_note(const struct cache_thread *, uint64_t *);
+void __wrap_cache_turns_note(const struct cache_thread *, uint64_t *);
+void __wrap_cache_turns_note(const struct cache_thread *ct, uint64_t *seen) {
+    __real_cache_turns_note(ct, seen);
+    point("turns noted");
+}
+
 bool __real_cache_quiesce(struct cache_thread *, uint64_t);
 bool __wrap_cache_quiesce(struct cache_thread *, uint64_t);
 bool __wrap_cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {

@@ -14,7 +14,7 @@
 #include "spec.h"
 #include "tune/state.h"
 
-enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 10000, FILL_BYTES = 64 * 1024, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
+enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 100000, TURNS_LOOK_US = 20, FILL_BYTES = 64 * 1024, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
 
 /* A client or the tuner, in one run. */
 struct actor {
@@ -186,12 +186,31 @@ static unsigned class_of(const struct rig *rig, unsigned value_bytes) {
     return slab_class_of(cache_slab(rig->server.cache), item_total_bytes(ITEM_CAS, 1, value_bytes));
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void rest_until(uint64_t due_us) {
+    uint64_t now_us = clock_mono_us();
+    if (due_us > now_us && due_us != PACE_NEVER) {
+        usleep((useconds_t)(due_us - now_us));
+    }
+}
+
 static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, unsigned pages) {
     struct page_move move = {.from = class_of(&r->rig, from_bytes), .pages = pages,
                              .to = to_bytes ? class_of(&r->rig, to_bytes) : SLAB_CLASS_NONE};
-    struct move_result result;
-    mover_move(&r->rig.server.tuner->mover, &move, &result);
-    say(r, "%" PRIu64 " moved, %" PRIu64 " lost%s%s. ", result.pages, result.did.evicted, result.why_not ? ", " : "", result.why_not ? result.why_not : "");
+    struct tuner *t = r->rig.server.tuner;
+    const struct move_result *result = &t->mover.result;
+    mover_begin(&t->mover, &move, clock_mono_us());
+    for (uint64_t due_us = 0; due_us != PACE_NEVER;) {
+        due_us = mover_step(&t->mover, clock_mono_us());
+        if (due_us == PACE_DONE) {
+            due_us = cache_help_hand_over(t->ct) > 0 ? clock_mono_us() + TURNS_LOOK_US : PACE_NEVER;
+        } else {
+            due_us = earlier(due_us, pace_step(&t->pace, clock_mono_us()));
+        }
+        rest_until(due_us);
+    }
+    say(r, "%" PRIu64 " moved, %" PRIu64 " lost%s%s. ", result->pages, result->did.evicted, result->why_not ? ", " : "", result->why_not ? result->why_not : "");
 }
 
 static void change_sizes(struct actor *r, const char *words) {
@@ -204,13 +223,12 @@ static void change_sizes(struct actor *r, const char *words) {
     struct geometry_change *g = r->rig.server.tuner->geometry;
     geometry_ask(g, o);
     for (int i = 0; i < TENDS_MOST; i++) {
-        uint64_t again_us = geometry_tend(g);
+        uint64_t due_us = geometry_step(g, clock_mono_us());
         geometry_facts(g, &f);
-        if (f.state == GEOMETRY_STEADY) {
+        if (asked_is_answered(&o->asked) && f.state == GEOMETRY_STEADY) {
             break;
         }
-        uint64_t now_us = clock_mono_us();
-        usleep(again_us != GEOMETRY_NEVER && again_us > now_us ? (useconds_t)(again_us - now_us) : 0);
+        rest_until(earlier(due_us, pace_step(&r->rig.server.tuner->pace, clock_mono_us())));
     }
     say(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.did.evicted);
     geometry_order_release(&o);
@@ -220,9 +238,7 @@ static void change_limit(struct actor *r, unsigned megabytes) {
     bool set = cache_set_limit(r->rig.server.cache, (size_t)megabytes << 20);
     struct tuner *t = r->rig.server.tuner;
     for (int i = 0; i < TENDS_MOST && set && tuner_pages_over(t) > 0; i++) {
-        if (!tuner_shrink(t)) {
-            usleep(1000);
-        }
+        rest_until(tuner_tend_pages(t, clock_mono_us()));
     }
     say(r, "%s, %u pages over. ", set ? "limit set" : "limit refused", tuner_pages_over(t));
 }

@@ -1,6 +1,5 @@
 /* Begins a change of the chunk sizes, and a pass over the pages; measures the sizes of the
  * items. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
 
@@ -16,13 +15,13 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from,
                     const struct size_list *to, const struct geometry_outlook *outlook) {
     geometry_plan_make(&g->plan, from, to, &g->sizes);
     refit_release(&g->refit);
-    refit_init(&g->refit, g->cache, g->ct, g->refit.pace);
+    refit_init(&g->refit, g->cache, g->ct, g->pace);
     g->pool_before = arena_pages_free(cache_slab(g->cache)->arena);
     g->fresh = g->mixed = (struct class_set){{0}};
     g->passes = 0;
     geometry_begin_pass(g);
     g->page = UINT32_MAX; /* the first step comes next */
-    g->due_us = g->look_us = geometry_now_us(g);
+    g->due_us = g->look_us = g->now_us;
     lock_take(&g->lock);
     g->facts = (struct geometry_facts){
         .generation = g->facts.generation + 1,
@@ -43,19 +42,20 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from,
              to->count, from->count, outlook->waste_before_pct, outlook->waste_after_pct);
 }
 
-struct measuring {
-    const struct cache *cache;
-    struct cache_sizing sizing;
-};
-
-static bool measure_some(void *arg) {
-    struct measuring *m = arg;
-    return cache_sizing_step(m->cache, &m->sizing);
+void geometry_run(struct geometry_change *g, bool (*step)(void *, uint64_t now_us),
+                  void (*then)(struct geometry_change *)) {
+    g->job = (struct pace_job){.ct = g->ct, .step = step, .arg = g};
+    g->then = then;
+    pace_begin(g->pace, &g->job, g->now_us);
 }
 
-void geometry_measure(struct geometry_change *g) {
-    struct measuring m = {.cache = g->cache};
-    struct pace_job job = {.ct = g->ct, .step = measure_some, .arg = &m};
-    cache_sizing_begin(g->cache, &m.sizing, &g->sizes, CACHE_SIZES_PAGES);
-    pace_run(g->refit.pace, &job);
+static bool measure_some(void *arg, uint64_t now_us) {
+    struct geometry_change *g = arg;
+    (void)now_us;
+    return cache_sizing_step(g->cache, &g->sizing);
+}
+
+void geometry_measure(struct geometry_change *g, void (*then)(struct geometry_change *)) {
+    cache_sizing_begin(g->cache, &g->sizing, &g->sizes, CACHE_SIZES_PAGES);
+    geometry_run(g, measure_some, then);
 }

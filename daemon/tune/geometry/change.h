@@ -3,12 +3,13 @@
 #define SLATE_TUNE_GEOMETRY_CHANGE_H
 #include "base/clock.h"
 #include "tune/geometry/geometry.h"
+#include "tune/pages/spare.h"
 
 struct geometry_change {
     struct cache        *cache;
     struct cache_thread *ct;
     bool                 may_move;
-    bool                 began; /* the first call of geometry_tend is over */
+    bool                 began; /* it has looked for a change to take up again */
     _Atomic double       rate_pct;
     _Atomic bool         follow;    /* slab_geometry_auto */
     _Atomic bool         look_soon; /* slab_geometry_auto was switched: look at once */
@@ -16,11 +17,25 @@ struct geometry_change {
     struct lock            lock; /* guards the order, the facts and since_us */
     struct geometry_order *order;
     struct geometry_facts  facts;
-    /* since when it runs, beyond facts.seconds; 0: it does not run */
-    uint64_t               since_us;
+    /* since when it runs, beyond facts.seconds, as of told_us; 0: it does not run */
+    uint64_t               since_us, told_us;
 
-    /* What follows belongs to the tuner's thread. */
+    /* What follows belongs to the owner's thread. */
+    uint64_t               now_us;   /* of the step */
+    /* What is under way: a job, or the refit's page. `then` is the next step once all of it is
+     * done; after_keep is the one that follows once a page is at hand. */
+    struct pace           *pace;
+    struct pace_job        job;
+    struct spare           spare;
+    struct picked          picked;
     struct refit           refit;
+    void                 (*then)(struct geometry_change *);
+    void                 (*after_keep)(struct geometry_change *);
+    struct cache_sizing    sizing;
+    struct fit_search     *search;
+    struct size_list       fitted;   /* what the last search found */
+    struct page_move       keeping;  /* the class that gives the page at hand */
+    uint64_t               page_due_us; /* when the page after the one under way is due */
     struct geometry_plan   plan;
     /* the sizes that `revert` goes back to; none: there was no change yet */
     struct size_list       was;
@@ -28,14 +43,19 @@ struct geometry_change {
     struct size_list       wished;
     struct size_histogram  sizes;
     enum geometry_state    state;
-    /* turns that began before the last change of the table may still be under way */
+    /* the turns of when the table changed last, and when that was; unquiet: some may last */
+    uint64_t               turns[THREADS_MAX], turns_us;
     bool                   unquiet;
     struct class_set       fresh;    /* the classes that this step made */
     /* classes that stay, and hold items that a new class serves better */
     struct class_set       mixed;
     uint64_t               fresh_evicted;
     uint32_t               pool_before; /* pages in the pool when the change began */
+    uint64_t               handed_out;  /* pages, at its end */
+    struct size_list       step_sizes;  /* the table of the step under way */
     uint32_t               page;     /* the page where the pass goes on */
+    uint32_t               page_end; /* of the pass */
+    bool                   found;    /* the page before that one is to be emptied */
     unsigned               passes;   /* passes over the pages in this step */
     /* pages that this pass could not empty, because something in them is being stored or sent */
     unsigned               in_use;
@@ -50,12 +70,7 @@ struct geometry_change {
     double                 rate_seen_pct; /* the rate by which due_us was reckoned */
     /* so many pages in use make that look due, too */
     uint32_t               fit_look_pages;
-    uint64_t               hand_us; /* the time, where the caller has a clock of its own; else 0 */
 };
-
-static inline uint64_t geometry_now_us(const struct geometry_change *g) {
-    return g->hand_us != 0 ? g->hand_us : clock_mono_us();
-}
 
 struct geometry_outlook { /* what a change would bring */
     uint32_t pages;
@@ -66,10 +81,10 @@ struct geometry_outlook { /* what a change would bring */
 /* --- fit.c: which sizes would fit --- */
 /* The share of the items' memory that is wasted. */
 double geometry_waste_pct(const struct size_histogram *, double taken_bytes);
-/* Finds sizes that fit the items that were measured last. classes_most is as in an order, wary as
- * in struct fit_limits. False: out of memory. */
+/* Begins to find sizes that fit the items that were measured last; `then` comes when `fitted` is
+ * known. classes_most is as in an order, wary as in struct fit_limits. False: out of memory. */
 bool geometry_fit(struct geometry_change *, unsigned classes_most, bool wary,
-                  struct size_list *to);
+                  void (*then)(struct geometry_change *));
 /* Whether there are enough class ids for the classes of both lists at once. */
 bool geometry_has_ids(const struct geometry_change *, const struct size_list *from,
                       const struct size_list *to);
@@ -77,38 +92,41 @@ void geometry_look_ahead(const struct geometry_change *, const struct size_list 
                          const struct size_list *to, struct geometry_outlook *);
 /* how many more items the change makes room for */
 double geometry_gain_pct(const struct geometry_outlook *);
-/* Measures the items, and notes what sizes that fit them would gain. With slab_geometry_auto it
- * begins a change to those sizes if three things hold: they gain what an order has to gain, and a
- * page's worth of items; items fill half of the pages in use; and the look before found sizes that
- * are nearly as good. To be called while no change is under way. */
+/* Begins to measure the items, and to note what sizes that fit them would gain. With
+ * slab_geometry_auto it begins a change to those sizes if three things hold: they gain what an
+ * order has to gain, and a page's worth of items; items fill half of the pages in use; and the look
+ * before found sizes that are nearly as good. To be called while no change is under way. */
 void geometry_look(struct geometry_change *);
 
 /* --- facts.c: what it tells --- */
 /* Enters a state. `seconds` counts while the change runs. */
 void geometry_enter(struct geometry_change *, enum geometry_state);
-/* Brings the facts up to date with what the tuner's thread knows. */
+/* Brings the facts up to date with what the owner's thread knows. */
 void geometry_tell(struct geometry_change *);
 /* Says in the facts what the change does or waits for. */
 __attribute__((format(printf, 2, 3))) void geometry_say(struct geometry_change *,
                                                         const char *format, ...);
 
 /* --- order.c: what is asked for --- */
-/* Answers an order: begins or ends what the order asks for. */
-void geometry_serve(struct geometry_change *);
+/* Answers the order that waits, or begins to. False: none waits. */
+bool geometry_serve(struct geometry_change *);
 /* Answers the order that still waits: no more will be served. */
 void geometry_refuse_all(struct geometry_change *);
 
 /* --- pages.c: a page at hand for the change, and the classes that get those it freed --- */
 /* Keeps a page at hand for a class that runs out of chunks: a page of the pool or, if there is
- * none, the page of least value of any class, unless clients hold it. */
-void geometry_keep_a_page(struct geometry_change *);
-/* Gives the pages that the change has freed to classes that want them; the others stay in the
- * pool. */
-void geometry_hand_out(struct geometry_change *);
+ * none, the page of least value of any class, unless clients hold it. Then `then` comes. */
+void geometry_keep_a_page(struct geometry_change *, void (*then)(struct geometry_change *));
+/* Gives a page that the change has freed to the class that wants it most. False: no class wants
+ * one, or none is left; then the pool has the others. */
+bool geometry_hand_out(struct geometry_change *);
 
 /* --- begin.c --- */
-/* Looks at the sizes of all items, at the mover's pace. */
-void geometry_measure(struct geometry_change *);
+/* Begins a job of the pace; `then` comes when it is done. */
+void geometry_run(struct geometry_change *, bool (*step)(void *, uint64_t now_us),
+                  void (*then)(struct geometry_change *));
+/* Begins to look at the sizes of all items. */
+void geometry_measure(struct geometry_change *, void (*then)(struct geometry_change *));
 void geometry_begin(struct geometry_change *, const struct size_list *from,
                     const struct size_list *to, const struct geometry_outlook *);
 void geometry_begin_pass(struct geometry_change *); /* begins a pass over the pages */

@@ -11,7 +11,7 @@ void geometry_set_rate(struct geometry_change *g, double rate_pct) {
 
 /* The lock is held. */
 static double running_s(const struct geometry_change *g) {
-    return g->since_us != 0 ? (double)(geometry_now_us(g) - g->since_us) / CLOCK_SECOND_US : 0;
+    return g->since_us != 0 ? (double)(g->told_us - g->since_us) / CLOCK_SECOND_US : 0;
 }
 
 void geometry_follow(struct geometry_change *g, bool on) {
@@ -29,8 +29,9 @@ void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
 
 void geometry_enter(struct geometry_change *g, enum geometry_state state) {
     lock_take(&g->lock);
+    g->told_us = g->now_us;
     g->facts.seconds += running_s(g);
-    g->since_us = state == GEOMETRY_DRAINING ? geometry_now_us(g) : 0;
+    g->since_us = state == GEOMETRY_DRAINING ? g->now_us : 0;
     g->facts.state = g->state = state;
     lock_release(&g->lock);
 }
@@ -48,6 +49,7 @@ void geometry_tell(struct geometry_change *g) {
     const struct refit *r = &g->refit;
     lock_take(&g->lock);
     struct geometry_facts *f = &g->facts;
+    g->told_us = g->now_us;
     f->now = slab_geometry(cache_slab(g->cache))->sizes;
     f->ranges = g->plan.from.count;
     f->ranges_done = g->plan.done;

@@ -1,6 +1,5 @@
 /* Which sizes would fit the items there are, what they would bring, and whether it is time for
  * them. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
 
@@ -8,12 +7,18 @@ double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
     return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
 }
 
-static bool fit_some(void *search) {
-    return fit_step(search);
+static bool fit_some(void *arg, uint64_t now_us) {
+    struct geometry_change *g = arg;
+    (void)now_us;
+    bool more = fit_step(g->search);
+    if (!more) {
+        fit_end(&g->search, &g->fitted);
+    }
+    return more;
 }
 
 bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool wary,
-                  struct size_list *to) {
+                  void (*then)(struct geometry_change *)) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
     slab_rules(slab, &rules);
@@ -23,13 +28,11 @@ bool geometry_fit(struct geometry_change *g, unsigned classes_most, bool wary,
         .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
         .wary = wary,
     };
-    struct fit_search *search = fit_begin(&g->sizes, &rules, &limits);
-    if (search == NULL) {
+    g->search = fit_begin(&g->sizes, &rules, &limits);
+    if (g->search == NULL) {
         return false;
     }
-    struct pace_job job = {.ct = g->ct, .step = fit_some, .arg = search};
-    pace_run(g->refit.pace, &job);
-    fit_end(&search, to);
+    geometry_run(g, fit_some, then);
     return true;
 }
 
@@ -86,30 +89,35 @@ static bool is_steady(const struct geometry_change *g, const struct size_list *w
                (k->items_after - k->items_before) * GEOMETRY_STEADY_PCT / 100;
 }
 
-void geometry_look(struct geometry_change *g) {
+static void sizes_fitted(struct geometry_change *g) {
     struct geometry_outlook outlook;
-    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, wished = g->wished, to;
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, wished = g->wished,
+                     *to = &g->fitted;
     g->wished.count = 0;
-    geometry_measure(g);
-    g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
-    if (g->sizes.items == 0 || !geometry_fit(g, 0, true, &to)) {
-        note_look(g, 0);
-        return;
-    }
-    geometry_look_ahead(g, &from, &to, &outlook);
+    geometry_look_ahead(g, &from, to, &outlook);
     note_look(g, geometry_gain_pct(&outlook));
-    if (!is_worth_it(g, &outlook) || !geometry_has_ids(g, &from, &to)) {
+    if (!is_worth_it(g, &outlook) || !geometry_has_ids(g, &from, to)) {
         return;
     }
-    g->wished = to;
+    g->wished = *to;
     if (!atomic_load_explicit(&g->follow, memory_order_relaxed)) {
         return;
     }
-    g->fit_look_us = geometry_now_us(g) + GEOMETRY_CONFIRM_US;
+    g->fit_look_us = g->now_us + GEOMETRY_CONFIRM_US;
     if (is_steady(g, &wished, &outlook)) {
         log_info("geometry: the items are of other sizes than the classes were fitted to");
         g->was = from;
         g->wished.count = 0;
-        geometry_begin(g, &from, &to, &outlook);
+        geometry_begin(g, &from, to, &outlook);
     }
 }
+
+static void items_measured(struct geometry_change *g) {
+    g->fit_look_us = g->now_us + GEOMETRY_LOOK_US;
+    if (g->sizes.items == 0 || !geometry_fit(g, 0, true, sizes_fitted)) {
+        g->wished.count = 0;
+        note_look(g, 0);
+    }
+}
+
+void geometry_look(struct geometry_change *g) { geometry_measure(g, items_measured); }

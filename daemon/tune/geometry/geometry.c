@@ -4,12 +4,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
-#include "tune/pages/empty.h"
 
 enum {
-    /* works for so long at a time; then the tuner's other work has its turn, and the evictions of
-     * new classes are looked at */
-    WORK_US = 50 * 1000,
+    EVICTIONS_US = 50 * 1000, /* the time between two looks at the evictions of new classes */
+    TURNS_LOOK_US = 100,      /* between two looks whether the turns from before have ended */
     /* the time between two looks at the sizes of all items, which take some milliseconds, with
      * naps */
     MEASURE_US = 1000 * 1000,
@@ -33,9 +31,12 @@ static void say_what_it_does(struct geometry_change *g) {
     geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count);
 }
 
-static void measure_waste(struct geometry_change *g) {
-    g->measured_us = geometry_now_us(g);
-    geometry_measure(g);
+static void measure_waste(struct geometry_change *g, void (*then)(struct geometry_change *)) {
+    g->measured_us = g->now_us;
+    geometry_measure(g, then);
+}
+
+static void note_waste(struct geometry_change *g) {
     lock_take(&g->lock);
     g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
     lock_release(&g->lock);
@@ -103,8 +104,7 @@ static uint64_t evicted_by_fresh(struct geometry_change *g) {
 
 static void finish(struct geometry_change *g) {
     struct geometry_facts f;
-    geometry_hand_out(g);
-    measure_waste(g);
+    note_waste(g);
     geometry_enter(g, GEOMETRY_STEADY);
     geometry_tell(g);
     geometry_facts(g, &f);
@@ -115,35 +115,61 @@ static void finish(struct geometry_change *g) {
              (unsigned long long)f.did.evicted, f.waste_now_pct);
 }
 
-/* Converts the next range. All turns from before the last change of the table must have ended. */
-static void next_step(struct geometry_change *g) {
-    struct size_list before = slab_geometry(cache_slab(g->cache))->sizes, now;
-    cache_reap_classes(g->cache);
-    if (geometry_now_us(g) - g->measured_us > MEASURE_US) {
-        measure_waste(g);
+static void hand_out_and_finish(struct geometry_change *g) {
+    if (geometry_hand_out(g)) {
+        g->then = hand_out_and_finish;
+    } else {
+        measure_waste(g, finish);
     }
-    bool more = geometry_plan_step(&g->plan, &now);
-    if (!more && size_list_same(&before, &now)) {
-        if (old_pages_left(g)) {
-            /* from now on each pass is one look at the pages that are left */
-            g->passes = PASSES_IN_USE;
-            geometry_begin_pass(g);
-            g->due_us = geometry_now_us(g) + STRAGGLERS_US;
-        } else {
-            finish(g);
-        }
-        return;
-    }
-    if (brings_classes(g, &before, &now)) {
-        geometry_keep_a_page(g);
-    }
-    /* there are ids enough, or the change would have been refused */
-    cache_set_sizes(g->cache, &now);
+}
+
+/* The table becomes the one of the step. There are ids enough, or the change would have been
+ * refused. */
+static void convert(struct geometry_change *g) {
+    struct size_list before = slab_geometry(cache_slab(g->cache))->sizes;
+    cache_set_sizes(g->cache, &g->step_sizes);
+    cache_turns_note(g->ct, g->turns);
+    g->turns_us = g->now_us;
     g->unquiet = true;
     classify(g, &before);
     g->fresh_evicted = evicted_by_fresh(g);
     g->passes = 0;
     geometry_begin_pass(g);
+}
+
+/* Converts the next range. */
+static void convert_next(struct geometry_change *g) {
+    struct size_list before = slab_geometry(cache_slab(g->cache))->sizes;
+    bool more = geometry_plan_step(&g->plan, &g->step_sizes);
+    if (more || !size_list_same(&before, &g->step_sizes)) {
+        if (brings_classes(g, &before, &g->step_sizes)) {
+            geometry_keep_a_page(g, convert);
+        } else {
+            convert(g);
+        }
+    } else if (old_pages_left(g)) {
+        /* from now on each pass is one look at the pages that are left */
+        g->passes = PASSES_IN_USE;
+        geometry_begin_pass(g);
+        g->due_us = g->now_us + STRAGGLERS_US;
+    } else {
+        g->then = hand_out_and_finish;
+    }
+}
+
+static void note_waste_and_convert(struct geometry_change *g) {
+    note_waste(g);
+    convert_next(g);
+}
+
+/* All turns from before the last change of the table must have ended. */
+static void next_step(struct geometry_change *g) {
+    cache_reap_classes(g->cache);
+    if (g->now_us - g->measured_us > MEASURE_US) {
+        measure_waste(g, note_waste_and_convert);
+    } else {
+        convert_next(g);
+    }
 }
 
 /* --- pages --- */
@@ -178,14 +204,14 @@ static uint64_t pace_us(const struct geometry_change *g) {
     return (uint64_t)((double)CLOCK_SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }
 
-static void follow_evictions(struct geometry_change *g, uint64_t now_us) {
-    uint64_t evicted = evicted_by_fresh(g);
+static void follow_evictions(struct geometry_change *g) {
+    uint64_t now_us = g->now_us, evicted = evicted_by_fresh(g);
     g->hasty = evicted > g->fresh_evicted;
     if (g->hasty && g->due_us > now_us + pace_us(g)) {
         g->due_us = now_us + pace_us(g);
     }
     g->fresh_evicted = evicted;
-    g->look_us = now_us + WORK_US;
+    g->look_us = now_us + EVICTIONS_US;
 }
 
 static void note_in_use(struct geometry_change *g) {
@@ -195,34 +221,28 @@ static void note_in_use(struct geometry_change *g) {
     lock_release(&g->lock);
 }
 
-static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
-    uint64_t due_us = (g->due_us + CLOCK_SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
-    g->refit.pace_us = pace_us(g);
-    /* in later passes little is left, and most of it has been copied: no page need be kept at
-     * hand */
-    if (g->passes < PASSES_IN_USE) {
-        geometry_keep_a_page(g);
-    }
-    switch (refit_page(&g->refit, page)) {
+static void page_ended(struct geometry_change *g) {
+    switch (g->refit.result) {
     case REFIT_EMPTIED:
-        g->due_us = due_us;
+        g->due_us = g->page_due_us;
         say_what_it_does(g);
         break;
+    case REFIT_CANCELLED: g->page = g->refit.page.page; break;
     case REFIT_NOT_NOW: g->in_use++; break;
     case REFIT_IN_USE: note_in_use(g); break;
     case REFIT_NO_ROOM:
         g->no_room = true;
-        g->due_us = now_us + NO_ROOM_US;
+        g->due_us = g->now_us + NO_ROOM_US;
         geometry_say(g, "no room for what lives in the old pages, and nothing may be evicted");
         break;
     }
 }
 
-struct looking {
-    struct geometry_change *g;
-    uint32_t                page_end;
-    bool                    found;
-};
+/* Empties the page before the one where the pass goes on. */
+static void empty_page(struct geometry_change *g) {
+    refit_begin(&g->refit, g->page - 1, g->now_us);
+    g->then = page_ended;
+}
 
 /* Whether a page is tried in this pass. Pages that readers hold are left for the last passes. Then
  * each pass tries one of them, in the order of pages, because a copy takes as much memory again
@@ -241,31 +261,9 @@ static bool is_tried(struct geometry_change *g, uint32_t page) {
     return true;
 }
 
-/* Looks at one page; that may mean to look at each of its chunks. */
-static bool find_page_step(void *arg) {
-    struct looking *l = arg;
-    struct geometry_change *g = l->g;
-    l->found = to_be_emptied(g, g->page) && is_tried(g, g->page);
-    g->page += !l->found;
-    return !l->found && g->page < l->page_end;
-}
-
-/* Goes on with the pass until it has worked on a page. False: the pass is over. */
-static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
-    struct looking l = {g, arena_page_end(cache_slab(g->cache)->arena), false};
-    struct pace_job job = {.ct = g->ct, .step = find_page_step, .arg = &l};
-    if (g->page < l.page_end) {
-        pace_run(g->refit.pace, &job);
-    }
-    if (l.found) {
-        empty_page(g, g->page++, now_us);
-    }
-    return l.found;
-}
-
 /* Begins another pass while retired classes have pages. A page that a slow client holds does not
  * hold up the other ranges. */
-static void end_pass(struct geometry_change *g, uint64_t now_us) {
+static void end_pass(struct geometry_change *g) {
     bool go_on = g->in_use > 0 && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
     g->passes++;
     if (g->in_use > 0 && !g->no_room) {
@@ -276,28 +274,67 @@ static void end_pass(struct geometry_change *g, uint64_t now_us) {
         g->page = UINT32_MAX;
         return;
     }
-    if (g->in_use > 0 && g->due_us < now_us + RETRY_US) {
-        g->due_us = now_us + RETRY_US;
+    if (g->in_use > 0 && g->due_us < g->now_us + RETRY_US) {
+        g->due_us = g->now_us + RETRY_US;
     }
     geometry_begin_pass(g);
 }
 
-static void work(struct geometry_change *g, uint64_t now_us) {
-    if (g->unquiet) {
-        g->unquiet = !cache_quiesce(g->ct, PAGE_PATIENCE_US);
-        if (g->unquiet) {
+/* Looks at one page; that may mean to look at each of its chunks. */
+static bool find_page_step(void *arg, uint64_t now_us) {
+    struct geometry_change *g = arg;
+    (void)now_us;
+    g->found = to_be_emptied(g, g->page) && is_tried(g, g->page);
+    g->page++;
+    return !g->found && g->page < g->page_end;
+}
+
+static void page_found(struct geometry_change *g) {
+    uint64_t last_us = g->due_us + CLOCK_SECOND_US > g->now_us ? g->due_us : g->now_us;
+    if (!g->found) {
+        end_pass(g);
+        return;
+    }
+    g->refit.pace_us = pace_us(g);
+    g->page_due_us = last_us + pace_us(g);
+    /* in later passes little is left, and most of it has been copied: no page need be kept at
+     * hand */
+    if (g->passes < PASSES_IN_USE) {
+        geometry_keep_a_page(g, empty_page);
+    } else {
+        empty_page(g);
+    }
+}
+
+/* Goes on with the pass until there is a page to work on. */
+static void go_over_pages(struct geometry_change *g) {
+    g->page_end = arena_page_end(cache_slab(g->cache)->arena);
+    g->found = false;
+    if (g->page < g->page_end) {
+        geometry_run(g, find_page_step, page_found);
+    } else {
+        end_pass(g);
+    }
+}
+
+static void work(struct geometry_change *g) {
+    bool late = g->now_us > g->turns_us + PAGE_PATIENCE_US;
+    if (g->unquiet && !cache_turns_ended(g->cache, g->turns)) {
+        g->due_us = g->now_us + (late ? RETRY_US : TURNS_LOOK_US);
+        if (late) {
             geometry_say(g, "a worker is busy for too long");
-            g->due_us = now_us + RETRY_US;
-            return;
         }
+        return;
+    }
+    if (g->unquiet) {
+        g->unquiet = false;
         say_what_it_does(g);
     }
     if (g->page == UINT32_MAX) {
         next_step(g);
-    } else if (!go_over_pages(g, now_us)) {
-        end_pass(g, now_us);
+    } else {
+        go_over_pages(g);
     }
-    geometry_tell(g);
 }
 
 /* The number of pages in use at which the next look comes: twice as many as now, or all. */
@@ -319,12 +356,12 @@ static uint32_t next_look_pages(const struct arena *a) {
 static uint64_t tend_fit(struct geometry_change *g) {
     if (!g->may_move || g->state != GEOMETRY_STEADY ||
         cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
-        g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
+        g->fit_look_us = g->now_us + GEOMETRY_LOOK_US;
         return GEOMETRY_NEVER;
     }
     const struct arena *a = cache_slab(g->cache)->arena;
     if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
-        geometry_now_us(g) >= g->fit_look_us ||
+        g->now_us >= g->fit_look_us ||
         atomic_load_explicit(&a->pages_out, memory_order_relaxed) >= g->fit_look_pages) {
         g->fit_look_pages = next_look_pages(a);
         geometry_look(g);
@@ -332,76 +369,113 @@ static uint64_t tend_fit(struct geometry_change *g) {
     return g->fit_look_us;
 }
 
-/* At the start: takes up a change again. A memory file may have come with the chunk sizes of other
- * options, or from amid a change. */
-static void carry_on(struct geometry_change *g) {
+/* --- the machine --- */
+
+static void take_up(struct geometry_change *g) {
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to = from;
     struct geometry_outlook outlook;
-    bool wanted = cache_sizes_wanted(g->cache, &to);
-    if (!g->may_move || !(wanted || old_pages_left(g))) {
-        return;
-    }
-    if (!geometry_has_ids(g, &from, &to)) {
-        log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for "
-                 "they would be more classes than there can be");
-        return;
-    }
-    geometry_measure(g);
+    cache_sizes_wanted(g->cache, &to);
     geometry_look_ahead(g, &from, &to, &outlook);
     g->was = from;
     geometry_begin(g, &from, &to, &outlook);
 }
 
-uint64_t geometry_tend(struct geometry_change *g) {
-    if (!g->began) {
-        g->began = true;
-        carry_on(g);
-        geometry_enter(g, g->state); /* which was told as STARTING until now */
+/* At the start: takes up a change again. A memory file may have come with the chunk sizes of other
+ * options, or from amid a change. */
+static void carry_on(struct geometry_change *g) {
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to = from;
+    bool wanted = cache_sizes_wanted(g->cache, &to) || old_pages_left(g);
+    if (g->may_move && wanted && geometry_has_ids(g, &from, &to)) {
+        geometry_measure(g, take_up);
+        return;
     }
-    geometry_serve(g);
-    uint64_t fit_us = tend_fit(g);
-    if (g->state != GEOMETRY_DRAINING) {
-        return fit_us;
+    if (g->may_move && wanted) {
+        log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for "
+                 "they would be more classes than there can be");
     }
-    uint64_t now_us = geometry_now_us(g), stop_us = now_us + WORK_US;
+    geometry_enter(g, g->state); /* which was told as STARTING until now */
+}
+
+/* Whether something is under way, and when it wants its next step. */
+static uint64_t under_way(struct geometry_change *g) {
+    if (!pace_job_done(&g->job) || !pace_job_done(&g->spare.job) ||
+        !pace_job_done(&g->picked.job)) {
+        return PACE_NEVER;
+    }
+    if (geometry_is_asked(g)) {
+        refit_cancel(&g->refit); /* an order does not wait for a page */
+    }
+    return refit_step(&g->refit, g->now_us);
+}
+
+/* When the change wants to go on. */
+static uint64_t change_due_us(struct geometry_change *g) {
     double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
-    if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
-        g->due_us = now_us + pace_us(g); /* a faster rate brings the next page forward */
+    if (rate_pct > g->rate_seen_pct && g->due_us > g->now_us + pace_us(g)) {
+        g->due_us = g->now_us + pace_us(g); /* a faster rate brings the next page forward */
     }
     g->rate_seen_pct = rate_pct;
-    if (now_us >= g->look_us) {
-        follow_evictions(g, now_us);
-    }
-    while (g->state == GEOMETRY_DRAINING && now_us >= g->due_us && now_us < stop_us) {
-        work(g, now_us);
-        now_us = geometry_now_us(g);
-    }
-    if (g->state != GEOMETRY_DRAINING) {
-        return tend_fit(g);
+    if (g->now_us >= g->look_us) {
+        follow_evictions(g);
+        geometry_tell(g);
     }
     return g->due_us < g->look_us ? g->due_us : g->look_us;
 }
 
-uint64_t geometry_tend_at(struct geometry_change *g, uint64_t now_us) {
-    g->hand_us = now_us;
-    return geometry_tend(g);
+/* Begins what is due, one thing. Returns when the next thing will be. */
+static uint64_t begin_next(struct geometry_change *g) {
+    if (!g->began) {
+        g->began = true;
+        carry_on(g);
+    } else if (!geometry_serve(g)) {
+        uint64_t due_us = tend_fit(g);
+        if (g->then != NULL) {
+            return g->now_us; /* a look has begun */
+        }
+        due_us = g->state == GEOMETRY_DRAINING ? change_due_us(g) : due_us;
+        if (g->state != GEOMETRY_DRAINING || g->now_us < g->due_us) {
+            return due_us;
+        }
+        work(g);
+    }
+    geometry_tell(g);
+    return g->now_us;
+}
+
+uint64_t geometry_step(struct geometry_change *g, uint64_t now_us) {
+    g->now_us = now_us;
+    uint64_t due_us = under_way(g);
+    void (*then)(struct geometry_change *) = g->then;
+    if (due_us != PACE_DONE) {
+        return due_us;
+    }
+    if (then == NULL) {
+        return begin_next(g);
+    }
+    g->then = NULL;
+    then(g);
+    geometry_tell(g);
+    return now_us;
 }
 
 /* --- its life --- */
 
 struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct,
-                                        struct pace *pace, bool may_move, double rate_pct) {
+                                        struct pace *pace, bool may_move, double rate_pct,
+                                        uint64_t now_us) {
     struct geometry_change *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return NULL;
     }
     g->cache = cache;
     g->ct = ct;
+    g->pace = pace;
+    g->now_us = now_us;
     g->may_move = may_move;
     atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
     atomic_init(&g->follow, false);
     atomic_init(&g->look_soon, false);
-    g->fit_look_us = geometry_now_us(g) + GEOMETRY_LOOK_US;
+    g->fit_look_us = g->now_us + GEOMETRY_LOOK_US;
     g->fit_look_pages = next_look_pages(cache_slab(cache)->arena);
     lock_init(&g->lock);
     g->plan.to = slab_geometry(cache_slab(cache))->sizes;
@@ -426,7 +500,10 @@ void geometry_destroy(struct geometry_change **taken) {
         return;
     }
     geometry_refuse_all(g);
-    refit_release(&g->refit);
+    refit_end(&g->refit);
+    if (g->search != NULL) {
+        fit_end(&g->search, &g->fitted);
+    }
     lock_fini(&g->lock);
     free(g);
 }

@@ -15,9 +15,12 @@
  *
  * Pages are emptied at a pace: a share of all pages a second. They are emptied GEOMETRY_HASTE times
  * as fast while a new class evicts though old pages are left, for that would cost hits; and while
- * the pool has pages, for what is emptied before the memory is full costs none. Threading:
- * geometry_tend belongs to the tuner's thread; the others are for anyone, and hold the lock for a
- * copy. An order is answered on the tuner's thread and waits for nobody. */
+ * the pool has pages, for what is emptied before the memory is full costs none.
+ *
+ * It is a machine of slices: looks at items, searches and pages are jobs of the pace, and an order
+ * that comes meanwhile puts the page back that is being emptied. Threading: geometry_step belongs
+ * to the owner's thread; the others are for anyone, and hold the lock for a copy. An order is
+ * answered on the owner's thread and waits for nobody. */
 #ifndef SLATE_TUNE_GEOMETRY_GEOMETRY_H
 #define SLATE_TUNE_GEOMETRY_GEOMETRY_H
 #include <stdbool.h>
@@ -38,7 +41,7 @@ enum {
     GEOMETRY_ANSWER_BYTES = 384 + 8 * GEOMETRY_SIZES_MAX, /* a prediction with all sizes */
     GEOMETRY_WHY_BYTES = 128,
 };
-#define GEOMETRY_NEVER UINT64_MAX
+#define GEOMETRY_NEVER PACE_NEVER
 /* Between two looks whether other sizes would fit better. */
 #define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000)
 /* Between such a look and the one that tells whether the sizes are steady. */
@@ -93,7 +96,7 @@ struct geometry_change; /* geometry.c */
 struct pace;
 /* Makes a change that does nothing yet. The pace stays the caller's. NULL: no memory. */
 struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
-                                        bool may_move, double rate_pct);
+                                        bool may_move, double rate_pct, uint64_t now_us);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
 /* Makes an empty order, to be filled in and asked. NULL: out of memory. */
@@ -112,9 +115,7 @@ void geometry_set_rate(struct geometry_change *, double rate_pct);
 void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 
-/* Does what is due. Returns when it wants to be called again (clock_mono_us); GEOMETRY_NEVER: when
- * something is asked. */
-uint64_t geometry_tend(struct geometry_change *);
-/* The same at the time now_us, which is not 0, for a caller with a clock of its own. */
-uint64_t geometry_tend_at(struct geometry_change *, uint64_t now_us);
+/* Goes on with what is due, and waits for nothing. Returns when it wants to be called again, as of
+ * tune/pages/pace.h; GEOMETRY_NEVER: when something is asked. */
+uint64_t geometry_step(struct geometry_change *, uint64_t now_us);
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "tune/geometry/change.h"
 
 /* --- orders --- */
@@ -82,12 +81,7 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
             return false;
         }
         return true;
-    case GEOMETRY_AUTO:
-        if (!geometry_fit(g, o->classes_most, false, to)) {
-            answer(o, "SERVER_ERROR out of memory");
-            return false;
-        }
-        return true;
+    case GEOMETRY_AUTO: *to = g->fitted; return true;
     case GEOMETRY_REVERT: *to = g->was; return true;
     case GEOMETRY_PAUSE:
     case GEOMETRY_RESUME: break;
@@ -146,11 +140,6 @@ static bool can_change(struct geometry_change *g, struct geometry_order *o,
 static void change(struct geometry_change *g, struct geometry_order *o) {
     struct geometry_outlook outlook;
     struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
-    if (o->verb == GEOMETRY_REVERT && g->was.count == 0) {
-        answer(o, "NOREVERT the chunk sizes have not been changed since the start");
-        return;
-    }
-    geometry_measure(g);
     if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
         return;
     }
@@ -176,10 +165,38 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
     answer(o, "OK");
 }
 
-void geometry_serve(struct geometry_change *g) {
+/* The items are measured, and for GEOMETRY_AUTO sizes are fitted to them. */
+static void change_and_answer(struct geometry_change *g) {
+    struct geometry_order *o = next_order(g);
+    change(g, o);
+    answered(g, o);
+}
+
+static void fit_and_change(struct geometry_change *g) {
+    struct geometry_order *o = next_order(g);
+    if (o->verb != GEOMETRY_AUTO) {
+        change_and_answer(g);
+    } else if (!geometry_fit(g, o->classes_most, false, change_and_answer)) {
+        answer(o, "SERVER_ERROR out of memory");
+        answered(g, o);
+    }
+}
+
+static void pause_change(struct geometry_change *g) {
+    geometry_enter(g, GEOMETRY_PAUSED);
+    refit_release(&g->refit);
+    geometry_say(g, "paused by order");
+}
+
+static void resume_change(struct geometry_change *g) {
+    geometry_enter(g, GEOMETRY_DRAINING);
+    g->due_us = g->now_us;
+}
+
+bool geometry_serve(struct geometry_change *g) {
     struct geometry_order *o = next_order(g);
     if (o == NULL) {
-        return;
+        return false;
     }
     if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
         answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
@@ -187,24 +204,24 @@ void geometry_serve(struct geometry_change *g) {
     } else if (!g->may_move) {
         answer(o, "CLIENT_ERROR slab reassignment disabled");
     } else if (o->verb == GEOMETRY_PAUSE && g->state == GEOMETRY_DRAINING) {
-        geometry_enter(g, GEOMETRY_PAUSED);
-        refit_release(&g->refit);
-        geometry_say(g, "paused by order");
+        pause_change(g);
         answer(o, "OK");
     } else if (o->verb == GEOMETRY_RESUME && g->state == GEOMETRY_PAUSED) {
-        geometry_enter(g, GEOMETRY_DRAINING);
-        g->due_us = geometry_now_us(g);
+        resume_change(g);
         answer(o, "OK");
     } else if (o->verb == GEOMETRY_PAUSE) {
         answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already"
                                               : "NOTRUNNING no change is under way");
     } else if (o->verb == GEOMETRY_RESUME) {
         answer(o, "NOTPAUSED no change is paused");
+    } else if (o->verb == GEOMETRY_REVERT && g->was.count == 0) {
+        answer(o, "NOREVERT the chunk sizes have not been changed since the start");
     } else {
-        change(g, o);
+        geometry_measure(g, fit_and_change);
+        return true;
     }
-    geometry_tell(g);
     answered(g, o);
+    return true;
 }
 
 void geometry_refuse_all(struct geometry_change *g) {

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 
 #include "tune/geometry/change.h"
-#include "tune/pages/empty.h"
-#include "tune/pages/spare.h"
 #include "tune/snapshot.h"
 
 enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this share of one is free */
@@ -30,50 +28,55 @@ static unsigned dearest_class(const struct snapshot *s) {
     return dearest;
 }
 
-void geometry_hand_out(struct geometry_change *g) {
+bool geometry_hand_out(struct geometry_change *g) {
     static const struct class_set nobody;
-    const struct arena *arena = cache_slab(g->cache)->arena;
+    const struct slab *slab = cache_slab(g->cache);
     struct snapshot *s = malloc(sizeof *s);
-    for (uint64_t left = g->refit.pages;
-         s != NULL && left > 0 && g->refit.held_count + arena_pages_free(arena) > g->pool_before;
-         left--) {
+    unsigned dearest = SLAB_CLASS_NONE;
+    if (s != NULL && g->handed_out < g->refit.pages &&
+        g->refit.held_count + arena_pages_free(slab->arena) > g->pool_before) {
         snapshot_take(g->cache, &nobody, s);
-        unsigned dearest = dearest_class(s);
-        if (dearest == SLAB_CLASS_NONE ||
-            slab_class_state(cache_slab(g->cache), dearest) != SLAB_CLASS_ACTIVE ||
-            !refit_grow(&g->refit, dearest)) {
-            break;
-        }
+        dearest = dearest_class(s);
     }
     free(s);
-    refit_release(&g->refit);
+    bool handed = dearest != SLAB_CLASS_NONE &&
+                  slab_class_state(slab, dearest) == SLAB_CLASS_ACTIVE &&
+                  refit_grow(&g->refit, dearest);
+    if (!handed) {
+        refit_release(&g->refit);
+    }
+    g->handed_out = handed ? g->handed_out + 1 : 0;
+    return handed;
 }
 
-/* The page of least value that no client holds, of the class that can best spare one; PAGE_NONE:
- * there is none. */
-static uint32_t cheapest_page(struct geometry_change *g) {
-    static const struct class_set nobody;
-    uint32_t pages[CACHE_SPARE_MAX];
-    struct page_move move = {.to = SLAB_CLASS_NONE, .pages = 1};
-    if (!spare_choose(g->cache, g->ct, g->refit.pace, &nobody, &move)) {
-        return PAGE_NONE;
-    }
-    unsigned n = pick_pages(g->refit.pace, g->ct, move.from, PICK_LEAST_VALUE, pages);
-    for (unsigned i = 0; i < n; i++) {
-        if (!page_is_held(g->cache, pages[i])) {
-            return pages[i];
+/* --- a page at hand --- */
+
+/* Without a page at hand the retired class makes room for its own items. */
+static void refit_picked(struct geometry_change *g) {
+    g->then = g->after_keep;
+    for (unsigned i = 0; i < g->picked.count; i++) {
+        if (!page_is_held(g->cache, g->picked.pages[i])) {
+            refit_begin(&g->refit, g->picked.pages[i], g->now_us);
+            return;
         }
     }
-    return PAGE_NONE;
 }
 
-void geometry_keep_a_page(struct geometry_change *g) {
-    if (g->refit.held_count > 0 || arena_pages_free(cache_slab(g->cache)->arena) > 0) {
-        return;
+static void pick_spare(struct geometry_change *g) {
+    g->then = g->after_keep;
+    if (spare_chosen(&g->spare)) {
+        pick_begin(&g->picked, g->pace, g->ct, g->keeping.from, PICK_LEAST_VALUE, g->now_us);
+        g->then = refit_picked;
     }
-    uint32_t page = cheapest_page(g);
-    if (page != PAGE_NONE) {
-        /* without a page at hand the retired class makes room for its own items */
-        refit_page(&g->refit, page);
+}
+
+void geometry_keep_a_page(struct geometry_change *g, void (*then)(struct geometry_change *)) {
+    static const struct class_set nobody;
+    bool at_hand = g->refit.held_count > 0 || arena_pages_free(cache_slab(g->cache)->arena) > 0;
+    g->keeping = (struct page_move){.to = SLAB_CLASS_NONE, .pages = 1};
+    g->after_keep = g->then = then;
+    if (!at_hand && spare_begin(&g->spare, g->pace, g->cache, g->ct, &nobody, &g->keeping,
+                                g->now_us)) {
+        g->then = pick_spare;
     }
 }

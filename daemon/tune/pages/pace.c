@@ -28,6 +28,7 @@ enum {
     PRESSED_SHARE = 4,
     PRESSED_TURN_US = 100,
     PRESSED_US = 1000 * 1000, /* after that, the gentle way is tried again only after so long */
+    MADE_WAY_US = 5000, /* the thread goes on with a job for so long while another one waits */
 };
 
 static void nap(uint64_t us) {
@@ -36,12 +37,12 @@ static void nap(uint64_t us) {
 }
 
 /* Runs steps within one turn of the cache. Returns whether steps are left. */
-static bool turn(struct pace_job *j, uint64_t turn_us) {
+static bool turn(struct pace_job *j, uint64_t now_us, uint64_t turn_us) {
     uint64_t until_us = clock_mono_us() + turn_us;
     bool more;
     cache_turn_begin(j->ct);
     do {
-        more = j->step(j->arg);
+        more = j->step(j->arg, now_us);
     } while (more && clock_mono_us() < until_us);
     cache_turn_end(j->ct);
     return more;
@@ -66,15 +67,21 @@ static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
     return took_us > meant_us ? took_us - meant_us : 0;
 }
 
-/* Runs the job with naps, on the low-weight thread. True: steps are left, because workers leave it
- * no time. A single turn that ends late says so: others may have waited for a lock that it held. */
-static bool run_gently(struct pace_job *j) {
+static bool has_to_make_way(const struct pace *p, uint64_t begun_us) {
+    return atomic_load_explicit(&p->stop, memory_order_relaxed) ||
+           (atomic_load_explicit(&p->others, memory_order_relaxed) &&
+            clock_mono_us() - begun_us > MADE_WAY_US);
+}
+
+/* Runs the job with naps, on the low-weight thread. It ends early where workers leave it no time. A
+ * single turn that ends late says so: others may have waited for a lock that it held. */
+static enum pace_left run_gently(const struct pace *p, struct pace_job *j) {
     struct stretch s = {clock_mono_us(), clock_thread_us()};
-    uint64_t had_first_us = s.had_us, waited_us = 0, longest_us = 0;
-    while (turn(j, TURN_US)) {
+    uint64_t begun_us = s.begun_us, had_first_us = s.had_us, waited_us = 0, longest_us = 0;
+    while (turn(j, clock_mono_us(), TURN_US)) {
         uint64_t turn_late_us = late_us(&s, 0), wish_us = wished_us(j);
         if (turn_late_us > TURN_LATE_US) {
-            return true;
+            return PACE_PRESSED;
         }
         nap(wish_us);
         uint64_t here_us = turn_late_us + late_us(&s, wish_us);
@@ -82,23 +89,13 @@ static bool run_gently(struct pace_job *j) {
         waited_us += here_us;
         if (waited_us - longest_us > PRESSED_LATE_US &&
             waited_us - longest_us > PRESSED_SHARE * (s.had_us - had_first_us)) {
-            return true;
+            return PACE_PRESSED;
+        }
+        if (has_to_make_way(p, begun_us)) {
+            return PACE_MADE_WAY;
         }
     }
-    return false;
-}
-
-/* Runs the rest of the job on the thread that asked for it, with a worker's weight: the scheduler
- * shares the processor, and this thread asks for less at a time. It yields after each turn, because
- * the scheduler itself looks only when the clock ticks. Without that a get on the same core waited
- * 4 ms beside 60 pages that moved; with it, 1.2 ms. */
-static void run_pressed(struct pace_job *j) {
-    while (turn(j, PRESSED_TURN_US)) {
-        if (j->rest_us > 0) {
-            nap(wished_us(j));
-        }
-        sched_yield();
-    }
+    return PACE_NOTHING_LEFT;
 }
 
 static void await(sem_t *s) {
@@ -116,35 +113,106 @@ static void *pace_main(void *arg) {
     if (!event_thread_begin()) {
         log_warn("mover: no memory to send its events to clients that watch");
     }
-    for (await(&p->asked); !p->stop; await(&p->asked)) {
-        p->more = run_gently(p->job);
-        sem_post(&p->done);
+    for (await(&p->asked); !atomic_load(&p->stop); await(&p->asked)) {
+        p->left = run_gently(p, p->first);
+        atomic_store_explicit(&p->has_job, false, memory_order_release);
+        p->wake(p->wake_arg);
     }
     event_thread_end();
     return NULL;
 }
 
-void pace_run(struct pace *p, struct pace_job *j) {
-    bool more = true;
-    if (p->started && clock_mono_us() >= p->pressed_until_us) {
-        p->job = j;
-        sem_post(&p->asked);
-        await(&p->done);
-        more = p->more;
-        p->pressed_until_us = more ? clock_mono_us() + PRESSED_US : 0;
+/* --- on the owner's thread --- */
+
+static void append(struct pace *p, struct pace_job *j) {
+    struct pace_job **end = &p->first;
+    while (*end != NULL) {
+        end = &(*end)->next;
     }
+    j->next = NULL;
+    *end = j;
+}
+
+/* Takes the first job away if it is done; if not, others go first. */
+static void put_aside(struct pace *p, bool more) {
+    struct pace_job *j = p->first;
+    p->first = j->next;
+    j->under_way = more;
     if (more) {
-        run_pressed(j);
+        append(p, j);
     }
+}
+
+/* Gives the first job to the thread, unless workers leave it no time. */
+static bool give(struct pace *p, uint64_t now_us) {
+    p->given = p->started && now_us >= p->pressed_until_us;
+    if (p->given) {
+        atomic_store_explicit(&p->others, p->first->next != NULL, memory_order_relaxed);
+        atomic_store_explicit(&p->has_job, true, memory_order_relaxed);
+        sem_post(&p->asked);
+    }
+    return p->given;
+}
+
+static void take_back(struct pace *p, uint64_t now_us) {
+    p->given = false;
+    p->pressed_until_us = p->left == PACE_PRESSED ? now_us + PRESSED_US : 0;
+    p->due_us = now_us;
+    if (p->left != PACE_PRESSED) {
+        put_aside(p, p->left == PACE_MADE_WAY);
+    }
+}
+
+/* Does a turn of the first job with a worker's weight: the scheduler shares the processor, and this
+ * thread asks for less at a time. It yields after each turn, because the scheduler itself looks
+ * only when the clock ticks. Without that a get on the same core waited 4 ms beside 60 pages that
+ * moved; with it, 1.2 ms. */
+static void run_pressed(struct pace *p, uint64_t now_us) {
+    struct pace_job *j = p->first;
+    uint64_t begun_us = clock_mono_us();
+    bool more = turn(j, now_us, PRESSED_TURN_US);
+    uint64_t took_us = clock_mono_us() - begun_us;
+    p->due_us = now_us + (j->rest_us > 0 ? took_us + wished_us(j) : 0);
+    put_aside(p, more);
+    if (p->started) {
+        sched_yield();
+    }
+}
+
+void pace_begin(struct pace *p, struct pace_job *j, uint64_t now_us) {
+    j->under_way = true;
+    j->rest_us = 0;
+    append(p, j);
+    if (p->first != j) {
+        atomic_store_explicit(&p->others, true, memory_order_relaxed);
+    } else {
+        p->due_us = now_us;
+        give(p, now_us);
+    }
+}
+
+uint64_t pace_step(struct pace *p, uint64_t now_us) {
+    if (p->given && atomic_load_explicit(&p->has_job, memory_order_acquire)) {
+        return PACE_NEVER;
+    }
+    if (p->given) {
+        take_back(p, now_us);
+        return now_us; /* the owner of a job that is done goes first */
+    }
+    if (p->first == NULL || give(p, now_us)) {
+        return PACE_NEVER;
+    }
+    if (now_us >= p->due_us) {
+        run_pressed(p, now_us);
+    }
+    return p->due_us;
 }
 
 bool pace_start(struct pace *p) {
     sem_init(&p->asked, 0, 0);
-    sem_init(&p->done, 0, 0);
     int error = thread_start(&p->thread, pace_main, p);
     if (error != 0) {
         sem_destroy(&p->asked);
-        sem_destroy(&p->done);
         errno = error;
         return false;
     }
@@ -154,11 +222,10 @@ bool pace_start(struct pace *p) {
 
 void pace_stop(struct pace *p) {
     if (p->started) {
-        p->stop = true;
+        atomic_store(&p->stop, true);
         sem_post(&p->asked);
         pthread_join(p->thread, NULL);
         sem_destroy(&p->asked);
-        sem_destroy(&p->done);
-        p->started = false;
+        p->started = p->given = false;
     }
 }

@@ -1,12 +1,13 @@
-/* Copies memory beside threads that serve requests, on the same processor or on others.
+/* Copies memory beside threads that serve requests, on the same processor or on others, while the
+ * thread that asked goes on with other things.
  *
  * A job is many small steps. They are done in turns, with a nap after each, by a thread of its own
  * that has a tenth of a worker's weight and a long time slice: a worker that wakes up goes first,
  * at once, and the end of a nap interrupts nobody. Where workers are busy nearly all of the time
  * that leaves too little: naps last until the clock ticks, and pages would hardly move. Then the
- * thread that asked goes on with the job itself, and does those of the next second: with a worker's
- * weight, a shorter slice, longer turns and no naps, so that the scheduler gives it as much as a
- * worker; after each turn a worker that waits may go first.
+ * owner goes on with the job itself, a turn in each pace_step, and does those of the next second:
+ * with a worker's weight, a shorter slice, longer turns and no naps, so that the scheduler gives it
+ * as much as a worker; after each turn a worker that waits may go first.
  *
  * One regime for both was tried since sets help (cache/help.c), with calcify's server on a core
  * that it fills: the second and the third phase are to end with 60 pages of 64 or more. By the
@@ -20,13 +21,14 @@
  * it holds.
  *
  * The two are threads because one that has lowered its weight needs a privilege to raise it again.
- * Threading: pace_run from one thread, with no lock held and outside a turn of the cache; it
- * returns when the job is done. Cost: two switches between threads a job, a look at the clock a
- * step. */
+ * Jobs take turns with each other: each is done for some milliseconds, then the next one is.
+ * Threading: all calls from the owner's thread, with no lock held and outside a turn of the cache.
+ * Cost: two switches between threads a job, a look at the clock a step. */
 #ifndef SLATE_TUNE_PAGES_PACE_H
 #define SLATE_TUNE_PAGES_PACE_H
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,27 +36,44 @@ struct cache_thread;
 
 enum { PACE_STEP_BYTES = 1024 }; /* bytes that a step goes over, or one larger chunk */
 
+/* When a machine of this folder wants its next step: a time; PACE_DONE: it has ended; PACE_NEVER:
+ * once a job has got on. */
+#define PACE_DONE  UINT64_C(0)
+#define PACE_NEVER UINT64_MAX
+
 struct pace_job {
     struct cache_thread *ct;   /* the steps run in its turns; no other thread uses it meanwhile */
     /* Does a few microseconds of work within a turn of ct. Work that cannot be parted, as picking
      * or handing over a page, may take a tenth of a millisecond. False: that was the last step. */
-    bool    (*step)(void *);
+    bool    (*step)(void *, uint64_t now_us);
     void     *arg;
     uint64_t  rest_us;         /* steps may add to it: the next nap lasts at least so long */
+    struct pace_job *next;     /* the pace's, as what follows */
+    bool      under_way;
 };
 
 struct pace {
     pthread_t        thread;
-    bool             started, stop;
-    sem_t            asked, done;
-    struct pace_job *job;      /* belongs to the pace's thread from `asked` to `done` */
-    bool             more;     /* steps are left; belongs to the same thread */
-    uint64_t         pressed_until_us;
+    bool             started;
+    void           (*wake)(void *); /* called on its thread when the owner is to step; not NULL */
+    void            *wake_arg;
+    _Atomic bool     stop, others; /* others: a job waits behind the one that is being done */
+    sem_t            asked;
+    _Atomic bool     has_job;  /* the first job belongs to the thread */
+    enum pace_left { PACE_NOTHING_LEFT, PACE_PRESSED, PACE_MADE_WAY } left; /* likewise */
+    bool             given;    /* the thread has, or had, the first job */
+    struct pace_job *first;    /* of those that are not done */
+    uint64_t         pressed_until_us, due_us;
 };
 
-/* Starts the thread of a zeroed struct. A struct without a thread works too: the thread that asks
- * does all the work. False: errno. */
+/* Starts the thread of a struct that is zero but for `wake`. A struct without a thread works too:
+ * its steps do all the work. False: errno. */
 bool pace_start(struct pace *);
-void pace_stop(struct pace *);  /* ends the thread, if it was started; no job runs */
-void pace_run(struct pace *, struct pace_job *);
+/* Ends the thread, if it was started, after the turn under way. Jobs stay where they are. */
+void pace_stop(struct pace *);
+/* The caller keeps the job until it is done. */
+void pace_begin(struct pace *, struct pace_job *, uint64_t now_us);
+static inline bool pace_job_done(const struct pace_job *j) { return !j->under_way; }
+/* Hands a job to the thread, or does one turn of it. Returns when it wants to be called again. */
+uint64_t pace_step(struct pace *, uint64_t now_us);
 #endif

@@ -1,11 +1,9 @@
 #include "tune/pages/refit.h"
 
-#include "base/clock.h"
-#include "tune/pages/empty.h"
-
 enum {
     REST_SHARE = 2,  /* this part of the time that a page may take is for rests */
     HELD_SHARE = 32, /* one page in so many may be held back */
+    TURNS_LOOK_US = 20,
 };
 
 void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
@@ -14,7 +12,7 @@ void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, s
     unsigned most = pages / HELD_SHARE;
     *r = (struct refit){.cache = cache,
                         .ct = ct,
-                        .pace = pace,
+                        .drain.pace = pace,
                         .held_most = most < 1                ? 1
                                      : most > REFIT_HELD_MAX ? REFIT_HELD_MAX
                                                              : most};
@@ -35,39 +33,31 @@ void refit_release(struct refit *r) {
     }
 }
 
-struct refitting {
-    struct refit    *r;
-    bool             may_evict;
-    /* why chunks stay: something is being stored or sent; something found no chunk to go to */
-    bool             in_use, no_room;
-};
-
 static enum cache_moved refit_chunk(void *arg, uint32_t page, uint32_t chunk) {
-    struct refitting *p = arg;
-    struct refit *r = p->r;
+    struct refit *r = arg;
     unsigned wanted;
     enum cache_moved moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
         moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, page, chunk)) {
         /* the page cannot be had then, so nothing is dropped to make room for the chunk */
-        p->in_use = true;
-    } else if (moved == CACHE_MOVED_NO_ROOM && p->may_evict) {
+        r->in_use = true;
+    } else if (moved == CACHE_MOVED_NO_ROOM && r->may_evict) {
         moved = cache_evacuate(r->ct, page, chunk, EVACUATE_BY_SIZE | EVACUATE_EVICTS, NULL);
     }
-    p->in_use = p->in_use || moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
-    p->no_room = p->no_room || moved == CACHE_MOVED_NO_ROOM;
+    r->in_use = r->in_use || moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
+    r->no_room = r->no_room || moved == CACHE_MOVED_NO_ROOM;
     return moved;
 }
 
 /* Before another pass. A page that is in use cannot be had, so nothing is dropped for it. */
 static bool try_again(void *arg) {
-    struct refitting *p = arg;
-    p->may_evict = p->no_room && !p->in_use;
-    if (p->may_evict && !cache_evicts(p->r->cache)) {
+    struct refit *r = arg;
+    r->may_evict = r->no_room && !r->in_use;
+    if (r->may_evict && !cache_evicts(r->cache)) {
         return false;
     }
-    p->in_use = p->no_room = false;
+    r->in_use = r->no_room = false;
     return true;
 }
 
@@ -81,25 +71,71 @@ static void keep(struct refit *r, uint32_t page) {
     }
 }
 
-enum refit_result refit_page(struct refit *r, uint32_t page) {
+void refit_begin(struct refit *r, uint32_t page, uint64_t now_us) {
     unsigned class_id = slab_page_class(cache_slab(r->cache), page);
-    struct moving_page m;
-    struct refitting p = {.r = r};
-    struct emptying e = {.page = &m,
-                         .pace = r->pace,
-                         .driver = {.ct = r->ct, .chunk = refit_chunk, .arg = &p},
-                         .again = try_again,
-                         .rest_us = r->pace_us / REST_SHARE};
-    if (class_id == SLAB_CLASS_NONE ||
-        !page_move_begin(&m, r->ct, page, class_id, PAGE_TO_DRIVER, 0)) {
-        return REFIT_NOT_NOW;
+    struct drain *d = &r->drain;
+    r->result = REFIT_NOT_NOW;
+    r->turns_until_us = 0;
+    r->may_evict = r->in_use = r->no_room = false;
+    r->under_way = class_id != SLAB_CLASS_NONE &&
+                   page_move_begin(&r->page, r->ct, page, class_id, PAGE_TO_DRIVER, 0);
+    if (r->under_way) {
+        d->page = &r->page;
+        d->driver = (struct page_driver){.ct = r->ct, .chunk = refit_chunk, .arg = r};
+        d->again = try_again;
+        d->rest_us = r->pace_us / REST_SHARE;
+        drain_begin(d, now_us);
     }
-    bool emptied = emptying_run(&e);
-    page_counts_add(&r->did, &e.driver.did);
-    if (emptied && page_move_finish(&m, r->ct, clock_mono_us() + PAGE_PATIENCE_US)) {
-        keep(r, page);
-        return REFIT_EMPTIED;
+}
+
+/* The page has gone back. */
+static enum refit_result result_of(const struct refit *r) {
+    return atomic_load_explicit(&r->drain.cancelled, memory_order_relaxed) ? REFIT_CANCELLED
+           : r->no_room && !r->in_use && !cache_evicts(r->cache)           ? REFIT_NO_ROOM
+                                                                           : REFIT_IN_USE;
+}
+
+static uint64_t end(struct refit *r, enum refit_result result) {
+    r->result = result;
+    r->under_way = false;
+    return PACE_DONE;
+}
+
+uint64_t refit_step(struct refit *r, uint64_t now_us) {
+    struct page_driver d = {.ct = r->ct, .now_us = now_us};
+    if (!r->under_way) {
+        return PACE_DONE;
     }
-    return !emptied && p.no_room && !p.in_use && !cache_evicts(r->cache) ? REFIT_NO_ROOM
-                                                                         : REFIT_IN_USE;
+    if (r->turns_until_us == 0) {
+        uint64_t due_us = drain_step(&r->drain, now_us);
+        if (due_us != PACE_DONE) {
+            return due_us;
+        }
+        page_counts_add(&r->did, &r->drain.driver.did);
+        r->turns_until_us = now_us + PAGE_PATIENCE_US;
+    }
+    if (r->page.state == PAGE_MOVE_NONE) {
+        return end(r, result_of(r));
+    }
+    if (page_move_step(&r->page, &d)) {
+        keep(r, r->page.page);
+        return end(r, REFIT_EMPTIED);
+    }
+    if (now_us >= r->turns_until_us) {
+        page_move_put_back(&r->page, r->ct);
+        return end(r, REFIT_IN_USE);
+    }
+    /* look less often the longer it takes */
+    return now_us + TURNS_LOOK_US + (now_us + PAGE_PATIENCE_US - r->turns_until_us) / 8;
+}
+
+void refit_cancel(struct refit *r) {
+    if (r->under_way) {
+        drain_cancel(&r->drain);
+    }
+}
+
+void refit_end(struct refit *r) {
+    page_move_put_back(&r->page, r->ct);
+    refit_release(r);
 }

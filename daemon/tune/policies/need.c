@@ -85,7 +85,8 @@ static struct page_move *add_move(struct decision *d, const struct snapshot *s, 
                              "recently created, %u s ago",
                              to, receiver_s, from, donor->page_age_s);
     case PICK_LEAST_VALUE:
-    case PICK_RANDOM: break;
+    case PICK_RANDOM:
+    case PICK_FREE: break;
     }
     return decision_move(d, from, to, 1,
                          "class %u needs memory at age %u s, one of class %u's %u pages was drawn",

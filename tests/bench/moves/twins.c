@@ -286,7 +286,7 @@ static void move(struct side *s, unsigned src, unsigned dst, unsigned pages) {
         return;
     }
     for (unsigned i = 0; i < MOVE_STEPS && moved_by(s) - before < pages; i++) {
-        tuner_serve_request(s->tuner); /* which a tuner by hand leaves to others */
+        tuner_tend_pages(s->tuner, tuner_now_us(s->tuner));
     }
 }
 

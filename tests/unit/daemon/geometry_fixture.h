@@ -1,9 +1,11 @@
-/* A cache, a thread that uses it, and the tuner, for what is claimed of changes of the chunk sizes. */
+/* A cache, a thread that uses it, and a tuner without a thread, for what is claimed of changes of the chunk sizes. The test steps
+ * the tuner at a time of its own. */
 #ifndef GEOMETRY_FIXTURE_H
 #define GEOMETRY_FIXTURE_H
-#include <unistd.h>
+#include <sched.h>
 
 #include "cache_fixture.h"
+#include "tune/state.h"
 #include "tune/tune.h"
 
 enum { PATIENCE_MS = 60000, VALUE_MAX = 900 * 1000 };
@@ -12,17 +14,21 @@ struct rig {
     struct cache        *c;
     struct cache_thread *ct;
     struct tuner        *t;
+    uint64_t             now_us;
+    bool                 beside_threads; /* then the time is the system's */
 };
 
 static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tune_config *tc) {
     r->c = cache_create(cfg);
     r->ct = cache_thread_create(r->c);
     r->t = tuner_create(r->c, tc);
+    r->now_us = 1000000;
+    r->beside_threads = false;
 }
 
 static inline void rig_open(struct rig *r, size_t megabytes, const struct evict_policy *policy, bool evict) {
     struct cache_config cfg = fixture_config(megabytes << 20);
-    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100};
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100, .by_hand = true};
     cfg.policy = policy;
     cfg.evict = evict;
     rig_make(r, &cfg, &tc);
@@ -33,13 +39,36 @@ static inline void rig_close(struct rig *r) {
     fixture_end(&r->c, &r->ct);
 }
 
+/* Does what is due, and goes on to the time when something is due again. */
+static inline void step(struct rig *r) {
+    uint64_t due_us = tuner_tend_at(r->t, r->now_us), soon_us = r->now_us + 10 * 1000;
+    r->now_us = due_us < soon_us ? due_us : soon_us;
+    if (r->beside_threads) {
+        sched_yield();
+        r->now_us = clock_mono_us();
+    }
+}
+
+/* From now on others use the cache, and the pace has its thread. */
+static inline void run_beside_threads(struct rig *r) {
+    r->beside_threads = pace_start(&r->t->pace);
+    r->now_us = clock_mono_us();
+    ok(r->beside_threads, "the pace has a thread");
+}
+
+static inline void step_for(struct rig *r, uint64_t us) {
+    for (uint64_t end_us = r->now_us + us; r->now_us < end_us;) {
+        step(r);
+    }
+}
+
 /* The answer to an order. */
 static inline const char *order(struct rig *r, struct geometry_order *o) {
     static char answer[GEOMETRY_ANSWER_BYTES];
     snprintf(answer, sizeof answer, "nobody answers");
     if (tuner_order_geometry(r->t, o)) {
-        for (int i = 0; i < PATIENCE_MS && !asked_is_answered(&o->asked); i++) {
-            usleep(1000);
+        for (uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000); r->now_us < end_us && !asked_is_answered(&o->asked);) {
+            step(r);
         }
         snprintf(answer, sizeof answer, "%s", o->answer);
     }
@@ -71,12 +100,11 @@ static inline const char *ask_factor(struct rig *r, double factor) {
 
 static inline bool settles(struct rig *r) {
     struct geometry_facts f;
-    for (int i = 0; i < PATIENCE_MS; i++) {
+    for (uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000); r->now_us < end_us; step(r)) {
         tuner_geometry(r->t, &f);
         if (f.state == GEOMETRY_STEADY) {
             return true;
         }
-        usleep(1000);
     }
     printf("# still %s\n", f.why);
     return false;
@@ -142,7 +170,6 @@ static inline struct remains look_for_remains(struct rig *r) {
     return left;
 }
 
-/* The tuner may be moving a page meanwhile: then the sums, which are not of one moment, are taken again. */
 static inline void nothing_is_left(struct rig *r, const char *after) {
     static struct cache_walked seen[64];
     struct cache_walk walk = {0};
@@ -152,10 +179,6 @@ static inline void nothing_is_left(struct rig *r, const char *after) {
     }
     cache_turn_end(r->ct);
     struct remains left = look_for_remains(r);
-    for (int i = 0; i < PATIENCE_MS && (left.lost_chunks != 0 || left.pages_of_classes != left.pages_out); i++) {
-        usleep(1000);
-        left = look_for_remains(r);
-    }
     is(left.lost_chunks, 0, "%s: every chunk is free once every item is gone", after);
     ok(left.bytes == 0 && left.items == 0, "%s: queues and sums are empty", after);
     is(left.pages_of_classes, left.pages_out, "%s: every page belongs to a class", after);

@@ -1,4 +1,4 @@
-/* A cache, a thread that uses it, and the mover with its own, for what is claimed of moves of pages. */
+/* A cache, a thread that uses it, and the mover with its own, which the test steps at a time of its own. */
 #ifndef MOVER_FIXTURE_H
 #define MOVER_FIXTURE_H
 #include "cache_fixture.h"
@@ -11,7 +11,8 @@ struct rig {
     struct slab         *slab;
     struct cache_thread *client, *ct; /* ct: the mover's */
     struct mover         mover;
-    struct pace          pace;
+    struct pace          pace; /* without a thread */
+    uint64_t             now_us;
     char                *value, *read;
 };
 
@@ -23,11 +24,9 @@ static inline void rig_open_with(struct rig *r, const struct cache_config *cfg) 
     r->value = malloc(VALUE_MAX);
     r->read = malloc(VALUE_MAX + 16);
     r->pace = (struct pace){0};
-    if (!pace_start(&r->pace)) {
-        printf("Bail out! no thread\n");
-        exit(1);
-    }
+    r->now_us = 1;
     mover_init(&r->mover, r->cache, r->ct, &r->pace);
+    r->mover.may_help = true;
 }
 
 static inline void rig_open(struct rig *r, size_t limit_bytes) {
@@ -36,7 +35,6 @@ static inline void rig_open(struct rig *r, size_t limit_bytes) {
 }
 
 static inline void rig_close(struct rig *r) {
-    pace_stop(&r->pace);
     free(r->value);
     free(r->read);
     cache_thread_destroy(&r->ct);
@@ -101,9 +99,36 @@ static inline unsigned class_of(struct rig *r, size_t bytes) {
     return v.class_id;
 }
 
-static struct move_result last; /* of move */
-static inline unsigned move(struct rig *r, unsigned from, unsigned to, unsigned pages) {
+static struct move_result last; /* of the last move */
+
+/* A step, and the time until the next. */
+static inline void step(struct rig *r) {
+    uint64_t due_us = mover_step(&r->mover, r->now_us), pace_us = pace_step(&r->pace, r->now_us);
+    due_us = due_us < pace_us ? due_us : pace_us;
+    r->now_us = due_us > r->now_us && due_us != PACE_NEVER ? due_us : r->now_us + 1;
+}
+
+/* Steps until the move has ended. Returns how many pages moved. */
+static inline unsigned move_to_its_end(struct rig *r) {
+    while (r->mover.state != MOVER_ENDED) {
+        step(r);
+    }
+    last = r->mover.result;
+    return (unsigned)last.pages;
+}
+
+static inline unsigned move_as(struct rig *r, const struct page_move *m) {
+    mover_begin(&r->mover, m, r->now_us);
+    return move_to_its_end(r);
+}
+
+static inline void begin_move(struct rig *r, unsigned from, unsigned to, unsigned pages) {
     struct page_move m = {.from = from, .to = to, .pages = pages};
-    return mover_move(&r->mover, &m, &last);
+    mover_begin(&r->mover, &m, r->now_us);
+}
+
+static inline unsigned move(struct rig *r, unsigned from, unsigned to, unsigned pages) {
+    begin_move(r, from, to, pages);
+    return move_to_its_end(r);
 }
 #endif

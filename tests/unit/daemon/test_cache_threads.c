@@ -113,6 +113,7 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         struct page_driver d = {.ct = ct, .step_bytes = PAGE_BYTES, .patience_us = 1000, .chunk = evacuate_chunk, .arg = &e};
         cache_turn_begin(ct);
         while (m.state == PAGE_MOVE_EMPTYING) {
+            d.now_us = clock_mono_us();
             page_move_step(&m, &d);
         }
         cache_turn_end(ct);

@@ -4,8 +4,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <unistd.h>
-
 #include "cache/partition.h"
 #include "geometry_fixture.h"
 
@@ -96,7 +94,7 @@ static void test_nothing_is_dropped_without_evictions(void) {
     fill(&r, 60000, 200, 700);
     uint64_t before = check_values(&r, 60000, &wrong);
     ask(&r, GEOMETRY_AUTO, true);
-    usleep(300 * 1000);
+    step_for(&r, 3 * CLOCK_SECOND_US);
     is(check_values(&r, 60000, &wrong), before, "with -M nothing is dropped, whether there is room or not");
     is(wrong, 0, "and every value is right");
     rig_close(&r);
@@ -135,7 +133,7 @@ static void test_orders_are_checked(void) {
     ok(settles(&r), "back to a factor");
     ok(strncmp(ask_factor(&r, 1.25), "SAME", 4) == 0, "which is then the same");
     tuner_destroy(&r.t);
-    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .geometry_rate_pct = 2};
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .geometry_rate_pct = 2, .by_hand = true};
     r.t = tuner_create(r.c, &tc);
     ok(strncmp(ask(&r, GEOMETRY_AUTO, true), "CLIENT_ERROR", 12) == 0, "without slab_reassign no page moves for it");
     rig_close(&r);
@@ -177,28 +175,10 @@ static uint64_t pages_in_all(struct rig *r, uint32_t *limit) {
     return pages;
 }
 
-/* A page that changes hands between two looks at classes is seen in both or in neither: then we look again. */
 static void adds_up(struct rig *r, const char *claim) {
     uint32_t limit;
     uint64_t pages = pages_in_all(r, &limit);
-    for (int i = 0; i < PATIENCE_MS && pages != limit; i++) {
-        usleep(1000);
-        pages = pages_in_all(r, &limit);
-    }
     is(pages, limit, "%s", claim);
-}
-
-/* Waits until a change that began rests: a page may yet be due at the rate of before, the one behind it is not for minutes. */
-static void rests_midway(struct rig *r) {
-    struct geometry_facts f;
-    uint64_t drained;
-    tuner_set_geometry_rate(r->t, 0.01); /* a page in 150 s */
-    do {
-        tuner_geometry(r->t, &f);
-        drained = f.pages_drained;
-        usleep(200 * 1000); /* a dozen times what was left at the rate of before */
-        tuner_geometry(r->t, &f);
-    } while (f.pages_drained != drained);
 }
 
 static void test_pages_add_up_during_a_change(void) {
@@ -208,11 +188,9 @@ static void test_pages_add_up_during_a_change(void) {
     fill(&r, 150000, 100, 1000);
     ask_factor(&r, 1.4);
     do {
-        usleep(1000);
+        step(&r);
         tuner_geometry(r.t, &f);
     } while (f.pages_held == 0 && f.state != GEOMETRY_STEADY);
-    rests_midway(&r);
-    tuner_geometry(r.t, &f);
     adds_up(&r, "pages of classes and of the pool are all pages");
     ok(f.pages_held > 0 && f.state == GEOMETRY_DRAINING, "also while some are kept ready for the next class");
     tuner_set_geometry_rate(r.t, 100);
@@ -235,7 +213,7 @@ static void test_pages_over_the_limit_count_for_the_rate(void) {
     tuner_set_geometry_rate(r.t, 2); /* of two pages, one in 25 s */
     is_str(ask_factor(&r, 1.5), "OK", "then fewer");
     for (int i = 0; i < PATIENCE_MS && f.pages_drained < DRAINED; i++) {
-        usleep(1000);
+        step(&r);
         tuner_geometry(r.t, &f);
     }
     ok(f.pages_drained >= DRAINED && f.seconds < 25, "pages over the limit count: %u are emptied before one of two pages would be due",
@@ -251,11 +229,12 @@ static void test_a_higher_rate_holds_at_once(void) {
     tuner_set_geometry_rate(r.t, 0.01); /* a page in 150 s */
     ask_factor(&r, 1.4);
     do {
-        usleep(1000);
+        step(&r);
         tuner_geometry(r.t, &f);
     } while (f.pages_drained == 0);
     tuner_set_geometry_rate(r.t, 100);
-    ok(settles(&r), "a change that waits minutes for its next page goes on when the rate is raised");
+    uint64_t raised_us = r.now_us;
+    ok(settles(&r) && r.now_us - raised_us < 100 * CLOCK_SECOND_US, "a change that waits minutes for its next page goes on when the rate is raised");
     rig_close(&r);
 }
 
@@ -267,23 +246,19 @@ static void test_seconds_are_those_of_work(void) {
     tuner_set_geometry_rate(r.t, 0.01);
     ask_factor(&r, 1.4);
     tuner_geometry(r.t, &f);
-    do {
-        usleep(1000);
-        tuner_geometry(r.t, &later);
-    } while (!(later.seconds > f.seconds + 0.05));
-    ok(later.state == GEOMETRY_DRAINING, "seconds pass while the next page is not due");
+    step_for(&r, CLOCK_SECOND_US / 10);
+    tuner_geometry(r.t, &later);
+    ok(later.state == GEOMETRY_DRAINING && later.seconds > f.seconds + 0.05, "seconds pass while the next page is not due");
     ask(&r, GEOMETRY_PAUSE, false);
     tuner_geometry(r.t, &f);
-    usleep(100 * 1000);
-    ask(&r, GEOMETRY_AUTO, false); /* whatever the answer */
+    step_for(&r, CLOCK_SECOND_US);
     tuner_geometry(r.t, &later);
-    ok(later.generation > f.generation || !(later.seconds > f.seconds), "they stand still in a pause");
+    ok(!(later.seconds > f.seconds), "they stand still in a pause");
     ask(&r, GEOMETRY_RESUME, false);
     tuner_set_geometry_rate(r.t, 100);
     ok(settles(&r), "the change ends");
     tuner_geometry(r.t, &f);
-    usleep(100 * 1000);
-    ask(&r, GEOMETRY_PAUSE, false);
+    step_for(&r, CLOCK_SECOND_US);
     tuner_geometry(r.t, &later);
     ok(!(later.seconds > f.seconds), "and they stand still after the end");
     rig_close(&r);
@@ -302,12 +277,12 @@ static void test_pause_resume_and_revert_midway(void) {
     is_str(ask(&r, GEOMETRY_PAUSE, false), "NOTRUNNING the change is paused already", "once");
     tuner_set_geometry_rate(r.t, 20);
     tuner_geometry(r.t, &f);
-    usleep(200 * 1000);
+    step_for(&r, 10 * CLOCK_SECOND_US);
     tuner_geometry(r.t, &later);
     ok(later.state == GEOMETRY_PAUSED && later.pages_drained == f.pages_drained, "and rests");
     is(strcmp(ask(&r, GEOMETRY_RESUME, false), "OK"), 0, "it is resumed");
     for (int i = 0; i < PATIENCE_MS && later.pages_drained < f.pages_drained + 2; i++) {
-        usleep(1000);
+        step(&r);
         tuner_geometry(r.t, &later);
     }
     ok(later.pages_drained >= f.pages_drained + 2, "and goes on");
@@ -384,7 +359,7 @@ static void random_order(struct rig *r, uint64_t *x) {
     case 1: ask(r, GEOMETRY_REVERT, false); return;
     case 2:
         ask(r, GEOMETRY_PAUSE, false);
-        usleep((useconds_t)(tap_random(x) % 5000));
+        step_for(r, tap_random(x) % 5000);
         ask(r, GEOMETRY_RESUME, false);
         return;
     case 3:
@@ -415,10 +390,11 @@ static void test_random_changes_under_load(uint64_t seed) {
         pthread_create(&writers[i].thread, NULL, write_and_check, &writers[i]);
     }
     struct geometry_facts f = {.generation = 0};
+    run_beside_threads(&r);
     while (clock_mono_us() < stop_us || (f.generation < LEAST_CHANGES && clock_mono_us() < stop_us + PATIENCE_MS * 1000ull)) {
         random_order(&r, &x);
         orders++;
-        usleep((useconds_t)(tap_random(&x) % 60000));
+        step_for(&r, tap_random(&x) % 60000);
         tuner_geometry(r.t, &f);
     }
     bool ends = settles(&r);
@@ -430,6 +406,7 @@ static void test_random_changes_under_load(uint64_t seed) {
     tuner_geometry(r.t, &f);
     printf("# %u orders, %" PRIu64 " changes, %u hits\n", orders, f.generation, hits);
     ok(ends, "under load every change comes to its end");
+    r.beside_threads = false;
     is(wrong, 0, "no value is wrong");
     is(refused, 0, "no set is refused");
     ok(hits > 0 && f.generation >= LEAST_CHANGES, "values were read while the classes changed");

@@ -24,7 +24,7 @@ static void test_a_slow_client_holds_up_its_page_alone(void) {
         if (f.ranges_done == f.ranges && f.pages_in_use > 2 && retired_classes(&r) == 1) {
             break;
         }
-        usleep(1000);
+        step(&r);
     }
     ok(f.ranges_done == f.ranges && f.state == GEOMETRY_DRAINING, "all ranges are converted, and its page is waited for");
     is(retired_classes(&r), 1, "only its class is left");
@@ -78,7 +78,7 @@ static void test_slow_clients_cost_no_items(void) {
         strange += at_work && strncmp(f.why, "converting range", 16) != 0;
         looks += f.ranges_done == f.ranges && f.pages_in_use > pages_in_use;
         pages_in_use = f.pages_in_use;
-        usleep(1000);
+        step(&r);
     }
     is(strange, 0, "while others are emptied it does not say that it waits for them");
     ok(f.state == GEOMETRY_DRAINING && strstr(f.why, "old pages are in use") != NULL, "then it does: %s", f.why);
@@ -109,7 +109,7 @@ static void test_a_value_that_is_always_read_moves(void) {
         struct item *next = borrow(&r, 7);
         give_back(&r, last);
         last = next;
-        usleep(1000);
+        step(&r);
         tuner_geometry(r.t, &f);
     }
     is(f.state, GEOMETRY_STEADY, "a value that is always being sent holds up no change");

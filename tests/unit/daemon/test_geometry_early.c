@@ -11,11 +11,10 @@ static void open_by_hand(struct rig *r, bool follows) {
     rig_make(r, &cfg, &tc);
 }
 
-/* So many turns of the tuner, from a time on that it is told, ten a second. */
-static void tend(struct rig *r, uint64_t at_s, unsigned turns) {
-    for (unsigned i = 0; i < turns; i++) {
-        tuner_tend_at(r->t, at_s * CLOCK_SECOND_US + i * CLOCK_SECOND_US / 10);
-    }
+/* All that is due from a time on, for so many tenths of a second. */
+static void tend(struct rig *r, uint64_t at_s, unsigned tenths) {
+    r->now_us = at_s * CLOCK_SECOND_US;
+    step_for(r, tenths * CLOCK_SECOND_US / 10);
 }
 
 static struct geometry_facts facts_of(struct rig *r) {

@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "mover_fixture.h"
 
@@ -172,7 +173,7 @@ static void test_what_they_began_goes_back(void) {
     slab_facts(h.r.slab, h.from, &f);
     ok(f.pages == had && f.draining == 0, "and back at the end");
     struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .helped = 3};
-    unsigned moved = mover_move(&h.r.mover, &m, &last);
+    unsigned moved = move_as(&h.r, &m);
     is(moved, 2, "without sets the mover moves what was decided, and no more");
     is(last.helped, 0, "by itself");
     is(pages_of(&h.r, h.to), had_to + 2, "and the receiver has it");
@@ -184,7 +185,7 @@ static void test_sets_go_on_after_the_move(void) {
     open_full(&h);
     uint32_t had_to = pages_of(&h.r, h.to);
     struct page_move m = {.from = h.from, .to = h.to, .pages = 1, .helped = 2};
-    is(mover_move(&h.r.mover, &m, &last), 1, "a move of one page");
+    is(move_as(&h.r, &m), 1, "a move of one page");
     set_until_it_has(&h, had_to + 3);
     is(pages_of(&h.r, h.to), had_to + 3, "that sets may go beyond, after it has ended");
     set_some(&h, 300);
@@ -196,13 +197,12 @@ static void test_sets_go_on_after_the_move(void) {
     end_help(&h);
 }
 
-/* A mover that leaves pages to others is done with a move while somebody's turn lasts. */
+/* The mover leaves pages to others, and is done with a move while somebody's turn lasts. */
 static void move_within_a_turn(struct help_rig *h, struct cache_thread *other) {
     struct page_move m = {.from = h->from, .to = h->to, .pages = 2};
     uint32_t had_to = pages_of(&h->r, h->to);
-    h->r.mover.leaves = true;
     cache_turn_begin(other);
-    is(mover_move(&h->r.mover, &m, &last), 2, "a mover that leaves its pages has moved two");
+    is(move_as(&h->r, &m), 2, "the mover has emptied two pages");
     is(pages_of(&h->r, h->to), had_to, "which wait for a turn that lasts");
     is(cache_help_hand_over(h->r.ct), 2, "and are not handed over before its end");
 }
@@ -299,6 +299,27 @@ static void *set_and_get(void *arg) {
     return NULL;
 }
 
+static void look_again(void *rig) { (void)rig; }
+
+static void start_pace(struct rig *r) {
+    r->pace = (struct pace){.wake = look_again};
+    if (!pace_start(&r->pace)) {
+        printf("Bail out! no thread\n");
+        exit(1);
+    }
+}
+
+/* As fast as the machine goes, with a thread for the pace. */
+static void move_beside_threads(struct rig *r, const struct page_move *m) {
+    mover_begin(&r->mover, m, clock_mono_us());
+    while (r->mover.state != MOVER_ENDED) {
+        mover_step(&r->mover, clock_mono_us());
+        pace_step(&r->pace, clock_mono_us());
+        sched_yield();
+    }
+    last = r->mover.result;
+}
+
 /* Pages go to and fro while threads store into both classes. */
 static void test_threads_and_the_mover(void) {
     struct help_rig h;
@@ -312,17 +333,18 @@ static void test_threads_and_the_mover(void) {
         pthread_create(&threads[i], NULL, set_and_get, &setters[i]);
     }
     unsigned helped = 0;
+    start_pace(&h.r);
     for (unsigned i = 0; i < ROUNDS || (helped == 0 && i < 100 * ROUNDS); i++) {
-        h.r.mover.leaves = i / 2 % 2;
         bool back = i % 2;
         struct page_move m = {.from = back ? h.to : h.from,
                               .to = back ? h.from : h.to,
                               .pages = 1,
                               .helped = 3};
         cache_take_hunger(h.r.cache);
-        mover_move(&h.r.mover, &m, &last);
+        move_beside_threads(&h.r, &m);
         helped += last.helped;
     }
+    pace_stop(&h.r.pace);
     atomic_store(&stop, true);
     unsigned wrong = 0, refused = 0;
     for (unsigned i = 0; i < THREADS; i++) {

@@ -191,11 +191,14 @@ static void test_classes_that_go_come_back(void) {
     accounts(&l, "amid a change of sizes");
     struct pace pace = {.started = false};
     struct geometry_facts f;
-    struct geometry_change *g = geometry_create(l.c, l.ct, &pace, true, 1);
+    struct geometry_change *g = geometry_create(l.c, l.ct, &pace, true, 1, 1);
     geometry_facts(g, &f);
     is(f.state, GEOMETRY_STARTING, "nobody says that no change is under way before anybody has looked");
-    geometry_tend(g);
-    geometry_facts(g, &f);
+    for (unsigned i = 0; i < 1000 && f.state == GEOMETRY_STARTING; i++) {
+        geometry_step(g, 1);
+        pace_step(&pace, 1);
+        geometry_facts(g, &f);
+    }
     is(f.state, GEOMETRY_DRAINING, "then the change is found, and goes on");
     geometry_destroy(&g);
     end(&l);

@@ -135,23 +135,22 @@ static void test_blocks_of_a_value_move_together(void) {
     rig_close(&r);
 }
 
-static uint32_t wanted_for_two_pages(void *asked) { return ++*(unsigned *)asked <= 2 ? MOVE_PAGES_MAX : 0; }
-
 static void test_a_move_ends_when_no_more_is_wanted(void) {
     struct rig r;
-    unsigned asked = 0;
     struct slab_class_facts f;
     open_blocks(&r);
     unsigned class_id = class_of(&r, 100);
     uint32_t had = pages_of(&r, class_id);
-    r.mover.wanted = wanted_for_two_pages;
-    r.mover.owner = &asked;
-    is(move(&r, class_id, SLAB_CLASS_NONE, MOVE_PAGES_MAX), 2, "no more pages move than are wanted when the next is to be emptied");
+    begin_move(&r, class_id, SLAB_CLASS_NONE, MOVE_PAGES_MAX);
+    while (r.mover.emptied == 0) {
+        step(&r);
+    }
+    r.mover.wanted = 2;
+    is(move_to_its_end(&r), 2, "no more pages move than are wanted when the next is to be emptied");
     is_str(last.why_not, "no more are wanted by now", "which is said");
     slab_facts(r.slab, class_id, &f);
     ok(f.pages == had - 2 && f.draining == 0 && last.given_up == 0, "the others stay as they were");
     is(whole_values(&r), BLOCK_VALUES / 2, "with what lives in them");
-    r.mover.wanted = NULL;
     is(move(&r, class_id, SLAB_CLASS_NONE, 3), 3, "the next move is as ever");
     is(whole_values(&r), BLOCK_VALUES / 2, "and loses nothing");
     rig_close(&r);
@@ -331,8 +330,8 @@ static void test_lrc_and_lra_take_pages_by_age(void) {
     clock_shift(10);
     read_all_but(&r, page_of_item, idle);
     struct page_move lra = {.from = class_id, .pages = 1, .pick = PICK_LEAST_ACCESSED};
-    ok(mover_move(&r.mover, &lra, &last) == 1 && gave(&r, class_id, idle), "lra: the page whose items were not accessed goes");
-    ok(mover_move(&r.mover, &lrc, &last) == 1 && gave(&r, class_id, oldest), "lrc: the page the class has had for longest goes");
+    ok(move_as(&r, &lra) == 1 && gave(&r, class_id, idle), "lra: the page whose items were not accessed goes");
+    ok(move_as(&r, &lrc) == 1 && gave(&r, class_id, oldest), "lrc: the page the class has had for longest goes");
     rig_close(&r);
 }
 
@@ -368,7 +367,7 @@ static void test_the_last_page_goes_only_when_it_must(void) {
     is(move(&r, from, SLAB_CLASS_NONE, 1), 0, "the last page stays");
     is_str(last.why_not, "the class has no page to spare", "and the result says why");
     struct page_move m = {.from = from, .pages = 1, .last_too = true};
-    is(mover_move(&r.mover, &m, &last), 1, "unless the move says otherwise");
+    is(move_as(&r, &m), 1, "unless the move says otherwise");
     ok(!get(&r, 1, 1000, &wrong) && pages_of(&r, from) == 0, "its item had nowhere to go");
     is(set(&r, 2, 1000), CACHE_OK, "and the class gets a page again when it needs one");
     rig_close(&r);
@@ -400,10 +399,10 @@ static void test_a_cancelled_move_leaves_all_as_it_was(void) {
     struct rig r;
     unsigned class_id = fill_class(&r, page_of_item);
     uint32_t had = pages_of(&r, class_id);
-    atomic_store(&r.mover.cancel, true);
-    is(move(&r, class_id, SLAB_CLASS_NONE, 3), 0, "nothing moves");
+    begin_move(&r, class_id, SLAB_CLASS_NONE, 3);
+    mover_cancel(&r.mover);
+    is(move_to_its_end(&r), 0, "nothing moves");
     ok(pages_of(&r, class_id) == had && last.given_up == 0 && last.did.evicted == 0, "nothing is lost or counted as given up");
-    atomic_store(&r.mover.cancel, false);
     is(move(&r, class_id, SLAB_CLASS_NONE, 3), 3, "the next move is as ever");
     rig_close(&r);
 }

@@ -1,23 +1,11 @@
 /* Pages of which something is in use, and moves that are cancelled: nothing is lost for what cannot be had. */
 #include "tap.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include "mover_fixture.h"
 
-static bool count_and_hurry(void *asked) {
-    ++*(unsigned *)asked;
-    return true;
-}
-
-/* Where somebody waits for the mover, a page in use is looked at once, and not waited for. */
-static void test_slow_reader_stops_a_move(bool hurried) {
+static void test_slow_reader_stops_a_move(void) {
     struct rig r;
-    unsigned asked = 0;
     rig_open(&r, 64u << 20);
-    r.mover.hurry = hurried ? count_and_hurry : NULL;
-    r.mover.owner = &asked;
     enum { BYTES = 5000, ITEMS = 500 };
     unsigned from = class_of(&r, BYTES), wrong = 0;
     struct cache_view views[ITEMS] = {0};
@@ -29,9 +17,10 @@ static void test_slow_reader_stops_a_move(bool hurried) {
     }
     cache_turn_end(r.client);
     uint32_t had = pages_of(&r, from);
+    uint64_t begun_us = r.now_us;
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page whose items are being sent does not move");
     is(last.given_up, 1, "the move is given up and counted");
-    is(asked, hurried, "%s", hurried ? "after one look" : "after some patience");
+    ok(r.now_us - begun_us >= PAGE_PATIENCE_US && r.now_us - begun_us < 2 * PAGE_PATIENCE_US, "after some patience");
     is_str(move_busy_name(last.last_busy), "reader", "with the reason");
     ok(pages_of(&r, from) >= had, "the page stays with its class");
     cache_turn_begin(r.client);
@@ -113,29 +102,11 @@ static void test_draft_stops_a_move(void) {
     rig_close(&r);
 }
 
-struct held {
-    struct rig       *r;
-    struct cache_view views[500];
-};
-
-static bool let_go_and_cancel(void *arg) {
-    struct held *h = arg;
-    cache_turn_begin(h->r->client);
-    for (unsigned i = 0; i < sizeof h->views / sizeof *h->views && h->views[i].borrowed != NULL; i++) {
-        cache_return(h->r->client, h->views[i].borrowed);
-        h->views[i].borrowed = NULL;
-    }
-    cache_turn_end(h->r->client);
-    atomic_store(&h->r->mover.cancel, true);
-    return false;
-}
-
 /* All pages are in use when the first is tried; when it has come free, the move is cancelled. */
 static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     enum { BYTES = 5000, ITEMS = 500 };
     struct rig r;
-    static struct held h;
-    h = (struct held){.r = &r};
+    struct cache_view views[ITEMS] = {0};
     rig_open(&r, 64u << 20);
     unsigned from = class_of(&r, BYTES), kept = 0, wrong = 0;
     set_many(&r, 2 * ITEMS, BYTES);
@@ -145,12 +116,23 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     for (unsigned i = 0; i < ITEMS; i++) {
         struct key key = FIXTURE_KEY(2 * i);
         cache_turn_begin(r.client);
-        fixture_fetch(r.client, &key, r.read, &h.views[i]);
+        fixture_fetch(r.client, &key, r.read, &views[i]);
         cache_turn_end(r.client);
     }
-    r.mover.hurry = let_go_and_cancel;
-    r.mover.owner = &h;
-    is(move(&r, from, class_of(&r, 100), 2), 1, "one page of two moves");
+    begin_move(&r, from, class_of(&r, 100), 2);
+    while (r.mover.result.busy_items == 0) {
+        step(&r);
+    }
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        cache_return(r.client, views[i].borrowed);
+    }
+    cache_turn_end(r.client);
+    while (r.mover.emptied < 1) {
+        step(&r);
+    }
+    mover_cancel(&r.mover);
+    is(move_to_its_end(&r), 1, "one page of two moves");
     is_str(last.why_not != NULL ? last.why_not : "", "cancelled", "and the result says why not the other");
     for (unsigned i = 0; i < ITEMS; i++) {
         kept += get(&r, 2 * i, BYTES, &wrong);
@@ -159,49 +141,21 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     rig_close(&r);
 }
 
-struct canceller {
-    struct mover *mover;
-    unsigned      from;
-    atomic_bool   looks;
-};
-
-static void *cancel_when_it_drains(void *arg) {
-    struct canceller *c = arg;
-    struct mover *m = c->mover;
-    struct slab_class_facts f = {.draining = 0};
-    atomic_store(&c->looks, true);
-    while (f.draining == 0 && !atomic_load(&m->cancel)) {
-        slab_facts(cache_slab(m->cache), c->from, &f);
-    }
-    atomic_store(&m->cancel, true);
-    return NULL;
-}
-
-/* The step that is under way is the last: most of the page is where it was. */
+/* The turn that is under way is the last: most of the page is where it was. */
 static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
-    enum { BYTES = 100, ITEMS = 40000, TRIES = 5000 };
+    enum { BYTES = 100, ITEMS = 40000 };
     struct rig r;
     rig_open(&r, 64u << 20);
-    unsigned from = class_of(&r, BYTES), to = class_of(&r, 1000), kept = 0, wrong = 0, copied = 0;
+    unsigned from = class_of(&r, BYTES), to = class_of(&r, 1000), wrong = 0, kept = 0;
     set_many(&r, ITEMS, BYTES);
     uint32_t had = pages_of(&r, from);
-    for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread looks again */
-        pthread_t canceller;
-        struct canceller c = {.mover = &r.mover, .from = from};
-        atomic_store(&r.mover.cancel, false);
-        pthread_create(&canceller, NULL, cancel_when_it_drains, &c);
-        while (!atomic_load(&c.looks)) {
-            sched_yield();
-        }
-        unsigned moved = move(&r, from, to, 1);
-        atomic_store(&r.mover.cancel, true);
-        pthread_join(canceller, NULL);
-        atomic_store(&r.mover.cancel, false);
-        copied = moved == 0 ? (unsigned)last.did.rescued : 0;
-        if (moved > 0) {
-            move(&r, to, from, 1);
-        }
+    begin_move(&r, from, to, 1);
+    while (r.mover.drain.driver.did.rescued == 0) {
+        step(&r);
     }
+    mover_cancel(&r.mover);
+    is(move_to_its_end(&r), 0, "it does not move");
+    unsigned copied = (unsigned)last.did.rescued;
     struct slab_class_facts f;
     slab_facts(r.slab, from, &f);
     ok(copied > 0 && copied < f.chunks_per_page, "a page of %u chunks goes back when %u have been copied", f.chunks_per_page, copied);
@@ -214,8 +168,7 @@ static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
 
 int main(void) {
     clock_start();
-    test_slow_reader_stops_a_move(false);
-    test_slow_reader_stops_a_move(true);
+    test_slow_reader_stops_a_move();
     test_slow_readers_cost_no_items();
     test_draft_stops_a_move();
     test_a_move_that_is_cancelled_between_pages_says_so();

@@ -1,117 +1,208 @@
-/* Jobs of many steps: a thread of its own does them, until it finds no time; then the one that asked. Run under TSan too. */
+/* Jobs of many steps: a thread of its own does them, until it finds no time; then the owner. Run under TSan too. */
 #include "tap.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "cache_fixture.h"
 #include "tune/pages/pace.h"
 
-enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_MS = 3, NICEST = 19 };
+enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_US = 3000, NICEST = 19 };
 
-struct steps {
-    unsigned  count, done, by_asker;
-    unsigned  step_ms; /* asleep: the thread has no processor meanwhile */
-    int       nice;    /* of the thread that did the last one */
-    pthread_t asker;
+/* --- a pace whose owner sleeps until it is woken --- */
+
+struct rig {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    struct pace          pace;
+    sem_t                woken;
 };
 
-static bool step(void *arg) {
-    struct steps *s = arg;
-    if (s->step_ms > 0) {
-        struct timespec t = {.tv_nsec = s->step_ms * 1000000L};
-        nanosleep(&t, NULL);
-    }
-    s->done++;
-    s->by_asker += pthread_equal(pthread_self(), s->asker) != 0;
-    s->nice = getpriority(PRIO_PROCESS, 0);
-    return s->done < s->count;
+static void wake(void *rig) { sem_post(&((struct rig *)rig)->woken); }
+
+static void rig_open(struct rig *r, bool thread) {
+    r->cache = fixture_cache(8 << 20, &r->ct);
+    r->pace = (struct pace){.wake = wake, .wake_arg = r};
+    sem_init(&r->woken, 0, 0);
+    ok(!thread || pace_start(&r->pace), "a thread of its own starts");
 }
 
-static struct steps run(struct pace *p, struct cache_thread *ct, unsigned count, unsigned step_ms) {
-    struct steps s = {.count = count, .step_ms = step_ms, .asker = pthread_self()};
-    struct pace_job job = {.ct = ct, .step = step, .arg = &s};
-    pace_run(p, &job);
+static void rig_close(struct rig *r) {
+    pace_stop(&r->pace);
+    sem_destroy(&r->woken);
+    fixture_end(&r->cache, &r->ct);
+}
+
+static void run_to_end(struct rig *r, struct pace_job *job) {
+    while (!pace_job_done(job)) {
+        if (pace_step(&r->pace, clock_mono_us()) == PACE_NEVER && !pace_job_done(job)) {
+            sem_wait(&r->woken);
+        }
+    }
+}
+
+/* --- jobs --- */
+
+struct steps {
+    struct pace_job job;
+    unsigned  count, done, by_owner;
+    int       nice;    /* of the thread that did the last one */
+    pthread_t owner;
+    sem_t    *at, *go; /* what a step on the pace's thread says, and waits for; NULL: nothing */
+};
+
+static bool step(void *arg, uint64_t now_us) {
+    struct steps *s = arg;
+    bool by_owner = pthread_equal(pthread_self(), s->owner) != 0;
+    if (s->at != NULL && !by_owner) {
+        sem_post(s->at);
+        sem_wait(s->go);
+    }
+    s->done++;
+    s->by_owner += by_owner;
+    s->nice = getpriority(PRIO_PROCESS, 0);
+    return s->done < s->count && now_us > 0;
+}
+
+static void begin(struct rig *r, struct steps *s, unsigned count) {
+    *s = (struct steps){.count = count, .owner = pthread_self(), .at = s->at, .go = s->go};
+    s->job = (struct pace_job){.ct = r->ct, .step = step, .arg = s};
+    pace_begin(&r->pace, &s->job, clock_mono_us());
+}
+
+static struct steps run(struct rig *r, unsigned count) {
+    static struct steps s;
+    s.at = s.go = NULL;
+    begin(r, &s, count);
+    run_to_end(r, &s.job);
     return s;
 }
 
-static void test_alone(struct cache_thread *ct) {
-    struct pace p = {0};
-    struct steps s = run(&p, ct, STEPS, 0);
+static void test_alone(void) {
+    struct rig r;
+    rig_open(&r, false);
+    struct steps s = run(&r, STEPS);
     is(s.done, STEPS, "without a thread of its own every step is done once");
-    is(s.by_asker, STEPS, "by the thread that asked");
-    pace_stop(&p);
+    is(s.by_owner, STEPS, "by the owner");
+    rig_close(&r);
 }
 
-static void test_thread(struct cache_thread *ct) {
-    struct pace p = {0};
+static void test_thread(void) {
+    struct rig r;
     int nice = getpriority(PRIO_PROCESS, 0);
-    ok(pace_start(&p), "a thread of its own starts");
-    struct steps s = run(&p, ct, STEPS, 0);
-    is(s.done, STEPS, "every step of a job is done once when pace_run returns");
-    p.pressed_until_us = 0; /* on a busy machine it may have found no time for that */
-    s = run(&p, ct, 1, 0);
-    ok(s.done == 1 && s.by_asker == 0, "and that of a job of one, by its thread");
-    is(s.nice, nice + 10 < NICEST ? nice + 10 : NICEST, "which has a tenth of the asker's weight");
-    is(getpriority(PRIO_PROCESS, 0), nice, "while the asker keeps its own");
-    pace_stop(&p);
+    rig_open(&r, true);
+    struct steps s = run(&r, STEPS);
+    is(s.done, STEPS, "every step of a job is done once");
+    r.pace.pressed_until_us = 0; /* on a busy machine it may have found no time for that */
+    s = run(&r, 1);
+    ok(s.done == 1 && s.by_owner == 0, "and that of a job of one, by its thread");
+    is(s.nice, nice + 10 < NICEST ? nice + 10 : NICEST, "which has a tenth of the owner's weight");
+    is(getpriority(PRIO_PROCESS, 0), nice, "while the owner keeps its own");
+    rig_close(&r);
+}
+
+static void test_the_owner_waits_for_no_job(void) {
+    struct rig r;
+    struct steps s, second = {.at = NULL};
+    sem_t at, go;
+    rig_open(&r, true);
+    sem_init(&at, 0, 0);
+    sem_init(&go, 0, 0);
+    s = (struct steps){.at = &at, .go = &go};
+    begin(&r, &s, 1);
+    sem_wait(&at);
+    is(pace_step(&r.pace, clock_mono_us()), PACE_NEVER, "while the thread does a step the owner has nothing to do");
+    begin(&r, &second, 1);
+    ok(!pace_job_done(&s.job) && !pace_job_done(&second.job), "and may begin another job meanwhile");
+    sem_post(&go);
+    run_to_end(&r, &second.job);
+    ok(pace_job_done(&s.job) && s.done == 1 && second.done == 1, "both are done, in that order");
+    rig_close(&r);
+}
+
+/* Of two jobs neither waits for the other's end. */
+static void test_jobs_take_turns(void) {
+    enum { LONG = 1000 * 1000 };
+    struct rig r;
+    static struct steps first, second;
+    rig_open(&r, false);
+    begin(&r, &first, LONG);
+    begin(&r, &second, 1);
+    for (unsigned i = 0; i < LONG && !pace_job_done(&second.job); i++) {
+        pace_step(&r.pace, clock_mono_us());
+    }
+    ok(second.done == 1 && first.done > 0 && first.done < LONG, "a short job ends amid a long one, after %u of its %u steps", first.done, first.count);
+    rig_close(&r);
 }
 
 enum { REST_US = 1000, SPIN_US = 100, RESTING_STEPS = 10 }; /* each step takes longer than a turn, so that a nap follows it */
 
+static void spin(uint64_t us) {
+    for (uint64_t begun_us = clock_mono_us(); clock_mono_us() - begun_us < us;) {
+    }
+}
+
 struct resting {
-    struct pace_job *job;
-    pthread_t        asker;
-    unsigned         done, too_soon;
-    uint64_t         ended_us; /* the step before */
+    struct pace_job job;
+    unsigned        done, too_soon;
+    uint64_t        before_us; /* the time of the step before */
 };
 
-static bool rest_after_step(void *arg) {
+static bool rest_after_step(void *arg, uint64_t now_us) {
     struct resting *s = arg;
-    uint64_t now_us = clock_mono_us();
-    s->too_soon += !pthread_equal(pthread_self(), s->asker) && s->done > 0 && now_us - s->ended_us < REST_US;
-    while (clock_mono_us() - now_us < SPIN_US) {
-    }
-    s->job->rest_us += REST_US;
-    s->ended_us = clock_mono_us();
+    s->too_soon += s->done > 0 && now_us - s->before_us < REST_US;
+    spin(SPIN_US);
+    s->job.rest_us += REST_US;
+    s->before_us = now_us;
     return ++s->done < RESTING_STEPS;
 }
 
-static void test_a_wish_for_rest(struct cache_thread *ct) {
-    struct pace p = {0};
-    struct resting s = {.asker = pthread_self()};
-    struct pace_job job = {.ct = ct, .step = rest_after_step, .arg = &s};
-    s.job = &job;
-    ok(pace_start(&p), "a thread of its own starts");
-    pace_run(&p, &job);
-    is(s.done, RESTING_STEPS, "a job whose steps wish for rest is done");
-    is(s.too_soon, 0, "and no step of its thread comes before that is over");
-    pace_stop(&p);
+static void test_a_wish_for_rest(bool thread) {
+    struct rig r;
+    struct resting s = {.done = 0};
+    rig_open(&r, thread);
+    s.job = (struct pace_job){.ct = r.ct, .step = rest_after_step, .arg = &s};
+    pace_begin(&r.pace, &s.job, clock_mono_us());
+    run_to_end(&r, &s.job);
+    is(s.done, RESTING_STEPS, "a job whose steps wish for rest is done, %s", thread ? "by the thread" : "by the owner");
+    is(s.too_soon, 0, "and no step comes before that is over");
+    rig_close(&r);
 }
 
-static void test_pressed(struct cache_thread *ct) {
-    struct pace p = {0};
-    ok(pace_start(&p), "a thread of its own starts");
-    struct steps s = run(&p, ct, LONG_STEPS, LONG_STEP_MS);
+/* While the thread waits in a step it gets no processor. */
+static void test_pressed(void) {
+    struct rig r;
+    struct steps s;
+    sem_t at, go;
+    rig_open(&r, true);
+    sem_init(&at, 0, 0);
+    sem_init(&go, 0, 0);
+    s = (struct steps){.at = &at, .go = &go};
+    begin(&r, &s, LONG_STEPS);
+    sem_wait(&at);
+    spin(LONG_STEP_US);
+    s.at = NULL; /* for the steps that follow; `go` orders this */
+    sem_post(&go);
+    run_to_end(&r, &s.job);
     is(s.done, LONG_STEPS, "a job whose thread gets no processor is done all the same, every step once");
-    ok(s.by_asker > 0 && s.by_asker < LONG_STEPS, "the asker went on with it, at step %u of %u", s.done - s.by_asker, s.done);
-    ok(p.pressed_until_us > 0, "and does so for a while");
-    p.pressed_until_us = UINT64_MAX;
-    is(run(&p, ct, 1, 0).by_asker, 1, "in which it does a job from the start");
-    p.pressed_until_us = 1;
-    is(run(&p, ct, 1, 0).by_asker, 0, "after that the thread has the next one");
-    is(p.pressed_until_us, 0, "and keeps it that way, for it had the time");
-    pace_stop(&p);
+    ok(s.by_owner > 0 && s.by_owner < LONG_STEPS, "the owner went on with it, at step %u of %u", s.done - s.by_owner, s.done);
+    ok(r.pace.pressed_until_us > 0, "and does so for a while");
+    r.pace.pressed_until_us = UINT64_MAX;
+    is(run(&r, 1).by_owner, 1, "in which it does a job from the start");
+    r.pace.pressed_until_us = 1;
+    is(run(&r, 1).by_owner, 0, "after that the thread has the next one");
+    is(r.pace.pressed_until_us, 0, "and keeps it that way, for it had the time");
+    rig_close(&r);
 }
 
 int main(void) {
-    struct cache_thread *ct;
-    struct cache *cache = fixture_cache(8 << 20, &ct);
-    test_alone(ct);
-    test_thread(ct);
-    test_a_wish_for_rest(ct);
-    test_pressed(ct);
-    fixture_end(&cache, &ct);
+    clock_start();
+    test_alone();
+    test_thread();
+    test_the_owner_waits_for_no_job();
+    test_jobs_take_turns();
+    test_a_wish_for_rest(true);
+    test_a_wish_for_rest(false);
+    test_pressed();
     return tap_done();
 }

@@ -1,4 +1,4 @@
-/* Pages that the tuner's thread moves: by request, for the pool, under a limit, in each mode of automove, and an end amid a move.
+/* Pages that the tuner moves: by request, for the pool, under a limit, in each mode of automove, and an end amid a move.
  * Run under TSan too. */
 #include "tap.h"
 
@@ -15,13 +15,23 @@ static uint32_t pages_of(struct cache *c, unsigned class_id) {
 
 static bool moved_so_many(const struct tune_facts *f, uint64_t n) { return f->moved.pages >= n && !f->moving; }
 static bool has_moved(const struct tune_facts *f, uint64_t n) { return f->moved.pages >= n; }
-static bool is_at_rest(const struct tune_facts *f, uint64_t n) { return !f->moving && f->moved.pages >= n; }
 static bool holds_the_limit(const struct tune_facts *f, uint64_t n) { return f->pages_over == n; }
+
+/* Slice by slice, so that the tuner is caught amid its work. */
+static void step_until_some_have_moved(struct tuner *t) {
+    struct tune_facts f = {.moving = true};
+    while (f.moved.pages == 0 && f.moving) {
+        tuner_tend_pages(t, hand_us++);
+        tuner_facts(t, &f);
+    }
+    ok(f.moved.pages > 0, "some have moved");
+}
 
 static void test_reassign(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
     struct tune_config tc = config("off");
+    tc.by_hand = true;
     struct tuner *t = tuner_create(c, &tc);
     int most = (int)cache_slab(c)->class_count;
     is(tuner_reassign(t, 3, 3, 1), TUNE_SAME, "from a class to itself");
@@ -40,14 +50,14 @@ static void test_reassign(void) {
     unsigned from = slab_class_of(cache_slab(c), 1050);
     uint32_t had = pages_of(c, from);
     is(tuner_reassign(t, -1, 4, 3), TUNE_OK, "from any class once one has pages");
-    ok(wait_for(t, moved_so_many, 3), "three pages move");
+    ok(step_until(t, moved_so_many, 3), "three pages move");
     is(pages_of(c, from), had - 3, "from the class that has most");
     is(pages_of(c, 4), 3, "to the class that was named");
     is(tuner_reassign(t, 4, 0, 50), TUNE_OK, "more pages than there are");
-    ok(wait_for(t, moved_so_many, 5), "as many move as can be spared");
+    ok(step_until(t, moved_so_many, 5), "as many move as can be spared");
     is(pages_of(c, 4), 1, "but the last page");
     is(tuner_reassign(t, 0, 7, 2), TUNE_OK, "from the pool");
-    ok(wait_for(t, moved_so_many, 7) && pages_of(c, 7) == 2, "two pages come");
+    ok(step_until(t, moved_so_many, 7) && pages_of(c, 7) == 2, "two pages come");
     tuner_destroy(&t);
     tc.reassign = false;
     t = tuner_create(c, &tc);
@@ -66,7 +76,7 @@ static struct move_record newest(struct tuner *t) {
 static void test_pages_for_the_pool_say_what_they_cost(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(16u << 20, &ct);
-    struct tuner *t = tuner_of(c, "off");
+    struct tuner *t = tuner_by_hand(c, "off");
     unsigned class_id = slab_class_of(cache_slab(c), 1050);
     struct slab_class_facts f;
     for (uint64_t i = 0; i == 0 || f.free_chunks > 0 || f.pages < 4; i++) {
@@ -75,13 +85,13 @@ static void test_pages_for_the_pool_say_what_they_cost(void) {
     }
     ok(arena_pages_free(cache_slab(c)->arena) > 4, "a class of full pages, while the pool has pages");
     is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "a page is to go there");
-    ok(wait_for(t, moved_so_many, 1), "it does");
+    ok(step_until(t, moved_so_many, 1), "it does");
     struct move_record full = newest(t);
     ok(full.result.did.evicted > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "what lived in it is lost, and the reason says so: %s",
        full.reason);
     cache_flush_now(c);
     is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "another");
-    ok(wait_for(t, moved_so_many, 2), "goes too");
+    ok(step_until(t, moved_so_many, 2), "goes too");
     is(newest(t).result.did.evicted, 0, "of what is flushed nothing is lost");
     tuner_destroy(&t);
     fixture_end(&c, &ct);
@@ -90,37 +100,30 @@ static void test_pages_for_the_pool_say_what_they_cost(void) {
 /* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
  * go on. */
 static void test_cancel(void) {
-    enum { TRIES = 50 };
     struct cache_thread *ct;
     struct cache *c = fixture_cache(48u << 20, &ct);
-    struct tuner *t = tuner_of(c, "off");
+    struct tuner *t = tuner_by_hand(c, "off");
     unsigned moved = 1, wanted = 1;
     ok(!tuner_cancel(t, &moved, &wanted) && moved == 0, "nothing to cancel");
     fill(ct, 0, 600000, 100);
     unsigned from = slab_class_of(cache_slab(c), 150);
     uint32_t had = pages_of(c, from);
-    bool caught = false;
-    for (int i = 0; i < TRIES && !caught; i++) { /* on a busy machine all may have moved before this thread runs again */
-        struct tune_facts before;
-        tuner_facts(t, &before);
-        had = pages_of(c, from);
-        is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
-        ok(wait_for(t, has_moved, before.moved.pages + 1), "some have moved");
-        caught = tuner_cancel(t, &moved, &wanted);
-        if (!caught && tuner_reassign(t, 10, (int)from, had) == TUNE_OK && wait_for(t, is_at_rest, 0)) {
-            fill(ct, 0, 600000, 100);
-        }
-    }
+    is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
+    step_until_some_have_moved(t);
+    bool caught = tuner_cancel(t, &moved, &wanted);
     ok(caught && wanted == had && moved > 0 && moved < had, "cancelled when %u of %u had moved", moved, wanted);
-    is(pages_of(c, from), had - moved, "the others are still the class's");
     struct slab_class_facts f;
+    struct tune_facts then;
+    ok(step_until(t, moved_so_many, moved), "the move that was under way ends");
+    tuner_facts(t, &then);
+    is(pages_of(c, from), had - then.moved.pages, "the others are still the class's");
     slab_facts(cache_slab(c), from, &f);
     is(f.draining, 0, "and none is on the move");
-    ok(cache_set_limit(c, 24u << 20) && wait_for(t, holds_the_limit, 0), "pages over a lower limit go all the same");
+    ok(cache_set_limit(c, 24u << 20) && step_until(t, holds_the_limit, 0), "pages over a lower limit go all the same");
     struct tune_facts facts;
     tuner_facts(t, &facts);
     is(tuner_reassign(t, (int)from, 10, 1), TUNE_OK, "another request is taken");
-    ok(wait_for(t, moved_so_many, facts.moved.pages + 1), "and served");
+    ok(step_until(t, moved_so_many, facts.moved.pages + 1), "and served");
     tuner_destroy(&t);
     fixture_end(&c, &ct);
 }
@@ -137,14 +140,12 @@ static void test_a_limit_that_fell_before_the_first_turn(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(32u << 20, &ct);
     struct tune_config tc = config("off");
-    tc.by_hand = true; /* its first turn is the first tuner_shrink below */
+    tc.by_hand = true; /* its first turn is the first step below */
     struct tuner *t = tuner_create(c, &tc);
     fill_sizes(ct, SIZES);
     ok(cache_set_limit(c, (size_t)LIMIT_PAGES << 20) && tuner_pages_over(t) > 0, "classes with a page each, %u pages over a limit that fell",
        tuner_pages_over(t));
-    while (tuner_shrink(t)) {
-    }
-    is(tuner_pages_over(t), 0, "are given back, although the tuner has not seen the limit of before");
+    ok(step_until(t, holds_the_limit, 0), "are given back, although the tuner has not seen the limit of before");
     tuner_destroy(&t);
     fixture_end(&c, &ct);
 }
@@ -155,16 +156,16 @@ static void test_a_limit_below_a_page_a_class(void) {
     enum { SIZES = 20, ROUNDS = 100 };
     struct cache_thread *ct;
     struct cache *c = fixture_cache(32u << 20, &ct);
-    struct tuner *t = tuner_of(c, "off");
+    struct tuner *t = tuner_by_hand(c, "off");
     fill_sizes(ct, SIZES);
     struct cache_facts cf;
     cache_facts(c, &cf);
     uint32_t had = cf.pages_out;
     ok(had > 8 && cache_set_limit(c, 4u << 20), "%u classes with a page each, a limit of four", had);
-    ok(wait_for(t, has_moved, 1), "pages are given back");
+    ok(step_until(t, has_moved, 1), "pages are given back");
     for (unsigned round = 0; round < ROUNDS; round++) {
         fill_sizes(ct, SIZES);
-        usleep(1000); /* the tuner's turn */
+        step(t);
     }
     struct tune_facts facts;
     tuner_facts(t, &facts);
@@ -229,14 +230,14 @@ static void test_the_tuner_ends_during_a_move(void) {
     enum { ITEMS = 300000 };
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
-    struct tuner *t = tuner_of(c, "off");
+    struct tuner *t = tuner_by_hand(c, "off");
     char value[200];
     unsigned there = 0;
     fill(ct, 0, ITEMS, 100);
     unsigned from = slab_class_of(cache_slab(c), 150);
     uint32_t had = pages_of(c, from);
     is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
-    ok(wait_for(t, has_moved, 1), "some have moved");
+    step_until_some_have_moved(t);
     tuner_destroy(&t);
     struct cache_class_values counters;
     cache_classes_counters(c, &counters);

@@ -2,11 +2,10 @@
 #include "tap.h"
 
 #include "geometry_fixture.h"
-#include "tune/geometry/geometry.h"
 
 static void rig_up(struct rig *r, size_t limit_bytes) {
     struct cache_config cfg = fixture_config(limit_bytes);
-    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true};
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .by_hand = true};
     rig_make(r, &cfg, &tc);
 }
 
@@ -37,15 +36,12 @@ static void make_room(struct rig *r, uint64_t first, size_t bytes, uint32_t page
     cache_turn_end(r->ct);
 }
 
-static struct tune_facts wait_until_at_rest(struct rig *r) {
+static struct tune_facts step_until_at_rest(struct rig *r) {
     struct tune_facts f;
-    for (int i = 0; i < PATIENCE_MS; i++) {
+    do {
+        step(r);
         tuner_facts(r->t, &f);
-        if (!f.moving && f.pages_over == 0) {
-            break;
-        }
-        usleep(1000);
-    }
+    } while ((f.moving || f.pages_over > 0) && r->now_us < PATIENCE_MS * UINT64_C(1000));
     return f;
 }
 
@@ -64,11 +60,11 @@ static void test_a_request_of_any_class(void) {
     struct rig r;
     two_classes(&r);
     is(tuner_reassign(r.t, -1, 0, 12), TUNE_OK, "as many pages from any class as there is room for");
-    struct tune_facts f = wait_until_at_rest(&r);
+    struct tune_facts f = step_until_at_rest(&r);
     is(f.moved.pages, 12, "they move");
     is(f.moved.did.evicted, 0, "and nothing is lost");
     is(tuner_reassign(r.t, -1, 0, 3), TUNE_OK, "more than that");
-    f = wait_until_at_rest(&r);
+    f = step_until_at_rest(&r);
     ok(f.moved.pages == 15 && f.moved.did.evicted > 0, "go all the same: %u items lost", (unsigned)f.moved.did.evicted);
     rig_close(&r);
 }
@@ -79,8 +75,7 @@ static void test_a_lower_limit(void) {
     struct cache_facts cf;
     cache_facts(r.c, &cf);
     ok(cache_set_limit(r.c, (size_t)(cf.pages_out - 12) << 20), "a limit that takes as many pages as there is room for");
-    tuner_set_geometry_rate(r.t, GEOMETRY_RATE_PCT); /* wakes it, as whatever is set does */
-    struct tune_facts f = wait_until_at_rest(&r);
+    struct tune_facts f = step_until_at_rest(&r);
     is(f.pages_over, 0, "it holds");
     is(f.moved.did.evicted, 0, "and nothing is lost");
     rig_close(&r);
@@ -119,7 +114,7 @@ static void test_pages_that_cannot_be_had(void) {
     fill_pages(&r, LARGE_FIRST, LARGE, 3);
     make_room(&r, LARGE_FIRST, LARGE, 1);
     is(tuner_reassign(r.t, -1, 0, 1), TUNE_OK, "a page of any class");
-    struct tune_facts f = wait_until_at_rest(&r);
+    struct tune_facts f = step_until_at_rest(&r);
     ok(f.moved.pages == 1 && f.moved.did.evicted == 0 && f.moved.given_up == 0, "comes at once, from a class whose pages can be had");
     while (n > 0) {
         cache_return(r.ct, held[--n]);

@@ -2,7 +2,6 @@
 #include "tap.h"
 
 #include "geometry_fixture.h"
-#include "tune/state.h"
 
 enum { DRAFTS = 4, VALUE_BYTES = 1000 * 1000, LIMIT_BYTES = 64 << 20 };
 
@@ -51,12 +50,14 @@ int main(void) {
     uint32_t had = pages_out(&r);
     uint32_t classes = classes_with_pages(&r); /* the heads of large values have one of their own */
     ok(had > classes, "abandoned drafts leave %u pages in %u classes", had, classes);
-    ok(tuner_give_whole(r.t), "while the turn lasts in which they were abandoned they have to wait");
-    is(pages_out(&r), had, "and none goes");
+    step_for(&r, CLOCK_SECOND_US);
+    is(pages_out(&r), had, "while the turn lasts in which they were abandoned none goes");
     cache_turn_end(r.ct);
-    ok(!tuner_give_whole(r.t), "when it has ended none has to");
-    is(pages_out(&r), classes, "and all go, but the one that each class keeps");
-    ok(!tuner_give_whole(r.t) && pages_out(&r) == classes, "once");
+    step_for(&r, CLOCK_SECOND_US);
+    is(pages_out(&r), classes, "when it has ended all go, but the one that each class keeps");
+    struct tune_facts f;
+    tuner_facts(r.t, &f);
+    ok(f.moved.pages == had - classes && f.moved.given_up == 0, "once");
     rig_close(&r);
     return tap_done();
 }
