@@ -1,5 +1,7 @@
 #include "act/audit.h"
 
+#include "facts/clock.h"
+
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -7,10 +9,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { LOCK_TRIES = 20 };
+enum { LOCK_TRIES = 20, LOCK_PAUSE_MS = 5 };
 
 const char *audit_who(void) {
     const char *user = getenv("USER"), *name = getenv("LOGNAME");
@@ -36,10 +37,9 @@ int audit_open_locked(const char *path) {
     audit_make_folders(path);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
     /* slatectl has the lock for some milliseconds. The screen does not wait longer for another. */
-    const struct timespec pause = {.tv_nsec = 5000000};
     int tries = 0;
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries++ < LOCK_TRIES) {
-        nanosleep(&pause, NULL);
+        clock_wait(NULL, 0, clock_ms() + LOCK_PAUSE_MS);
     }
     return fd;
 }

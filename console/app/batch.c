@@ -1,6 +1,5 @@
 #include "app/batch.h"
 
-#include "app/clock.h"
 #include "app/fleet.h"
 #include "app/timeline.h"
 #include "brain/ask.h"
@@ -9,11 +8,11 @@
 #include "brain/own_rules.h"
 #include "draw/class_table.h"
 #include "brain/format.h"
+#include "facts/clock.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,9 +251,7 @@ static bool is_given_up(const struct session *session, struct batch *batch, uint
 
 /* Prints what one server has new. False when standard output takes no more. */
 static bool step(const struct options *options, struct session *session, struct batch *batch,
-                 int *exit_code) {
-    uint64_t now_ms = clock_ms();
-    int64_t wall_ms = wall_now_ms();
+                 uint64_t now_ms, int64_t wall_ms, int *exit_code) {
     struct reply reply;
     session_step(session, now_ms);
     session_take(session, &reply, now_ms, wall_ms);
@@ -283,11 +280,11 @@ static bool is_done(const struct options *options, const struct batch *batch) {
 /* Runs until every server has printed its snapshots or is given up; the exit code. */
 static int print_snapshots(const struct options *options, struct fleet *fleet) {
     static struct batch batches[SERVER_LIMIT];
-    uint64_t first_limit_ms = clock_ms() + FIRST_REPLY_MS + options->interval_ms;
+    uint64_t now_ms = clock_ms(), first_limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
     int exit_code = EXIT_OK;
     unsigned begun = 0;
     for (;;) {
-        uint64_t now_ms = clock_ms();
+        int64_t wall_ms = clock_wall_ms();
         fleet_step_lists(fleet, now_ms);
         for (; begun < fleet->count; begun++) {
             batches[begun].limit_ms = first_limit_ms;
@@ -299,7 +296,7 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
                 continue;
             }
             int output_code;
-            if (!step(options, fleet->list[i], &batches[i], &output_code)) {
+            if (!step(options, fleet->list[i], &batches[i], now_ms, wall_ms, &output_code)) {
                 return output_code;
             }
             if (!is_done(options, &batches[i]) &&
@@ -331,8 +328,8 @@ static int print_snapshots(const struct options *options, struct fleet *fleet) {
         }
         struct pollfd polled[FLEET_POLL_LIMIT];
         unsigned count = fleet_polled(fleet, polled);
-        uint64_t due_ms = fleet_due_ms(fleet), wait_ms = due_ms > now_ms ? due_ms - now_ms : 0;
-        poll(polled, count, wait_ms < 100 ? (int)wait_ms : 100);
+        uint64_t due_ms = fleet_due_ms(fleet), latest_ms = now_ms + 100;
+        now_ms = clock_wait(polled, count, due_ms < latest_ms ? due_ms : latest_ms);
     }
 }
 
@@ -374,7 +371,7 @@ static int print_replay(const struct options *options) {
         return EXIT_USAGE;
     }
     while (session->recording != NULL) {
-        session_step(session, clock_ms());
+        session_step(session, 0);
     }
     struct timeline timeline = {0};
     timeline_hold(&timeline, session->tape);

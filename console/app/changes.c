@@ -1,10 +1,9 @@
 #include "app/changes.h"
 
-#include "app/clock.h"
+#include "facts/clock.h"
 #include "facts/words.h"
 #include "views/marked.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +38,7 @@ static void send_to_marked(struct app *app, uint64_t now_ms) {
             continue;
         }
         if (!acting_begin(&session->acting, ACTING_CHANGE, &review->plan, &review->terms,
-                          session->model, now_ms, time(NULL), why, sizeof why)) {
+                          session->model, now_ms, app_wall(app), why, sizeof why)) {
             words_printf(text, sizeof text, "sent to %u of %u marked servers; %.60s: %s", sent,
                          changed, model_server(session->model), why);
             show_message(app, text, now_ms);
@@ -77,7 +76,7 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
     } else if (review->is_for_marked) {
         send_to_marked(app, now_ms);
     } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms,
-                              app->open->model, now_ms, time(NULL), why, sizeof why)) {
+                              app->open->model, now_ms, app_wall(app), why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review->is_open = false;
@@ -119,7 +118,7 @@ void propose_redo(struct app *app, uint64_t now_ms) {
 
 void keep_trial(struct app *app, uint64_t now_ms) {
     if (app->open == NULL ||
-        !acting_keep(&app->open->acting, app->open->model, now_ms, time(NULL))) {
+        !acting_keep(&app->open->acting, app->open->model, now_ms, app_wall(app))) {
         show_of(app, app->open, "no trial is under way", now_ms);
     }
 }
@@ -145,6 +144,7 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
 
 void leave_servers(struct app *app) {
     uint64_t now_ms = clock_ms(), until_ms = now_ms + ACTING_LEAVE_MS;
+    int64_t wall_ms = clock_wall_ms();
     for (unsigned i = 0; i < app->fleet.count; i++) {
         struct session *session = app->fleet.list[i];
         bool had_trial = session->acting.has_trial;
@@ -153,13 +153,13 @@ void leave_servers(struct app *app) {
             fprintf(stderr, "slatetop: %s: a trial is on and goes back now\n",
                     model_server(session->model));
         }
-        while (acting_leave(&session->acting, session->model, now_ms, time(NULL)) &&
+        while (acting_leave(&session->acting, session->model, now_ms,
+                            (time_t)(wall_ms / 1000)) &&
                now_ms < until_ms) {
             struct pollfd polled = {.fd = client_fd(session->client),
                                     .events = client_events(session->client)};
-            poll(&polled, 1, LEAVE_STEP_MS);
-            now_ms = clock_ms();
-            int64_t wall_ms = (int64_t)time(NULL) * 1000;
+            now_ms = clock_wait(&polled, 1, now_ms + LEAVE_STEP_MS);
+            wall_ms = clock_wall_ms();
             session_step(session, now_ms);
             while (session_take(session, &reply, now_ms, wall_ms)) {
                 /* nobody else sends anything */

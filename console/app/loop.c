@@ -1,17 +1,15 @@
 #include "app/loop.h"
 
 #include "app/changes.h"
-#include "app/clock.h"
 #include "app/keys.h"
 #include "app/past.h"
 #include "brain/brain.h"
 #include "brain/health.h"
 #include "brain/lua_outside.h"
+#include "facts/clock.h"
 #include "facts/words.h"
 #include "views/marked.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +58,7 @@ static void handle_signals(struct app *app) {
 /* Of a server that is marked in the fleet it is asked what its settings may be. */
 static void step_session(struct app *app, struct session *session, bool is_marked,
                          uint64_t now_ms) {
-    int64_t wall_ms = wall_now_ms();
+    int64_t wall_ms = app->wall_ms;
     struct reply reply;
     session->acting.audit_path = app->audit_path;
     session_step(session, now_ms);
@@ -121,8 +119,8 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Sleeps until a key, a signal, a server or a deadline. */
-static void wait_for_something(const struct app *app, uint64_t now_ms) {
+/* Sleeps until a key, a signal, a server or a deadline; returns the time then. */
+static uint64_t wait_for_something(struct app *app, uint64_t now_ms) {
     struct pollfd polled[2 + FLEET_POLL_LIMIT] = {
         {.fd = STDIN_FILENO, .events = POLLIN},
         {.fd = term_signal_fd(), .events = POLLIN},
@@ -133,34 +131,29 @@ static void wait_for_something(const struct app *app, uint64_t now_ms) {
     due_ms = earlier(due_ms, fleet_due_ms(&app->fleet));
     due_ms = earlier(due_ms, timeline_due_ms(&app->timeline));
     due_ms = earlier(due_ms, app->draw_ms);
-    int timeout_ms = due_ms > now_ms ? (int)(due_ms - now_ms) : 0;
-    poll(polled, count, timeout_ms);
-}
-
-/* True when the terminal is gone: reading it would report an end for ever. */
-static bool terminal_is_gone(void) {
-    struct pollfd polled = {.fd = STDIN_FILENO, .events = POLLIN};
-    return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLHUP | POLLERR | POLLNVAL));
+    now_ms = clock_wait(polled, count, due_ms);
+    app->wall_ms = clock_wall_ms();
+    return now_ms;
 }
 
 static void loop(struct app *app) {
     time_t shown_wall = 0;
+    uint64_t now_ms = clock_ms();
+    app->wall_ms = clock_wall_ms();
     while (!app->is_done) {
-        uint64_t now_ms = clock_ms();
         if (app->message[0] != '\0' && now_ms >= app->message_until_ms) {
             app->message[0] = '\0';
             app->is_dirty = true;
         }
-        if (app->is_dirty || now_ms >= app->draw_ms || time(NULL) != shown_wall) {
-            shown_wall = time(NULL);
+        if (app->is_dirty || now_ms >= app->draw_ms || app_wall(app) != shown_wall) {
+            shown_wall = app_wall(app);
             draw(app, now_ms);
         }
-        wait_for_something(app, now_ms);
-        if (terminal_is_gone()) {
+        now_ms = wait_for_something(app, now_ms);
+        if (term_is_gone()) {
             return;
         }
         handle_signals(app);
-        now_ms = clock_ms();
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
             bool may_send = app->ui.review.is_open && (key == 'S' || key == KEY_POINTER);
             if (may_send && app->is_dirty) {
@@ -181,7 +174,7 @@ static void loop(struct app *app) {
 
 /* At the start nobody may look yet. */
 static void show_until_key(struct app *app, const char *text) {
-    show_message(app, text, clock_ms());
+    show_message(app, text, 0);
     app->message_until_ms = UINT64_MAX;
 }
 

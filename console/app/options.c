@@ -5,7 +5,7 @@
 #include "brain/lua_outside.h"
 #include "draw/class_columns.h"
 #include "draw/keys.h"
-#include "draw/term.h"
+#include "draw/theme.h"
 #include "facts/words.h"
 
 #include <getopt.h>

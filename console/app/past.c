@@ -20,10 +20,9 @@ static void mark_moment(struct app *app, uint64_t now_ms) {
 }
 
 /* "slatetop-cache7-11211-20261121-140231.jsonl", in the folder that slatetop was started in. */
-static void name_recording(const struct session *session, char out[200]) {
+static void name_recording(const struct session *session, time_t wall, char out[200]) {
     char day[40];
     struct tm local;
-    time_t wall = time(NULL);
     strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&wall, &local));
     snprintf(out, 200, "slatetop-%.100s-%s.jsonl", session->address.text, day);
     for (char *at = out; *at != '\0'; at++) {
@@ -36,6 +35,7 @@ static void name_recording(const struct session *session, char out[200]) {
 static void toggle_recording(struct app *app, uint64_t now_ms) {
     char path[200], why[NOTE_BYTES], text[NOTE_BYTES];
     struct session *session = app->open;
+    time_t wall = app_wall(app);
     if (session == NULL || app->replay != NULL) {
         show_message(app, "there is no server to record", now_ms);
         return;
@@ -52,12 +52,12 @@ static void toggle_recording(struct app *app, uint64_t now_ms) {
         recording_end(&session->record);
         snprintf(text, sizeof text, "recording ended: %.150s", session->record_name);
     } else {
-        name_recording(session, path);
+        name_recording(session, wall, path);
         bool begins = session_record(session, path, why, sizeof why);
         words_printf(text, sizeof text, begins ? "recording to %.150s; R ends it" : "%s",
                      begins ? path : why);
     }
-    model_note(session->model, EVENT_YOU, time(NULL), "%s", text);
+    model_note(session->model, EVENT_YOU, wall, "%s", text);
     show_message(app, text, now_ms);
 }
 

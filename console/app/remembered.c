@@ -3,7 +3,7 @@
 #include "act/audit.h"
 #include "app/settings_file.h"
 #include "brain/lua_outside.h"
-#include "draw/term.h"
+#include "draw/theme.h"
 
 #include <errno.h>
 #include <fcntl.h>

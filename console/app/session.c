@@ -1,14 +1,13 @@
 #include "app/session.h"
 
-#include "app/clock.h"
 #include "brain/brain.h"
 #include "brain/format.h"
+#include "facts/clock.h"
 #include "facts/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { REPLAY_TAPE_BYTES = 256 << 20, REPLAY_TAPE_SAMPLES = 10000000 };

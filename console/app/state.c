@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+time_t app_wall(const struct app *app) {
+    return (time_t)(app->wall_ms / 1000);
+}
+
 void show_message(struct app *app, const char *text, uint64_t now_ms) {
     words_printf(app->message, sizeof app->message, "%s", text);
     app->message_until_ms = now_ms + MESSAGE_MS;
@@ -52,7 +56,7 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
     }
     bool is_past = app->timeline.is_past;
     const struct snapshot *now = model_now(shown);
-    time_t wall = time(NULL);
+    time_t wall = app_wall(app);
     return (struct frame){
         .model = shown,
         .live = live,

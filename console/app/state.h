@@ -25,6 +25,7 @@ struct app {
     struct mark mark;
     struct fleet_row rows[SERVER_LIMIT]; /* of the fleet, as drawn last */
     unsigned row_count;
+    int64_t wall_ms;                     /* the time of day, as of this turn of the loop */
     uint64_t draw_ms;                    /* news are drawn then; UINT64_MAX: there are none */
     char audit_path[AUDIT_PATH_BYTES];
     char under_way[NOTE_BYTES]; /* a change or a trial of the open server, in words */
@@ -42,6 +43,8 @@ struct app {
     int exit_code;
 };
 
+/* The time of day in seconds. */
+time_t app_wall(const struct app *app);
 /* Shows a line for the operator for MESSAGE_MS. */
 void show_message(struct app *app, const char *text, uint64_t now_ms);
 /* The open server's model; an empty one while the lists of servers are still looked up. */

@@ -1,12 +1,13 @@
 #include "brain/lua_state.h"
 
+#include "facts/clock.h"
+
 #include <jansson.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 #include <zlib.h>
 
 /* Generated from lua/slate: a module's name and its text, as gzip packs it. */
@@ -62,9 +63,7 @@ static int tell_steady(lua_State *L) {
 }
 
 static int tell_time(lua_State *L) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)(now.tv_nsec / 1000000) / 1000);
+    lua_pushnumber(L, (lua_Number)clock_wall_ms() / 1000);
     return 1;
 }
 

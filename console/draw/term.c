@@ -93,17 +93,6 @@ static void release_signals(void) {
 
 /* ---- themes ---- */
 
-const char *const theme_names[THEME_COUNT] = {"default", "light", "colour-blind", "high-contrast",
-                                              "mono"};
-
-unsigned theme_named(const char *name) {
-    unsigned theme = 0;
-    while (theme < THEME_COUNT && strcasecmp(theme_names[theme], name) != 0) {
-        theme++;
-    }
-    return theme;
-}
-
 /* A colour of the first eight, and the nicer one where there are 256; -1: the terminal's own. */
 struct ink {
     short of_8, of_256;
@@ -415,6 +404,11 @@ uint32_t term_key(void) {
         return KEY_RETURN;
     }
     return code == 127 || code == 8 ? (uint32_t)KEY_ERASE : (uint32_t)code;
+}
+
+bool term_is_gone(void) {
+    struct pollfd polled = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
 int term_signal_fd(void) {

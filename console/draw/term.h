@@ -8,11 +8,7 @@
 #define CONSOLE_DRAW_TERM_H
 #include "draw/cells.h"
 #include "draw/keys.h"
-
-enum { THEME_COUNT = 5 };
-extern const char *const theme_names[THEME_COUNT];
-/* Its place in theme_names; THEME_COUNT when there is none of that name. */
-unsigned theme_named(const char *name);
+#include "draw/theme.h"
 
 struct term_options {
     bool ascii; /* no glyph above 126, whatever the locale says */
@@ -53,6 +49,8 @@ struct pointer term_pointer(void);
 
 /* The next key, KEY_NONE when none waits; KEY_POINTER when the mouse did something. */
 uint32_t term_key(void);
+/* True when nobody is there any more: reading would report an end for ever. */
+bool term_is_gone(void);
 
 int term_signal_fd(void);
 /* The next signal seen: SIGINT, SIGTERM, SIGHUP or SIGWINCH; 0 when none waits. */

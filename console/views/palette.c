@@ -1,6 +1,6 @@
 #include "views/palette.h"
 
-#include "draw/term.h"
+#include "draw/theme.h"
 #include "views/marked.h"
 
 #include <stdio.h>

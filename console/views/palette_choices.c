@@ -1,6 +1,6 @@
 #include "views/palette_choices.h"
 
-#include "draw/term.h"
+#include "draw/theme.h"
 
 #include <ctype.h>
 #include <stdio.h>
