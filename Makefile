@@ -90,7 +90,7 @@ ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
 TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
-SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
+SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua tests/real/*_spec.lua))
 # The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is
 # ended; with a sanitizer some take seven times as long as without.
 RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests -t $(or $(LIMIT_S),$(if $(SAN),600,240)) -o $B/test-logs
@@ -129,6 +129,10 @@ $B/jemalloc.o: $(JEMALLOC) Makefile
 	    $(CC) -fPIC -r -nostdlib -o $@ -x c - -x none $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
+# slatetop on a terminal of cells and with the clock of a spec.
+$B/world/slatetop: tests/console/terminal.c tests/unit/console/cells_row.h $B/console/main.o $(CONSOLE_O)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) $(CFLAGS) $(QUICK) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $< \
+	    $(filter-out %.c %.h %/draw/term.o %/facts/clock.o,$^) $(CONSOLE_LIBS)
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $^ $(LOAD_LIBS)
 $B/bin/slatectl: scripts/slatectl Makefile
@@ -227,7 +231,7 @@ test: ## build all and run every test, each once; the last line counts them
 	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies $B/world/lua,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/world/slated.so build-debug/isolation/test_isolation build-debug/stress/crash
 	@$(RUN) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
-units: $(TESTS) ## build the C unit tests only
+units: $(TESTS) $B/world/slatetop ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(TESTS)

@@ -1,8 +1,6 @@
 -- slatetop on a server with users: what the role of one does not allow is not offered, and the reason is shown.
-package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
-
-local describe = tui.has("tmux") and describe or pending
 
 describe("slatetop and roles", function()
   local folder, server, screen
@@ -15,7 +13,7 @@ describe("slatetop and roles", function()
   end
 
   local function open(name)
-    screen = tui.open(folder, ("%s -d 0.2 -P %s/%s %s"):format(tui.slatetop, folder, name, server.socket), 120, 40)
+    screen = tui.open(folder, ("-d 0.2 -P %s/%s %s"):format(folder, name, server.socket), 120, 40)
     screen:wait("live 0.2s")
   end
 
@@ -47,7 +45,11 @@ describe("slatetop and roles", function()
     assert.truthy(server:ask("stats slated\r\n"):find("role_refusals 0\r\n", 1, true), "nothing was tried")
   end)
 
-  it("lets an admin change the server", function()
+  it("lets an admin change the server, whose password is right", function()
+    write("wrong", "adam:b:admin\n")
+    local output, code = tui.batch(folder, ("-b -P %s/wrong %s"):format(folder, server.socket))
+    assert.equal(69, code)
+    assert.truthy(output:find("refuses the password", 1, true), output)
     open("admin")
     screen:press("t")
     screen:wait("capital S sends it")

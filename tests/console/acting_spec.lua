@@ -1,8 +1,6 @@
 -- Changes from the console: sent, read back, undone to the letter, on trial, logged; on real servers.
-package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
-
-local describe = tui.has("tmux") and describe or pending
 
 -- Rows of the tune view, in its order.
 local ROWS = { "automove mode", "automove ratio", "automove window s", "automove freeratio", "eviction policy",
@@ -37,8 +35,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
 
     local function open(arguments, width, height)
       local log = folder .. "/state/log"
-      screen = tui.open(folder, ("%s --audit-log %s %s %s"):format(tui.slatetop, log, arguments or "", server.socket),
-        width, height)
+      screen = tui.open(folder, ("--audit-log %s %s %s"):format(log, arguments or "", server.socket), width, height)
       screen:wait("live 1s")
       return log
     end
@@ -51,7 +48,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
     -- Types a new value into a row of the tune view, which takes it unless it says why not.
     local function choose(row, value, refusal)
       screen:press("g")
-      if ROW[row] > 0 then screen:tmux(("send-keys -N %d Down"):format(ROW[row])) end
+      for _ = 1, ROW[row] do screen:press("Down") end
       screen:wait("─ " .. row)
       screen:press("Enter")
       screen:wait("new value: _")
@@ -62,12 +59,14 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         screen:wait(refusal)
         screen:press("Escape")
       end
-      screen:wait_gone("new value:")
+      screen:step_until_gone("new value:")
     end
 
     -- slatectl, with the record of changes that slatetop writes.
     local function slatectl(words)
-      return tui.run(("SLATE_AUDIT=%s/state/log build/bin/slatectl -s %s %s"):format(folder, server.socket, words))
+      return server:directly(function()
+        return tui.run(("SLATE_AUDIT=%s/state/log build/bin/slatectl -s %s %s"):format(folder, server.socket, words))
+      end)
     end
 
     local function send(told)
@@ -116,7 +115,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("stats by prefix")
       -- What a row offers may depend on an answer of its own, which comes after the table.
       local wrong
-      tui.wait_until(function()
+      tui.step_until(function()
         local table_shown = screen:text()
         wrong = nil
         for _, row in ipairs(ROWS) do
@@ -131,7 +130,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         screen:press("t")
         screen:wait(change[3])
         if change[4] then assert.truthy(screen:text():find(change[4], 1, true), "what " .. change[1] .. " means") end
-        screen:tmux("send-keys Enter y s Enter")
+        screen:press("Enter", "y", "s", "Enter")
         assert.equal(before, settings(), "nothing was sent for " .. change[1])
         local after = change[2]
         local was = value_before(send("→ " .. after))
@@ -174,7 +173,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
           return server:ask("stats geometry\r\n"):match("STAT classes %d+") .. settings()
         end
         local function settle(generation)
-          tui.wait_until(function()
+          tui.step_until(function()
             local text = server:ask("stats geometry\r\n")
             return text:find("STAT state steady", 1, true) and text:find("STAT generation " .. generation, 1, true)
           end)
@@ -197,57 +196,6 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       end)
     end
 
-    it("are followed by what came of them, which stands on record beside the change", function()
-      local reads = ("get key1\r\n"):rep(50)
-      local function has_read(pattern)
-        return tui.wait_until(function()
-          server:ask(reads)
-          return screen:text():find(pattern)
-        end, function() return screen:text() end)
-      end
-      local log = open("", 100, 40)
-      has_read("hit %% +100 ") -- so that there is something to compare with
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      choose("verbosity", "1")
-      screen:press("t")
-      send("verbosity 0 → 1")
-      has_read("verbosity 0 → 1: hits 100.0%%, as before; u undoes")
-      screen:press("u") -- another change ends the watching of this one
-      screen:wait("Undo: review")
-      send("verbosity 1 → 0")
-      local _, text = pcall(tui.wait_until, function()
-        local file = assert(io.open(log))
-        local all = file:read("a")
-        file:close()
-        return all:find('"outcome"', 1, true) and all
-      end)
-      assert.truthy(text:find('"what":"outcome","of":1,', 1, true), text)
-      assert.truthy(text:find('"words":"hits 100.0%, as before"', 1, true), text)
-      assert.truthy(text:find('"hit_ratio_after":1,', 1, true), text)
-    end)
-
-    it("may be several at once: one plan, one undo", function()
-      open("", 100, 40)
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      local before = settings()
-      choose("automove ratio", "0.6")
-      choose("lru warm %", "30")
-      choose("lru temp_ttl s", "45")
-      screen:press("t")
-      screen:wait("Changes: review")
-      screen:wait("lru tune 20 30 0.20 2.00")
-      send("all 3 changes made")
-      assert.equal("0.60", server:setting("slab_automove_ratio"))
-      assert.equal("yes", server:setting("temp_lru"))
-      screen:press("u")
-      screen:wait("Undo: review")
-      screen:wait("lru temp_ttl -1")
-      send("all 3 changes made")
-      assert.equal(before, settings())
-    end)
-
     it("of the LRU's shares go in one line, so that none is in the way of another", function()
       open("", 100, 40)
       screen:press("4")
@@ -265,56 +213,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       assert.truthy(slatectl("audit"):find("lru_tune: 50 30 0.20 2.00 -> 20 40 0.20 2.00", 1, true))
     end)
 
-    it("have a list of the review's keys, over which S sends nothing", function()
-      open("", 100, 40)
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      local before = settings()
-      choose("lru hot %", "30")
-      screen:press("t")
-      screen:wait("capital S sends it")
-      screen:press("?")
-      screen:wait("smaller value; or type digits")
-      screen:press("S", "?")
-      screen:wait_gone("smaller value; or type digits")
-      screen:wait("capital S sends it")
-      assert.equal(before, settings())
-    end)
-
-    -- Until slatetop has asked the server twice from now on: it takes keys that were pressed before answers.
-    local function wait_for_refreshes()
-      local question, refreshes = "stats\r\n", 0
-      local function bytes_read()
-        return tonumber(server:ask(question):match("STAT bytes_read (%d+)"))
-      end
-      local was = bytes_read()
-      tui.wait_until(function()
-        local is = bytes_read()
-        refreshes = refreshes + (is - was > #(question .. "quit\r\n") and 1 or 0)
-        was = is
-        return refreshes == 2
-      end, function() return "slatetop asks nothing" end)
-    end
-
-    it("that a screen has no room for are not sent by S", function()
-      open("", 80, 24)
-      local before = settings()
-      screen:press("t")
-      screen:wait("capital S sends it")
-      for _, size in ipairs { { 20, 4 }, { 1, 1 } } do
-        screen:resize(size[1], size[2])
-        wait_for_refreshes()
-        screen:press("S")
-        wait_for_refreshes()
-        screen:resize(80, 24)
-        screen:wait("capital S sends it")
-        assert.equal(before, settings())
-      end
-      send("automove mode 0 → " .. proposed)
-      assert.are_not.equal(before, settings())
-    end)
-
-    it("of which a screen has no room for all are not sent by S, which says so", function()
+    it("that cannot be seen are not sent by S", function()
       open("", 100, 40)
       local before = settings()
       screen:press("4")
@@ -326,6 +225,10 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       choose("verbosity", "1")
       screen:press("t")
       screen:wait("5 changes; it stops at the first that fails")
+      screen:press("?")
+      screen:wait("smaller value; or type digits")
+      screen:press("S", "?") -- over the list of keys it sends nothing
+      screen:step_until_gone("smaller value; or type digits")
       screen:resize(60, 10)
       screen:wait("S needs a higher window to send")
       send("no room for all that would be sent")
@@ -334,25 +237,6 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("capital S sends it")
       send("all 5 changes made")
       assert.are_not.equal(before, settings())
-    end)
-
-    it("that no server takes are refused before they are sent", function()
-      open("", 100, 40)
-      screen:press("4")
-      screen:wait("[4 Tune]")
-      local before = settings()
-      for _, wrong in ipairs { { "automove ratio", "7" }, { "memory limit MiB", "3" }, { "automove mode", "9" },
-        { "lru hot %", "bananas" } } do
-        choose(wrong[1], wrong[2], "takes")
-      end
-      choose("lru hot %", "70") -- too much beside warm: that is seen when both are known
-      screen:press("t")
-      screen:wait("refused")
-      screen:press("S")
-      screen:wait("Esc cancels.   Change")
-      screen:press("Escape", "r")
-      screen:wait_gone("Esc cancels")
-      assert.equal(before, settings())
     end)
 
     it("on trial go back when slatetop is left, and say so", function()
@@ -370,7 +254,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:press("q")
       screen:wait("status=0")
       assert.equal(before, settings())
-      local errors = tui.run("cat " .. folder .. "/errors")
+      local errors = screen:complaints()
       assert.truthy(errors:find("a trial is on and goes back now", 1, true), errors)
       assert.truthy(errors:find("→ 0", 1, true), errors)
     end)
@@ -423,15 +307,6 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       assert.equal("25", server:setting("hot_lru_pct"))
       assert.truthy(slatectl("undo"):find("hot_lru_pct: 25 -> 20", 1, true))
       assert.equal(before, settings())
-    end)
-
-    it("have their reasons in x", function()
-      open()
-      screen:press("x")
-      screen:wait("why automove moves pages, or does not")
-      screen:wait(is_slated and "automove is off" or "automove is off, so only you move pages")
-      screen:press("Escape")
-      screen:wait_gone("why automove")
     end)
   end)
 end

@@ -1,25 +1,16 @@
 -- What the operator chooses and types: kept from run to run, commands by their names, keys without a meaning, values
 -- that no server takes, the question before a recording; and batch mode over a recording.
-package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local dkjson = require "dkjson"
 local tui = require "tui"
-
-local describe = tui.has("tmux") and describe or pending
 
 describe("choices in slatetop", function()
   local folder, server, screen
 
   local function open(arguments, width, height, environment)
     if screen then screen:close() end
-    screen = tui.open(folder, tui.slatetop .. " " .. arguments, width, height,
-      ("XDG_STATE_HOME=%s/state %s"):format(folder, environment or ""))
+    screen = tui.open(folder, arguments, width, height, "XDG_STATE_HOME=" .. folder .. "/state " .. (environment or ""))
     return screen
-  end
-
-  local function type_line(text)
-    for letter in text:gmatch(".") do
-      screen:press(letter == " " and "Space" or letter)
-    end
   end
 
   local function leave()
@@ -55,8 +46,7 @@ describe("choices in slatetop", function()
     assert.is_nil(read(path), "who only looks leaves no file")
     open(server.socket)
     screen:wait("live 1s")
-    screen:press(":")
-    type_line("sort size")
+    screen:press(":sort size")
     screen:press("Enter")
     screen:wait("classes by SIZE")
     screen:press("T")
@@ -86,31 +76,14 @@ describe("choices in slatetop", function()
     screen:wait("classes by EV/s")
   end)
 
-  it("runs commands by their names, and completes them", function()
+  it("runs commands by their names", function()
     open(server.socket)
     screen:wait("live 1s")
-    screen:press(":")
-    type_line("ev")
-    screen:wait("page moves, settings, what you sent (8)")
-    screen:press("Tab")
-    screen:wait(":events_")
-    screen:press("Enter")
-    screen:wait("[8 Events]")
-    screen:press(":")
-    type_line("bananas")
-    screen:press("Enter")
-    screen:wait("there is no command 'bananas'")
-    screen:press("Escape")
-    screen:wait_gone(":bananas")
-    screen:press(":")
-    type_line("set verbosity 1")
-    screen:press("Enter")
+    screen:press(":set verbosity 1", "Enter")
     screen:wait("will send verbosity 1")
     screen:press("Escape")
     assert.equal("0", server:setting("verbosity"))
-    screen:press(":")
-    type_line("quit")
-    screen:press("Enter")
+    screen:press(":quit", "Enter")
     screen:wait("status=0")
   end)
 
@@ -120,37 +93,7 @@ describe("choices in slatetop", function()
     screen:press("X")
     screen:wait("X does nothing in Overview: F1 lists the keys")
     screen:press("2")
-    screen:wait_gone("does nothing")
-  end)
-
-  it("finds a key in its help", function()
-    open(server.socket)
-    screen:wait("live 1s")
-    screen:press("h")
-    screen:wait("/ searches")
-    screen:press("/")
-    type_line("trial")
-    screen:wait("keep the change on trial")
-    screen:wait_gone("previous view")
-    screen:press("Enter", "Escape")
-    screen:wait_gone("/ searches")
-  end)
-
-  it("refuses a value of Tune that the server would not take, at once", function()
-    open(server.socket)
-    screen:wait("live 1s")
-    screen:press("4")
-    screen:wait("automove mode")
-    screen:press("Enter")
-    screen:wait("new value:")
-    type_line("bananas")
-    screen:press("Enter")
-    screen:wait("one of off")
-    screen:wait("new value: bananas_")
-    for _ = 1, #"bananas" do screen:press("BSpace") end
-    type_line("ratio")
-    screen:press("Enter")
-    screen:wait_gone("new value:")
+    screen:step_until_gone("does nothing")
   end)
 
   it("asks before it records", function()
@@ -178,38 +121,40 @@ describe("choices in slatetop", function()
   it("names servers as their operator does", function()
     tui.run(("mkdir -p %s/config/slate && echo 'mine = %s' >%s/config/slate/servers"):format(folder, server.socket,
       folder))
-    local environment = ("env XDG_CONFIG_HOME=%s/config "):format(folder)
-    local output, code = tui.run(environment .. tui.slatetop .. " -b mine")
+    local environment = ("XDG_CONFIG_HOME=%s/config "):format(folder)
+    local output, code = tui.batch(folder, "-b mine", environment)
     assert.equal(0, code, output)
     assert.truthy(output:find(server.socket, 1, true), output)
     tui.run(("echo 'a b c' >>%s/config/slate/servers"):format(folder))
-    output, code = tui.run(environment .. tui.slatetop .. " -b mine")
+    output, code = tui.batch(folder, "-b mine", environment)
     assert.equal(64, code)
     assert.truthy(output:find("servers:2: ", 1, true), output)
   end)
 
   it("prints a recording as JSON and as comma-separated values, so many moments as asked for", function()
     local path = folder .. "/rec.jsonl"
-    assert.equal(0, select(2, tui.run(("%s -b -n 10 -d 0.1 -w %s %s"):format(tui.slatetop, path, server.socket))))
-    local output, code = tui.run(("%s -j -n 3 -p %s"):format(tui.slatetop, path))
+    assert.equal(0, select(2, tui.batch(folder, ("-b -n 10 -d 0.1 -w %s %s"):format(path, server.socket))))
+    local output, code = tui.batch(folder, "-j -n 3 -p " .. path)
     assert.equal(0, code, output)
     local documents = {}
-    for line in output:gmatch("[^\n]+") do documents[#documents + 1] = assert(dkjson.decode(line)) end
+    for line in output:gmatch("[^\n]+") do documents[#documents + 1] = assert(dkjson.decode(line, nil, dkjson.null)) end
     assert.equal(3, #documents)
     assert.equal("slate/snapshot/1", documents[1].schema)
+    assert.same({ 0, dkjson.null }, { documents[1].rates.gets, documents[1].rates.hit_ratio })
+    assert.equal(67108864, documents[1].general.limit_maxbytes)
     assert.is_true(documents[1].time_s < documents[2].time_s and documents[2].time_s < documents[3].time_s)
     assert.truthy(documents[3].rates and documents[3].health and documents[3].figures[1].state)
-    output, code = tui.run(("%s --csv -p %s"):format(tui.slatetop, path))
+    output, code = tui.batch(folder, "--csv -p " .. path)
     assert.equal(0, code, output)
     local heads, row = output:match("^([^\r]*)\r\n([^\r]*)\r\n")
     assert.equal("time_s,server,", heads:sub(1, 14))
     assert.equal(select(2, heads:gsub(",", "")), select(2, row:gsub(",", "")))
-    output, code = tui.run(("%s -j --csv -p %s"):format(tui.slatetop, path))
+    output, code = tui.batch(folder, "-j --csv -p " .. path)
     assert.equal(64, code, output)
   end)
 
   it("ends with 69 when one of several servers is dead, and prints the others", function()
-    local output, code = tui.run(("%s -b %s %s/nobody.sock"):format(tui.slatetop, server.socket, folder))
+    local output, code = tui.batch(folder, ("-b %s %s/nobody.sock"):format(server.socket, folder))
     assert.equal(69, code, output)
     assert.truthy(output:find("items, ", 1, true), output)
   end)

@@ -1,5 +1,5 @@
 -- slatetop(1) lists what the program has: options, keys, columns and rates come from the same tables.
-package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local tui = require "tui"
 
 -- The manual as plain words: no macros, no escapes, one blank between words.
@@ -17,7 +17,7 @@ end
 
 describe("slatetop(1)", function()
   local text = manual()
-  local output = tui.run(tui.slatetop .. " --describe")
+  local output = tui.run("build/bin/slatetop --describe")
 
   it("has a table to be compared with", function()
     assert.is_true(select(2, output:gsub("\n", "")) > 60)

@@ -106,8 +106,8 @@ describe("slatectl fleet on a proxy", function()
     after_each(function() ctl.remove() end)
 
     it("reads the transcript of one", function()
-        local pid = server.capture(("lua5.4 tests/console/replayer.lua %s/socket %s/log 1.6.45 proxy </dev/null "
-            .. ">/dev/null 2>&1 & echo $!"):format(ctl.folder, ctl.folder))
+        local pid = server.capture(("lua5.4 tests/console/replayer.lua %s/socket 1.6.45 proxy </dev/null "
+            .. ">/dev/null 2>&1 & echo $!"):format(ctl.folder))
         finally(function() os.execute("kill -KILL " .. pid) end)
         for _ = 1, 1000 do
             if os.execute("test -S " .. ctl.folder .. "/socket") then

@@ -4,12 +4,12 @@
 -- larger ones. What needs slated is asked of a memcached, too.
 -- Most commands wait for some seconds of the server's time: those before the move run side by side, and so do those
 -- behind it. Meanwhile the keys are pressed.
-package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/real/?.lua;" .. package.path
 local command = require "support.command"
 local patience = require "support.patience"
 local recordings = require "support.recordings"
 local server = require "support.server"
-local tui = require "tui"
+local tui = require "tmux"
 
 local LINES <const> = 24
 local NEEDS_SLATED <const> = 3 -- the status of a command that a memcached cannot answer
@@ -100,9 +100,9 @@ describe("a question of an operator", function()
                 for key in case[4]:gmatch("%S+") do
                     screen:press(key)
                 end
-                pcall(tui.wait_until, function()
-                    screens[case] = screen:text()
-                    return screens[case]:find(case[5])
+                pcall(screen.wait_until, screen, function(text)
+                    screens[case] = text
+                    return text:find(case[5])
                 end)
                 screen:press("Escape", "1")
             end

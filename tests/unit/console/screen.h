@@ -2,6 +2,7 @@
 #ifndef CONSOLE_TEST_SCREEN_H
 #define CONSOLE_TEST_SCREEN_H
 #include "views/screen.h"
+#include "cells_row.h"
 #include "fixture.h"
 #include "brain/health.h"
 #include "tap.h"
@@ -9,24 +10,6 @@
 static struct ui ui;
 static char screen[200 * 1024];
 static unsigned clipped; /* glyphs of the last drawing that fell off the right edge */
-
-/* Row y as UTF-8 without trailing blanks. */
-__attribute__((unused)) static const char *cells_row(const struct cells *cells, int y, char *out, size_t out_bytes) {
-    size_t used = 0, kept = 0;
-    for (int x = 0; y < cells->height && x < cells->width && used + 4 <= out_bytes; x++) {
-        uint32_t glyph = cells->grid[y * cells->width + x].glyph;
-        if (glyph >= 0x800) {
-            out[used++] = (char)(0xe0 | glyph >> 12);
-            out[used++] = (char)(0x80 | (glyph >> 6 & 0x3f));
-        } else if (glyph >= 0x80) {
-            out[used++] = (char)(0xc0 | glyph >> 6);
-        }
-        out[used++] = (char)(glyph >= 0x80 ? 0x80 | (glyph & 0x3f) : glyph);
-        kept = glyph == ' ' ? kept : used;
-    }
-    out[kept] = '\0';
-    return out;
-}
 
 __attribute__((unused)) static struct frame frame_of(const struct model *model) {
     static struct fleet_row row;

@@ -254,16 +254,6 @@ static void test_a_server_that_refuses_is_quoted(void) {
     hang_up(&client);
 }
 
-static void test_slated_is_recognised(void) {
-    struct client *client = connect_here();
-    poller_init(&poller, 1000);
-    step_poller(client);
-    serve("END\r\nEND\r\nEND\r\nEND\r\nSTAT version 0.1.0\r\nEND\r\n");
-    step_poller(client);
-    ok(poller.latest.is_slated, "by its answer to stats slated");
-    hang_up(&client);
-}
-
 /* Behind TLS nothing is up before the handshake, and a server that does not speak it is told from one that
  * does not answer. */
 static void test_tls_waits_for_its_handshake(void) {
@@ -328,7 +318,6 @@ int main(void) {
     test_an_endless_reply_is_cut_off();
     test_a_refresh_is_one_write_and_one_snapshot();
     test_a_server_that_refuses_is_quoted();
-    test_slated_is_recognised();
     test_tls_waits_for_its_handshake();
     test_a_file_that_tls_cannot_use_is_the_reason();
     close(listener);

@@ -494,38 +494,6 @@ static void test_what_a_server_does_not_report_is_not_shown_as_zero(void) {
     model_destroy(&model);
 }
 
-/* Random commands in random order on random data: nothing breaks, and no view ever does more than
- * propose. */
-static void test_random_commands_break_nothing(void) {
-    uint64_t seed = tap_seed();
-    struct model *model = fixture_model("memcached-1.6.18");
-    struct frame frame = frame_of(model);
-    reset_ui(0);
-    unsigned views = 0;
-    while (view_list[views] != NULL) {
-        views++;
-    }
-    for (int i = 0; i < 20000; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        enum command command = (enum command)((seed >> 33) % (COMMAND_BACK + 1));
-        ui.view = (unsigned)(seed >> 50) % views;
-        ui.class_is_open = ui.class_is_open && (seed >> 22) % 4 > 0;
-        struct intent intent = view_current(&ui)->command(&frame, &ui, command);
-        if (intent.kind == INTENT_REVIEW) {
-            review_open(&ui.review, &intent.plan, NULL);
-        }
-        review_command(&ui.review, model, command);
-        review_type(&ui.review, (char)('0' + (unsigned)(seed >> 20) % 10));
-        ui.classes.edits_filter = false;
-        if (i % 50 == 0) {
-            draw(&frame, 40 + (int)(seed >> 40) % 130, 10 + (int)(seed >> 35) % 50, false);
-            ui.review.is_open = false;
-        }
-    }
-    ok(true, "20,000 random commands are survived");
-    model_destroy(&model);
-}
-
 int main(void) {
     setenv("TZ", "UTC", 1);
     test_overview_says_what_is_wrong_and_what_to_press();
@@ -547,6 +515,5 @@ int main(void) {
     test_every_size_and_server_is_drawn();
     test_the_past_is_named_and_a_dead_server_is_a_row();
     test_what_a_server_does_not_report_is_not_shown_as_zero();
-    test_random_commands_break_nothing();
     return tap_done();
 }

@@ -1,56 +1,28 @@
 -- slatetop behind TLS, against Debian's memcached with -Z; certificates are made here and thrown away.
-package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
-local tui = require "tui"
-local socket = require "socket"
+package.path = "lua/?.lua;tests/spec/?.lua;tests/real/?.lua;" .. package.path
+local certificates = require "support.certificates"
+local real = require "support.server"
+local tui = require "tmux"
 
-local can_run = tui.has("tmux") and tui.has("memcached") and tui.has("openssl")
+local can_run = tui.has("tmux") and real.memcached() and certificates.available()
 local describe = can_run and describe or pending
 
 describe("slatetop and TLS", function()
-  local folder, port, pid, screen
+  local folder, server, port, screen
 
-  -- A certificate for a name, signed by our own authority.
-  local function make_certificate(name, subject)
-    local command = [[cd FOLDER && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout NAME.key \
-      -subj /CN=NAME -out NAME.csr 2>&1 && printf 'subjectAltName=SUBJECT' >NAME.ext && openssl x509 -req \
-      -in NAME.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile NAME.ext -out NAME.pem]]
-    local output, code = tui.run((command:gsub("%u%u%u%u+", { FOLDER = folder, NAME = name, SUBJECT = subject })))
-    assert(code == 0, output)
-  end
-
-  local function free_port()
-    local listener = assert(socket.bind("127.0.0.1", 0))
-    local _, number = listener:getsockname()
-    listener:close()
-    return number
-  end
-
-  local function answers(number)
-    local connection = socket.connect("127.0.0.1", number)
-    if connection then connection:close() end
-    return connection ~= nil
-  end
-
-  -- memcached behind TLS; another may take the port between our look and its start, so it is tried again.
+  -- memcached behind TLS.
   local function start(more)
-    for _ = 1, 5 do
-      port = free_port()
-      local user = tui.run("id -u"):match("^0") and "-u root" or ""
-      pid = tui.run(("memcached -Z -o ssl_chain_cert=%s/server.pem,ssl_key=%s/server.key%s -l 127.0.0.1 -p %d %s -m 64 "
-        .. "</dev/null >/dev/null 2>&1 & echo $!"):format(folder, folder, more or "", port, user)):match("%d+")
-      if pcall(tui.wait_until, function() return answers(port) end) then return end
-      tui.run("kill -KILL " .. pid)
-    end
-    error("memcached does not start behind TLS")
+    server = real.start({ binary = real.memcached(), transport = "tcp", args = { "-Z", "-o",
+      ("ssl_chain_cert=%s/server.pem,ssl_key=%s/server.key%s"):format(folder, folder, more or "") },
+      tls = { verify = false, cert_file = folder .. "/ours.pem", key_file = folder .. "/ours.key" } })
+    port = math.tointeger(tonumber(server.address:match("%d+$")))
   end
 
   setup(function()
     folder = tui.make_folder()
-    local output, code = tui.run(([[openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
-      -keyout %s/ca.key -out %s/ca.pem -subj "/CN=a test's authority"]]):format(folder, folder))
-    assert(code == 0, output)
-    make_certificate("server", "DNS:localhost")
-    make_certificate("ours", "DNS:operator")
+    certificates.make(folder, "ca")
+    certificates.make(folder, "server", "ca", nil, "DNS:localhost")
+    certificates.make(folder, "ours", "ca", nil, "DNS:operator")
   end)
 
   teardown(function()
@@ -60,8 +32,8 @@ describe("slatetop and TLS", function()
   after_each(function()
     if screen then screen:close() end
     screen = nil
-    if pid then tui.run("kill -KILL " .. pid) end
-    pid = nil
+    if server then server:stop() end
+    server = nil
   end)
 
   it("watches a server and changes it, and follows its log", function()
@@ -111,7 +83,7 @@ describe("slatetop and TLS", function()
 
   it("connects to TLS servers that only a list names, and says which file it cannot use", function()
     start()
-    assert(tui.run(("echo tls://localhost:%d >%s/list"):format(port, folder)))
+    real.write_file(folder .. "/list", ("tls://localhost:%d\n"):format(port))
     local function batch(authority)
       return tui.run(("%s -b -n 2 -d 0.1 --tls-ca %s/%s file:%s/list"):format(tui.slatetop, folder, authority, folder))
     end
@@ -134,13 +106,4 @@ describe("slatetop and TLS", function()
     assert.equal(69, code, output)
   end)
 
-  it("answers keys while a server that does not speak TLS keeps it waiting", function()
-    local listener = assert(socket.bind("127.0.0.1", 0))
-    local _, number = listener:getsockname()
-    screen = tui.open(folder, ("%s tls://127.0.0.1:%d"):format(tui.slatetop, number))
-    screen:wait("connecting to tls://127.0.0.1")
-    screen:press("2")
-    screen:wait("[2 Classes]")
-    listener:close()
-  end)
 end)

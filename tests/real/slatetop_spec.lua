@@ -1,0 +1,202 @@
+-- What slatetop does to a terminal, to its process and to its output: in a tmux, against one server.
+package.path = "lua/?.lua;tests/spec/?.lua;tests/real/?.lua;" .. package.path
+local real = require "support.server"
+local tui = require "tmux"
+
+local describe = tui.has("tmux") and describe or pending
+
+describe("slatetop in a terminal", function()
+  local folder, server, screen
+
+  setup(function()
+    server = real.start({ args = { "-o", "no_slab_automove" } })
+    local client = server:connect()
+    for i = 1, 100 do assert(client:set("key" .. i, ("x"):rep(100))) end
+    client:close()
+  end)
+
+  teardown(function() server:stop() end)
+
+  before_each(function() folder = tui.make_folder() end)
+
+  after_each(function()
+    if screen then screen:close() end
+    screen = nil
+    tui.remove_folder(folder)
+  end)
+
+  local function open(arguments, width, height, environment)
+    screen = tui.open(folder, ("%s %s"):format(tui.slatetop, arguments or server.address), width, height, environment)
+    return screen
+  end
+
+  it("answers to letters, arrows and function keys, and leaves the terminal as it was", function()
+    open()
+    screen:wait("live 1s")
+    screen:press("2")
+    screen:wait("classes by EV/s")
+    screen:press("F6")
+    screen:wait_until(function(text) return not text:find("classes by EV/s", 1, true) end)
+    screen:press("Left")
+    screen:wait("PAUSED")
+    screen:press("F1")
+    screen:wait("/ searches")
+    screen:press("Escape", "BTab")
+    screen:wait("[1 Overview]")
+    screen:press("q")
+    screen:wait("status=0")
+    assert.is_true(screen:line_is_restored())
+  end)
+
+  it("follows the window's size, and leaves no stray cell however often it changes", function()
+    local path = folder .. "/rec.jsonl"
+    assert.equal(0, select(2, tui.run(("%s -b -n 3 -d 0.1 -w %s %s"):format(tui.slatetop, path, server.address))))
+    local seed = tonumber(os.getenv("SEED")) or os.time()
+    print("# SEED=" .. seed)
+    math.randomseed(seed)
+    open("--replay " .. path .. " --at 0.2")
+    screen:wait("REPLAY")
+    screen:resize(30, 8)
+    screen:wait("need 40x10")
+    local width, height
+    for _ = 1, 12 do
+      width, height = math.random(40, 180), math.random(10, 50)
+      screen:resize(width, height)
+    end
+    local fresh = tui.open(folder, tui.slatetop .. " --replay " .. path .. " --at 0.2", width, height)
+    fresh:wait("REPLAY")
+    screen:wait_until(function(text) return text == fresh:text() end)
+    fresh:close()
+  end)
+
+  it("sends one write a frame, and no clear after the first", function()
+    if not tui.has("strace") then
+      pending("needs strace")
+      return
+    end
+    local trace = folder .. "/trace"
+    screen = tui.open(folder, ("strace -qq -e trace=write,dup2 -o %s %s -d 0.2 %s"):format(trace, tui.slatetop,
+      server.address))
+    screen:wait("live 0.2s")
+    screen:press("2")
+    screen:wait("EV/s")
+    screen:press("q")
+    screen:wait("status=0")
+    -- A frame is gathered in memory (standard output is that, between two dup2), then written.
+    local file = assert(io.open(trace))
+    local frames, writes, clears, gathers = 0, 0, 0, false
+    for line in file:lines() do
+      if line:find("^dup2%(") then
+        gathers = not gathers
+        frames = frames + (gathers and 1 or 0)
+      elseif line:find("^write%(1,") and not gathers then
+        writes = writes + 1
+        if line:find("\\33[2J", 1, true) or line:find("\\33[H\\33[J", 1, true) then clears = clears + 1 end
+      end
+    end
+    file:close()
+    assert.equal(1, clears)
+    -- A dozen more to open and close the terminal.
+    assert.is_true(frames >= 2 and writes <= frames + 12, frames .. " frames, " .. writes .. " writes")
+  end)
+
+  it("takes clicks", function()
+    open("--mouse yes " .. server.address, 94, 30) -- as wide as a click can tell
+    local y, x = 0, nil
+    for line in screen:wait("Events"):gmatch("([^\n]*)\n") do
+      y = y + 1
+      local at = not x and line:find("Events", 1, true)
+      if at then x = { y, utf8.len(line:sub(1, at)) } end
+    end
+    -- Pasted, so that the bytes come together, as a terminal sends them.
+    local place = string.char(32 + x[2], 32 + x[1]):gsub("'", "'\\''")
+    screen:tmux(("set-buffer '\27[M %s\27[M#%s'"):format(place, place)) -- down and up
+    screen:tmux("paste-buffer")
+    screen:wait("[8 Events]")
+  end)
+
+  it("puts the terminal back when it is killed", function()
+    for _, case in ipairs { { "TERM", 130 }, { "HUP", 130 }, { "SEGV", 139 }, { "ABRT", 134 },
+      { "QUIT", 131 } } do
+      open(folder .. "/nobody.sock")
+      screen:wait("DOWN")
+      tui.run(("kill -%s %s"):format(case[1], screen:console_pid()))
+      screen:wait("status=" .. case[2])
+      assert.is_true(screen:line_is_restored(), "after " .. case[1])
+      assert.is_nil(screen:text():find("Overview", 1, true), "the screen of before is back")
+      screen:close()
+    end
+    screen = nil
+  end)
+
+  it("stops for ^Z and comes back", function()
+    local command = "set -m; %s %s/nobody.sock; echo stopped=$?; read line; fg"
+    screen = tui.open(folder, command:format(tui.slatetop, folder))
+    screen:wait("DOWN")
+    screen:press("C-z")
+    screen:wait("stopped=")
+    assert.is_nil(screen:text():find("Overview", 1, true), "the screen of before is back")
+    screen:press("Enter")
+    screen:wait("[1 Overview]")
+    screen:press("q")
+    screen:wait("status=0")
+  end)
+
+  it("stays ASCII in a locale without UTF-8, and without colour when told", function()
+    screen = tui.open(folder, "env LC_ALL=C NO_COLOR=1 " .. tui.slatetop .. " " .. folder .. "/nobody.sock")
+    screen:wait("DOWN")
+    assert.is_nil(screen:text():find("[\128-\255]"))
+    local coloured = screen:tmux("capture-pane -p -e")
+    assert.is_nil(coloured:find("\27%[[%d;]*[34]%d?[0-7]m"), "no colour is set")
+  end)
+
+  it("refuses a terminal that cannot place the cursor, and leaves it as it was", function()
+    screen = tui.open(folder, "env TERM=dumb " .. tui.slatetop .. " " .. folder .. "/nobody.sock")
+    screen:wait("status=64")
+    assert.truthy(tui.run("cat " .. folder .. "/errors"):find("'dumb' cannot place the cursor", 1, true))
+    assert.is_true(screen:line_is_restored())
+  end)
+
+  it("ends with 74 on a full disk, and silently when the reader goes", function()
+    local command = tui.slatetop .. " %s " .. server.address
+    local output, code = tui.run("{ " .. command:format("-b -n 2 -d 0.1") .. " >/dev/full; }")
+    assert.equal(74, code)
+    assert.equal("slatetop: cannot write: No space left on device\n", output)
+    output, code = tui.run("{ { " .. command:format("-b -n 100 -d 0.1") .. "; echo status=$? >&2; } | head -n 1; }")
+    assert.equal(0, code)
+    assert.truthy(output:find("status=0\n", 1, true), output)
+    assert.is_nil(output:find("slatetop:", 1, true), output)
+  end)
+
+  it("answers wrong use with one line and 64, no server with 69", function()
+    local output, code = tui.run(tui.slatetop .. " --bogus")
+    assert.equal(64, code)
+    assert.equal(1, select(2, output:gsub("\n", "")))
+    output, code = tui.run(tui.slatetop .. " -b " .. folder .. "/nobody.sock")
+    assert.equal(69, code)
+    assert.truthy(output:find("No such file", 1, true))
+    output, code = tui.run(tui.slatetop .. " </dev/null")
+    assert.equal(64, code)
+    assert.truthy(output:find("use %-b"))
+  end)
+
+  it("tells its version and its options", function()
+    local output, code = tui.run(tui.slatetop .. " --version")
+    assert.equal(0, code)
+    assert.truthy(output:match("^slatetop %d+%.%d+"))
+    output, code = tui.run(tui.slatetop .. " --help")
+    assert.equal(0, code)
+    assert.truthy(output:find("--read-only", 1, true))
+    for line in output:gmatch("[^\n]+") do
+      assert.is_true(#line <= 80, line)
+    end
+    for _, status in ipairs { 0, 64, 69, 70, 74, 130 } do
+      assert.truthy(output:find(("\n +%d  %%l"):format(status)), "exit status " .. status)
+    end
+    for _, option in ipairs { "--help", "--version", "--describe" } do
+      local complaint, status = tui.run(("{ %s %s >/dev/full; }"):format(tui.slatetop, option))
+      assert.equal(74, status)
+      assert.equal("slatetop: cannot write: No space left on device\n", complaint)
+    end
+  end)
+end)
