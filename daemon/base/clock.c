@@ -1,7 +1,6 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 enum { SECOND_NS = 1000 * 1000 * 1000 };
 
@@ -16,8 +15,7 @@ static _Atomic int64_t paused_at_s = -1;
 
 /* Monotonic seconds, which begin at the same moments as the system's. */
 static int64_t mono_s(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+    struct timespec ts = clock_system(CLOCK_MONOTONIC_COARSE);
     return ts.tv_sec + (ts.tv_nsec + ahead_ns >= SECOND_NS);
 }
 
@@ -32,16 +30,16 @@ void clock_start(void) {
     if (start_unix_s != 0) {
         return;
     }
-    struct timespec mono, real;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &mono);
-    clock_gettime(CLOCK_REALTIME_COARSE, &real);
+    struct timespec mono = clock_system(CLOCK_MONOTONIC_COARSE),
+                    real = clock_system(CLOCK_REALTIME_COARSE);
     ahead_ns = (real.tv_nsec - mono.tv_nsec + SECOND_NS) % SECOND_NS;
     start_mono_s = mono.tv_sec + (mono.tv_nsec + ahead_ns >= SECOND_NS);
     start_unix_s = real.tv_sec;
 }
 
 void clock_continue(int64_t unix_at_0, uint32_t last_s) {
-    int64_t own_s = elapsed_s() + CLOCK_EPOCH_S - carried_s, now_s = time(NULL) - unix_at_0;
+    int64_t own_s = elapsed_s() + CLOCK_EPOCH_S - carried_s,
+            now_s = clock_system(CLOCK_REALTIME_COARSE).tv_sec - unix_at_0;
     int64_t more_s = (now_s > last_s ? now_s : last_s) - own_s - carried_s;
     carried_s += more_s;
     start_mono_s -= more_s;
@@ -55,22 +53,22 @@ uint32_t clock_uptime_s(void) {
     return elapsed > carried_s ? (uint32_t)(elapsed - carried_s) : 0;
 }
 
-uint64_t clock_mono_us(void) {
+static uint64_t system_us(clockid_t which) {
+    struct timespec ts = clock_system(which);
+    return (uint64_t)ts.tv_sec * CLOCK_SECOND_US + (uint64_t)ts.tv_nsec / 1000;
+}
+
+uint64_t clock_mono_us(void) { return system_us(CLOCK_MONOTONIC); }
+
+uint64_t clock_thread_us(void) { return system_us(CLOCK_THREAD_CPUTIME_ID); }
+
+uint64_t clock_unix_us(void) { return system_us(CLOCK_REALTIME); }
+
+struct timespec clock_deadline(uint32_t in_s) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
-}
-
-uint64_t clock_thread_us(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
-}
-
-uint64_t clock_unix_ms(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+    ts.tv_sec += in_s;
+    return ts;
 }
 
 int64_t clock_unix_s(uint32_t now_s) { return start_unix_s + (int64_t)now_s - CLOCK_EPOCH_S; }

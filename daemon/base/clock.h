@@ -6,8 +6,8 @@
  * plus a vDSO call. */
 #ifndef SLATE_BASE_CLOCK_H
 #define SLATE_BASE_CLOCK_H
-#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { CLOCK_EPOCH_S = 2 };
 #define CLOCK_SECOND_US UINT64_C(1000000)
@@ -25,12 +25,20 @@ uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
 uint64_t clock_thread_us(void);       /* processor time that the calling thread has had */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */
-uint64_t clock_unix_ms(void);         /* the system's time, for records; never shifted */
+uint64_t clock_unix_us(void);         /* the system's time, for records; never shifted */
+static inline uint64_t clock_unix_ms(void) { return clock_unix_us() / 1000; }
 int64_t  clock_unix_s(uint32_t now_s); /* unix time of a cache time */
 
 /* A client's expiry time as cache time: 0 = never; negative or past = CLOCK_EXPIRED. */
 #define CLOCK_EXPIRED 1u
 uint32_t clock_expiry_s(int64_t exptime, uint32_t now_s);
+
+/* The clock by which all functions above go. A test that owns its time defines this function
+ * (tests/unit/own_clock.h); the linker then leaves clock_system.c out, which asks the system. */
+struct timespec clock_system(clockid_t);
+/* The time, by the system's CLOCK_MONOTONIC in tests too, at which a thread gives up a wait that
+ * begins now. */
+struct timespec clock_deadline(uint32_t in_s);
 
 /* Debug builds and tests: stop, resume and shift the clock. */
 void clock_pause(void);

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 enum { SYNC_WAIT_S = 1 };
@@ -180,10 +180,8 @@ bool log_start(void) {
 
 /* Waits for the next write to end. False: it takes too long. */
 static bool await_write(void) {
-    struct timespec until;
+    struct timespec until = clock_deadline(SYNC_WAIT_S);
     uint64_t before = queue.writes;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += SYNC_WAIT_S;
     while (queue.writes == before && queue.writer != WRITER_ENDED) {
         if (pthread_cond_clockwait(&queue.changed, &queue.mutex, CLOCK_MONOTONIC, &until) != 0) {
             return false;

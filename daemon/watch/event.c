@@ -6,11 +6,11 @@
 #include "watch/event.h"
 
 #include <string.h>
-#include <time.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/key.h"
 #include "base/lock.h"
 #include "watch/ring.h"
@@ -89,12 +89,6 @@ void event_rings_free(void) {
 
 /* --- writing --- */
 
-static uint64_t unix_now_us(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
-}
-
 uint64_t event_next_gid(void) {
     return atomic_fetch_add_explicit(&last_gid, 1, memory_order_relaxed) + 1;
 }
@@ -112,7 +106,7 @@ static void tell(struct event_record what, const char *text, size_t text_bytes) 
     }
     *e = what;
     e->gid = event_next_gid();
-    e->unix_us = unix_now_us();
+    e->unix_us = clock_unix_us();
     e->text_bytes = (uint8_t)text_bytes;
     memcpy(e->text, text, text_bytes);
     ring_publish(mine);

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 struct lane {
@@ -165,7 +165,6 @@ static bool start_threads(struct logins *l) {
 }
 
 struct logins *logins_create(const char **why) {
-    pthread_condattr_t clock;
     *why = cyrus_start();
     if (*why != NULL) {
         return NULL;
@@ -177,10 +176,7 @@ struct logins *logins_create(const char **why) {
         return NULL;
     }
     lock_init(&l->lock);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&l->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    pthread_cond_init(&l->changed, NULL);
     for (unsigned i = 0; i < LOGINS_LANES; i++) {
         l->lane[i].end = &l->lane[i].first;
     }
@@ -193,15 +189,13 @@ struct logins *logins_create(const char **why) {
 
 /* Returns whether all threads have ended. */
 static bool end_threads(struct logins *l) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LOGINS_STOP_S;
+    struct timespec until = clock_deadline(LOGINS_STOP_S);
     lock_take(&l->lock);
     unsigned count = l->running;
     l->stopping = true;
     pthread_cond_broadcast(&l->changed);
-    while (l->running > 0 &&
-           pthread_cond_timedwait(&l->changed, &l->lock.mutex, &until) != ETIMEDOUT) {
+    while (l->running > 0 && pthread_cond_clockwait(&l->changed, &l->lock.mutex, CLOCK_MONOTONIC,
+                                                    &until) != ETIMEDOUT) {
     }
     bool ended = l->running == 0;
     lock_release(&l->lock);
