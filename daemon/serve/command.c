@@ -142,8 +142,9 @@ static bool make_some(struct share *s, struct command_context *ctx) {
     }
     bool more = s->maker->go_on(s->state, ctx, &s->made);
     s->cost_us += clock_thread_us() - begun_us;
-    if (s->made.failed || (!more && !shared_made(s->shared, &s->seat, &s->made,
-                                                 age_us(s, ctx->server->cache)))) {
+    if (s->made.failed ||
+        (!more && !shared_made(s->shared, &s->seat, &s->made, age_us(s, ctx->server->cache),
+                               ctx->now_us))) {
         return false;
     }
     if (!more) {
@@ -167,7 +168,7 @@ static bool tell_some(struct share *s, struct command_context *ctx) {
 static bool share_run(struct command_more *more, struct command_context *ctx) {
     struct share *s = (struct share *)more;
     if (s->part == SHARED_WAITS) {
-        s->part = shared_sit(s->shared, &s->seat);
+        s->part = shared_sit(s->shared, &s->seat, ctx->now_us);
     }
     if (s->part == SHARED_MAKES && !make_some(s, ctx)) {
         ctx->out->failed = true;

@@ -44,8 +44,8 @@ struct command_context {
     bool                 follows;
     struct text_out     *out;
     size_t               piece_bytes; /* when `out` holds so much, or … */
-    /* … at this time of clock_mono_us, the rest is for the next turn */
-    uint64_t             until_us;
+    /* … at this time of clock_mono_us, the rest is for the next turn; and when the piece began */
+    uint64_t             until_us, now_us;
     /* any thread may call it, with its argument, to have an answer that is asleep go on */
     void               (*wake)(void *);
     void                *wake_arg;

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 
 void shared_answer_init(struct shared_answer *s) {
     *s = (struct shared_answer){.making = false};
@@ -66,8 +65,7 @@ static void wake_all_locked(struct shared_answer *s, struct shared_text *text) {
 
 /* --- seats --- */
 
-enum shared_part shared_sit(struct shared_answer *s, struct shared_seat *seat) {
-    uint64_t now_us = clock_mono_us();
+enum shared_part shared_sit(struct shared_answer *s, struct shared_seat *seat, uint64_t now_us) {
     lock_take(&s->lock);
     if (seat->text == NULL && s->last != NULL && now_us < s->last->until_us) {
         hold_locked(seat, s->last);
@@ -88,14 +86,13 @@ enum shared_part shared_sit(struct shared_answer *s, struct shared_seat *seat) {
 }
 
 bool shared_made(struct shared_answer *s, struct shared_seat *seat, struct text_out *made,
-                 uint64_t age_us) {
+                 uint64_t age_us, uint64_t now_us) {
     struct shared_text *text = malloc(sizeof *text);
     if (text == NULL) {
         return false;
     }
     age_us = age_us < SHARED_AGE_MAX_US ? age_us : SHARED_AGE_MAX_US;
-    *text = (struct shared_text){
-        .until_us = clock_mono_us() + age_us, .holders = 1, .out = *made};
+    *text = (struct shared_text){.until_us = now_us + age_us, .holders = 1, .out = *made};
     text_out_init(made);
     lock_take(&s->lock);
     struct shared_text *old = release_locked(s->last);

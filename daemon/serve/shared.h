@@ -17,7 +17,7 @@ enum { SHARED_AGE_MAX_US = 1000 * 1000 };
 
 struct shared_text {
     unsigned        holders;
-    uint64_t        until_us; /* until when the text serves, by clock_mono_us */
+    uint64_t        until_us; /* until when the text serves */
     struct text_out out;
 };
 
@@ -47,11 +47,11 @@ enum shared_part {
     SHARED_WAITS, /* wait to be woken, then ask again */
 };
 /* A new seat, or one that was woken. */
-enum shared_part shared_sit(struct shared_answer *, struct shared_seat *);
+enum shared_part shared_sit(struct shared_answer *, struct shared_seat *, uint64_t now_us);
 /* The answer is there, and serves for so long. Takes over `made`, wakes all that wait, and gives it
  * to them. False: out of memory. */
 bool shared_made(struct shared_answer *, struct shared_seat *, struct text_out *made,
-                 uint64_t age_us);
+                 uint64_t age_us, uint64_t now_us);
 /* Leaves the seat: at the end, or before. An owner that makes the answer leaves the making to
  * another that waits. */
 void shared_leave(struct shared_answer *, struct shared_seat *);

@@ -14,6 +14,7 @@ void batch_note_prefixes(struct batch *b) {
 }
 
 static struct command_context context_of(struct batch *b, struct session *s) {
+    uint64_t now_us = clock_mono_us();
     text_out_clear(&b->text);
     return (struct command_context){
         .server = b->server,
@@ -23,7 +24,8 @@ static struct command_context context_of(struct batch *b, struct session *s) {
         .counters = b->sv.counters,
         .out = &b->text,
         .piece_bytes = session_reply_bytes_most(s),
-        .until_us = clock_mono_us() + COMMAND_PIECE_US,
+        .until_us = now_us + COMMAND_PIECE_US,
+        .now_us = now_us,
         .wake = b->wake,
         .wake_arg = b->wake_arg,
     };
@@ -33,7 +35,7 @@ static struct command_context context_of(struct batch *b, struct session *s) {
  * session's. At least a microsecond, so that their number is bounded, too. Returns it. */
 static uint32_t note_time(struct batch *b, struct slot *slot,
                           const struct command_context *context) {
-    uint32_t took_us = (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
+    uint32_t took_us = (uint32_t)(clock_mono_us() - context->now_us) + 1;
     b->commands_us += took_us;
     slot->commands_us += took_us;
     return took_us;

@@ -2,23 +2,24 @@
 #include "tap.h"
 
 #include <pthread.h>
-#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "serve/shared.h"
 
 static void count_wake(void *arg) { ++*(unsigned *)arg; }
 
 static struct shared_seat seat_of(unsigned *woken) { return (struct shared_seat){.wake = count_wake, .wake_arg = woken}; }
 
+static _Atomic uint64_t now_us = 1000; /* the test's */
+
 static void make(struct shared_answer *a, struct shared_seat *seat, const char *text, uint64_t age_us) {
     struct text_out out;
     text_out_init(&out);
     text_out_str(&out, text);
-    if (!shared_made(a, seat, &out, age_us)) {
+    if (!shared_made(a, seat, &out, age_us, now_us)) {
         abort();
     }
     text_out_fini(&out);
@@ -33,23 +34,25 @@ static void test_one_makes_it(void) {
     unsigned woken = 0;
     struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
     shared_answer_init(&a);
-    is(shared_sit(&a, &one), SHARED_MAKES, "the first to ask makes the answer");
-    is(shared_sit(&a, &two), SHARED_WAITS, "the second waits");
-    is(shared_sit(&a, &two), SHARED_WAITS, "also when it was woken too early");
-    is(shared_sit(&a, &three), SHARED_WAITS, "and so does the third");
+    is(shared_sit(&a, &one, now_us), SHARED_MAKES, "the first to ask makes the answer");
+    is(shared_sit(&a, &two, now_us), SHARED_WAITS, "the second waits");
+    is(shared_sit(&a, &two, now_us), SHARED_WAITS, "also when it was woken too early");
+    is(shared_sit(&a, &three, now_us), SHARED_WAITS, "and so does the third");
     shared_leave(&a, &three);
     make(&a, &one, "text", 0);
     is(woken, 1, "who still waits is woken, once");
-    is(shared_sit(&a, &two), SHARED_HAS, "and has the answer, even one that serves nobody who asks later");
+    is(shared_sit(&a, &two, now_us), SHARED_HAS, "and has the answer, even one that serves nobody who asks later");
     ok(reads(&one, "text") && reads(&two, "text"), "which is the same for both");
-    is(shared_sit(&a, &three), SHARED_MAKES, "who asks later makes another");
-    make(&a, &three, "later", 1000 * 1000);
-    ok(three.text->until_us > one.text->until_us, "one that serves for a second does so for longer");
+    is(shared_sit(&a, &three, now_us), SHARED_MAKES, "who asks later makes another");
+    make(&a, &three, "later", 500);
     ok(reads(&one, "text") && reads(&three, "later"), "those before keep theirs");
     shared_leave(&a, &one);
-    three.text->until_us = UINT64_MAX;
-    is(shared_sit(&a, &one), SHARED_HAS, "who asks within that time has it");
+    now_us += 499;
+    is(shared_sit(&a, &one, now_us), SHARED_HAS, "who asks within the time that it serves has it");
     ok(reads(&one, "later"), "without being made again");
+    shared_leave(&a, &one);
+    now_us++;
+    is(shared_sit(&a, &one, now_us), SHARED_MAKES, "who asks later makes another");
     shared_leave(&a, &one);
     shared_leave(&a, &two);
     shared_leave(&a, &three);
@@ -61,9 +64,9 @@ static void test_the_age_is_bounded(void) {
     unsigned woken = 0;
     struct shared_seat one = seat_of(&woken);
     shared_answer_init(&a);
-    shared_sit(&a, &one);
+    shared_sit(&a, &one, now_us);
     make(&a, &one, "dear", UINT64_MAX);
-    ok(one.text->until_us <= clock_mono_us() + SHARED_AGE_MAX_US, "no answer serves for longer than a second");
+    is(one.text->until_us, now_us + SHARED_AGE_MAX_US, "no answer serves for longer than a second");
     shared_leave(&a, &one);
     shared_answer_fini(&a);
 }
@@ -73,15 +76,15 @@ static void test_another_takes_over(void) {
     unsigned woken = 0;
     struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
     shared_answer_init(&a);
-    shared_sit(&a, &one);
-    shared_sit(&a, &two);
-    shared_sit(&a, &three);
+    shared_sit(&a, &one, now_us);
+    shared_sit(&a, &two, now_us);
+    shared_sit(&a, &three, now_us);
     shared_leave(&a, &one);
     is(woken, 2, "when who makes the answer leaves, all who wait are woken");
-    is(shared_sit(&a, &two), SHARED_MAKES, "the first of them makes it");
-    is(shared_sit(&a, &three), SHARED_WAITS, "the others go on waiting");
+    is(shared_sit(&a, &two, now_us), SHARED_MAKES, "the first of them makes it");
+    is(shared_sit(&a, &three, now_us), SHARED_WAITS, "the others go on waiting");
     make(&a, &two, "text", 0);
-    ok(shared_sit(&a, &three) == SHARED_HAS && reads(&three, "text"), "and have it");
+    ok(shared_sit(&a, &three, now_us) == SHARED_HAS && reads(&three, "text"), "and have it");
     shared_leave(&a, &two);
     shared_leave(&a, &three);
     shared_answer_fini(&a);
@@ -93,20 +96,19 @@ enum { ASKERS = 4, ROUNDS = 20000 };
 
 struct asker {
     struct shared_answer *answer;
-    _Atomic bool          woken;
+    sem_t                 woken;
     uint64_t              random;
     unsigned              had, made, wrong;
 };
 
-static void wake_asker(void *arg) { atomic_store(&((struct asker *)arg)->woken, true); }
+static void wake_asker(void *arg) { sem_post(&((struct asker *)arg)->woken); }
 
 static bool ask_once(struct asker *k) {
     struct shared_seat seat = {.wake = wake_asker, .wake_arg = k};
     enum shared_part part;
-    while (atomic_store(&k->woken, false), (part = shared_sit(k->answer, &seat)) == SHARED_WAITS) {
-        while (!atomic_load(&k->woken)) {
-            sched_yield();
-        }
+    now_us++;
+    while ((part = shared_sit(k->answer, &seat, now_us)) == SHARED_WAITS) {
+        sem_wait(&k->woken);
     }
     k->random = k->random * 6364136223846793005u + 1442695040888963407u;
     bool leaves = part == SHARED_MAKES && k->random >> 62 == 0;
@@ -136,6 +138,7 @@ static void test_many_ask(void) {
     shared_answer_init(&a);
     for (unsigned i = 0; i < ASKERS; i++) {
         askers[i] = (struct asker){.answer = &a, .random = seed + i};
+        sem_init(&askers[i].woken, 0, 0);
         if (pthread_create(&threads[i], NULL, asker_main, &askers[i]) != 0) {
             abort();
         }
@@ -153,7 +156,6 @@ static void test_many_ask(void) {
 }
 
 int main(void) {
-    clock_start();
     test_one_makes_it();
     test_the_age_is_bounded();
     test_another_takes_over();
