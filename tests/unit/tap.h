@@ -2,6 +2,7 @@
 #ifndef TAP_H
 #define TAP_H
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/single_threaded.h>
 #include <time.h>
+#include <unistd.h>
 
 static int tap_run, tap_failed;
 
@@ -50,6 +52,21 @@ enum { TAP_SLOWER = 1 };
 
 /* A skipped claim counts neither way and says why. */
 #define tap_skip(reason) printf("ok %d # SKIP %s\n", ++tap_run, reason)
+
+enum { TAP_HANG_MS = 60 * 1000 }; /* nothing but a hang takes so long */
+
+/* Waits until there is something to read, or the other end is closed. False: it hangs. */
+__attribute__((unused))
+static bool tap_readable(int fd) { return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, TAP_HANG_MS) == 1; }
+
+/* Waits until a condition holds, which is looked at again after each write to the eventfd. False: none comes any more. */
+#define TAP_UNTIL(signals_fd, condition) ({ \
+        bool     tap_met; \
+        uint64_t tap_signals; \
+        while (!(tap_met = (condition)) && tap_readable(signals_fd) && read(signals_fd, &tap_signals, sizeof tap_signals) > 0) { \
+        } \
+        tap_met; \
+    })
 
 __attribute__((unused))
 static uint64_t tap_seed_or(uint64_t otherwise) {

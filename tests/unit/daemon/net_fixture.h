@@ -1,19 +1,80 @@
-/* A server with sockets of its own in this process, in a folder of its own, and clients that talk to it. */
+/* A server with sockets of its own in this process, in a folder of its own, and clients that talk to it. A suite that includes
+ * own_clock.h before owns the time of the server's timers, too. */
 #ifndef NET_FIXTURE_H
 #define NET_FIXTURE_H
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "net/net.h"
+#include "net/state.h"
 #include "session_fixture.h"
 
-enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
+/* --- the turns of the server's loops --- */
+
+static struct {
+    pthread_mutex_t    mutex;
+    pthread_cond_t     changed;
+    struct event_base *held;  /* whose loop begins no turn but those that it may; NULL: none's */
+    unsigned           turns; /* that it may begin */
+    bool               rests;
+    int                fd; /* an eventfd, written to at the end of each turn of each loop */
+} loops = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .fd = -1};
+
+static inline void loop_turn_begins(struct event_base *base) {
+    eventfd_write(loops.fd, 1);
+    pthread_mutex_lock(&loops.mutex);
+    while (base == loops.held && loops.turns == 0) {
+        loops.rests = true;
+        pthread_cond_broadcast(&loops.changed);
+        pthread_cond_wait(&loops.changed, &loops.mutex);
+    }
+    loops.turns -= base == loops.held;
+    pthread_mutex_unlock(&loops.mutex);
+}
+
+/* In the place of libevent's. */
+int event_base_loop(struct event_base *base, int flags) {
+    int (*one_turn)(struct event_base *, int) = (int (*)(struct event_base *, int))dlsym(RTLD_NEXT, "event_base_loop"), result;
+    do {
+        loop_turn_begins(base);
+        result = one_turn(base, flags | EVLOOP_ONCE);
+    } while (!(flags & EVLOOP_ONCE) && result == 0 && !event_base_got_break(base));
+    return result;
+}
+
+/* Has a worker rest after so many turns more. */
+static inline void worker_rest(struct worker *w, unsigned turns) {
+    pthread_mutex_lock(&loops.mutex);
+    loops.held = w->base;
+    loops.turns = turns;
+    loops.rests = false;
+    pthread_cond_broadcast(&loops.changed);
+    worker_wake(w);
+    while (!loops.rests) {
+        pthread_cond_wait(&loops.changed, &loops.mutex);
+    }
+    pthread_mutex_unlock(&loops.mutex);
+}
+
+static inline void worker_go_on(struct worker *w) {
+    pthread_mutex_lock(&loops.mutex);
+    loops.held = NULL;
+    pthread_cond_broadcast(&loops.changed);
+    pthread_mutex_unlock(&loops.mutex);
+    worker_wake(w);
+}
+
+/* Waits until a condition holds, which turns of the server bring about. */
+#define SERVER_COMES_TO(condition) TAP_UNTIL(loops.fd, condition)
+#define SETTLES(number, want) SERVER_COMES_TO(atomic_load(&(number)) == (want))
 
 /* --- a server --- */
 
@@ -55,6 +116,7 @@ static inline struct net_config host_config(struct host *h) {
 /* `options` as rig_open takes them. */
 static inline bool host_prepare(struct host *h, char *options) {
     memset(h, 0, sizeof *h);
+    loops.fd = loops.fd < 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : loops.fd;
     strcpy(h->folder, "/tmp/slate-test-net-XXXXXX");
     char why[SETTING_WHY_BYTES];
     if (mkdtemp(h->folder) == NULL || !rig_open(&h->rig, options) ||
@@ -109,11 +171,29 @@ static inline void host_end(struct host *h) {
     host_close(h);
 }
 
+#ifdef OWN_CLOCK_H
+/* libevent's timers go by this function. */
+int clock_gettime(clockid_t which, struct timespec *now) {
+    *now = clock_system(which);
+    return 0;
+}
+
+/* Lets time pass, and has each loop see to its timers. */
+static inline void host_pass(struct host *h, int64_t us) {
+    own_clock_pass(us);
+    net_wake(h->net);
+    for (unsigned i = 0; i < h->net->worker_count; i++) {
+        worker_wake(&h->net->workers[i]);
+    }
+}
+static inline void host_pass_s(struct host *h, int64_t s) { host_pass(h, s * (int64_t)CLOCK_SECOND_US); }
+#endif
+
 /* --- clients --- */
 
 static inline int connect_tcp(int port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+    struct timeval patience = {.tv_sec = TAP_HANG_MS / 1000};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -126,7 +206,7 @@ static inline int connect_tcp(int port) {
 
 static inline int connect_unix(const char *path) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+    struct timeval patience = {.tv_sec = TAP_HANG_MS / 1000};
     strcpy(to.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -173,17 +253,4 @@ static inline bool hung_up(int fd) {
     char byte;
     return recv(fd, &byte, 1, 0) == 0 || errno == ECONNRESET;
 }
-
-/* Waits until a number is from `least` to `most`. */
-static inline bool comes_to(_Atomic uint64_t *n, uint64_t least, uint64_t most) {
-    for (int i = 0; i < PATIENCE_MS; i++) {
-        uint64_t now = atomic_load(n);
-        if (now >= least && now <= most) {
-            return true;
-        }
-        usleep(1000);
-    }
-    return false;
-}
-static inline bool settles(_Atomic uint64_t *n, uint64_t want) { return comes_to(n, want, want); }
 #endif

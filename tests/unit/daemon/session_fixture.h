@@ -2,8 +2,11 @@
  * time, large values straight into item memory, replies in pieces or kept for later. */
 #ifndef SESSION_FIXTURE_H
 #define SESSION_FIXTURE_H
+#include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "tap.h"
 
 #include "cache_fixture.h"
 #include "proto/parse.h"
@@ -31,6 +34,13 @@ static inline uint32_t rig_random(struct rig *rig, uint32_t below) {
 /* Changes what the next rigs are made of; NULL: nothing. */
 static void (*rig_adjust)(struct cache_config *, struct tune_config *);
 
+/* Written to when an answer that a session waits for may be there. */
+static int rig_woken_fd = -1;
+static inline void rig_wake(void *arg) {
+    (void)arg;
+    eventfd_write(rig_woken_fd, 1);
+}
+
 /* `options` as on the command line, cut apart in place; NULL: none. False: they, or memory, cannot be had. */
 static inline bool rig_open(struct rig *rig, char *options) {
     char why[OPTIONS_WHY_BYTES], name[] = "slated";
@@ -40,6 +50,7 @@ static inline bool rig_open(struct rig *rig, char *options) {
         argv[argc++] = word;
     }
     memset(rig, 0, sizeof *rig);
+    rig_woken_fd = rig_woken_fd < 0 ? eventfd(0, EFD_CLOEXEC) : rig_woken_fd;
     clock_start();
     settings_init(&rig->settings);
     if (options_parse(argc, argv, 0, &rig->settings, why) != OPTIONS_RUN) {
@@ -69,6 +80,9 @@ static inline bool rig_open(struct rig *rig, char *options) {
     rig->server.workers[0] = &rig->counters;
     rig->server.worker_count = 1;
     rig->batch = rig->server.tuner ? batch_create(&rig->server, rig->ct, &rig->counters) : NULL;
+    if (rig->batch != NULL) {
+        batch_on_event(rig->batch, rig_wake, NULL);
+    }
     return rig->batch != NULL;
 }
 
@@ -197,10 +211,10 @@ static inline size_t client_fill_value(struct rig *rig, struct client *c, const 
     return done;
 }
 
-/* Whether there is something to do without more bytes. One that waits for another thread lets it run. */
+/* Whether there is something to do without more bytes. */
 static inline bool client_goes_on(const struct client *c) {
     switch (session_need(c->session)) {
-    case SESSION_NEED_EVENT: usleep(100); return true; /* the other thread may have a lower priority */
+    case SESSION_NEED_EVENT:
     case SESSION_NEED_TURN:
     case SESSION_NEED_COMMAND: return true;
     case SESSION_NEED_BYTES:
@@ -213,11 +227,17 @@ static inline bool client_goes_on(const struct client *c) {
     return c->kept != NULL;
 }
 
+/* Whether there was an answer of another thread, for which it may wait. */
+static inline bool rig_was_woken(void) {
+    eventfd_t wakes;
+    return tap_readable(rig_woken_fd) && eventfd_read(rig_woken_fd, &wakes) == 0;
+}
+
 /* Takes turns until nothing is left to do without more bytes. */
 static inline void client_settle(struct rig *rig, struct client *c) {
     do {
         rig_turn(rig, &c, 1);
-    } while (!c->closed && client_goes_on(c));
+    } while (!c->closed && client_goes_on(c) && (session_need(c->session) != SESSION_NEED_EVENT || rig_was_woken()));
     if (c->kept) { /* replies from before the end are sent before the connection is closed */
         client_receive(rig, c, c->kept, SIZE_MAX);
         output_destroy(&c->kept);

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include <pthread.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include "cache_fixture.h"
 
@@ -16,6 +16,14 @@ struct job {
 
 static _Atomic bool done;
 static _Atomic bool moved_once; /* a page, or a limit */
+static int turns_fd; /* an eventfd, of the workers' turns */
+
+/* Waits until the workers have taken so many turns more, or are done. */
+static void await_turns(eventfd_t n) {
+    eventfd_t some = 0;
+    for (eventfd_t sum = 0; sum < n && !atomic_load(&done) && tap_readable(turns_fd) && eventfd_read(turns_fd, &some) == 0; sum += some) {
+    }
+}
 
 /* A value says its key and length in its first bytes and follows from them, so any reader can check any value. */
 static void make_value(char *to, uint32_t bytes, uint32_t key) {
@@ -50,6 +58,7 @@ static void *work(void *arg) {
         struct key key = FIXTURE_KEY(n);
         if (i % 20 == 0 && i > 0) {
             cache_turn_end(ct);
+            eventfd_write(turns_fd, 1);
         }
         if (i % 20 == 0) {
             cache_turn_begin(ct);
@@ -106,7 +115,7 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         struct moving_page m;
         unsigned goes_to = tap_random(&x) % 3 ? to : SLAB_CLASS_NONE;
         if (from == to || cache_spare_pages(ct, from, (enum page_pick)(tap_random(&x) % 4), &page, 1) == 0 || !page_move_begin(&m, ct, page, from, goes_to, 0)) {
-            usleep(10);
+            await_turns(1);
             continue;
         }
         struct evacuating e = {.ct = ct, .may_evict = tap_random(&x) % 2};
@@ -144,7 +153,7 @@ static uint64_t lower_limits(struct cache *c) {
         lowered++;
         atomic_store(&moved_once, true);
         cache_set_limit(c, f.limit_bytes);
-        usleep(1000);
+        await_turns(100);
     }
     cache_on_hunger(c, NULL, NULL);
     cache_thread_destroy(&ct);
@@ -183,6 +192,7 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
         wrong += jobs[i].wrong, refused += jobs[i].refused, hits += jobs[i].hits;
     }
     atomic_store(&done, true);
+    eventfd_write(turns_fd, 1);
     pthread_join(mover_thread, NULL);
     printf("# the %s store, the %s index\n", cache_store_name(cfg.store), cache_index_name(c));
     is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " %s", policy->name,
@@ -228,6 +238,7 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     clock_start();
+    turns_fd = eventfd(0, EFD_CLOEXEC);
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     test_threads_and_moving_pages(seed, 64u << 20, &evict_slru);
     test_threads_and_moving_pages(seed, 48u << 20, &evict_lru);

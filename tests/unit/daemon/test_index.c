@@ -263,7 +263,7 @@ static void test_without_memory_nothing_is_lost(size_t left_bytes) {
 
 static struct index shared;
 static _Atomic bool stop;
-static _Atomic unsigned readers_at_work;
+static pthread_barrier_t begun; /* each has looked once */
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
@@ -292,7 +292,7 @@ static void *read_on(void *arg) {
             ref = index_find_from(&shared, &key, *spot, &look);
         } while (!index_unchanged(&look));
         if (r->looks++ == 0) {
-            atomic_fetch_add(&readers_at_work, 1);
+            pthread_barrier_wait(&begun);
         }
         r->false_misses += stays && ref != refs[n] && ref != copies[n];
         r->false_hits += !stays && ref != 0;
@@ -330,13 +330,11 @@ static void test_readers_without_a_lock_miss_nothing(uint64_t seed) {
     readers[0].seed = seed;
     readers[1].seed = seed + 2;
     atomic_store(&stop, false);
-    atomic_store(&readers_at_work, 0);
+    pthread_barrier_init(&begun, NULL, 3);
     for (int i = 0; i < 2; i++) {
         pthread_create(&threads[i], NULL, read_on, &readers[i]);
     }
-    while (atomic_load(&readers_at_work) < 2) {
-        sched_yield();
-    }
+    pthread_barrier_wait(&begun);
     write_on(seed);
     atomic_store(&stop, true);
     for (int i = 0; i < 2; i++) {

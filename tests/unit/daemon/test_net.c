@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "own_clock.h"
+
 #include "base/log.h"
 #include "net/starting.h"
-#include "base/clock.h"
-#include "net/worker.h"
 #include "net_fixture.h"
 
 /* --- calls of the system that this suite takes the place of --- */
@@ -50,7 +50,7 @@ static void test_serves_and_stops(void) {
     ok(answers(a, "bad\r\nget none\r\nmn\r\n", "ERROR\r\nEND\r\nMN\r\n"), "replies come in order");
     is(atomic_load(&h.rig.server.conns.current), 2, "two connections are counted");
     ok(say(a, "quit\r\n", 6) && hung_up(a), "quit hangs up");
-    ok(settles(&h.rig.server.conns.current, 1), "and is not counted any more");
+    ok(SETTLES(h.rig.server.conns.current, 1), "and is not counted any more");
     host_stop(&h, false);
     ok(hung_up(b), "stopping hangs up");
     is(atomic_load(&h.rig.server.conns.current), 0, "no connection is left");
@@ -156,7 +156,7 @@ static void test_large_values(void) {
     say(fd, "set half 0 0 900000\r\n", 21);
     say(fd, value, 1000);
     close(fd);
-    ok(settles(&h.rig.server.conns.current, 0), "a client may leave in the middle of a value");
+    ok(SETTLES(h.rig.server.conns.current, 0), "a client may leave in the middle of a value");
     fd = connect_tcp(h.port);
     ok(answers(fd, "get half\r\n", "END\r\n"), "which then is not stored");
     close(fd);
@@ -274,7 +274,7 @@ static void test_early_clients_are_told(void) {
     }
     is(served, STARTING_GUESTS + 20, "… also when they are more than are accepted early");
     close(quiet);
-    ok(settles(&h.rig.server.conns.current, 0), "all are counted in and out");
+    ok(SETTLES(h.rig.server.conns.current, 0), "all are counted in and out");
     host_end(&h);
     open_early(&h, true);
     quiet = connect_tcp(h.port);
@@ -323,7 +323,6 @@ static void test_last_words_are_heard(void) {
     struct host h;
     struct net_config cfg = host_begin(&h);
     cfg.worker_count = 1;
-    clock_pause(); /* however long this machine takes, it is no time */
     host_start(&h, &cfg);
     int good = connect_tcp(h.port), one = connect_tcp(h.port), little = LITTLE;
     memset(value, 'x', VALUE_BYTES);
@@ -336,13 +335,13 @@ static void test_last_words_are_heard(void) {
     say(one, bad, sizeof bad);
     ok(hears_out(one, last), "who is hung up on reads the last words, though it sends on");
     close(one);
-    ok(settles(&h.rig.server.conns.current, 1), "and is forgotten once it closes its side");
+    ok(SETTLES(h.rig.server.conns.current, 1), "and is forgotten once it closes its side");
 
     one = connect_tcp(h.port);
     ok(say(one, bad, sizeof bad) && hears_out(one, last), "another has read all");
     is((long)atomic_load(&h.rig.server.conns.current), 2, "as long as it might send it is there");
-    clock_shift(LINGER_S + 1);
-    ok(settles(&h.rig.server.conns.current, 1), "but no longer than a while");
+    host_pass_s(&h, LINGER_S + 1);
+    ok(SETTLES(h.rig.server.conns.current, 1), "but no longer than a while");
     close(one);
 
     size_t sent = 0;
@@ -352,11 +351,10 @@ static void test_last_words_are_heard(void) {
         sent += (size_t)n;
     }
     ok(sent >= LINGER_BYTES && sent < 8 * (size_t)LINGER_BYTES, "is listened to for so many bytes only (%zu)", sent);
-    ok(settles(&h.rig.server.conns.current, 1), "and then forgotten, too");
+    ok(SETTLES(h.rig.server.conns.current, 1), "and then forgotten, too");
     close(one);
-    ok(answers(good, "quit\r\n", "") && hung_up(good) && settles(&h.rig.server.conns.current, 0), "who wants to go goes at once");
+    ok(answers(good, "quit\r\n", "") && hung_up(good) && SETTLES(h.rig.server.conns.current, 0), "who wants to go goes at once");
     close(good);
-    clock_resume();
     host_end(&h);
 }
 
@@ -376,7 +374,7 @@ static void test_who_leaves_holds_nothing(void) {
     say(fd, value, BYTES + 2);
     ok(answers(fd, "", "STORED\r\n") && shutdown(fd, SHUT_RD) == 0, "a client hears no more");
     say(fd, "get big\r\n", 9);
-    ok(settles(&h.rig.server.conns.current, 0), "and is hung up on when it asks for a large value");
+    ok(SETTLES(h.rig.server.conns.current, 0), "and is hung up on when it asks for a large value");
     struct cache_thread *ct = cache_thread_create(h.rig.server.cache);
     struct key key = {.ptr = "big", .len = 3};
     struct cache_facts facts;

@@ -13,7 +13,7 @@ _Static_assert((int)MANY > (int)UDP_BATCH, "more than a batch");
 
 static int connect_udp(int port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    struct timeval     patience = {.tv_sec = PATIENCE_MS / 1000};
+    struct timeval     patience = {.tv_sec = TAP_HANG_MS / 1000};
     int                fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return connect(fd, (struct sockaddr *)&to, sizeof to) == 0 ? fd : -1;
