@@ -69,6 +69,7 @@ struct fault_control {
     _Atomic uint32_t dribble;    /* not 0: the seed of short receives, short sends and interruptions */
     _Atomic uint64_t dribbled;   /* calls that were made short or interrupted */
     _Atomic int64_t  calendar_step_s; /* added to CLOCK_REALTIME */
+    _Atomic int64_t  passed_s;        /* added to CLOCK_MONOTONIC */
     char             from[FAULT_FRAMES][64]; /* who made the call that failed first: file and offset, "" after the last */
 };
 #endif

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,9 +15,9 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "tap.h"
+#include "notified.h"
 
-enum { HANG_MS = 30 * 1000, PATH_BYTES_MAX = 512, WORDS_MAX = 40 }; /* only a hang takes as long */
+enum { HANG_MS = TAP_HANG_MS, PATH_BYTES_MAX = 512, WORDS_MAX = 40 };
 
 struct server {
     char  folder[64], socket[80], stderr_path[80];
@@ -25,6 +26,8 @@ struct server {
     bool  on_tcp; /* listens on a free port of 127.0.0.1 instead */
     pid_t pid;    /* 0: none runs */
     int   status; /* of waitpid, once it has ended */
+    bool  is_ready; /* it has said that it serves, as to a service manager (sd_notify(3)) */
+    int   process_fd, words_fd, files_fd; /* that it has ended; what it says so; inotify's, of its folder */
 };
 
 static const char *const call_names[FAULT_CALL_COUNT] = {
@@ -37,12 +40,6 @@ static const int call_errors[FAULT_CALL_COUNT][FAULT_ERRORS] = {
     FAULT_CALLS(FAULT_ERROR_ROW)
 #undef FAULT_ERROR_ROW
 };
-
-static inline uint64_t now_ms(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 __attribute__((format(printf, 1, 2), noreturn)) static inline void give_up(const char *format, ...) {
     va_list ap;
@@ -82,6 +79,11 @@ static inline void server_prepare(struct server *s) {
     close(fd);
     s->control = mapped;
     atomic_store(&s->control->call, FAULT_NONE);
+    s->words_fd = notified_open();
+    s->files_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (inotify_add_watch(s->files_fd, s->folder, IN_MODIFY) < 0) {
+        give_up("cannot watch %s", s->folder);
+    }
 }
 
 enum { CHOICES_MAX = 8, CHOICE_BYTES = 24, DESCRIBE_UNIT = 6 /* the column of --describe */ };
@@ -146,6 +148,8 @@ static inline void server_spawn(struct server *s, const char *options, int stder
     unlink(s->socket);
     unlink(ports);
     unlink(s->stderr_path); /* what an earlier one said is not this one's */
+    notified_ready(s->words_fd);
+    s->is_ready = false;
     fflush(NULL);
     s->pid = fork();
     if (s->pid == 0) {
@@ -165,7 +169,7 @@ static inline void server_spawn(struct server *s, const char *options, int stder
         execv(s->program, argv);
         _exit(127);
     }
-    if (s->pid < 0) {
+    if (s->pid < 0 || (s->process_fd = pidfd_open(s->pid, 0)) < 0) {
         give_up("cannot fork");
     }
 }
@@ -174,23 +178,30 @@ static inline void server_spawn(struct server *s, const char *options, int stder
 static inline bool server_runs(struct server *s) {
     if (s->pid != 0 && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
         s->pid = 0;
+        close(s->process_fd);
     }
     return s->pid != 0;
 }
 
+/* Waits until the server says something, be it that it serves, or ends. False: it hangs. */
+static inline bool server_goes_on(struct server *s) {
+    struct pollfd fds[] = {{.fd = s->process_fd, .events = POLLIN}, {.fd = s->words_fd, .events = POLLIN}, {.fd = s->files_fd, .events = POLLIN}};
+    char events[4096];
+    bool goes_on = poll(fds, 3, HANG_MS) > 0;
+    s->is_ready = notified_ready(s->words_fd) || s->is_ready;
+    while (read(s->files_fd, events, sizeof events) > 0) {
+    }
+    return goes_on;
+}
+
 /* Waits for the process to end by itself; one that does not is killed, and false says so. */
 static inline bool server_ends(struct server *s) {
-    uint64_t until = now_ms() + HANG_MS;
-    while (server_runs(s)) {
-        if (now_ms() > until) {
-            kill(s->pid, SIGKILL);
-            waitpid(s->pid, &s->status, 0);
-            s->pid = 0;
-            return false;
-        }
-        usleep(500);
+    bool ends = s->pid == 0 || tap_readable(s->process_fd);
+    if (!ends) {
+        kill(s->pid, SIGKILL);
+        tap_readable(s->process_fd);
     }
-    return true;
+    return !server_runs(s) && ends;
 }
 
 static inline bool server_ended_well(const struct server *s) { return WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0; }
@@ -204,6 +215,16 @@ static inline const char *server_said(const struct server *s) {
         close(fd);
     }
     said[n > 0 ? n : 0] = '\0';
+    return said;
+}
+
+static inline bool server_has_said(const struct server *s, const char *text) { return strstr(server_said(s), text) != NULL; }
+
+/* Waits until it has said this, or serves if text is NULL. False: it ends or hangs before. */
+static inline bool server_comes_to(struct server *s, const char *text) {
+    bool said = false;
+    while (!(said = text != NULL ? server_has_said(s, text) : s->is_ready) && server_runs(s) && server_goes_on(s)) {
+    }
     return said;
 }
 

@@ -333,13 +333,15 @@ ssize_t write(int fd, const void *from, size_t bytes) {
     return bytes != EVENTFD_BYTES && fails(FAULT_write) ? -1 : next_write(fd, from, bytes);
 }
 
-/* --- the calendar; what is counted from a start is left alone --- */
+/* --- the calendar, and the time since the machine's start --- */
 
 int clock_gettime(clockid_t clock, struct timespec *to) {
     NEXT(clock_gettime)
     int result = next_clock_gettime(clock, to);
     if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
         to->tv_sec += atomic_load_explicit(&control->calendar_step_s, memory_order_relaxed);
+    } else if (result == 0 && (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE)) {
+        to->tv_sec += atomic_load_explicit(&control->passed_s, memory_order_relaxed);
     }
     return result;
 }
