@@ -84,7 +84,7 @@ LOAD_LIBS    := -lssl -lcrypto $(ZSTD_LIBS) -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
-SUITES   := $(wildcard tests/unit/*/test_*.c tests/stress/test_*.c $(if $(SAN),,tests/faults/test_*.c))
+SUITES   := $(wildcard tests/unit/*/test_*.c $(if $(SAN),,tests/faults/test_*.c))
 THREADED := $(shell grep -lE 'pthread_create|memory_file|log_start|metrics_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
 ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
@@ -191,8 +191,6 @@ $B/daemon.a $B/console.a:
 	@rm -f $@ && $(AR) qcs $@ $^
 $B/unit/daemon/%: tests/unit/daemon/%.c $B/daemon.a $(JEMALLOC_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/daemon.a $(SUITE_LIBS)
-$B/stress/%: tests/stress/%.c $B/daemon.a $(JEMALLOC_O)
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(QUICK) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) $(QUICK_LINK) -o $@ $< $B/daemon.a $(SUITE_LIBS)
 # The world: an interpreter of Lua in whose process servers run (tests/world).
 $B/world/slated.so: $B/daemon/main.o $(DAEMON_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic,--strip-debug -o $@ $^ $(filter-out $(JEMALLOC_O),$(DAEMON_LIBS))

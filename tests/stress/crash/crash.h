@@ -21,13 +21,18 @@ struct place { /* where it runs, and how */
     bool        roomy; /* nothing need be evicted, so nothing may be missing */
     const char *crash_at; /* of a debug build: where it is to end by itself; NULL: nowhere */
     pid_t       pid;
+    int         process_fd; /* readable once it has ended */
 };
 void place_make(struct place *, const char *program, bool roomy);
 void place_clear(struct place *);
 bool place_start(struct place *); /* false: it did not come up */
 void place_kill(struct place *, int signal);
 /* Whether it has ended as a killed process does, waiting for so long. */
-bool place_has_crashed(struct place *, unsigned wait_ms);
+bool place_has_crashed(struct place *, int wait_ms);
+/* Waits until so many batches more were answered, or the server has ended. */
+enum waits { MAIN_WAITS, OPERATOR_WAITS, WAITS };
+void place_work(const struct place *, enum waits, uint64_t batches);
+void place_answered(uint64_t batches);
 
 /* --- a connection, which blocks --- */
 struct wire {

@@ -4,11 +4,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tap.h"
 
-enum { KILLS = 10, LOAD_LEAST_MS = 20, LOAD_MOST_MS = 400, CAS_SLOTS = 1 << 23 };
+enum { KILLS = 10, LOAD_LEAST = 100, LOAD_MOST = 2000, OPERATOR_REST = 32, CAS_SLOTS = 1 << 23 }; /* batches */
 
 #ifdef SLATE_DEBUG
 #define PROGRAM "build-debug/bin/slated"
@@ -49,8 +48,6 @@ static void forget_cas(void) {
 
 /* --- the operator --- */
 
-static void rest_ms(unsigned ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL); }
-
 void operator_work(const struct place *p, uint64_t seed, _Atomic bool *stop) {
     static const char *const policies[] = {"slru", "lru", "s3fifo", "sieve", "clock", "fifo", "tinylfu", "bag"};
     static const char *const modes[] = {"off", "ratio", "eviction", "random", "lra", "lrc", "utility"};
@@ -68,7 +65,7 @@ void operator_work(const struct place *p, uint64_t seed, _Atomic bool *stop) {
         default: snprintf(command, sizeof command, "slabs reassign %d %u\r\n", n % 3 == 0 ? (int)(n / 3 % 20) + 1 : -1, 1 + n / 64 % 20); COUNT(moves); break;
         }
         goes_on = wire_ask(w, command, answer, sizeof answer);
-        rest_ms(1 + n % 8);
+        place_work(p, OPERATOR_WAITS, 1 + n % OPERATOR_REST);
     }
     if (w->fd >= 0) {
         wire_close(w);
@@ -168,7 +165,7 @@ static bool life(struct worker *workers, unsigned number, uint64_t *random) {
     }
     begin_all(workers, work);
     pthread_create(&operator.thread, NULL, worker_main, &operator);
-    rest_ms(LOAD_LEAST_MS + (unsigned)(next_random(random) % (LOAD_MOST_MS - LOAD_LEAST_MS)));
+    place_work(&place, MAIN_WAITS, LOAD_LEAST + next_random(random) % (LOAD_MOST - LOAD_LEAST));
     if (number % 7 == 5) { /* a flush, and death as soon as it is answered */
         atomic_store(&stop, true);
         join_all(workers);
@@ -247,9 +244,9 @@ static const struct {
     {"note_half_written", BEGUN}, {"note_written", BEGUN},     {"note_half_written:4", SERVED}, {"note_written:4", SERVED},
     {"stopping", ENDED},        {"about_to_be_stopped", ENDED}, {"stopped", ENDED},
 };
-enum { POINTS = sizeof points / sizeof *points, LOAD_MS = 200, POINT_MS = 20 * 1000 };
+enum { POINTS = sizeof points / sizeof *points, LOAD = 1000 };
 
-static void load(struct worker *workers, unsigned ms, uint64_t *random, bool until_it_crashes) {
+static void load(struct worker *workers, uint64_t batches, uint64_t *random) {
     _Atomic bool stop = false;
     struct worker operator= {.work = operate, .stop = &stop, .seed = next_random(random)};
     for (unsigned i = 0; i < OWNERS; i++) {
@@ -257,13 +254,10 @@ static void load(struct worker *workers, unsigned ms, uint64_t *random, bool unt
     }
     begin_all(workers, work);
     pthread_create(&operator.thread, NULL, worker_main, &operator);
-    if (until_it_crashes) {
-        place_has_crashed(&place, ms);
-    } else {
-        rest_ms(ms);
-    }
+    place_work(&place, MAIN_WAITS, batches);
     atomic_store(&stop, true);
     join_all(workers);
+    place_answered(OPERATOR_REST); /* it waits for no more */
     pthread_join(operator.thread, NULL);
 }
 
@@ -282,19 +276,19 @@ static void crash_at(struct worker *workers, const char *at, enum where where, u
         if (where == FLUSHED) {
             flush(workers);
         }
-        load(workers, where == SERVED ? POINT_MS : LOAD_MS, random, where == SERVED);
+        load(workers, where == SERVED ? UINT64_MAX : LOAD, random);
         if (where == ENDED) {
             kill(place.pid, SIGTERM);
         }
     }
-    ok(place_has_crashed(&place, POINT_MS), "it comes to %s, and ends there", at);
+    ok(place_has_crashed(&place, TAP_HANG_MS), "it comes to %s, and ends there", at);
     place_kill(&place, SIGKILL);
     place.crash_at = NULL;
     if (place_start(&place)) {
         begin_all(workers, verify);
         join_all(workers);
         check_count(workers);
-        load(workers, LOAD_MS, random, false);
+        load(workers, LOAD, random);
         place_kill(&place, SIGKILL);
         COUNT(kills);
     } else {

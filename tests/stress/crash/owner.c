@@ -197,6 +197,7 @@ void owner_work(struct owner *o, const struct place *place, _Atomic bool *stop) 
         for (unsigned i = 0; goes_on && i < count; i++) {
             goes_on = take_answer(o, place, &batch[i]);
         }
+        place_answered(1);
     }
     wire_close(&o->wire);
 }

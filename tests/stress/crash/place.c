@@ -6,14 +6,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { START_MS = 60 * 1000, ANSWER_S = 60 };
+#include "notified.h"
+
+enum { ANSWER_S = 60 };
+
+static int words_fd, answers_fd[WAITS]; /* of servers that serve; eventfds, of batches that were answered */
 
 /* The memory file is to be in memory where it can. */
 void place_make(struct place *p, const char *program, bool roomy) {
@@ -50,41 +51,49 @@ static pid_t run(struct place *p) {
     return pid;
 }
 
+/* It listens before it has taken up its items, and serves after that. */
 bool place_start(struct place *p) {
-    struct wire *w = malloc(sizeof *w);
-    char answer[16];
-    bool up = false;
     unlink(p->socket);
-    p->pid = run(p);
-    for (int waited_ms = 0; !up && waited_ms < START_MS && !place_has_crashed(p, 0) && p->pid > 0; waited_ms += 5) {
-        nanosleep(&(struct timespec){.tv_nsec = 5 * 1000 * 1000}, NULL);
-        /* it listens before it has taken up its items, and answers after that */
-        if (wire_open(w, p)) {
-            up = wire_ask(w, "mn\r\n", answer, sizeof answer) && strcmp(answer, "MN") == 0;
-            wire_close(w);
-        }
+    if (words_fd == 0) {
+        words_fd = notified_open();
+        answers_fd[MAIN_WAITS] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        answers_fd[OPERATOR_WAITS] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     }
-    free(w);
-    return up;
+    for (eventfd_t old; eventfd_read(answers_fd[MAIN_WAITS], &old) == 0 || eventfd_read(answers_fd[OPERATOR_WAITS], &old) == 0;) {
+    }
+    notified_ready(words_fd);
+    p->pid = run(p);
+    p->process_fd = p->pid > 0 ? pidfd_open(p->pid, 0) : -1;
+    return p->process_fd >= 0 && notified_await(words_fd, p->process_fd);
 }
 
-bool place_has_crashed(struct place *p, unsigned wait_ms) {
+bool place_has_crashed(struct place *p, int wait_ms) {
     int status;
-    for (unsigned waited_ms = 0;; waited_ms++) {
-        if (p->pid > 0 && waitpid(p->pid, &status, WNOHANG) == p->pid) {
-            p->pid = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -1;
-        }
-        if (p->pid <= 0 || waited_ms >= wait_ms) {
-            return p->pid == 0;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+    if (p->pid > 0 && poll(&(struct pollfd){.fd = p->process_fd, .events = POLLIN}, 1, wait_ms) > 0) {
+        waitpid(p->pid, &status, 0);
+        close(p->process_fd);
+        p->pid = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -1;
     }
+    return p->pid == 0;
+}
+
+void place_work(const struct place *p, enum waits who, uint64_t batches) {
+    struct pollfd fds[] = {{.fd = p->process_fd, .events = POLLIN}, {.fd = answers_fd[who], .events = POLLIN}};
+    for (eventfd_t sum = 0, some; sum < batches && poll(fds, 2, TAP_HANG_MS) > 0 && fds[0].revents == 0; sum += some) {
+        eventfd_read(answers_fd[who], &some);
+    }
+}
+
+void place_answered(uint64_t batches) {
+    eventfd_write(answers_fd[MAIN_WAITS], batches);
+    eventfd_write(answers_fd[OPERATOR_WAITS], batches);
 }
 
 void place_kill(struct place *p, int signal) {
     if (p->pid > 0) {
         kill(p->pid, signal);
         waitpid(p->pid, NULL, 0);
+        close(p->process_fd);
         p->pid = 0;
     }
 }

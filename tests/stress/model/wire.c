@@ -86,7 +86,7 @@ void wire_say(struct wire *w, const char *format, ...) {
 }
 
 /* Waits for `events`; false: nothing for two minutes. */
-static bool wait_for(const struct wire *w, short events, short *ready) {
+static bool comes_to(const struct wire *w, short events, short *ready) {
     struct pollfd p = {.fd = w->fd, .events = events};
     int n;
     do {
@@ -120,7 +120,7 @@ bool wire_flush(struct wire *w) {
     size_t sent = 0;
     while (sent < w->out_bytes) {
         short ready;
-        if (w->fd < 0 || !wait_for(w, POLLIN | POLLOUT, &ready)) {
+        if (w->fd < 0 || !comes_to(w, POLLIN | POLLOUT, &ready)) {
             return false;
         }
         if (ready & (POLLIN | POLLHUP | POLLERR) && !take_in(w)) {
@@ -140,7 +140,7 @@ bool wire_flush(struct wire *w) {
 
 static bool wait_in(struct wire *w) {
     short ready;
-    return w->fd >= 0 && wait_for(w, POLLIN, &ready) && take_in(w);
+    return w->fd >= 0 && comes_to(w, POLLIN, &ready) && take_in(w);
 }
 
 char *wire_line(struct wire *w) {
@@ -175,7 +175,7 @@ void wire_half_close(struct wire *w) { shutdown(w->fd, SHUT_WR); }
 
 bool wire_ended(struct wire *w) {
     short ready;
-    while (w->fd >= 0 && wait_for(w, POLLIN, &ready)) {
+    while (w->fd >= 0 && comes_to(w, POLLIN, &ready)) {
         w->in_at = w->in_end = 0;
         if (!take_in(w)) {
             return true;
