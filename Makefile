@@ -224,15 +224,15 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run
 	@$(call build_all,all,the four programs)
 	@scripts/demo $B/bin
-test: ## build all and run every test, each once; the last line counts them
+test: ## build all and run every test, each once; the last line counts them (MORE=suites)
 	@scripts/bootstrap test
 	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies $B/world/lua,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/world/slated.so build-debug/isolation/test_isolation build-debug/stress/crash
-	@$(RUN) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
+	@$(RUN) $(MORE) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
 units: $(TESTS) $B/world/slatetop ## build the C unit tests only
-check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
+check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer; MORE=suites)
 	@$(MAKE_J) units
-	@$(RUN) $(TESTS)
+	@$(RUN) $(MORE) $(TESTS)
 test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go on slated and on memcached, and the suites of Django and pylibmc
 	@scripts/bootstrap clients
 	@tests/clients/fetch

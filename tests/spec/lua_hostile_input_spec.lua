@@ -244,6 +244,7 @@ describe("hostile input", function()
             text = text .. RECORDED:format(i, i * 100, i * 1000, i)
         end
         for _, name in ipairs({ "burst", "ratio", "utility", "free-pages" }) do
+            local chosen = assert(policy.open(name)) -- once: a shell looks what kind of file it is
             survives("recording for " .. name, text, function(damaged)
                 local handle = assert(io.tmpfile())
                 handle:write(damaged)
@@ -253,14 +254,14 @@ describe("hostile input", function()
                 if not list or #list == 0 then
                     return nil, message or "nothing in it"
                 end
-                return policy_run.replay(list, assert(assert(policy.open(name)):start({})), function() end)
+                return policy_run.replay(list, assert(chosen:start({})), function() end)
             end, FEW_ROUNDS)
         end
     end)
 end)
 
-describe("a line of 4,000 letters, blanks or signs", function()
-    local BYTES <const>, STEPS_A_BYTE <const> = 4096, 40
+describe("a line of 1,000 letters, blanks or signs", function()
+    local BYTES <const>, STEPS_A_BYTE <const> = 1024, 40
 
     -- Repeated, with what may stand before and behind.
     local PIECES <const> = { " ", "a", "1", "=", ":", ",", "a ", "a=", "1:", ",1", "; ", "\r", "\n", "a\n", " \n", "/",

@@ -12,14 +12,14 @@ local FOLDER <const> = "tests/proto"
 local ENDING_SERVERS <const> = 12
 local OTHER_STORES <const> = { "heap", "blocks" }
 
--- A server that cuts what it receives to pieces itself: tests/faults/slated-dribble.
-local CUTS = proto_server.program():match("slated%-dribble$") ~= nil
+-- A server behind something of tests/faults, which has no debug build: it is fed whole. One cuts what it receives itself.
+local BEHIND = proto_server.program():match("slated%-(%a+)$")
 
 local function feeds_of(script)
-    if CUTS then
-        return script.whole and {} or { "whole" }
+    if BEHIND and script.debug or BEHIND == "dribble" and script.whole then
+        return {}
     end
-    return script.whole and { "whole" } or { "whole", "byte by byte" }
+    return (BEHIND or script.whole) and { "whole" } or { "whole", "byte by byte" }
 end
 
 -- Servers that have played their transcript. Several end at a time: a memcached takes up to a second for it.
@@ -73,7 +73,7 @@ describe("transcript", function()
                 check(script, replay.feeds[how], "slab")
             end)
         end
-        for _, store in ipairs((script.slab or CUTS and script.whole) and {} or OTHER_STORES) do
+        for _, store in ipairs((script.slab or #feeds_of(script) == 0) and {} or OTHER_STORES) do
             it(("%s, fed whole to the %s store"):format(name, store), function()
                 if (script.debug and not proto_server.available(true)) or not proto_server.is_slated() then
                     pending("needs slated, and of some transcripts its debug build: make DEBUG=1")

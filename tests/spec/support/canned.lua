@@ -74,7 +74,8 @@ end
 
 function Transport:send(bytes)
     local answer = self.server:answers_to(bytes)
-    self.pending = self.pending .. (self.server.damage and self.server.damage(answer) or answer)
+    self.pending = self.pending:sub(self.at) .. (self.server.damage and self.server.damage(answer) or answer)
+    self.at = 1
     return true
 end
 
@@ -84,23 +85,23 @@ function Transport:starved(deadline_s)
 end
 
 function Transport:receive_line(deadline_s)
-    local line, rest = self.pending:match("^([^\n]*)\n(.*)$")
-    if not line then
+    local ends = self.pending:find("\n", self.at, true)
+    if not ends then
         return self:starved(deadline_s)
-    elseif #line > 65536 then
+    elseif ends - self.at > 65536 then
         return nil, "it sent a line without an end", "protocol"
     end
-    self.pending = rest
-    return (line:gsub("\r$", ""))
+    local line = self.pending:sub(self.at, ends - 1):gsub("\r$", "")
+    self.at = ends + 1
+    return line
 end
 
 function Transport:receive_bytes(count, deadline_s)
-    if #self.pending < count then
+    if #self.pending - self.at + 1 < count then
         return self:starved(deadline_s)
     end
-    local bytes = self.pending:sub(1, count)
-    self.pending = self.pending:sub(count + 1)
-    return bytes
+    self.at = self.at + count
+    return self.pending:sub(self.at - count, self.at - 1)
 end
 
 function Transport.close(_)
@@ -126,7 +127,7 @@ function Server:install()
     M.clock = M.clock or stand_still()
     self.clock = M.clock
     require("slate.wire.transport").connect = function(address)
-        return setmetatable({ server = self, pending = "", name = address.name }, Transport)
+        return setmetatable({ server = self, pending = "", at = 1, name = address.name }, Transport)
     end
 end
 
