@@ -12,7 +12,7 @@ local FOLDER <const> = "tests/proto"
 local ENDING_SERVERS <const> = 12
 local OTHER_STORES <const> = { "heap", "blocks" }
 
--- A server behind something of tests/faults, which has no debug build: it is fed whole. One cuts what it receives itself.
+-- A server behind something of tests/faults, without a debug build: it is fed whole. One cuts what it receives itself.
 local BEHIND = proto_server.program():match("slated%-(%a+)$")
 
 local function feeds_of(script)
