@@ -237,7 +237,7 @@ test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go 
 	@scripts/bootstrap clients
 	@tests/clients/fetch
 	@$(call build_all,all,the four programs)
-	@$(RUN) tests/clients/suites_spec.lua tests/spec/clients_spec.lua tests/spec/slated_sasl_spec.lua
+	@$(RUN) tests/clients/suites_spec.lua tests/real/clients_spec.lua tests/spec/slated_sasl_spec.lua
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
 	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Kinds of abuse, for tests/bench/abuse/run and tests/spec/abuse_cost_spec.lua: what clients do, in abuse.c's words.
+-- Kinds of abuse, for tests/bench/abuse/run and tests/real/abuse_cost_spec.lua: what clients do, in abuse.c's words.
 
 local M = {}
 

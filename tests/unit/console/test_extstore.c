@@ -24,7 +24,7 @@ static void test_its_stats_are_read(void) {
     ok(!snapshot_has_extstore(&now), "settings alone are no storage");
 }
 
-/* All values that are taken and refused are tried in tests/spec/slatectl_extstore_spec.lua. */
+/* All values that are taken and refused are tried in tests/real/slatectl_extstore_spec.lua. */
 static void test_settings_are_checked_and_sent(void) {
     struct model *model = extstore_model();
     struct action none = action_set("ext_item_size", "0"), half = action_set("ext_drop_unread", "yes");

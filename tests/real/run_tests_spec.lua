@@ -11,16 +11,12 @@ describe("scripts/run-tests", function()
 
   local function make_folder()
     -- Suites are named from the project's folder, and so must lie in it.
-    os.execute("mkdir -p build")
-    local _, name = run("mktemp -d build/suites.XXXXXX")
-    return name:match("%S+")
+    return select(2, run("mkdir -p build && mktemp -d build/suites.XXXXXX")):match("%S+")
   end
 
   before_each(function() folder = make_folder() end)
 
-  after_each(function()
-    run("rm -rf " .. folder)
-  end)
+  after_each(function() run("rm -rf " .. folder) end)
 
   local function suite(name, script)
     local path = folder .. "/" .. name
