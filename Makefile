@@ -229,7 +229,7 @@ test: ## build all and run every test, each once; the last line counts them (MOR
 	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies $B/world/lua,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/world/slated.so build-debug/isolation/test_isolation build-debug/stress/crash
 	@$(RUN) $(MORE) $(SPECS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(TESTS)
-units: $(TESTS) $B/world/slatetop ## build the C unit tests only
+units: $(TESTS) $(if $(SAN),,$B/world/slatetop) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer; MORE=suites)
 	@$(MAKE_J) units
 	@$(RUN) $(MORE) $(TESTS)

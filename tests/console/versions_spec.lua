@@ -220,7 +220,7 @@ describe("slatetop with other servers", function()
       end
       for _ = 1, 100 do
         local keys = {}
-        for i = 1, 1000 do keys[i] = letters[math.random(#letters)] end
+        for i = 1, 200 do keys[i] = letters[math.random(#letters)] end
         screen:resize(math.random(30, 170), math.random(8, 60))
         screen:press_at_once(keys)
         screen:step(100)

@@ -102,7 +102,11 @@ for _, program in ipairs(servers) do
       screen:press("2")
       screen:wait("[2 Classes]")
       screen:press("9")
-      local key = screen:wait(is_slated and " small" or "needs slated"):match("small%d+") or "needs slated"
+      local key = "needs slated"
+      if is_slated then -- which keys it samples differs from one start to the next
+        key = tui.step_until(function() return screen:text():match("\n +1 (%l+%d+) ") end)
+      end
+      screen:wait(key)
       screen:press("Space")
       screen:wait("PAUSED")
       screen:wait(key)
