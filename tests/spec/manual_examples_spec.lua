@@ -94,21 +94,18 @@ describe("the manual's examples run:", function()
         ctl.remove()
     end)
 
-    local function shell(script)
-        return ctl.shell("PATH=" .. ctl.root .. "/build/bin:$PATH\n" .. script)
-    end
-
     local function run_lua(text)
         local file = assert(io.open(ctl.folder .. "/mine.lua", "w"))
         text = text:gsub("10%.0%.0%.1:11211", one.address) -- the other is the same server by another name
         file:write((text:gsub("10%.0%.0%.2:11211", (one.address:gsub("^127%.0%.0%.1", "localhost")))))
         file:close()
         if text:find("decide", 1, true) then
-            return shell("slatectl policy test ./mine.lua")
+            return ctl.run("policy test ./mine.lua")
         elseif text:find("rules = {", 1, true) then
-            return shell("mv mine.lua rules.lua; slatectl rules list ./rules.lua")
+            os.rename(ctl.folder .. "/mine.lua", ctl.folder .. "/rules.lua")
+            return ctl.run("rules list ./rules.lua")
         end
-        return shell(("LUA_PATH='%s/lua/?.lua' lua5.4 mine.lua"):format(ctl.root))
+        return ctl.shell(("LUA_PATH='%s/lua/?.lua' lua5.4 mine.lua"):format(ctl.root))
     end
 
     -- A server of an example runs until it is ended; that it starts is what the example promises.
@@ -135,11 +132,12 @@ describe("the manual's examples run:", function()
             return client:command(line) == "OK" and 0 or 1, "", ""
         elseif line:find("slated ", 1, true) and not line:find("--simulate", 1, true)
             and not line:find("--probe", 1, true) then
-            return shell(line .. " -u \"$(id -un)\" -P ./pid " .. (line:find("%-p ") and "" or "-p -1 ") .. "& pid=$!; "
-                .. "until [ -s pid ] || ! kill -0 $pid; do sleep 0.02; done; "
+            return ctl.shell(line .. " -u \"$(id -un)\" -P ./pid " .. (line:find("%-p ") and "" or "-p -1 ")
+                .. "& pid=$!; until [ -s pid ] || ! kill -0 $pid; do sleep 0.02; done; "
                 .. "kill $pid; wait $pid; code=$?; rm -f pid; exit $code")
         end
-        return shell(("SLATE_SERVER=%s\nexport SLATE_SERVER\n%s"):format(address, line))
+        ctl.server = address
+        return ctl.shell(line)
     end
 
     local function run_all(page, from, least, address)
@@ -187,7 +185,7 @@ describe("the manual's examples run:", function()
         assert.equal(3, fill.fill(filler, 5, 3))
         assert.is_true(fill.fill(filler, 12) >= 6)
         filler:close()
-        shell("rm -f *.jsonl *.json *.png audit.log")
+        ctl.shell("rm -f *.jsonl *.json *.png audit.log")
         local ok, problem = pcall(run_all, "man/slatectl.1", "EXAMPLES", 40, stock.address)
         stock:stop()
         assert(ok, problem)

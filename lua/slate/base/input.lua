@@ -9,11 +9,19 @@ local M = {}
 M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: a remote login fits into that
 M.NOT_REGULAR = "it is not a regular file"
 
+local ENOENT <const> = 2
 local KINDS <const> = { [0] = "file", "folder", "device", "socket", "other" }
 
 --- What stands at a path: "file" (a regular one), "folder", "device" (of characters), "socket" or "other", such as a
--- FIFO; nil: nothing. Starts a shell: a millisecond.
+-- FIFO; nil: nothing. Starts a shell, which takes a millisecond, for what is there and no folder.
 function M.kind(path)
+    local folder, _, problem = io.open(path .. "/.") -- of a FIFO that fails at once
+    if folder and path ~= "" then
+        folder:close()
+        return "folder"
+    elseif problem == ENOENT then
+        return nil
+    end
     local shell = require "slate.base.shell"
     local _, how, code = shell.run(("n=0; for is in -f -d -c -S -e; do [ $is %s ] && exit $n; n=$((n + 1)); done; "
         .. "exit $n"):format(shell.word(path)))

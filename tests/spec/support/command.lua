@@ -37,7 +37,7 @@ local function runner(options)
     --- Runs a shell line in which slatectl stands for ours, in processes. Returns its exit code, output and messages.
     function self.process(line)
         local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
-            server.quoted(self.folder), server.quoted(self.root .. "/scripts"), line)
+            server.quoted(self.folder), server.quoted(("%s/scripts:%s/build/bin"):format(self.root, self.root)), line)
         local words = {}
         for name, value in pairs(variables()) do
             words[#words + 1] = name .. "=" .. server.quoted(value) .. " "
