@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Time for the library: one clock that never steps, and sleeps that Ctrl-C can end.
+--- Time for the library: one clock that never steps, and sleeps that Ctrl-C can end. No other module asks the system
+-- for the time or sleeps, so who puts functions of his own in the place of these owns the time of all.
 local M = {}
 
 local SLEEP_SLICE_S <const> = 0.1 -- the interpreter sees an interrupt only between two calls

@@ -9,8 +9,7 @@ local M = {}
 M.FIRST_BYTE_S = 30 -- how long a pipe may take until its first byte: a remote login fits into that
 M.NOT_REGULAR = "it is not a regular file"
 
-local ENOENT <const> = 2
-local KINDS <const> = { [0] = "file", "folder", "device", "socket", "other" }
+local KINDS <const>, ENOENT <const> = { [0] = "file", "folder", "device", "socket", "other" }, 2
 
 --- What stands at a path: "file" (a regular one), "folder", "device" (of characters), "socket" or "other", such as a
 -- FIFO; nil: nothing. Starts a shell, which takes a millisecond, for what is there and no folder.
