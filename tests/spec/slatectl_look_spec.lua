@@ -199,18 +199,6 @@ for _, kind in ipairs(server.all()) do
             end
         end)
 
-        it("names the command whose help is meant, and refuses a time-out of nothing", function()
-            local code, _, err = ctl.run("items --frob")
-            assert.equal(64, code)
-            assert.truthy(err:find("see 'slatectl help items'", 1, true), err)
-            code, _, err = ctl.run("frob")
-            assert.equal(64, code)
-            assert.truthy(err:find("see 'slatectl help'", 1, true), err)
-            code, _, err = ctl.run("--timeout 0 items")
-            assert.equal(64, code)
-            assert.truthy(err:find("a time-out of 0", 1, true), err)
-        end)
-
         it("lists a fleet with the worst first, and a server that is down as a row", function()
             local code, out = ctl.run("-s ./nobody fleet --interval 20ms --json -s " .. one.address)
             assert.equal(1, code)
