@@ -13,6 +13,7 @@
 enum {
     READS_MOST = 100, /* of the clock by the first actor, which may wait for others without a call that waits */
     NAP_US = 200,
+    FDS_MAX = 2048, /* that are waited for */
 };
 
 static struct {
@@ -79,11 +80,27 @@ uint64_t world_work_us(void) {
 
 /* --- whose turn --- */
 
-static bool may_run(struct actor *a) {
-    if (a->server != NULL && world_server_is_held(a->server)) {
-        return false;
+static bool is_held(const struct actor *a) { return a->server != NULL && world_server_is_held(a->server); }
+
+static bool may_run(struct actor *a, bool has_fd) {
+    return !is_held(a) && (!a->waits || has_fd || a->until_us <= world.now_us ||
+                           (a->is_ready != NULL && a->is_ready(a->ready_arg)));
+}
+
+/* Looks at the descriptors of all that wait, by one call. */
+static void poll_all(struct pollfd *fds) {
+    const struct timespec none = {0};
+    unsigned n = 0;
+    for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+        for (unsigned i = 0; a->used && a->waits && i < a->fd_count; i++) {
+            if (n == FDS_MAX) {
+                fprintf(stderr, "world: more than %d descriptors are waited for\n", FDS_MAX);
+                abort();
+            }
+            fds[n++] = a->fds[i];
+        }
     }
-    return !a->waits || a->until_us <= world.now_us || (a->is_ready != NULL && a->is_ready(a->ready_arg));
+    syscall(SYS_ppoll, fds, n, &none, NULL, 0);
 }
 
 static void tell_stuck(void) {
@@ -102,12 +119,18 @@ static void nap(void) {
 /* Draws one of those that may run. Where there is none, time passes. */
 static struct actor *choose(void) {
     struct actor *may[ACTORS_MAX];
+    struct pollfd fds[FDS_MAX], *fd;
     for (;;) {
         unsigned n = 0;
         uint64_t next_us = system_timers(world.now_us);
+        poll_all(fd = fds);
         for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+            bool has_fd = false;
+            for (unsigned i = 0; a->used && a->waits && i < a->fd_count; i++) {
+                has_fd = (fd++)->revents != 0 || has_fd;
+            }
             if (a->used && !a->done) {
-                if (may_run(a)) {
+                if (may_run(a, has_fd)) {
                     may[n++] = a;
                 } else if (a->until_us > world.now_us && a->until_us < next_us) {
                     next_us = a->until_us;
@@ -159,18 +182,33 @@ void actor_may_make_way(void) {
     }
 }
 
-bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us) {
-    struct actor *me = self;
+static bool wait_here(struct actor *me, uint64_t until_us) {
     if (me == NULL) { /* before the world's beginning */
         return false;
     }
-    me->is_ready = is_ready;
-    me->ready_arg = arg;
     me->until_us = until_us;
     me->waits = true;
     make_way();
     me->waits = false;
+    me->is_ready = NULL;
+    me->fd_count = 0;
     return world.now_us < until_us;
+}
+
+bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us) {
+    if (self != NULL) {
+        self->is_ready = is_ready;
+        self->ready_arg = arg;
+    }
+    return wait_here(self, until_us);
+}
+
+bool actor_wait_for_fds(const struct pollfd *fds, unsigned count, uint64_t until_us) {
+    if (self != NULL) {
+        self->fds = fds;
+        self->fd_count = count;
+    }
+    return wait_here(self, until_us);
 }
 
 void actor_wake(const void *condition, bool all) {

@@ -5,6 +5,7 @@
  * system.c puts these functions in the place of the system's calls that wait, and of those that tell the time. */
 #ifndef SLATE_WORLD_ACTOR_H
 #define SLATE_WORLD_ACTOR_H
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,8 +23,10 @@ struct actor {
     void     *arg;
     uint32_t  go;               /* a futex: 1: the actor may run */
     bool      waits;
-    bool    (*is_ready)(void *); /* NULL: the actor waits for a time alone */
+    bool    (*is_ready)(void *); /* what the actor waits for; NULL: nothing but fds and a time */
     void     *ready_arg;
+    const struct pollfd *fds;    /* or for one of these */
+    unsigned  fd_count;
     uint64_t  until_us;
     const void *condition;      /* the condition variable that it waits for */
     uint64_t  worked_us;        /* the thread's own processor time */
@@ -45,6 +48,7 @@ struct actor *actor_self(void);
 /* Lets others run until `is_ready` tells true or the time has come. False: the time has come. It may return early: the
  * caller looks again. */
 bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us);
+bool actor_wait_for_fds(const struct pollfd *, unsigned count, uint64_t until_us);
 void actor_yield(void); /* lets another run, perhaps */
 void actor_may_make_way(void); /* likewise, as often as SLATE_WORLD_SWITCHES says: once in so many calls; 0: never */
 /* Wakes one of those that wait for a condition variable, or all. */

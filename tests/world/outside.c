@@ -85,9 +85,12 @@ static struct {
     int   status;
 } outputs[OUTPUTS_MAX];
 
-/* For reading alone: the command has ended when this returns. */
+/* A command that is read has ended when this returns. One that is written to is none that the world's servers serve. */
 FILE *popen(const char *command, const char *how) {
-    for (int i = 0; i < OUTPUTS_MAX && how[0] == 'r'; i++) {
+    if (how[0] == 'w') {
+        return REAL(popen)(command, how);
+    }
+    for (int i = 0; i < OUTPUTS_MAX; i++) {
         if (outputs[i].file == NULL) {
             int fd = memfd_create("output", MFD_CLOEXEC);
             outputs[i].status = run(command, fd);
@@ -95,7 +98,7 @@ FILE *popen(const char *command, const char *how) {
             return outputs[i].file = fdopen(fd, "r");
         }
     }
-    fprintf(stderr, "world: popen for writing, or of more than %d, is for a process of its own\n", OUTPUTS_MAX);
+    errno = EMFILE;
     return NULL;
 }
 
@@ -108,5 +111,5 @@ int pclose(FILE *file) {
             return outputs[i].status;
         }
     }
-    return -1;
+    return REAL(pclose)(file);
 }

@@ -120,25 +120,14 @@ int sched_yield(void) {
 
 /* --- descriptors --- */
 
-struct polled {
-    struct pollfd *fds;
-    nfds_t         count;
-};
-
 static int poll_now(struct pollfd *fds, nfds_t count) {
     const struct timespec none = {0};
     return (int)syscall(SYS_ppoll, fds, count, &none, NULL, 0);
 }
 
-static bool is_polled(void *arg) {
-    const struct polled *p = arg;
-    return poll_now(p->fds, p->count) != 0;
-}
-
 static int poll_until(struct pollfd *fds, nfds_t count, uint64_t until_us) {
-    struct polled p = {fds, count};
     int n;
-    while ((n = poll_now(fds, count)) == 0 && actor_wait(is_polled, &p, until_us)) {
+    while ((n = poll_now(fds, count)) == 0 && actor_wait_for_fds(fds, (unsigned)count, until_us)) {
     }
     return n != 0 ? n : poll_now(fds, count);
 }
