@@ -238,6 +238,9 @@ test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go 
 	@tests/clients/fetch
 	@$(call build_all,all,the four programs)
 	@$(RUN) tests/clients/suites_spec.lua tests/real/clients_spec.lua tests/spec/slated_sasl_spec.lua
+world: ## administrators and clients at once, in the world: no seed may end in a contradiction (FIRST, SEEDS, SWITCHES)
+	@scripts/bootstrap test && $(MAKE_J) $B/bin/slated $B/world/lua
+	@SLATE_TEST_SERVER=$B/bin/slated $B/world/lua tests/world/storm.lua $(or $(FIRST),1) $(or $(SEEDS),1000) $(or $(SWITCHES),3)
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
 	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated
@@ -352,5 +355,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: bench-large all run test test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-ratio bench-console bench-memory bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test world test-clients test-packages units check stress stress-crash stress-hostile stress-takeover linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned bench-findings bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-ratio bench-console bench-memory bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -245,13 +245,15 @@ static struct actor *find_thread(pthread_t thread) {
     return NULL;
 }
 
-void world_begin(uint64_t seed) {
+void world_seed(uint64_t seed, uint64_t switches) {
+    world.switches = switches;
     world.random = seed * 2 + 1;
     for (int i = 0; i < 8; i++) {
         world_random();
     }
-    const char *switches = getenv("SLATE_WORLD_SWITCHES");
-    world.switches = switches != NULL ? strtoul(switches, NULL, 10) : 0;
+}
+
+void world_begin(void) {
     self = take_slot();
     *self = (struct actor){.used = true, .thread = pthread_self()};
 }

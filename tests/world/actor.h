@@ -35,7 +35,9 @@ struct actor {
 };
 
 /* The calling thread becomes the first actor. Once. */
-void     world_begin(uint64_t seed);
+void     world_begin(void);
+/* Draws anew from this seed. A thread makes way before one lock of so many that it takes; 0: before none. */
+void     world_seed(uint64_t seed, uint64_t switches);
 /* The world's time goes with the real one until as many have called this with false as with true. */
 void     world_goes_with_real_time(bool);
 bool     world_is_empty(void);   /* but for the calling thread */
@@ -50,7 +52,7 @@ struct actor *actor_self(void);
 bool actor_wait(bool (*is_ready)(void *), void *arg, uint64_t until_us);
 bool actor_wait_for_fds(const struct pollfd *, unsigned count, uint64_t until_us);
 void actor_yield(void); /* lets another run, perhaps */
-void actor_may_make_way(void); /* likewise, as often as SLATE_WORLD_SWITCHES says: once in so many calls; 0: never */
+void actor_may_make_way(void); /* likewise, as often as world_seed was told */
 /* Wakes one of those that wait for a condition variable, or all. */
 void actor_wake(const void *condition, bool all);
 

@@ -71,6 +71,12 @@ static int l_collect(lua_State *lua) {
     return 0;
 }
 
+/* seed(number, switches): from now on as if the world had begun with this seed, and with these SLATE_WORLD_SWITCHES. */
+static int l_seed(lua_State *lua) {
+    world_seed((uint64_t)luaL_checkinteger(lua, 1), (uint64_t)luaL_checkinteger(lua, 2));
+    return 0;
+}
+
 /* now_us(): since the world began. */
 static int l_now_us(lua_State *lua) {
     lua_pushinteger(lua, (lua_Integer)world_now_us());
@@ -84,7 +90,8 @@ static int l_real(lua_State *lua) {
 }
 
 static int open_world(lua_State *lua) {
-    static const luaL_Reg functions[] = {{"start", l_start}, {"now_us", l_now_us}, {"real", l_real}, {NULL, NULL}},
+    static const luaL_Reg functions[] = {{"start", l_start}, {"now_us", l_now_us}, {"real", l_real}, {"seed", l_seed},
+                                         {NULL, NULL}},
                           methods[] = {{"signal", l_signal}, {"hold", l_hold}, {"status", l_status},
                                        {"__gc", l_collect}, {NULL, NULL}};
     luaL_newmetatable(lua, SERVER_TYPE);
@@ -127,7 +134,7 @@ static int run(lua_State *lua, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    const char *seed = getenv("SEED");
+    const char *seed = getenv("SEED"), *switches = getenv("SLATE_WORLD_SWITCHES");
     int before = personality(0xffffffff);
     /* Addresses that the kernel draws would decide who comes first wherever something is ordered by them. */
     if (!(before & ADDR_NO_RANDOMIZE) && personality((unsigned long)(before | ADDR_NO_RANDOMIZE)) != -1) {
@@ -137,7 +144,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s SCRIPT [word ...]\n", argv[0]);
         return 2;
     }
-    world_begin(seed != NULL ? strtoull(seed, NULL, 10) : 1);
+    world_begin();
+    world_seed(seed != NULL ? strtoull(seed, NULL, 10) : 1, switches != NULL ? strtoull(switches, NULL, 10) : 0);
     printf("# SEED=%s\n", seed != NULL ? seed : "1");
     lua_State *lua = luaL_newstate();
     int failed = run(lua, argc, argv);
