@@ -10,6 +10,7 @@ local view = require "slate.judge.view"
 local prospect = require "slate.judge.prospect"
 local patience = require "support.patience"
 local server = require "support.server"
+require "support.world"
 
 describe("what brought a memcached down leaves slated up:", function()
     local one, client

@@ -6,6 +6,7 @@ local server = require "support.server"
 local wire = require "support.wire"
 local binary = require "support.binary"
 local roles = require "support.roles"
+require "support.world"
 
 local USERS <const> = [[
 anna:secret

@@ -6,6 +6,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
+require "support.world"
 
 local PEER <const> = "build/peer/memcached"
 local LONG_KEY <const> = ("k"):rep(251)

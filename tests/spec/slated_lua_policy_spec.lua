@@ -6,6 +6,7 @@ local fill = require "support.fill"
 local policy = require "slate.policy.file"
 local run = require "slate.act.policy_run"
 local server = require "support.server"
+require "support.world"
 
 describe("slabs automove lua:NAME", function()
     local one, client, folder

@@ -4,6 +4,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local json = require "slate.base.json"
 local server = require "support.server"
+require "support.world"
 
 -- The same seven requests in four forms: a b a, a store of b, a delete of a, then a and b again.
 local FORMS <const> = {

@@ -5,6 +5,7 @@ local view = require "slate.judge.view"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 local starving = require "slate.judge.starving"
+require "support.world"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 local class, make = snapshots.class, snapshots.make
