@@ -2,8 +2,8 @@
  * for expired items.
  *
  * A decision is a pure function of two snapshots (tune/snapshot.h, tune/policies/automove.h).
- * Requests come from any thread; the work is done on the tuner's thread, but for what a second one
- * copies while the first waits (tune/pages/pace.h): through one cache_thread. */
+ * Requests come from any thread; the work is done on the tuner's thread, but for the
+ * jobs of the pace, which a second thread does meanwhile (tune/pages/pace.h). */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
 #include <stdbool.h>

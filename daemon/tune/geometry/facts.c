@@ -53,7 +53,9 @@ void geometry_tell(struct geometry_change *g) {
     f->now = slab_geometry(cache_slab(g->cache))->sizes;
     f->ranges = g->plan.from.count;
     f->ranges_done = g->plan.done;
-    f->pages_held = r->held_count;
+    if (!r->under_way) { /* else a job may take one of them at this moment */
+        f->pages_held = r->held_count;
+    }
     f->pages_drained = r->pages;
     f->did = r->did;
     lock_release(&g->lock);
