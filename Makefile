@@ -85,7 +85,7 @@ LOAD_LIBS    := -lssl -lcrypto $(ZSTD_LIBS) -lz -lm
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
 SUITES   := $(wildcard tests/unit/*/test_*.c $(if $(SAN),,tests/faults/test_*.c))
-THREADED := $(shell grep -lE 'pthread_create|memory_file|log_start|metrics_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
+THREADED := $(shell grep -lE 'pthread_create|thread_start|memory_file|log_start|metrics_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
 ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
 TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)))

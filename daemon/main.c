@@ -17,7 +17,7 @@
 #include "net/probe.h"
 #include "serve/access/cyrus.h"
 #include "serve/access/logins.h"
-#include "serve/config/kept.h"
+#include "serve/change.h"
 #include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
@@ -226,7 +226,7 @@ static void say_ready(struct net *net) {
         arrive_serves(&arrival);
     }
     arrive_end(&arrival);
-    kept_settings_write(server.cache, &server.at_start, &settings);
+    server_note_settings(&server);
     if (settings.pidfile) {
         process_pidfile_write(settings.pidfile, before);
     }
@@ -299,7 +299,7 @@ static int make_access(bool only_check) {
 static int make_memory(struct memory_file *taken, bool only_check) {
     char why[SETTING_WHY_BYTES];
     if (taken) {
-        server_recall(&server, taken,
+        server_recall(&server, &settings, taken,
                       &(struct automove_config){.policy_dir = policy_dir(&settings)});
     }
     if (!(server.cache = open_cache(&settings, taken))) {

@@ -19,6 +19,9 @@
 #include "net/state.h"
 #include "net/tls.h"
 
+/* Between two looks at certificate files and at a process that is to take over. */
+enum { LOOK_US = 100 * 1000 };
+
 static void on_wake(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     uint64_t count;
@@ -33,11 +36,10 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-static void on_memory(evutil_socket_t fd, short what, void *arg) {
+static void on_look(evutil_socket_t fd, short what, void *arg) {
     struct net *net = arg;
     (void)fd;
     (void)what;
-    server_memory_look(net->server);
     leaving_look(net->leaving);
     if (net->tls != NULL) {
         tls_look(net->tls, clock_mono_us());
@@ -208,9 +210,9 @@ static int prepare_events(struct net *net) {
     }
     event_assign(&net->retry_timer, net->base, -1, EV_PERSIST, net_on_retry, net);
     event_assign(&net->wake_event, net->base, net->wake_fd, EV_READ | EV_PERSIST, on_wake, net);
-    event_assign(&net->memory_timer, net->base, -1, EV_PERSIST, on_memory, net);
-    const struct timeval every = {.tv_usec = MEMORY_LOOK_US};
-    return event_add(&net->wake_event, NULL) == 0 ? event_add(&net->memory_timer, &every) : -1;
+    event_assign(&net->look_timer, net->base, -1, EV_PERSIST, on_look, net);
+    const struct timeval every = {.tv_usec = LOOK_US};
+    return event_add(&net->wake_event, NULL) == 0 ? event_add(&net->look_timer, &every) : -1;
 }
 
 static bool start_tls(struct net *net) {

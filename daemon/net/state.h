@@ -20,7 +20,7 @@ struct net {
     struct event     *accept_events; /* one a listener */
     unsigned          listener_count;
     struct event_base *base;
-    struct event      wake_event, retry_timer, memory_timer;
+    struct event      wake_event, retry_timer, look_timer;
     int               wake_fd;
     bool              stopped, disabled; /* disabled: not accepting for now */
     /* when, and with how many connections */

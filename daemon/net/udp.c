@@ -47,6 +47,7 @@ struct exchange {
 struct udp_batch {
     struct udp_socket *owner; /* the socket of datagrams that are not all answered yet, or NULL */
     unsigned        count, turns; /* exchanges, and the turns that they have had */
+    bool            asleep; /* all that are left wait for another thread's answer */
     /* messages that were received; the kernel may have joined several datagrams in one. Those
      * before `next`, and `taken` bytes of that one, have become exchanges */
     unsigned        received, next;
@@ -212,8 +213,8 @@ static bool goes_on(struct exchange *e, struct batch *batch) {
     }
     switch (session_need(e->session)) {
     case SESSION_NEED_TURN:
-    case SESSION_NEED_COMMAND: return true;
-    case SESSION_NEED_EVENT:
+    case SESSION_NEED_COMMAND:
+    case SESSION_NEED_EVENT: return true;
     case SESSION_WATCHES: replace_reply(e, not_here); return false;
     case SESSION_NEED_BYTES:
     case SESSION_NEED_VALUE:
@@ -226,7 +227,7 @@ static bool goes_on(struct exchange *e, struct batch *batch) {
 
 /* Runs a turn of the batch. Returns how many exchanges go on in another turn. */
 static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
-    unsigned more = 0;
+    unsigned more = 0, asleep = 0;
     bool     added[UDP_BATCH] = {false};
     cache_turn_begin(w->cache_thread);
     batch_begin(w->batch);
@@ -244,7 +245,9 @@ static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
             end_exchange(w, &e[i]);
         }
         more += e[i].session != NULL;
+        asleep += e[i].session != NULL && session_need(e[i].session) == SESSION_NEED_EVENT;
     }
+    w->udp->asleep = more > 0 && asleep == more;
     if (w->answers.first != NULL) {
         worker_note_asked(w, clock_mono_us());
     }
@@ -354,6 +357,7 @@ static void take_message(struct udp_socket *s, struct udp_batch *b) {
 /* Makes the next batch of what has been received already. */
 static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
     b->count = b->turns = 0;
+    b->asleep = false;
     while (b->next < b->received && b->count < UDP_BATCH) {
         take_message(s, b);
     }
@@ -385,7 +389,17 @@ static void end_batch(struct udp_batch *b) {
     b->owner = NULL;
 }
 
-bool udp_goes_on(const struct worker *w) { return w->udp != NULL && w->udp->owner != NULL; }
+static bool has_exchanges(const struct worker *w) {
+    return w->udp != NULL && w->udp->owner != NULL;
+}
+
+bool udp_goes_on(const struct worker *w) { return has_exchanges(w) && !w->udp->asleep; }
+
+void udp_woken(struct worker *w) {
+    if (w->udp != NULL) {
+        w->udp->asleep = false;
+    }
+}
 
 void udp_go_on(struct worker *w) {
     struct udp_batch *b = w->udp;
@@ -403,7 +417,7 @@ void udp_go_on(struct worker *w) {
 }
 
 void udp_forget(struct worker *w) {
-    if (udp_goes_on(w)) {
+    if (has_exchanges(w)) {
         give_up(w, w->udp->exchange, w->udp->count);
         end_batch(w->udp);
     }

@@ -61,6 +61,7 @@ void udp_close(struct udp_socket **list);
  * answers take some; then others' turns come between. */
 bool udp_goes_on(const struct worker *);
 void udp_go_on(struct worker *);
+void udp_woken(struct worker *); /* an answer of another thread may be there */
 /* At the worker's end: drops what waits. */
 void udp_forget(struct worker *);
 #endif

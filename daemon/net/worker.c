@@ -72,6 +72,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
     take_inbox(w);
+    udp_woken(w);
     /* one of them, or none, has its answer; the others sleep on after their turn */
     while (w->asleep.first != NULL) {
         struct conn *c = conn_queue_take(&w->asleep);

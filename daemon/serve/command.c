@@ -1,5 +1,6 @@
 #include "serve/command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,30 +28,151 @@ void command_go_on(struct command_more **taken, struct command_context *ctx) {
 
 static bool waiting_run(struct command_more *more, struct command_context *ctx) {
     struct waiting *w = (struct waiting *)more;
-    if (!asked_is_answered(w->asked)) {
+    if (!future_is_answered(w->future)) {
         more->asleep = true;
         return true;
     }
-    w->tell(w, ctx);
-    return false;
+    return w->tell(w, ctx);
 }
 
 static void waiting_destroy(struct command_more *more) { waiting_end((struct waiting *)more); }
 
-void waiting_begin(struct waiting *w, struct command_context *ctx, struct asked *asked,
-                   void (*tell)(struct waiting *, struct command_context *),
+void waiting_begin(struct waiting *w, struct command_context *ctx, struct future *future,
+                   bool (*tell)(struct waiting *, struct command_context *),
                    void (*destroy)(struct waiting *)) {
     w->more = (struct command_more){.run = waiting_run, .destroy = waiting_destroy, .asleep = true};
-    w->asked = asked;
+    w->future = future;
     w->tell = tell;
     w->destroy = destroy;
-    asked_wake(asked, ctx->wake, ctx->wake_arg);
+    future_wake(future, ctx->wake, ctx->wake_arg);
 }
 
 void waiting_end(struct waiting *w) {
-    asked_wake(w->asked, NULL, NULL); /* the worker may be gone before the answer */
+    future_wake(w->future, NULL, NULL); /* the worker may be gone before the answer */
     w->destroy(w);
 }
+
+/* --- orders --- */
+
+enum { TELL_BYTES = 4096 };
+
+/* Returns whether something is left to send. */
+static bool tell_text(const struct text_out *text, size_t *told_bytes,
+                      struct command_context *ctx) {
+    do {
+        size_t left = text->used - *told_bytes, n = left;
+        const char *at = text->bytes + *told_bytes;
+        if (left > TELL_BYTES) { /* whole lines */
+            const char *feed = memchr(at + TELL_BYTES - 1, '\n', left - TELL_BYTES + 1);
+            n = feed != NULL ? (size_t)(feed + 1 - at) : left;
+        }
+        text_out_bytes(ctx->out, at, n);
+        *told_bytes += n;
+    } while (*told_bytes < text->used && !command_piece_full(ctx));
+    return *told_bytes < text->used;
+}
+
+/* The control thread's until it is answered; then the session's, if that is still there. */
+struct command_order {
+    struct order           order; /* first */
+    struct command_context ctx;
+    struct text_out        out;
+    command_words          run;
+    bool                   deferred;
+    unsigned               word_count;
+    char                   who[AUDIT_WHO_BYTES];
+    char                   line[];
+};
+
+/* A session that sleeps until its order is answered. */
+struct ordered {
+    struct waiting        waiting; /* first */
+    struct command_order *order;
+    size_t                told_bytes;
+};
+
+static void command_order_run(struct order *order, uint64_t now_us) {
+    struct command_order *o = (struct command_order *)order;
+    struct words words;
+    (void)now_us;
+    words_split(o->line, o->ctx.line_bytes, &words);
+    words.count = o->word_count;
+    future_hold(&order->future); /* `run` may answer, and the session may be gone */
+    o->run(&o->ctx, &words);
+    if (!o->deferred) {
+        order_answer(order);
+    }
+    order_release(order);
+}
+
+static void command_order_destroy(struct order *order) {
+    struct command_order *o = (struct command_order *)order;
+    text_out_fini(&o->out);
+    free(o);
+}
+
+static struct command_order *command_order_create(const struct command_context *ctx,
+                                                  const struct words *words, command_words run) {
+    struct command_order *o = malloc(sizeof *o + ctx->line_bytes);
+    if (o == NULL) {
+        return NULL;
+    }
+    order_init(&o->order, command_order_run, command_order_destroy);
+    o->run = run;
+    o->deferred = false;
+    o->word_count = words->count;
+    memcpy(o->line, ctx->line, ctx->line_bytes);
+    snprintf(o->who, sizeof o->who, "%s", ctx->who != NULL ? ctx->who : "-");
+    text_out_init(&o->out);
+    o->ctx = (struct command_context){
+        .server = ctx->server,
+        .who = o->who,
+        .role = ctx->role,
+        .order = o,
+        .line = o->line,
+        .line_bytes = ctx->line_bytes,
+        .noreply = ctx->noreply,
+        .out = &o->out,
+        .piece_bytes = SIZE_MAX, /* all at once */
+        .until_us = UINT64_MAX,
+        .counters = &ctx->server->orders,
+    };
+    return o;
+}
+
+static bool ordered_tell(struct waiting *w, struct command_context *ctx) {
+    struct ordered *s = (struct ordered *)w;
+    ctx->close = s->order->ctx.close;
+    ctx->out->failed |= s->order->out.failed;
+    return tell_text(&s->order->out, &s->told_bytes, ctx);
+}
+
+static void ordered_destroy(struct waiting *w) {
+    struct ordered *s = (struct ordered *)w;
+    order_release(&s->order->order);
+    free(s);
+}
+
+void command_order(struct command_context *ctx, const struct words *words, command_words run) {
+    struct command_order *o = command_order_create(ctx, words, run);
+    struct ordered *s = calloc(1, sizeof *s);
+    if (o == NULL || s == NULL) {
+        if (o != NULL) {
+            order_release(&o->order);
+        }
+        free(s);
+        ctx->out->failed = true;
+        return;
+    }
+    s->order = o;
+    waiting_begin(&s->waiting, ctx, &o->order.future, ordered_tell, ordered_destroy);
+    control_post(server_control(ctx->server), &o->order);
+    ctx->more = &s->waiting.more;
+}
+
+void command_defer(struct command_context *ctx) { ctx->order->deferred = true; }
+
+void command_answered(struct command_context *ctx) { order_answer(&ctx->order->order); }
 
 /* --- long answers --- */
 
@@ -99,8 +221,6 @@ void pieces_answer(struct command_context *ctx, pieces_write write, uint32_t fir
 }
 
 /* --- answers that are shared --- */
-
-enum { TELL_BYTES = 4096 };
 
 struct share {
     struct command_more       more; /* first: the session knows only this */
@@ -154,17 +274,6 @@ static bool make_some(struct share *s, struct command_context *ctx) {
     return true;
 }
 
-/* Returns whether something is left to send. */
-static bool tell_some(struct share *s, struct command_context *ctx) {
-    const struct text_out *text = &s->seat.text->out;
-    do {
-        size_t left = text->used - s->told_bytes, n = left < TELL_BYTES ? left : TELL_BYTES;
-        text_out_bytes(ctx->out, text->bytes + s->told_bytes, n);
-        s->told_bytes += n;
-    } while (s->told_bytes < text->used && !command_piece_full(ctx));
-    return s->told_bytes < text->used;
-}
-
 static bool share_run(struct command_more *more, struct command_context *ctx) {
     struct share *s = (struct share *)more;
     if (s->part == SHARED_WAITS) {
@@ -175,7 +284,7 @@ static bool share_run(struct command_more *more, struct command_context *ctx) {
         return false;
     }
     more->asleep = s->part == SHARED_WAITS;
-    return s->part != SHARED_HAS || tell_some(s, ctx);
+    return s->part != SHARED_HAS || tell_text(&s->seat.text->out, &s->told_bytes, ctx);
 }
 
 static void share_destroy(struct command_more *more) {

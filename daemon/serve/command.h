@@ -5,14 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/asked.h"
+#include "base/future.h"
 #include "cache/cache.h"
 #include "serve/access/role.h"
 #include "serve/server.h"
 #include "serve/text_out.h"
+#include "serve/words.h"
 
 struct watcher;
 struct command_context;
+struct command_order;
 
 /* A long answer goes out in pieces. The command leaves `more` in its context; from then on it is
  * the session's, which runs nothing else and calls command_go_on once a turn, when all that was
@@ -35,7 +37,8 @@ struct command_context {
     struct server       *server;
     const char          *who; /* the client's address, for the audit; or: - */
     enum role            role; /* the session's */
-    struct cache_thread *ct;
+    struct cache_thread *ct;   /* NULL in an order */
+    struct command_order *order; /* the control thread runs the command; NULL: a worker does */
     const char          *line; /* without its line end; not terminated; valid during the call */
     size_t               line_bytes;
     bool                 noreply; /* the line's last word is `noreply` */
@@ -62,23 +65,37 @@ bool command_piece_full(const struct command_context *);
  * destroyed and NULL. Threading: the session's worker. */
 void command_go_on(struct command_more **, struct command_context *);
 
-/* --- answers that another thread makes (base/asked.h): the session sleeps until it is woken --- */
+/* --- answers of another thread (base/future.h): the session sleeps until it is woken --- */
 
 /* The first member of the command's own struct. */
 struct waiting {
     struct command_more more; /* first: the session knows only this */
-    struct asked       *asked;
-    void (*tell)(struct waiting *, struct command_context *); /* writes the answer */
+    struct future      *future;
+    /* writes the answer, or a piece of it; false: that was the last */
+    bool (*tell)(struct waiting *, struct command_context *);
     /* gives up the question and frees the struct */
     void (*destroy)(struct waiting *);
 };
 
 /* Before the question is handed over: from then on the answer wakes the session. */
-void waiting_begin(struct waiting *, struct command_context *, struct asked *,
-                   void (*tell)(struct waiting *, struct command_context *),
+void waiting_begin(struct waiting *, struct command_context *, struct future *,
+                   bool (*tell)(struct waiting *, struct command_context *),
                    void (*destroy)(struct waiting *));
 /* It was not handed over: as if it had not begun. */
 void waiting_end(struct waiting *);
+
+/* --- commands that change the server: orders of the control thread (tune/control.h) --- */
+
+typedef void (*command_words)(struct command_context *, const struct words *);
+
+/* Has the control thread run the command, with a context of its own, while the session sleeps. The
+ * order is carried out, and recorded, whether or not the session is still there. */
+void command_order(struct command_context *, const struct words *, command_words run);
+
+/* For an order that is answered later, by command_answered on the control thread: its context lives
+ * until then. */
+void command_defer(struct command_context *);
+void command_answered(struct command_context *);
 
 /* --- long answers, with END behind the last piece ---
  *

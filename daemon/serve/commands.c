@@ -7,6 +7,7 @@
 struct command {
     const char *name;
     bool        mutes; /* a last word `noreply` silences it, errors too */
+    bool        is_order; /* the control thread runs it */
     enum role   role;  /* that it needs … */
     void (*run)(struct command_context *, const struct words *);
     /* … but with one of these second words, or a beginning of it, `other_role` */
@@ -15,24 +16,24 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"stats", false, ROLE_READ, stats_command,
+    {"stats", false, false, ROLE_READ, stats_command,
      ROLE_ADMIN, {"reset", "detail", "cachedump", "hotkeys"}},
-    {"verbosity", true, ROLE_ADMIN, admin_verbosity, 0, {0}},
-    {"flush_all", true, ROLE_ADMIN, admin_flush_all, 0, {0}},
-    {"shutdown", true, ROLE_ADMIN, admin_shutdown, 0, {0}},
-    {"cache_memlimit", true, ROLE_ADMIN, admin_cache_memlimit, 0, {0}},
-    {"slabs", true, ROLE_ADMIN, admin_slabs, 0, {0}},
-    {"lru", true, ROLE_ADMIN, admin_lru, 0, {0}},
-    {"evict", true, ROLE_ADMIN, admin_evict, 0, {0}},
-    {"lru_crawler", true, ROLE_ADMIN, admin_lru_crawler, 0, {0}},
-    {"config", true, ROLE_ADMIN, admin_config, ROLE_READ, {"get"}},
-    {"watch", false, ROLE_ADMIN, admin_watch, 0, {0}},
-    {"extstore", true, ROLE_ADMIN, admin_extstore, 0, {0}},
-    {"refresh_certs", false, ROLE_ADMIN, admin_refresh_certs, 0, {0}},
-    {"refresh_auth", true, ROLE_ADMIN, admin_refresh_auth, 0, {0}},
+    {"verbosity", true, true, ROLE_ADMIN, admin_verbosity, 0, {0}},
+    {"flush_all", true, true, ROLE_ADMIN, admin_flush_all, 0, {0}},
+    {"shutdown", true, true, ROLE_ADMIN, admin_shutdown, 0, {0}},
+    {"cache_memlimit", true, true, ROLE_ADMIN, admin_cache_memlimit, 0, {0}},
+    {"slabs", true, true, ROLE_ADMIN, admin_slabs, 0, {0}},
+    {"lru", true, true, ROLE_ADMIN, admin_lru, 0, {0}},
+    {"evict", true, true, ROLE_ADMIN, admin_evict, 0, {0}},
+    {"lru_crawler", true, false, ROLE_ADMIN, admin_lru_crawler, 0, {0}},
+    {"config", true, false, ROLE_ADMIN, admin_config, ROLE_READ, {"get"}},
+    {"watch", false, false, ROLE_ADMIN, admin_watch, 0, {0}},
+    {"extstore", true, false, ROLE_ADMIN, admin_extstore, 0, {0}},
+    {"refresh_certs", false, true, ROLE_ADMIN, admin_refresh_certs, 0, {0}},
+    {"refresh_auth", true, true, ROLE_ADMIN, admin_refresh_auth, 0, {0}},
 #ifdef SLATE_DEBUG
-    {"debugtime", true, ROLE_ADMIN, admin_debugtime, 0, {0}},
-    {"debugitem", true, ROLE_ADMIN, admin_debugitem, 0, {0}},
+    {"debugtime", true, false, ROLE_ADMIN, admin_debugtime, 0, {0}},
+    {"debugitem", true, false, ROLE_ADMIN, admin_debugitem, 0, {0}},
 #endif
 };
 
@@ -72,7 +73,11 @@ bool command_run(struct command_context *ctx) {
         if (mute) {
             words.count--;
         }
-        if (may_run(ctx, &commands[i], &words)) {
+        if (!may_run(ctx, &commands[i], &words)) {
+            /* refused */
+        } else if (commands[i].is_order) {
+            command_order(ctx, &words, commands[i].run);
+        } else {
             commands[i].run(ctx, &words);
         }
         if (mute) {

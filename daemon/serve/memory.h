@@ -13,7 +13,8 @@
  * only keeps items from growing. Nearer to the limit items get less, as by `cache_memlimit`, once
  * the allocator has been asked for what it keeps.
  *
- * Threading: main's thread looks, at most every MEMORY_LOOK_US; facts may be read by any. */
+ * Threading: the control thread looks, every MEMORY_LOOK_US, and asks what a limit allows; any
+ * thread reads the facts. */
 #ifndef SLATE_SERVE_MEMORY_H
 #define SLATE_SERVE_MEMORY_H
 #include <stdatomic.h>
@@ -75,9 +76,9 @@ struct memory {
 bool memory_begin(struct memory *, const struct memory_sources *, const struct settings *,
                   char why[SETTING_WHY_BYTES]);
 void memory_end(struct memory *); /* also of one that never began */
-/* Main's thread: looks, and gives items a new limit where that has changed. */
+/* Looks, and gives items a new limit where that has changed. */
 void memory_look(struct memory *, const struct settings *, uint64_t now_us);
-/* The limit that the cache gets when so much is asked for items. Any thread. */
+/* The limit that the cache gets when so much is asked for items. */
 uint64_t memory_allows(const struct memory *, const struct settings *);
 /* any thread */
 void memory_facts(const struct memory *, const struct settings *, struct memory_facts *);

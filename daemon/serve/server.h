@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/counter.h"
+#include "serve/published.h"
 #include "base/lock.h"
 #include "serve/access/users.h"
 #include "serve/config/audit.h"
@@ -106,9 +107,8 @@ struct server_baseline {
 };
 
 struct server {
-    /* STARTUP values are constant: read them without a lock. RUNTIME values belong to the lock
-     * below: server_settings(). */
-    struct settings     *settings;
+    struct settings      at_start; /* STARTUP values are constant: read them here */
+    struct published     settings; /* of now: server_settings() */
     struct cache        *cache;
     struct tuner        *tuner;
     struct prefix_stats *prefixes; /* `stats detail`; made by server_init */
@@ -124,63 +124,56 @@ struct server {
     void               (*on_stop)(void *); /* wakes main's loop after one of these; any thread */
     void *_Atomic        on_stop_arg;      /* set behind on_stop; NULL: there is no loop */
 
-    struct lock            lock; /* over RUNTIME settings, their version and the baseline */
-    unsigned               settings_version;
-    struct server_baseline baseline;
-    struct settings        at_start; /* a copy of the settings: which were changed since? */
-    struct audit           audit; /* has a lock of its own */
-    struct undo            undo;  /* likewise */
-    struct users           users; /* likewise */
-    struct memory          memory; /* the limit of the process; main's thread tends it */
-    bool                   file_gone; /* the memory file was removed; likewise */
+    struct published       baseline; /* of struct server_baseline */
+    struct users           users; /* has a lock of its own */
     struct logins         *logins; /* by SASL; NULL: not there. Set before the first session */
     struct shared_answer   shared[SERVER_SHARED]; /* likewise */
+
+    /* What follows belongs to the control thread. */
+    struct audit           audit;
+    struct undo            undo;
+    struct memory          memory;    /* the limit of the process */
+    struct control_task    look;      /* at the memory */
+    bool                   file_gone; /* the memory file was removed */
+    struct serve_counters  orders;    /* what orders count */
 };
 
-/* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session.
- * False: out of memory. */
-bool server_init(struct server *, struct settings *);
+/* Copies the settings. The caller fills cache, tuner and the rest before the first session. False:
+ * out of memory. */
+bool server_init(struct server *, const struct settings *);
 void server_fini(struct server *);
 
-/* Takes up the settings that a memory file's note tells (serve/config/kept.h), before anything is
- * built from the settings; `modes` says which modes of automove there are. */
-void server_recall(struct server *, const struct memory_file *,
-                   const struct automove_config *modes);
-
-/* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock
- * held. */
+/* A copy of the settings in force. Any thread. */
 void server_settings(struct server *, struct settings *copy);
-/* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it
- * (cache, tuner, log) and puts each change with its old value and with `who` wanted it into the
- * audit log. Two changes at once: both happen, of one value the later stays. False, and nothing
- * changed: the cache cannot have that memory limit, or the process that many files; `why`
- * (SETTING_WHY_BYTES) tells. */
-bool server_change(struct server *, const char *who, const struct settings *from,
-                   const struct settings *to, char *why);
-/* Takes back the last change that server_change or a change of policies made and that was not taken
- * back yet. 1: `said` tells what is as before; 0: there is none; -1: it cannot be, `said` tells
- * why, and it stays the last. */
-int server_undo(struct server *, const char *who, char said[UNDO_SAID_BYTES]);
-/* Puts into a copy of the settings what the next undo would make of them. */
-void server_undo_settings(struct server *, struct settings *to);
+/* Tells net what the settings say of connections. */
+void server_set_conns(struct server *, const struct settings *);
+static inline struct control *server_control(const struct server *server) {
+    return tuner_control(server->tuner);
+}
 
-/* One limit for the memory of the process (serve/memory.h). Once, before the first session; false:
- * it leaves too little for items, and `why` (SETTING_WHY_BYTES) tells. */
+/* Posts an order that calls `run` on the control thread, and that nobody waits for. Any thread. */
+void server_post(struct server *, void (*run)(struct server *));
+
+/* --- what follows is for the control thread (tune/control.h): within orders and tasks --- */
+
+/* The settings in force, until the next change. */
+static inline const struct settings *server_settings_now(const struct server *server) {
+    return published_now(&server->settings);
+}
+void server_reset_counters(struct server *);
+
+/* --- for main --- */
+
+/* One limit for the memory of the process (serve/memory.h), which the control thread keeps from
+ * then on. Once, before the first session; false: it leaves too little for items, and `why`
+ * (SETTING_WHY_BYTES) tells. */
 bool server_memory_begin(struct server *, char *why);
-/* every MEMORY_LOOK_US, main's thread */
-void server_memory_look(struct server *);
-/* any thread */
-void server_memory_facts(struct server *, struct memory_facts *);
+void server_memory_facts(struct server *, struct memory_facts *); /* any thread */
 
 /* Whether clients have to say who they are. */
 static inline bool server_wants_login(const struct server *server) {
     return server->users.path != NULL || server->logins != NULL;
 }
-
-/* For tune_config.on_failure, with the server: the setting becomes `now`, too. */
-void server_automove_failed(void *server, const char *mode, const char *now, const char *why);
-/* For tune_config.on_came, with the server: an entry of the audit. */
-void server_prediction_came(void *server, const char *words);
 
 /* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any
  * thread. */
@@ -191,7 +184,7 @@ void server_request_reload(struct server *);
 /* Asks main to start the process that takes over. Likewise. */
 void server_request_takeover(struct server *);
 
-/* Reads the files again, if that was asked for: certificates, users. Main's thread. */
+/* Has the files read again, if that was asked for: certificates, users. Main's thread. */
 void server_reload(struct server *);
 
 /* The highest class id that a command may name: memcached's 63, or more where the geometry has
@@ -204,5 +197,5 @@ static inline unsigned server_class_last(const struct server *server) {
 /* Sums over the workers, less what a reset took away. */
 void server_values(struct server *, struct serve_values *);
 uint64_t server_log_lost(struct server *); /* since the last reset, as the values above */
-void server_reset_counters(struct server *);
+void server_baseline(struct server *, struct server_baseline *);
 #endif

@@ -129,7 +129,7 @@ static uint64_t carry(struct tuner *t, uint64_t now_us) {
     if (c->source->wanted != NULL) {
         t->mover.wanted = c->source->wanted(t);
     }
-    if (atomic_load_explicit(&c->cancelled, memory_order_relaxed)) {
+    if (c->cancelled) {
         mover_cancel(&t->mover);
     }
     due_us = mover_step(&t->mover, now_us);

@@ -30,13 +30,13 @@ void tuner_facts(struct tuner *t, struct tune_facts *f) {
     lock_take(&t->lock);
     double ratio = t->wish.ratio;
     unsigned window_s = t->wish.window_s;
-    bool requested = t->request.runs;
     lock_release(&t->lock);
     *f = (struct tune_facts){
         .ratio = ratio,
         .window_s = window_s,
         .reassign = t->reassign,
-        .moving = requested || atomic_load_explicit(&t->moving, memory_order_relaxed),
+        .moving = atomic_load_explicit(&t->requested, memory_order_relaxed) ||
+                  atomic_load_explicit(&t->moving, memory_order_relaxed),
         .crawler = atomic_load_explicit(&t->crawler_on, memory_order_relaxed),
         .crawling = atomic_load_explicit(&t->crawler.running, memory_order_relaxed),
         .crawler_sleep_us = atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed),

@@ -1,10 +1,7 @@
 /* Page moves that an operator asks for. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "tune/state.h"
-
-enum { CANCEL_LOOK_US = 200 };
 
 static bool any_class_has_two(const struct tuner *t, unsigned except) {
     const struct slab *slab = cache_slab(t->cache);
@@ -35,68 +32,70 @@ static void give_reason(const struct tuner *t, const struct reassignment *r,
     }
 }
 
-static struct reassignment request_of(struct tuner *t) {
-    lock_take(&t->lock);
-    struct reassignment r = t->request;
-    lock_release(&t->lock);
-    return r;
+static void request_set_runs(struct tuner *t, bool runs) {
+    t->request.runs = runs;
+    atomic_store_explicit(&t->requested, runs, memory_order_relaxed);
 }
 
 /* A few pages of the request at a time, so that others have their turn in between. */
 bool tuner_next_requested(struct tuner *t, struct carried *c, uint64_t now_us, uint64_t *due_us) {
+    struct reassignment *r = &t->request;
     (void)now_us;
     (void)due_us;
-    lock_take(&t->lock);
-    struct reassignment r = t->request;
-    t->request.served = r.runs;
-    lock_release(&t->lock);
-    if (!r.runs) {
+    r->served = r->runs;
+    if (!r->runs) {
         return false;
     }
-    c->any = r.from < 0;
-    c->except = class_set_one((unsigned)r.to);
-    c->move.from = c->any ? SLAB_CLASS_NONE : (unsigned)r.from;
-    c->move.to = (unsigned)r.to;
-    c->move.pages = r.wanted - r.moved < MOVE_PAGES_MAX ? r.wanted - r.moved : MOVE_PAGES_MAX;
+    c->any = r->from < 0;
+    c->except = class_set_one((unsigned)r->to);
+    c->move.from = c->any ? SLAB_CLASS_NONE : (unsigned)r->from;
+    c->move.to = (unsigned)r->to;
+    c->move.pages = r->wanted - r->moved < MOVE_PAGES_MAX ? r->wanted - r->moved : MOVE_PAGES_MAX;
     snprintf(c->by, sizeof c->by, "operator");
     return true;
 }
 
 void tuner_requested_chosen(struct tuner *t, struct carried *c) {
-    struct reassignment r = request_of(t);
-    give_reason(t, &r, &c->move);
+    give_reason(t, &t->request, &c->move);
+}
+
+void tuner_end_request(struct tuner *t) {
+    struct reassignment *r = &t->request;
+    void (*cancelled)(void *, unsigned, unsigned) = r->cancelled;
+    r->served = false;
+    r->cancelled = NULL;
+    if (cancelled != NULL) {
+        cancelled(r->cancelled_arg, r->moved, r->wanted);
+    }
 }
 
 void tuner_requested_ended(struct tuner *t, const struct carried *c, unsigned moved,
                            uint64_t now_us) {
     (void)c;
     (void)now_us;
-    lock_take(&t->lock);
     t->request.moved += moved;
-    t->request.runs = moved > 0 && t->request.moved < t->request.wanted && t->request.runs;
-    t->request.served = false;
-    lock_release(&t->lock);
+    request_set_runs(t, moved > 0 && t->request.moved < t->request.wanted && t->request.runs);
+    tuner_end_request(t);
 }
 
-bool tuner_cancel(struct tuner *t, unsigned *moved, unsigned *wanted) {
-    lock_take(&t->lock);
-    bool ran = t->request.runs;
-    t->request.runs = false;
-    if (t->request.served) {
+bool tuner_cancel(struct tuner *t, void (*done)(void *, unsigned moved, unsigned wanted),
+                  void *arg) {
+    struct reassignment *r = &t->request;
+    if (!r->runs) {
+        return false;
+    }
+    request_set_runs(t, false);
+    r->cancelled = done;
+    r->cancelled_arg = arg;
+    if (r->served) {
         tuner_cancel_move(t);
+    } else {
+        tuner_end_request(t);
     }
-    while (t->request.served && !t->by_hand) { /* a part of a page's work at a time */
-        lock_release(&t->lock);
-        usleep(CANCEL_LOOK_US);
-        lock_take(&t->lock);
-    }
-    *moved = t->request.moved;
-    *wanted = t->request.wanted;
-    lock_release(&t->lock);
-    return ran;
+    return true;
 }
 
-/* Refuses what memcached refuses. The lock is held. */
+/* Refuses what memcached refuses. */
 static enum tune_status check_reassign(const struct tuner *t, int from, int to) {
     const struct slab *slab = cache_slab(t->cache);
     int most = (int)slab->class_count;
@@ -104,7 +103,7 @@ static enum tune_status check_reassign(const struct tuner *t, int from, int to) 
     if (!t->reassign) {
         return TUNE_DISABLED;
     }
-    if (t->request.runs) {
+    if (t->request.runs || t->request.served) {
         return TUNE_BUSY;
     }
     if (from == to) {
@@ -125,14 +124,10 @@ static enum tune_status check_reassign(const struct tuner *t, int from, int to) 
 }
 
 enum tune_status tuner_reassign(struct tuner *t, int from, int to, unsigned pages) {
-    lock_take(&t->lock);
     enum tune_status status = check_reassign(t, from, to);
     if (status == TUNE_OK) {
-        t->request = (struct reassignment){.from = from, .to = to, .wanted = pages, .runs = true};
-    }
-    lock_release(&t->lock);
-    if (status == TUNE_OK) {
-        tuner_wake(t);
+        t->request = (struct reassignment){.from = from, .to = to, .wanted = pages};
+        request_set_runs(t, true);
     }
     return status;
 }

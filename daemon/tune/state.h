@@ -6,6 +6,7 @@
 
 #include "base/lock.h"
 #include "tune/active.h"
+#include "tune/control.h"
 #include "tune/crawl.h"
 #include "tune/sweep.h"
 #include "tune/geometry/geometry.h"
@@ -24,6 +25,9 @@ struct reassignment {
     unsigned moved;
     bool     runs;   /* not all of it is done yet */
     bool     served; /* some of its pages are on the move */
+    /* is called when these pages have moved or are back; NULL: it was not cancelled */
+    void   (*cancelled)(void *arg, unsigned moved, unsigned wanted);
+    void    *cancelled_arg;
 };
 
 /* The mode and the settings of automove that operators want. */
@@ -47,7 +51,7 @@ struct carried {
     const struct move_source *source; /* NULL: none is */
     unsigned          turn; /* the source that is asked next */
     bool              any, choosing; /* any: whichever class can spare pages, but for `except` */
-    _Atomic bool      cancelled;
+    bool              cancelled;
     struct class_set  except;
     struct page_move  move;
     char              by[2 * AUTOMOVE_NAME_BYTES];
@@ -62,17 +66,19 @@ struct heap_shrink {
     uint64_t             turns[THREADS_MAX], until_us;
 };
 
+enum { TUNER_TASKS = 6 };
+
 enum { HELP_IDLE_US = 20 * 1000 }; /* sets that did nothing for so long need no more pages */
 
 struct tuner {
     struct cache        *cache;
     struct cache_thread *ct;
     struct cache_thread *pages_ct; /* for jobs of the pace, on whichever thread they are done */
+    struct control       control;
+    struct control_task  tasks[TUNER_TASKS];
     pthread_t            thread;
-    int                  wake_fd;
     bool                 started;
-    bool                 by_hand; /* there is no thread: somebody calls tuner_tend_at, at hand_us */
-    uint64_t             hand_us;
+    bool                 by_hand; /* there is no thread: somebody calls tuner_tend_at */
     bool                 reassign;
     const char          *policy_dir;
     struct shown        *shown;    /* records what policies in Lua see; NULL: nothing is recorded */
@@ -82,20 +88,19 @@ struct tuner {
 
     _Atomic bool     crawler_on;
     _Atomic uint32_t crawler_sleep_us, crawler_tocrawl;
-    _Atomic bool     stop;
-    _Atomic bool     moving;
+    _Atomic bool     moving, requested;
 
-    /* over what follows: other threads ask and look, the tuner's thread answers */
+    /* over what follows, which other threads look at */
     struct lock          lock;
-    struct reassignment       request;
-    struct class_set     crawl_classes; /* classes that a crawl was asked for; none: no crawl */
     struct automove_wish wish;
-    struct automove_trial *trial; /* waits for its answer; NULL: none */
     struct tune_words    words;
     struct tune_worth    worth;
     struct move_log      moves; /* has a lock of its own */
 
-    /* What follows belongs to the tuner's thread. */
+    /* What follows belongs to the control thread. */
+    struct reassignment request;
+    struct class_set   crawl_classes; /* classes that a crawl was asked for; none: no crawl */
+    struct automove_trial *trial;     /* waits for its answer; NULL: none */
     struct pace        pace;
     struct mover       mover;
     struct carried     carried;
@@ -137,14 +142,12 @@ struct tuner {
     uint64_t           helped_us;
 };
 
-/* Ends the move under way soon; any thread. */
-static inline void tuner_cancel_move(struct tuner *t) {
-    atomic_store_explicit(&t->carried.cancelled, true, memory_order_relaxed);
-}
+/* Ends the move under way soon. */
+static inline void tuner_cancel_move(struct tuner *t) { t->carried.cancelled = true; }
 
 /* --- wake.c --- */
 void     tuner_wake(void *tuner); /* any thread */
-/* The monotonic clock, or the time that tuner_tend_at was called with. */
+/* The monotonic clock, or the step's time where there is no thread. */
 uint64_t tuner_now_us(const struct tuner *);
 /* Whether the mode that was asked for does not run yet. Until it does, the words are those of the
  * mode before. */
@@ -164,9 +167,10 @@ bool     tuner_next_requested(struct tuner *, struct carried *, uint64_t now_us,
 void     tuner_requested_chosen(struct tuner *, struct carried *);
 void     tuner_requested_ended(struct tuner *, const struct carried *, unsigned moved,
                                uint64_t now_us);
+void     tuner_end_request(struct tuner *); /* answers a cancel that waits */
 
 /* --- trial.c --- */
-void tuner_serve_trial(struct tuner *); /* begins the one that waits, or answers it */
+void tuner_serve_trial(struct tuner *); /* answers it, once the policy's code has run */
 /* Answers it now, with `why` if it is still under way. */
 void tuner_refuse_trial(struct tuner *, const char *why);
 

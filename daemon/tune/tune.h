@@ -2,15 +2,16 @@
  * for expired items.
  *
  * A decision is a pure function of two snapshots (tune/snapshot.h, tune/policies/automove.h).
- * Requests come from any thread; the work is done on the tuner's thread, but for the
- * jobs of the pace, which a second thread does meanwhile (tune/pages/pace.h). */
+ * Threading: functions that tell something are for any thread; all others are for the control
+ * thread, within an order (tune/control.h). The work is done on that thread, but for the jobs of
+ * the pace, which a second thread does meanwhile (tune/pages/pace.h). */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/asked.h"
 #include "cache/cache.h"
+#include "tune/control.h"
 #include "tune/policies/automove.h"
 #include "tune/geometry/geometry.h"
 #include "tune/whatif/auto.h"
@@ -45,6 +46,7 @@ struct tuner;
 /* Starts the threads; NULL and errno. */
 struct tuner *tuner_create(struct cache *, const struct tune_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
+struct control *tuner_control(struct tuner *); /* any thread */
 
 /* For a tuner without a thread: decides what is due at `now_us`, and does it. Returns when
  * something is due again; UINT64_MAX: when something is asked. `now_us` is not 0 and never goes
@@ -52,15 +54,14 @@ void          tuner_destroy(struct tuner **);                            /* stop
 uint64_t tuner_tend_at(struct tuner *, uint64_t now_us);
 
 enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME, TUNE_DISABLED };
-/* Queues the move of `pages` pages. From -1: the tuner chooses the class. To 0: the pool. Returns
- * at once. */
+/* Begins to move `pages` pages. From -1: the tuner chooses the class. To 0: the pool. */
 enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
 
-/* Ends the request that is under way: the page that is being emptied goes back, and pages that are
- * empty already change hands. It waits for that, outside a turn: until the next step of the mover's
- * job has seen the cancel (a chunk or a kilobyte later, and at most a nap: tune/pages/pace.h).
- * False: there is none. `moved` of `wanted` pages had moved. */
-bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
+/* Ends the request that is under way; `done` is called, at once or later, when the page that is
+ * being emptied is back and pages that are empty already have changed hands. False: there is
+ * none. */
+bool tuner_cancel(struct tuner *, void (*done)(void *arg, unsigned moved, unsigned wanted),
+                  void *arg);
 
 /* Sets the mode, by name or number. False: there is no such mode. If the mode cannot start, or
  * fails later, the mode that ran before takes its place, or off, and on_failure is told: try it
@@ -74,19 +75,16 @@ bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 
 /* A trial: whether a mode would start. A policy's code runs in a thread of its own meanwhile. A
  * stop does not wait for it: the stop is the answer then. */
 struct automove_trial {
-    struct asked asked;
-    char         name[AUTOMOVE_NAME_BYTES];
-    bool         starts;            /* once it is answered; */
-    char         why[REASON_BYTES]; /* if not, why */
+    char name[AUTOMOVE_NAME_BYTES];
+    void (*done)(struct automove_trial *); /* is given the answer */
+    bool starts;
+    char why[REASON_BYTES]; /* why it does not */
 };
-struct automove_trial *automove_trial_create(const char *name); /* NULL: out of memory */
-/* To be called by whoever created it; also before it is answered. */
-void automove_trial_release(struct automove_trial **);
-/* Hands the trial to the tuner's thread, and keeps the caller's hold. It waits for nobody. False:
- * another trial still waits for its answer. */
+/* Tries a mode. The trial is the tuner's until `done` is called, at once or later. False: another
+ * trial is under way. */
 bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands an order to the tuner's thread (tune/geometry/geometry.h). False: another one waits. */
+/* Hands over an order (tune/geometry/geometry.h). False: another one waits. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_set_geometry_rate(struct tuner *, double rate_pct);
 void tuner_set_geometry_auto(struct tuner *, bool on);

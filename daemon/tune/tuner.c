@@ -2,13 +2,8 @@
 #include "tune/state.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,10 +35,8 @@ static bool tend_crawler(struct tuner *t) {
     unsigned asked = 0;
     /* a walk that runs is not begun anew: a client that asks often would never see its end */
     if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {
-        lock_take(&t->lock);
         asked = class_set_count(&t->crawl_classes);
         t->crawl_classes = (struct class_set){{0}};
-        lock_release(&t->lock);
     }
     bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed),
          running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
@@ -63,23 +56,6 @@ static bool tend_crawler(struct tuner *t) {
 
 /* --- the thread --- */
 
-/* Sleeps until something is due or somebody wakes it. */
-static void wait_us(struct tuner *t, uint64_t us) {
-    struct pollfd p = {.fd = t->wake_fd, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = (time_t)(us / CLOCK_SECOND_US),
-                               .tv_nsec = (long)(us % CLOCK_SECOND_US) * 1000};
-    uint64_t n;
-    if (ppoll(&p, 1, &timeout, NULL) > 0 && read(t->wake_fd, &n, sizeof n) < 0 && errno != EAGAIN) {
-        log_warn("tuner: cannot read its wake-up");
-    }
-}
-
-static uint64_t until(uint64_t due_us, uint64_t now_us) {
-    return due_us > now_us ? due_us - now_us : 0;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 /* --- the mode --- */
 
 static void adopt(struct tuner *t) {
@@ -91,43 +67,77 @@ static void adopt(struct tuner *t) {
     tuner_adopt(t);
 }
 
+/* --- tasks of the control thread, in the order in which a step runs them --- */
+
+static uint64_t run_clock(void *arg, uint64_t now_us) {
+    struct tuner *t = arg;
+    cache_keep_time(t->cache);
+    return now_us + CLOCK_SECOND_US;
+}
+
+static uint64_t run_mode(void *arg, uint64_t now_us) {
+    (void)now_us;
+    tuner_serve_trial(arg);
+    adopt(arg);
+    return CONTROL_NEVER;
+}
+
+static uint64_t run_pages(void *arg, uint64_t now_us) { return tuner_tend_pages(arg, now_us); }
+
+static uint64_t run_whatif(void *arg, uint64_t now_us) {
+    struct tuner *t = arg;
+    uint64_t rest_us = whatif_tend_at(t->whatif, now_us);
+    return rest_us < CONTROL_NEVER - now_us ? now_us + rest_us : CONTROL_NEVER;
+}
+
+static uint64_t run_crawler(void *arg, uint64_t now_us) {
+    struct tuner *t = arg;
+    return tend_crawler(t) ? now_us + atomic_load_explicit(&t->crawler_sleep_us,
+                                                           memory_order_relaxed)
+                           : CONTROL_NEVER;
+}
+
+static uint64_t run_sweeper(void *arg, uint64_t now_us) {
+    struct tuner *t = arg;
+    return sweeper_tend(&t->sweeper, now_us);
+}
+
+static void add_tasks(struct tuner *t) {
+    static const struct {
+        uint64_t (*run)(void *, uint64_t);
+        bool by_hand; /* also for a tuner without a thread */
+        bool timed;
+    } tasks[TUNER_TASKS] = {
+        {.run = run_clock, .timed = true},   {.run = run_mode, .by_hand = true},
+        {.run = run_pages, .by_hand = true}, {.run = run_whatif, .by_hand = true},
+        {.run = run_crawler},                {.run = run_sweeper},
+    };
+    for (unsigned i = 0; i < TUNER_TASKS; i++) {
+        if (tasks[i].by_hand || !t->by_hand) {
+            t->tasks[i] = (struct control_task){
+                .run = tasks[i].run, .arg = t, .timed = tasks[i].timed};
+            control_add(&t->control, &t->tasks[i]);
+        }
+    }
+}
+
 uint64_t tuner_tend_at(struct tuner *t, uint64_t now_us) {
     uint64_t due_us;
-    t->hand_us = now_us;
-    adopt(t);
+    control_make_due(&t->control);
     do {
-        due_us = tuner_tend_pages(t, now_us);
+        due_us = control_step(&t->control, now_us);
     } while (due_us <= now_us);
-    uint64_t samples_us = whatif_tend_at(t->whatif, now_us);
-    return samples_us < due_us - now_us ? now_us + samples_us : due_us;
+    return due_us;
 }
 
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
-    thread_name("slated-tuner");
+    thread_name("slated-control");
     slice_ask(SLICE_US);
     if (!event_thread_begin()) {
-        log_warn("tuner: no memory to send its events to clients that watch");
+        log_warn("control: no memory to send its events to clients that watch");
     }
-    while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
-        cache_keep_time(t->cache);
-        tuner_serve_trial(t);
-        adopt(t);
-        uint64_t pages_us = tuner_tend_pages(t, clock_mono_us());
-        uint64_t samples_us = whatif_tend(t->whatif);
-        bool crawling = tend_crawler(t);
-        uint64_t sweep_us = sweeper_tend(&t->sweeper, clock_mono_us());
-        uint64_t now_us = clock_mono_us(), rest_us = earlier(until(pages_us, now_us), samples_us);
-        if (crawling) {
-            rest_us =
-                earlier(rest_us, atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed));
-        }
-        rest_us = earlier(rest_us, until(sweep_us, now_us));
-        if (rest_us == 0) {
-            continue;
-        }
-        wait_us(t, rest_us);
-    }
+    control_loop(&t->control);
     event_thread_end();
     return NULL;
 }
@@ -181,7 +191,8 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         return NULL;
     }
     take_config(t, cache, cfg);
-    t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    bool has_control = control_init(&t->control);
+    add_tasks(t);
     t->ct = cache_thread_create(cache);
     t->pages_ct = cache_thread_create(cache);
     if (t->pages_ct != NULL) {
@@ -198,7 +209,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     }
     t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
     int failed_as = cfg->record != NULL && t->shown == NULL ? errno : 0;
-    if (failed_as != 0 || t->wake_fd < 0 || t->ct == NULL || t->geometry == NULL ||
+    if (failed_as != 0 || !has_control || t->ct == NULL || t->geometry == NULL ||
         t->whatif == NULL || !crawler_init(&t->crawler, t->ct)) {
         tuner_destroy(&t);
         errno = failed_as != 0 ? failed_as : errno;
@@ -228,14 +239,14 @@ void tuner_destroy(struct tuner **taken) {
     if (t == NULL) {
         return;
     }
-    *taken = NULL;
     if (t->started) {
-        atomic_store_explicit(&t->stop, true, memory_order_release);
-        tuner_wake(t);
+        control_stop(&t->control);
         pthread_join(t->thread, NULL);
     }
+    control_run_orders(&t->control);
     pace_stop(&t->pace);
     tuner_stop_pages(t);
+    tuner_end_request(t);
     tuner_refuse_trial(t, "the server stops");
     cache_set_hunger_on_evict(t->cache, false);
     cache_on_hunger(t->cache, NULL, NULL);
@@ -248,39 +259,31 @@ void tuner_destroy(struct tuner **taken) {
     whatif_destroy(&t->whatif);
     cache_thread_destroy(&t->pages_ct);
     cache_thread_destroy(&t->ct);
-    if (t->wake_fd >= 0) {
-        close(t->wake_fd);
-    }
+    control_fini(&t->control);
     move_log_fini(&t->moves);
     lock_fini(&t->lock);
     free(t);
+    *taken = NULL;
 }
 
 /* --- what others ask for --- */
 
 bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
-    bool taken = geometry_ask(t->geometry, order);
-    tuner_wake(t);
-    return taken;
+    return geometry_ask(t->geometry, order);
 }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {
     struct class_set asked =
         class_set_meet(class_set_first(cache_slab(t->cache)->class_count), classes);
-    enum crawl_status status = CRAWL_OK;
     if (!atomic_load_explicit(&t->crawler_on, memory_order_relaxed)) {
         return CRAWL_NOT_STARTED;
     }
     if (class_set_empty(&asked)) {
         return CRAWL_BAD_CLASS;
     }
-    lock_take(&t->lock);
     if (!class_set_empty(&t->crawl_classes)) {
-        status = CRAWL_BUSY;
-    } else {
-        t->crawl_classes = asked;
+        return CRAWL_BUSY;
     }
-    lock_release(&t->lock);
-    tuner_wake(t);
-    return status;
+    t->crawl_classes = asked;
+    return CRAWL_OK;
 }

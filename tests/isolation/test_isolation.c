@@ -213,25 +213,25 @@ static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, 
     say(r, "%" PRIu64 " moved, %" PRIu64 " lost%s%s. ", result->pages, result->did.evicted, result->why_not ? ", " : "", result->why_not ? result->why_not : "");
 }
 
+static void order_done(struct geometry_order *o) { o->done = NULL; }
+
 static void change_sizes(struct actor *r, const char *words) {
-    struct geometry_order *o = geometry_order_create(GEOMETRY_SIZES);
+    struct geometry_order o = {.verb = GEOMETRY_SIZES, .force = true, .done = order_done};
     struct geometry_facts f;
-    o->force = true;
     for (char *end; *words; words = *end == ',' ? end + 1 : end) {
-        o->sizes[o->size_count++] = (uint32_t)strtoul(words, &end, 10);
+        o.sizes[o.size_count++] = (uint32_t)strtoul(words, &end, 10);
     }
     struct geometry_change *g = r->rig.server.tuner->geometry;
-    geometry_ask(g, o);
+    geometry_ask(g, &o);
     for (int i = 0; i < TENDS_MOST; i++) {
         uint64_t due_us = geometry_step(g, clock_mono_us());
         geometry_facts(g, &f);
-        if (asked_is_answered(&o->asked) && f.state == GEOMETRY_STEADY) {
+        if (o.done == NULL && f.state == GEOMETRY_STEADY) {
             break;
         }
         rest_until(earlier(due_us, pace_step(&r->rig.server.tuner->pace, clock_mono_us())));
     }
     say(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.did.evicted);
-    geometry_order_release(&o);
 }
 
 static void change_limit(struct actor *r, unsigned megabytes) {

@@ -120,13 +120,15 @@ describe("slated -e", function()
         end)
     end
 
-    it("leaves out a kept setting that today's options do not go with, and says so", function()
+    it("leaves out the kept setting that today's options do not go with, no other, and says so", function()
         local client = start("-m 64")
         assert.equal("OK", wire.ask(client, "config set hot_lru_pct 35"))
+        assert.equal("OK", wire.ask(client, "config set idle_timeout 77"))
         client = one:again("KILL", "-m 64 -o warm_lru_pct=60")
         local config = config_of(client)
         assert.equal("20", config.hot_lru_pct)
-        one:says("the memory file's settings are left out: ")
+        assert.equal("77", config.idle_timeout)
+        one:says("the memory file's hot_lru_pct is left out: ")
     end)
 
     it("keeps a flush that was answered", function()

@@ -121,6 +121,11 @@ describe("slated by UDP", function()
         assert.truthy(reply:find("MN\r\n$"))
     end)
 
+    it("changes the server, by orders that are answered when they have been carried out", function()
+        assert.equal("OK\r\nOK\r\nMN\r\n", (ask("verbosity 1\r\nconfig set verbosity 0\r\nmn\r\n")))
+        assert.equal("STORED\r\nOK\r\nEND\r\n", (ask("set gone 0 0 1\r\n1\r\nflush_all\r\nget gone\r\n")))
+    end)
+
     it("speaks the binary protocol too", function()
         local noop = "\x80\x0a" .. ("\0"):rep(10) .. "abcd" .. ("\0"):rep(8)
         assert.equal("\x81\x0a" .. ("\0"):rep(10) .. "abcd" .. ("\0"):rep(8), (ask(noop)))

@@ -72,7 +72,7 @@ struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb ver
     if (step == NULL) {
         return NULL;
     }
-    asked_init(&step->asked);
+    future_init(&step->future);
     step->dialogue = dialogue;
     step->verb = verb;
     if (mechanism_bytes > LOGIN_MECHANISM_BYTES) {
@@ -85,7 +85,7 @@ struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb ver
 }
 
 void login_step_release(struct login_step *step) {
-    if (asked_release(&step->asked)) {
+    if (future_release(&step->future)) {
         cyrus_destroy(&step->dialogue);
         OPENSSL_cleanse(step->bytes, step->n);
         free(step);
@@ -120,7 +120,7 @@ static void take_step(struct login_step *step) {
 /* --- the threads --- */
 
 static void answer_step(struct login_step *step) {
-    asked_answer(&step->asked);
+    future_answer(&step->future);
     login_step_release(step);
 }
 
@@ -139,7 +139,7 @@ static void *logins_main(void *arg) {
             continue;
         }
         lock_release(&l->lock);
-        if (!refuse && !asked_is_abandoned(&step->asked)) {
+        if (!refuse && !future_is_cancelled(&step->future)) {
             take_step(step);
         }
         answer_step(step);
@@ -231,7 +231,7 @@ bool logins_ask(struct logins *l, struct login_step *step, uint64_t address_hash
         room = true;
     }
     if (room) {
-        asked_hold(&step->asked);
+        future_hold(&step->future);
         put_step(l, lane, step);
         pthread_cond_signal(&l->changed);
     }

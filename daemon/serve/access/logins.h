@@ -2,7 +2,7 @@
  * room wait for the library.
  *
  * A session that has a step to take makes a struct login_step, asks, and sleeps until the step is
- * answered (base/asked.h). A step owns its dialogue until then; the session takes the dialogue back
+ * answered (base/future.h). A step owns its dialogue until then; the session takes it back
  * with the answer, or goes away, and the last holder of the step ends both. The client's bytes,
  * which may hold a password, are wiped with the step.
  *
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/asked.h"
+#include "base/future.h"
 #include "serve/access/cyrus.h"
 
 enum {
@@ -35,7 +35,7 @@ enum {
 enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_GO_ON };
 
 struct login_step {
-    struct asked       asked;
+    struct future       future;
     struct login_step *next; /* in its lane */
     /* NULL in the step: make a new one. NULL in the answer: there was no memory for one. */
     struct cyrus      *dialogue;

@@ -7,17 +7,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "serve/change.h"
 #include "watch/event.h"
 
-bool admin_change(struct command_context *ctx, const struct settings *from,
-                  const struct settings *to, char *why) {
-    if (!settings_check(to, why)) {
-        return false;
-    }
-    if (settings_same_live(from, to)) {
-        return true; /* the owners have these settings already */
-    }
-    return server_change(ctx->server, ctx->who, from, to, why);
+bool admin_change(struct command_context *ctx, const struct settings *to, char *why) {
+    return server_change(ctx->server, ctx->who, to, why);
 }
 
 void admin_audit_change(struct command_context *ctx, const char *what, const char *was,
@@ -36,12 +30,10 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, ANSWER_BAD_FORMAT);
         return;
     }
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
     to.verbosity = level > VERBOSITY_MAX ? VERBOSITY_MAX : (int)level;
-    admin_change(ctx, &from, &to, why);
+    admin_change(ctx, &to, why);
     text_out_str(ctx->out, ANSWER_OK);
 }
 
@@ -57,19 +49,17 @@ static bool is_over(int32_t delay, uint32_t at_s, uint32_t now_s) {
 /* Everything stored before now is gone, or, with a delay, everything stored before the second it
  * takes effect. */
 static void flush(struct command_context *ctx, int32_t delay) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES], when[32];
-    uint32_t now_s = cache_now_s(ctx->ct);
+    uint32_t now_s = clock_now_s();
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
     if (is_over(delay, at_s, now_s)) {
         cache_flush_now(ctx->server->cache);
     } else {
         cache_flush(ctx->server->cache, at_s);
     }
-    server_settings(ctx->server, &from);
-    to = from;
     to.oldest = (int)at_s;
-    admin_change(ctx, &from, &to, why);
+    admin_change(ctx, &to, why);
     snprintf(when, sizeof when, delay > CLOCK_RELATIVE_MAX_S ? "at unix time %d" : "in %d s",
              (int)delay);
     admin_audit(ctx, "flush_all", delay > 0 ? when : "now");
@@ -78,7 +68,7 @@ static void flush(struct command_context *ctx, int32_t delay) {
 void admin_flush_all(struct command_context *ctx, const struct words *w) {
     int32_t delay = 0;
     counter_add(&ctx->counters->cmd_flush, 1);
-    if (!ctx->server->settings->flush_enabled) {
+    if (!ctx->server->at_start.flush_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR flush_all not allowed\r\n");
     } else if (w->count > 1 && !word_i32(&w->word[1], &delay)) {
         text_out_str(ctx->out, "CLIENT_ERROR invalid exptime argument\r\n");
@@ -90,7 +80,7 @@ void admin_flush_all(struct command_context *ctx, const struct words *w) {
 
 void admin_shutdown(struct command_context *ctx, const struct words *w) {
     bool graceful = w->count == 2 && word_is(&w->word[1], "graceful");
-    if (!ctx->server->settings->shutdown_command) {
+    if (!ctx->server->at_start.shutdown_command) {
         text_out_str(ctx->out, "SERVER_ERROR: shutdown not enabled\r\n");
     } else if (w->count > 1 && !graceful) {
         text_out_str(ctx->out, "CLIENT_ERROR invalid shutdown mode\r\n");
@@ -104,12 +94,10 @@ void admin_shutdown(struct command_context *ctx, const struct words *w) {
 /* Up to what was reserved at the start; pages of classes that are over it are given back in the
  * background. */
 static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
     to.maxbytes = (uint64_t)megabytes << 20;
-    return admin_change(ctx, &from, &to, why);
+    return admin_change(ctx, &to, why);
 }
 
 void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
@@ -154,7 +142,7 @@ static uint32_t watch_sample(const struct token *word) {
 void admin_watch(struct command_context *ctx, const struct words *w) {
     unsigned classes = 0;
     uint32_t one_in = 1;
-    if (ctx->server->settings->disable_watch) {
+    if (ctx->server->at_start.disable_watch) {
         text_out_str(ctx->out, "CLIENT_ERROR watch commands not allowed\r\n");
         return;
     }

@@ -1,20 +1,18 @@
 /* The commands that change or stop the server. Each writes its whole answer to ctx->out; words[0]
- * is the command's name. A trailing `noreply` is already taken off where the command honours it. */
+ * is the command's name. A trailing `noreply` is already taken off where the command honours it.
+ * Threading: the control thread's (command_order), but for `config get`, dumps and `watch`. */
 #ifndef SLATE_SERVE_ADMIN_ADMIN_H
 #define SLATE_SERVE_ADMIN_ADMIN_H
 #include "serve/command.h"
 #include "serve/words.h"
 
-struct automove_trial;
-
 #define ANSWER_ERROR "ERROR\r\n"
 #define ANSWER_OK "OK\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
-/* Checks the settings, makes them the server's and notes who asked for it. False: nothing changed,
- * `why` (SETTING_WHY_BYTES) holds a sentence. */
-bool admin_change(struct command_context *, const struct settings *from, const struct settings *to,
-                  char *why);
+/* Checks the settings, puts them in force and notes who asked for it. False: nothing changed, `why`
+ * (SETTING_WHY_BYTES) holds a sentence. */
+bool admin_change(struct command_context *, const struct settings *to, char *why);
 /* Notes what a command did that is no setting. */
 void admin_audit(struct command_context *, const char *what, const char *is);
 void admin_audit_change(struct command_context *, const char *what, const char *was,
@@ -30,12 +28,13 @@ void admin_refresh_auth(struct command_context *, const struct words *);
 void admin_refresh_certs(struct command_context *, const struct words *);
 void admin_slabs(struct command_context *, const struct words *);       /* slabs.c */
 void admin_slabs_automove(struct command_context *, const struct words *); /* automove.c */
-/* trial.c: has a mode of automove tried, and sets it if it starts; else the refusal names
- * `subject`, which outlives the command, and why. */
+/* trial.c: whether these settings have another mode of automove, and one that is to be tried. */
+bool admin_wants_trial(const struct command_context *, const struct settings *to);
+/* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, a
+ * constant, and why. */
 void admin_try_automove(struct command_context *, const char *mode, const char *subject);
 /* The same, but a mode that starts is answered by `then`. */
-typedef void (*admin_tried)(struct command_context *, const struct automove_trial *,
-                            const char *subject);
+typedef void (*admin_tried)(struct command_context *, const char *mode, const char *subject);
 void admin_try_then(struct command_context *, const char *mode, const char *subject, admin_tried);
 void admin_slabs_geometry(struct command_context *, const struct words *); /* geometry.c */
 void admin_lru(struct command_context *, const struct words *);         /* lru.c */

@@ -79,7 +79,7 @@ static bool automove_knob(const struct words *w, struct settings *to, const char
 }
 
 void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
     const char *error = NULL;
     uint32_t number;
@@ -87,8 +87,6 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;
     }
-    server_settings(ctx->server, &from);
-    to = from;
     if (!automove_knob(w, &to, &error)) {
         if (word_u32(&w->word[2], &number) && number > 2) {
             error = ANSWER_ERROR;
@@ -100,12 +98,11 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
             }
         }
     }
-    if (!error && strcmp(from.slab_automove, to.slab_automove) != 0 &&
-        automove_wants_check(to.slab_automove)) {
+    if (!error && admin_wants_trial(ctx, &to)) {
         admin_try_automove(ctx, to.slab_automove, "automove");
         return;
     }
-    if (!error && !admin_change(ctx, &from, &to, why)) {
+    if (!error && !admin_change(ctx, &to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
         return;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "serve/admin/admin.h"
+#include "serve/change.h"
 
 enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
 
@@ -50,7 +51,7 @@ static void refuse(struct command_context *ctx, const struct settings *now,
 }
 
 static void set(struct command_context *ctx, const struct words *w) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char value[VALUE_BYTES], why[SETTING_WHY_BYTES];
     const struct setting *row =
         w->count == 4 ? setting_find(w->word[2].ptr, w->word[2].bytes) : NULL;
@@ -62,19 +63,16 @@ static void set(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR no such setting\r\n");
         return;
     }
-    server_settings(ctx->server, &from);
-    if (!setting_is_live(&from, row)) {
-        refuse(ctx, &from, row);
+    if (!setting_is_live(&to, row)) {
+        refuse(ctx, &to, row);
         return;
     }
-    to = from;
     const struct setting live = setting_live(row, cache_limit_most(ctx->server->cache));
     if (!setting_set(&to, &live, value, false, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
-    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 &&
-               automove_wants_check(to.slab_automove)) {
+    } else if (admin_wants_trial(ctx, &to)) {
         admin_try_automove(ctx, to.slab_automove, "slab_automove");
-    } else if (!admin_change(ctx, &from, &to, why)) {
+    } else if (!admin_change(ctx, &to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
     } else {
         text_out_str(ctx->out, ANSWER_OK);
@@ -93,22 +91,18 @@ static void undo_now(struct command_context *ctx) {
     }
 }
 
-static void undo_tried(struct command_context *ctx, const struct automove_trial *trial,
-                       const char *subject) {
-    (void)trial;
+static void undo_tried(struct command_context *ctx, const char *mode, const char *subject) {
+    (void)mode;
     (void)subject;
     undo_now(ctx);
 }
 
 static void undo(struct command_context *ctx, const struct words *w) {
-    struct settings from, to;
-    server_settings(ctx->server, &from);
-    to = from;
+    struct settings to = *server_settings_now(ctx->server);
     server_undo_settings(ctx->server, &to);
     if (w->count != 2) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: config undo\r\n");
-    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 &&
-               automove_wants_check(to.slab_automove)) {
+    } else if (admin_wants_trial(ctx, &to)) {
         admin_try_then(ctx, to.slab_automove, "cannot undo", undo_tried);
     } else {
         undo_now(ctx);
@@ -119,9 +113,9 @@ void admin_config(struct command_context *ctx, const struct words *w) {
     if (w->count > 1 && word_is(&w->word[1], "get")) {
         get(ctx, w);
     } else if (w->count > 1 && word_is(&w->word[1], "set")) {
-        set(ctx, w);
+        command_order(ctx, w, set);
     } else if (w->count > 1 && word_is(&w->word[1], "undo")) {
-        undo(ctx, w);
+        command_order(ctx, w, undo);
     } else {
         text_out_str(ctx->out, ANSWER_ERROR);
     }

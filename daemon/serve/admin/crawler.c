@@ -35,11 +35,9 @@ static const char *tocrawl(const struct token *w, struct settings *to) {
 }
 
 static void change(struct command_context *ctx, const struct words *w) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     const char *error = ANSWER_ERROR;
     char why[SETTING_WHY_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
     if (w->count == 2 && word_begins(&w->word[1], "enable")) {
         error = switch_crawler(&to, true);
     } else if (w->count == 2 && word_begins(&w->word[1], "disable")) {
@@ -50,15 +48,15 @@ static void change(struct command_context *ctx, const struct words *w) {
         error = tocrawl(&w->word[2], &to);
     }
     if (!error) {
-        admin_change(ctx, &from, &to, why);
+        admin_change(ctx, &to, why);
     }
     text_out_str(ctx->out, error ? error : ANSWER_OK);
 }
 
-static void crawl(struct command_context *ctx, const struct token *ids) {
+static void crawl(struct command_context *ctx, const struct words *w) {
     struct class_set classes;
     const char *answer = ANSWER_BAD_CLASS;
-    if (word_classes(ids, server_class_last(ctx->server), &classes)) {
+    if (word_classes(&w->word[2], server_class_last(ctx->server), &classes)) {
         switch (tuner_crawl(ctx->server->tuner, &classes)) {
         case CRAWL_OK: answer = ANSWER_OK; break;
         case CRAWL_BUSY: answer = "BUSY currently processing crawler request\r\n"; break;
@@ -71,7 +69,7 @@ static void crawl(struct command_context *ctx, const struct token *ids) {
 
 static void dump(struct command_context *ctx, enum dump_kind kind, const struct token *ids) {
     struct class_set classes = class_set_all();
-    if (!ctx->server->settings->dump_enabled) {
+    if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n"
                                                  : "ERROR key dump not allowed\r\n");
     } else if (ctx->follows) {
@@ -91,7 +89,7 @@ void admin_lru_crawler(struct command_context *ctx, const struct words *w) {
     bool is_mg = w->count > 1 && !is_meta && word_begins(&w->word[1], "mgdump");
     struct settings now;
     if (!is_crawl && !is_meta && !is_mg) {
-        change(ctx, w);
+        command_order(ctx, w, change);
         return;
     }
     server_settings(ctx->server, &now);
@@ -100,7 +98,7 @@ void admin_lru_crawler(struct command_context *ctx, const struct words *w) {
     } else if (!now.lru_crawler) {
         text_out_str(ctx->out, "CLIENT_ERROR lru crawler disabled\r\n");
     } else if (is_crawl) {
-        crawl(ctx, &w->word[2]);
+        command_order(ctx, w, crawl);
     } else {
         dump(ctx, is_meta ? DUMP_META : DUMP_MG, &w->word[2]);
     }

@@ -8,9 +8,10 @@ enum { NAME_BYTES = 32 };
 static void set_policy(struct command_context *ctx, const struct evict_policy *policy,
                        unsigned class_id) {
     struct cache *cache = ctx->server->cache;
-    struct undo_step *step = undo_begin(cache);
+    const struct settings *now = server_settings_now(ctx->server);
+    struct undo_step *step = undo_begin(cache, now);
     cache_set_policy(cache, policy, class_id);
-    undo_keep(&ctx->server->undo, cache, step);
+    undo_keep(&ctx->server->undo, cache, now, step);
 }
 
 /* The policies of those classes that have another one, as "3=lru,7=sieve": as many as have room.
@@ -32,15 +33,13 @@ static bool others(const struct cache *cache, const struct evict_policy *policy,
 }
 
 static void whole(struct command_context *ctx, const char *name) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES], own[AUDIT_VALUE_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
     if (!setting_set(&to, setting_find("policy", strlen("policy")), name, false, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR policy %s\r\n", why);
         return;
     }
-    admin_change(ctx, &from, &to, why);
+    admin_change(ctx, &to, why);
     /* Classes that have a policy of their own take this one too, also when it is the setting's
      * value already. */
     const struct evict_policy *policy = cache_policy(ctx->server->cache);

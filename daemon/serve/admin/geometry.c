@@ -1,5 +1,5 @@
-/* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction
- * takes a while: the session sleeps until then, and other connections go on. */
+/* slabs geometry: other chunk sizes for a live cache. The order is answered when the prediction has
+ * been made, which takes a while; other orders go on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +11,35 @@
 #define FACTOR_MOST 100.0
 enum { CLASSES_LEAST = 2 };
 
-struct ordered {
-    struct waiting         waiting; /* first */
-    struct geometry_order *order;
-    char                   said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
+struct geometry_asked {
+    struct geometry_order   order; /* first */
+    struct command_context *ctx;
+    char                    said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
 };
 
 /* Sizes that somebody wants would not stay while the server fits them by itself. */
 static void end_following(struct command_context *ctx) {
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
     to.slab_geometry_auto = false;
-    if (!admin_change(ctx, &from, &to, why)) {
+    if (!admin_change(ctx, &to, why)) {
         log_warn("slab_geometry_auto stays on: it %s", why);
     }
 }
 
-static void tell_answer(struct waiting *w, struct command_context *ctx) {
-    const struct ordered *o = (const struct ordered *)w;
-    enum geometry_verb verb = o->order->verb;
-    if (strncmp(o->order->answer, "OK", 2) == 0 && !o->order->dry) {
-        admin_audit(ctx, "slabs geometry", o->said);
+static void geometry_answered(struct geometry_order *order) {
+    struct geometry_asked *asked = (struct geometry_asked *)order;
+    struct command_context *ctx = asked->ctx;
+    enum geometry_verb verb = order->verb;
+    if (strncmp(order->answer, "OK", 2) == 0 && !order->dry) {
+        admin_audit(ctx, "slabs geometry", asked->said);
         if (verb == GEOMETRY_FACTOR || verb == GEOMETRY_SIZES || verb == GEOMETRY_REVERT) {
             end_following(ctx);
         }
     }
-    text_out_printf(ctx->out, "%s\r\n", o->order->answer);
-}
-
-static void ordered_destroy(struct waiting *w) {
-    struct ordered *o = (struct ordered *)w;
-    geometry_order_release(&o->order);
-    free(o);
+    text_out_printf(ctx->out, "%s\r\n", order->answer);
+    free(asked);
+    command_answered(ctx);
 }
 
 /* The words behind `slabs geometry`, as many as fit. */
@@ -56,25 +51,6 @@ static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
                          (int)words->word[i].bytes, words->word[i].ptr);
         len += n > 0 ? (size_t)n : 0;
     }
-}
-
-static void ask(struct command_context *ctx, const struct words *words,
-                struct geometry_order *order) {
-    struct ordered *o = malloc(sizeof *o);
-    if (o == NULL) {
-        geometry_order_release(&order);
-        text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
-        return;
-    }
-    o->order = order;
-    say_again(words, o->said);
-    waiting_begin(&o->waiting, ctx, &order->asked, tell_answer, ordered_destroy);
-    if (!tuner_order_geometry(ctx->server->tuner, order)) {
-        waiting_end(&o->waiting);
-        text_out_str(ctx->out, "BUSY currently processing another geometry request\r\n");
-        return;
-    }
-    ctx->more = &o->waiting.more;
 }
 
 /* Sizes in bytes with commas between them. */
@@ -101,7 +77,7 @@ static const char *parse_verb(struct command_context *ctx, const struct words *w
     uint32_t classes;
     switch (o->verb) {
     case GEOMETRY_FACTOR:
-        o->first_bytes = (uint32_t)ctx->server->settings->chunk_size + SLAB_HEADER_ROOM;
+        o->first_bytes = (uint32_t)ctx->server->at_start.chunk_size + SLAB_HEADER_ROOM;
         return value && word_double(value, &o->factor) && o->factor >= FACTOR_LEAST &&
                        o->factor <= FACTOR_MOST
                    ? NULL
@@ -156,17 +132,25 @@ void admin_slabs_geometry(struct command_context *ctx, const struct words *w) {
                                "[CLASSES]|revert [force] [dry], or pause|resume\r\n");
         return;
     }
-    struct geometry_order *order = geometry_order_create((enum geometry_verb)verb);
-    if (order == NULL) {
+    struct geometry_asked *asked = calloc(1, sizeof *asked);
+    if (asked == NULL) {
         text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
         return;
     }
+    struct geometry_order *order = &asked->order;
+    order->verb = (enum geometry_verb)verb;
+    order->done = geometry_answered;
+    asked->ctx = ctx;
     count = take_flags(w, order);
     const char *error = count > 4 ? ANSWER_BAD_FORMAT : parse_verb(ctx, w, count, order);
+    if (error == NULL && !tuner_order_geometry(ctx->server->tuner, order)) {
+        error = "BUSY currently processing another geometry request\r\n";
+    }
     if (error != NULL) {
-        geometry_order_release(&order);
         text_out_str(ctx->out, error);
+        free(asked);
         return;
     }
-    ask(ctx, w, order);
+    command_defer(ctx);
+    say_again(w, asked->said);
 }

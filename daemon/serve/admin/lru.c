@@ -49,11 +49,9 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
         /* an error's answer, or NULL */
         const char *(*change)(const struct words *, struct settings *);
     } knobs[] = {{"mode", 3, mode}, {"tune", 6, tune}, {"temp_ttl", 3, temporary_ttl}};
-    struct settings from, to;
+    struct settings to = *server_settings_now(ctx->server);
     const char *error = ANSWER_ERROR;
     char why[SETTING_WHY_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
     for (size_t i = 0; w->count > 1 && i < sizeof knobs / sizeof *knobs; i++) {
         if (w->count >= knobs[i].words && word_begins(&w->word[1], knobs[i].name)) {
             error = knobs[i].change(w, &to);
@@ -61,7 +59,7 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
         }
     }
     if (!error) {
-        admin_change(ctx, &from, &to, why);
+        admin_change(ctx, &to, why);
     }
     text_out_str(ctx->out, error ? error : ANSWER_OK);
 }

@@ -15,19 +15,21 @@ static const char *reassign_answer(enum tune_status status) {
     return ANSWER_ERROR;
 }
 
-/* slabs reassign cancel: waits until the page that is being emptied is back in its place. */
+static void cancelled(void *arg, unsigned moved, unsigned wanted) {
+    struct command_context *ctx = arg;
+    char what[AUDIT_VALUE_BYTES];
+    snprintf(what, sizeof what, "%u of %u pages had moved", moved, wanted);
+    admin_audit(ctx, "slabs reassign cancel", what);
+    text_out_printf(ctx->out, "OK cancelled, %u of %u pages had moved\r\n", moved, wanted);
+    command_answered(ctx);
+}
+
+/* slabs reassign cancel: is answered when the page that is being emptied is back in its place. */
 static void cancel(struct command_context *ctx) {
-    unsigned moved, wanted;
-    cache_turn_end(ctx->ct); /* the mover may be waiting for this thread */
-    bool ran = tuner_cancel(ctx->server->tuner, &moved, &wanted);
-    cache_turn_begin(ctx->ct);
-    if (ran) {
-        char what[AUDIT_VALUE_BYTES];
-        snprintf(what, sizeof what, "%u of %u pages had moved", moved, wanted);
-        admin_audit(ctx, "slabs reassign cancel", what);
-        text_out_printf(ctx->out, "OK cancelled, %u of %u pages had moved\r\n", moved, wanted);
-    } else {
+    command_defer(ctx);
+    if (!tuner_cancel(ctx->server->tuner, cancelled, ctx)) {
         text_out_str(ctx->out, "NOTHING to cancel: no reassign request is under way\r\n");
+        command_answered(ctx);
     }
 }
 
@@ -36,7 +38,7 @@ static void reassign(struct command_context *ctx, const struct words *w) {
     int32_t  from, to;
     uint32_t pages = 1;
     char     what[AUDIT_VALUE_BYTES];
-    if (!ctx->server->settings->slab_reassign) {
+    if (!ctx->server->at_start.slab_reassign) {
         text_out_str(ctx->out, reassign_answer(TUNE_DISABLED));
     } else if (w->count == 3 && word_is(&w->word[2], "cancel")) {
         cancel(ctx);

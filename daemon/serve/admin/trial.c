@@ -1,26 +1,29 @@
 /* A mode of automove that is tried before it is set: a policy in Lua, on a thread of its own. The
- * session sleeps until then, and other connections go on. */
+ * order is answered when that is done, and other orders go on. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "serve/admin/admin.h"
 
 struct tried {
-    struct waiting         waiting; /* first */
-    struct automove_trial *trial;
-    const char            *subject; /* what is refused; the reason follows it */
-    admin_tried            then;    /* answers, as the mode starts */
+    struct automove_trial   trial; /* first */
+    struct command_context *ctx;
+    const char             *subject; /* what is refused; the reason follows it */
+    admin_tried             then;    /* answers, if the mode starts */
 };
 
-static void set_tried(struct command_context *ctx, const struct automove_trial *trial,
-                      const char *subject) {
-    struct settings from, to;
+bool admin_wants_trial(const struct command_context *ctx, const struct settings *to) {
+    return strcmp(server_settings_now(ctx->server)->slab_automove, to->slab_automove) != 0 &&
+           automove_wants_check(to->slab_automove);
+}
+
+static void set_tried(struct command_context *ctx, const char *mode, const char *subject) {
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
-    server_settings(ctx->server, &from);
-    to = from;
-    bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), trial->name,
-                           false, why) &&
-               admin_change(ctx, &from, &to, why);
+    bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), mode, false,
+                           why) &&
+               admin_change(ctx, &to, why);
     if (set) {
         text_out_str(ctx->out, ANSWER_OK);
     } else {
@@ -28,39 +31,35 @@ static void set_tried(struct command_context *ctx, const struct automove_trial *
     }
 }
 
-static void tell_outcome(struct waiting *w, struct command_context *ctx) {
-    const struct tried *t = (const struct tried *)w;
-    if (t->trial->starts) {
-        t->then(ctx, t->trial, t->subject);
+static void tried_done(struct automove_trial *trial) {
+    struct tried *t = (struct tried *)trial;
+    if (trial->starts) {
+        t->then(t->ctx, trial->name, t->subject);
     } else {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", t->subject, t->trial->why);
+        text_out_printf(t->ctx->out, "CLIENT_ERROR %s: %s\r\n", t->subject, trial->why);
     }
-}
-
-static void tried_destroy(struct waiting *w) {
-    struct tried *t = (struct tried *)w;
-    automove_trial_release(&t->trial);
+    command_answered(t->ctx);
     free(t);
 }
 
 void admin_try_then(struct command_context *ctx, const char *name, const char *subject,
                     admin_tried then) {
-    struct automove_trial *trial = automove_trial_create(name);
-    struct tried *t = malloc(sizeof *t);
-    if (trial == NULL || t == NULL) {
-        automove_trial_release(&trial);
-        free(t);
+    struct tried *t = calloc(1, sizeof *t);
+    if (t == NULL) {
         text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
         return;
     }
-    *t = (struct tried){.trial = trial, .subject = subject, .then = then};
-    waiting_begin(&t->waiting, ctx, &trial->asked, tell_outcome, tried_destroy);
-    if (!tuner_try_automove(ctx->server->tuner, trial)) {
-        waiting_end(&t->waiting);
+    snprintf(t->trial.name, sizeof t->trial.name, "%s", name);
+    t->trial.done = tried_done;
+    t->ctx = ctx;
+    t->subject = subject;
+    t->then = then;
+    command_defer(ctx);
+    if (!tuner_try_automove(ctx->server->tuner, &t->trial)) {
         text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
-        return;
+        command_answered(ctx);
+        free(t);
     }
-    ctx->more = &t->waiting.more;
 }
 
 void admin_try_automove(struct command_context *ctx, const char *name, const char *subject) {

@@ -3,12 +3,11 @@
  * verbosity 1 on; one with an old value is also sent to clients that watch sysevents. Page moves
  * have a record of their own (tune/pages/moves.h), which `stats audit` shows between the changes.
  *
- * Threading: any; no other project lock held. Cost: a copy under a lock of its own. */
+ * Threading: the control thread's. */
 #ifndef SLATE_SERVE_CONFIG_AUDIT_H
 #define SLATE_SERVE_CONFIG_AUDIT_H
 #include <stdint.h>
 
-#include "base/lock.h"
 
 enum { AUDIT_KEPT = 128, AUDIT_WHO_BYTES = 128, AUDIT_WHAT_BYTES = 64, AUDIT_VALUE_BYTES = 128 };
 
@@ -22,15 +21,12 @@ struct audit_entry {
 };
 
 struct audit {
-    struct lock        lock;
     uint64_t           count; /* entries ever added */
     struct audit_entry ring[AUDIT_KEPT];
 };
 
-void audit_init(struct audit *);
-void audit_fini(struct audit *);
 /* Adds an entry. Longer texts are cut. */
 void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is);
 /* Copies the entries that are kept, the oldest first; returns how many. */
-unsigned audit_copy(struct audit *, struct audit_entry to[AUDIT_KEPT]);
+unsigned audit_copy(const struct audit *, struct audit_entry to[AUDIT_KEPT]);
 #endif

@@ -4,16 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void undo_init(struct undo *u) {
-    memset(u, 0, sizeof *u);
-    lock_init(&u->lock);
-}
-
 void undo_fini(struct undo *u) {
     for (unsigned i = 0; i < u->count; i++) {
         free(u->steps[i]);
     }
-    lock_fini(&u->lock);
 }
 
 /* A class that has the whole's policy is noted as such, not by that policy's name: auto and s3auto
@@ -27,9 +21,10 @@ static void copy_policies(const struct cache *cache,
     }
 }
 
-struct undo_step *undo_begin(const struct cache *cache) {
+struct undo_step *undo_begin(const struct cache *cache, const struct settings *was) {
     struct undo_step *step = calloc(1, sizeof *step);
     if (step) {
+        step->was = *was;
         copy_policies(cache, step->policy_was);
     }
     return step;
@@ -50,37 +45,34 @@ static bool is_empty(const struct undo_step *step) {
     return memcmp(step->policy_was, step->policy_is, sizeof step->policy_was) == 0;
 }
 
-void undo_give(struct undo *u, struct undo_step *taken) {
-    struct undo_step *oldest = NULL;
-    lock_take(&u->lock);
+static void add(struct undo *u, struct undo_step *taken) {
     if (u->count == UNDO_KEPT) {
-        oldest = u->steps[0];
+        free(u->steps[0]);
         memmove(u->steps, u->steps + 1, sizeof u->steps - sizeof *u->steps);
         u->count--;
     }
     u->steps[u->count++] = taken;
-    lock_release(&u->lock);
-    free(oldest);
 }
 
-void undo_keep(struct undo *u, const struct cache *cache, struct undo_step *taken) {
+void undo_keep(struct undo *u, const struct cache *cache, const struct settings *is,
+               struct undo_step *taken) {
     if (taken == NULL) {
         return;
     }
+    taken->is = *is;
     copy_policies(cache, taken->policy_is);
     if (is_empty(taken)) {
         free(taken);
     } else {
-        undo_give(u, taken);
+        add(u, taken);
     }
 }
 
-struct undo_step *undo_take(struct undo *u) {
-    lock_take(&u->lock);
-    struct undo_step *step = u->count > 0 ? u->steps[--u->count] : NULL;
-    lock_release(&u->lock);
-    return step;
+const struct undo_step *undo_last(const struct undo *u) {
+    return u->count > 0 ? u->steps[u->count - 1] : NULL;
 }
+
+void undo_forget_last(struct undo *u) { free(u->steps[--u->count]); }
 
 void undo_settings(const struct undo_step *step, struct settings *to) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {

@@ -3,13 +3,11 @@
  * after it. Changes that cannot be undone (flush_all, moved pages), or are undone in another way
  * (slabs geometry revert), are not here.
  *
- * Threading: any; the list has a lock of its own, no other project lock held. Memory: about 8 KiB a
- * change. */
+ * Threading: the control thread's. Memory: about 8 KiB a change. */
 #ifndef SLATE_SERVE_CONFIG_UNDO_H
 #define SLATE_SERVE_CONFIG_UNDO_H
 #include <stdbool.h>
 
-#include "base/lock.h"
 #include "cache/cache.h"
 #include "serve/config/settings.h"
 
@@ -22,23 +20,21 @@ struct undo_step {
 };
 
 struct undo {
-    struct lock       lock;
     unsigned          count;
     struct undo_step *steps[UNDO_KEPT]; /* oldest first, owned */
 };
 
-void undo_init(struct undo *);
-void undo_fini(struct undo *);
+void undo_fini(struct undo *); /* also of a zeroed struct, which is an empty list */
 
-/* Makes a step, and notes the policies of the classes as they are now. NULL: out of memory; then
- * the change cannot be undone. */
-struct undo_step *undo_begin(const struct cache *);
-/* Keeps a step, whose settings the caller has filled in. A step that changed nothing is freed, and
- * NULL does nothing. If there is no room, the oldest step goes. */
-void undo_keep(struct undo *, const struct cache *, struct undo_step *taken);
-/* Takes the last step off the list; the caller owns it. NULL: the list is empty. */
-struct undo_step *undo_take(struct undo *);
-void undo_give(struct undo *, struct undo_step *taken); /* puts it back */
+/* Makes a step, and notes the settings and the policies of the classes as they are now. NULL: out
+ * of memory; then the change cannot be undone. */
+struct undo_step *undo_begin(const struct cache *, const struct settings *was);
+/* Keeps a step, with the settings after the change. A step that changed nothing is freed, and NULL
+ * does nothing. If there is no room, the oldest step goes. */
+void undo_keep(struct undo *, const struct cache *, const struct settings *is,
+               struct undo_step *taken);
+const struct undo_step *undo_last(const struct undo *); /* NULL: the list is empty */
+void undo_forget_last(struct undo *);
 
 /* Puts the values of before the step into `to`, which holds today's values. Values that the step
  * did not change stay. */

@@ -26,10 +26,10 @@ struct batch *batch_create(struct server *server, struct cache_thread *ct,
     b->sv.ct = ct;
     b->sv.counters = counters;
     b->key_random = RANDOM_ODD;
-    b->speaks_text = strcmp(server->settings->protocol, "binary") != 0;
-    b->speaks_binary = strcmp(server->settings->protocol, "ascii") != 0;
-    b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
-    b->shares_from = server->settings->like_memcached ? UINT32_MAX : b->reqs_per_event;
+    b->speaks_text = strcmp(server->at_start.protocol, "binary") != 0;
+    b->speaks_binary = strcmp(server->at_start.protocol, "ascii") != 0;
+    b->reqs_per_event = (uint32_t)server->at_start.reqs_per_event;
+    b->shares_from = server->at_start.like_memcached ? UINT32_MAX : b->reqs_per_event;
     b->sv.bytes = bytes;
     b->sv.room = REPLIES_FIRST_BYTES;
     b->slot_current = NO_SLOT;

@@ -106,7 +106,8 @@ struct session {
     uint64_t            swallow_bytes; /* bytes of a refused data block that are still to come */
     uint64_t            turn;          /* the turn to which `slot` belongs */
     uint16_t            slot;
-    uint32_t            opaque;        /* of the packet whose command's answer is `more` */
+    uint32_t            opaque;        /* of the packet whose command's answer is `more` … */
+    uint8_t             opcode;        /* … and its opcode */
     uint8_t             need;
     bool                asked_much; /* its share of its last turn was full */
     bool                spoke; /* the client's first byte has come */

@@ -65,7 +65,7 @@ static void refuse(struct command_context *ctx, struct session *s) {
     users_log_refusal(&ctx->server->users, s->addr, "authentication failure");
 }
 
-static void tell(struct waiting *waiting, struct command_context *ctx) {
+static bool tell(struct waiting *waiting, struct command_context *ctx) {
     struct login_wait *w = (struct login_wait *)waiting;
     struct login_step *step = w->step;
     struct session    *s = w->session;
@@ -91,6 +91,7 @@ static void tell(struct waiting *waiting, struct command_context *ctx) {
     }
     s->dialogue = step->dialogue; /* kept for the next step */
     step->dialogue = NULL;
+    return false;
 }
 
 static void destroy(struct waiting *waiting) {
@@ -128,7 +129,7 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
                              .opaque = binary_opaque(r->text),
                              .opcode = binary_opcode(r->text)};
     struct command_context wakes = {.wake = b->wake, .wake_arg = b->wake_arg};
-    waiting_begin(&w->waiting, &wakes, &step->asked, tell, destroy);
+    waiting_begin(&w->waiting, &wakes, &step->future, tell, destroy);
     w->waiting.more.packets = true;
     w->waiting.more.ends_with_client = true;
     if (!logins_ask(b->server->logins, step, address_hash(s->addr))) {
@@ -139,6 +140,7 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
     }
     s->more = &w->waiting.more;
     s->opaque = w->opaque;
+    s->opcode = w->opcode;
     return true;
 }
 

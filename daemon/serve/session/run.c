@@ -82,10 +82,10 @@ static void run_command(struct batch *b, const struct request *r) {
         s->watcher = context.watcher;
         s->closing = true; /* no more of its requests run */
     }
-    batch_note_prefixes(b); /* the command may have been `stats detail` */
     if (binary) {
         s->opaque = binary_opaque(r->text);
-        batch_reply_packets(b, r->slot, binary_opcode(r->text), s->opaque);
+        s->opcode = binary_opcode(r->text);
+        batch_reply_packets(b, r->slot, s->opcode, s->opaque);
     } else {
         batch_reply_text(b, r->slot);
     }
@@ -97,9 +97,10 @@ void batch_run_more(struct batch *b, struct session *s) {
     struct command_context context = context_of(b, s);
     bool packets = s->more->packets;
     command_go_on(&s->more, &context);
+    s->closing |= context.close;
     b->requests++;
     if (s->parser.mode == PARSER_PACKETS && (!packets || b->text.failed)) {
-        batch_reply_packets(b, s->slot, BINARY_STAT, s->opaque);
+        batch_reply_packets(b, s->slot, s->opcode, s->opaque);
     } else {
         batch_reply_text(b, s->slot);
     }

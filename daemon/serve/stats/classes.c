@@ -228,7 +228,7 @@ static bool write_slabs(struct command_context *ctx, uint32_t *next, void *state
 
 void stats_slabs(struct command_context *ctx) {
     struct slabs_totals totals = {0};
-    if (ctx->server->settings->like_memcached) {
+    if (ctx->server->at_start.like_memcached) {
         struct cache_facts facts;
         cache_facts(ctx->server->cache, &facts);
         totals.bytes = (uint64_t)facts.pages_returned * PAGE_BYTES;

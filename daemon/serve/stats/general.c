@@ -241,9 +241,7 @@ static void gather(struct server *server, struct general *g) {
     server_values(server, &g->serve);
     tuner_facts(server->tuner, &g->tune);
     watch_facts(&g->watch);
-    lock_take(&server->lock);
-    g->base = server->baseline;
-    lock_release(&server->lock);
+    server_baseline(server, &g->base);
     g->conns = &server->conns;
     g->tls = &server->tls;
     g->event_version = server->event_version;

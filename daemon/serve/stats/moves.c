@@ -84,14 +84,14 @@ void stats_moves(struct command_context *ctx) {
     struct text_out *out = ctx->out;
     struct moves_told all;
     struct cache_facts cache;
+    struct server_baseline base;
     struct tune_facts t, b;
     struct tune_words words;
     cache_facts(ctx->server->cache, &cache);
     tuner_facts(ctx->server->tuner, &t);
     tuner_words(ctx->server->tuner, &words);
-    lock_take(&ctx->server->lock);
-    b = ctx->server->baseline.tune;
-    lock_release(&ctx->server->lock);
+    server_baseline(ctx->server, &base);
+    b = base.tune;
     MOVES_STATS(STATS_PUT)
     all.count = move_log_copy(tuner_moves(ctx->server->tuner), all.moves);
     pieces_answer(ctx, write_moves, 0, &all, sizeof all);

@@ -218,7 +218,7 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
     struct hot_told all;
     struct whatif_asked asked;
     uint32_t most = HOT_SHOWN;
-    if (!ctx->server->settings->dump_enabled) {
+    if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
         return;
     }

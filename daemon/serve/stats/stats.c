@@ -23,21 +23,23 @@ static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *st
     return false;
 }
 
-static void stats_detail(struct command_context *ctx, const struct words *w) {
-    struct settings from, to;
+static void switch_detail(struct command_context *ctx, const struct words *w) {
+    struct settings to = *server_settings_now(ctx->server);
     char why[SETTING_WHY_BYTES];
+    /* "o" begins both words: memcached takes it for "on" */
+    to.detail_enabled = word_begins(&w->word[2], "on");
+    admin_change(ctx, &to, why);
+    text_out_str(ctx->out, ANSWER_OK);
+}
+
+static void stats_detail(struct command_context *ctx, const struct words *w) {
     const struct token *what = w->count > 2 ? &w->word[2] : NULL;
-    if (!ctx->server->settings->dump_enabled) {
+    if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
     } else if (what && word_begins(what, "dump")) {
         pieces_answer(ctx, write_prefixes, 0, NULL, 0);
     } else if (what && (word_begins(what, "on") || word_begins(what, "off"))) {
-        server_settings(ctx->server, &from);
-        to = from;
-        /* "o" begins both words: memcached takes it for "on" */
-        to.detail_enabled = word_begins(what, "on");
-        admin_change(ctx, &from, &to, why);
-        text_out_str(ctx->out, ANSWER_OK);
+        command_order(ctx, w, switch_detail);
     } else {
         text_out_str(ctx->out, "CLIENT_ERROR usage: stats detail on|off|dump\r\n");
     }
@@ -58,7 +60,7 @@ static void stats_settings(struct command_context *ctx) {
 
 static void stats_cachedump(struct command_context *ctx, const struct words *w) {
     uint32_t class_id, limit;
-    if (!ctx->server->settings->dump_enabled) {
+    if (!ctx->server->at_start.dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats cachedump not allowed\r\n");
     } else if (w->count < 4) {
         text_out_str(ctx->out, "CLIENT_ERROR bad command line\r\n");
@@ -73,7 +75,7 @@ static void stats_cachedump(struct command_context *ctx, const struct words *w) 
 }
 
 static void stats_sizes(struct command_context *ctx) {
-    if (ctx->server->settings->track_sizes) {
+    if (ctx->server->at_start.track_sizes) {
         stats_size_steps(ctx);
     } else {
         text_out_str(ctx->out, "STAT sizes_status disabled\r\nEND\r\n");
@@ -136,10 +138,11 @@ static const struct {
     bool        begins;
     bool        own;  /* refuses words that it does not know; memcached's parts ignore them */
     bool        ends; /* writes no END itself */
+    bool        is_order; /* the control thread runs it */
     void (*show)(struct command_context *);
     void (*run)(struct command_context *, const struct words *); /* where it takes words */
 } kinds[] = {
-    {"reset", .begins = true, .show = stats_reset},
+    {"reset", .begins = true, .is_order = true, .show = stats_reset},
     {"detail", .begins = true, .run = stats_detail},
     {"settings", .begins = true, .show = stats_settings},
     {"cachedump", .begins = true, .run = stats_cachedump},
@@ -159,7 +162,7 @@ static const struct {
     {"config", .own = true, .ends = true, .show = stats_config},
     {"geometry", .own = true, .ends = true, .show = stats_geometry},
     {"moves", .own = true, .show = stats_moves},
-    {"audit", .own = true, .show = stats_audit},
+    {"audit", .own = true, .is_order = true, .show = stats_audit},
     {"whatif", .own = true, .show = stats_whatif},
     {"sizehist", .own = true, .show = stats_sizehist},
     {"evictions", .own = true, .show = stats_evictions},
@@ -170,6 +173,8 @@ static void run_kind(struct command_context *ctx, const struct words *w, size_t 
         kinds[i].run(ctx, w);
     } else if (kinds[i].own && w->count > 2) {
         text_out_printf(ctx->out, "CLIENT_ERROR usage: stats %s\r\n", kinds[i].name);
+    } else if (kinds[i].is_order && ctx->order == NULL) {
+        command_order(ctx, w, stats_command);
     } else {
         kinds[i].show(ctx);
         text_out_str(ctx->out, kinds[i].ends ? "END\r\n" : "");

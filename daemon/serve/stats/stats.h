@@ -34,7 +34,7 @@ void stats_conns(struct command_context *);   /* conns.c */
 void stats_items(struct command_context *);   /* classes.c */
 void stats_slabs(struct command_context *);
 void stats_moves(struct command_context *);   /* moves.c */
-void stats_audit(struct command_context *);   /* audit.c */
+void stats_audit(struct command_context *);   /* audit.c; an order */
 void stats_curve(struct command_context *, const struct words *); /* sample.c */
 void stats_hotkeys(struct command_context *, const struct words *);
 void stats_whatif(struct command_context *);

@@ -14,13 +14,13 @@ struct geometry_change {
     _Atomic bool         follow;    /* slab_geometry_auto */
     _Atomic bool         look_soon; /* slab_geometry_auto was switched: look at once */
 
-    struct lock            lock; /* guards the order, the facts and since_us */
-    struct geometry_order *order;
+    struct lock            lock; /* guards the facts and since_us */
     struct geometry_facts  facts;
     /* since when it runs, beyond facts.seconds, as of told_us; 0: it does not run */
     uint64_t               since_us, told_us;
 
     /* What follows belongs to the owner's thread. */
+    struct geometry_order *order;    /* NULL: none waits for its answer */
     uint64_t               now_us;   /* of the step */
     /* What is under way: a job, or the refit's page. `then` is the next step once all of it is
      * done; after_keep is the one that follows once a page is at hand. */

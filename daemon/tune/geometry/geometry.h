@@ -26,7 +26,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/asked.h"
 #include "base/lock.h"
 #include "tune/geometry/plan.h"
 #include "tune/pages/refit.h"
@@ -57,7 +56,6 @@ enum geometry_verb {
 };
 
 struct geometry_order {
-    struct asked asked;
     enum geometry_verb verb;
     double   factor;
     uint32_t first_bytes;            /* GEOMETRY_FACTOR: the smallest chunk */
@@ -67,7 +65,8 @@ struct geometry_order {
     unsigned classes_most;
     bool     force;                  /* do it even if it gains little */
     bool     dry;                    /* only predict; nothing changes */
-    char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once it is answered */
+    void   (*done)(struct geometry_order *); /* is given the answer */
+    char     answer[GEOMETRY_ANSWER_BYTES]; /* a line */
 };
 
 /* STARTING is only told: a memory file may have come from amid a change, and nobody has looked. */
@@ -99,14 +98,10 @@ struct geometry_change *geometry_create(struct cache *, struct cache_thread *, s
                                         bool may_move, double rate_pct, uint64_t now_us);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
-/* Makes an empty order, to be filled in and asked. NULL: out of memory. */
-struct geometry_order *geometry_order_create(enum geometry_verb);
-/* To be called by whoever created it; also before it is answered. */
-void geometry_order_release(struct geometry_order **);
-/* Hands the order over, and keeps the caller's hold. The caller then wakes the tuner. False:
- * another order still waits for its answer. */
+/* Hands the order over, until `done` is called. The owner's thread. False: another order still
+ * waits for its answer. */
 bool geometry_ask(struct geometry_change *, struct geometry_order *);
-bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
+bool geometry_is_asked(const struct geometry_change *); /* likewise: an order waits */
 /* Sets the pace: a share of all pages a second, which holds from the next page on. The caller then
  * wakes the tuner. */
 void geometry_set_rate(struct geometry_change *, double rate_pct);

@@ -1,56 +1,24 @@
 /* Answers what is asked of a geometry change: orders and predictions. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tune/geometry/change.h"
 
 /* --- orders --- */
 
-struct geometry_order *geometry_order_create(enum geometry_verb verb) {
-    struct geometry_order *o = calloc(1, sizeof *o);
-    if (o != NULL) {
-        o->verb = verb;
-        asked_init(&o->asked);
-    }
-    return o;
-}
-
-void geometry_order_release(struct geometry_order **taken) {
-    struct geometry_order *o = *taken;
-    *taken = NULL;
-    if (o != NULL && asked_release(&o->asked)) {
-        free(o);
-    }
-}
-
 bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
-    lock_take(&g->lock);
     bool taken = g->order == NULL;
-    if (taken) {
-        asked_hold(&o->asked);
-        g->order = o;
-    }
-    lock_release(&g->lock);
+    g->order = taken ? o : g->order;
     return taken;
 }
 
-static struct geometry_order *next_order(struct geometry_change *g) {
-    lock_take(&g->lock);
+bool geometry_is_asked(const struct geometry_change *g) { return g->order != NULL; }
+
+static void geometry_order_done(struct geometry_change *g) {
     struct geometry_order *o = g->order;
-    lock_release(&g->lock);
-    return o;
-}
-
-bool geometry_is_asked(struct geometry_change *g) { return next_order(g) != NULL; }
-
-static void answered(struct geometry_change *g, struct geometry_order *o) {
-    lock_take(&g->lock);
     g->order = NULL;
-    lock_release(&g->lock);
-    asked_answer(&o->asked);
-    geometry_order_release(&o);
+    o->done(o);
 }
 
 __attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *o,
@@ -167,18 +135,17 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
 
 /* The items are measured, and for GEOMETRY_AUTO sizes are fitted to them. */
 static void change_and_answer(struct geometry_change *g) {
-    struct geometry_order *o = next_order(g);
-    change(g, o);
-    answered(g, o);
+    change(g, g->order);
+    geometry_order_done(g);
 }
 
 static void fit_and_change(struct geometry_change *g) {
-    struct geometry_order *o = next_order(g);
+    struct geometry_order *o = g->order;
     if (o->verb != GEOMETRY_AUTO) {
         change_and_answer(g);
     } else if (!geometry_fit(g, o->classes_most, false, change_and_answer)) {
         answer(o, "SERVER_ERROR out of memory");
-        answered(g, o);
+        geometry_order_done(g);
     }
 }
 
@@ -194,7 +161,7 @@ static void resume_change(struct geometry_change *g) {
 }
 
 bool geometry_serve(struct geometry_change *g) {
-    struct geometry_order *o = next_order(g);
+    struct geometry_order *o = g->order;
     if (o == NULL) {
         return false;
     }
@@ -220,14 +187,14 @@ bool geometry_serve(struct geometry_change *g) {
         geometry_measure(g, fit_and_change);
         return true;
     }
-    answered(g, o);
+    geometry_order_done(g);
     return true;
 }
 
 void geometry_refuse_all(struct geometry_change *g) {
-    struct geometry_order *o = next_order(g);
+    struct geometry_order *o = g->order;
     if (o != NULL) {
         answer(o, "SERVER_ERROR the server is stopping");
-        answered(g, o);
+        geometry_order_done(g);
     }
 }

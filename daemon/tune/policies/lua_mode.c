@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/asked.h"
+#include "base/future.h"
 #include "base/thread.h"
 #include "tune/policies/lua_policy.h"
 
@@ -13,7 +13,7 @@
 
 /* The thread holds it until it has answered, and whoever asked until the answer is taken. */
 struct lua_call {
-    struct asked       asked;
+    struct future       future;
     struct lua_policy *policy; /* NULL: it did not load, or the answer was taken */
     struct lua_source  source; /* of a policy that is to be loaded; without text: it decides */
     struct snapshot    before, after;
@@ -30,7 +30,7 @@ static void end_policy(struct lua_policy **taken) {
 }
 
 static void call_release(struct lua_call *call) {
-    if (asked_release(&call->asked)) {
+    if (future_release(&call->future)) {
         end_policy(&call->policy);
         free(call->source.text);
         free(call);
@@ -46,7 +46,7 @@ static void call_answer(struct lua_call *call) {
         call->policy = NULL;
         mode_failed(&call->decision, "%s", why);
     }
-    asked_answer(&call->asked);
+    future_answer(&call->future);
 }
 
 static void *call_main(void *arg) {
@@ -62,15 +62,15 @@ static void call_begin(struct lua_call *call, const struct automove_config *cfg)
         call_answer(call);
         return;
     }
-    asked_wake(&call->asked, cfg->wake, cfg->wake_arg);
-    asked_hold(&call->asked);
+    future_wake(&call->future, cfg->wake, cfg->wake_arg);
+    future_hold(&call->future);
     if (thread_start(&thread, call_main, call) == 0) {
         pthread_detach(thread);
         return;
     }
-    asked_release(&call->asked); /* ours is left */
+    future_release(&call->future); /* ours is left */
     mode_failed(&call->decision, "no thread can be had for it");
-    asked_answer(&call->asked);
+    future_answer(&call->future);
 }
 
 struct lua_call *lua_call_open(const struct automove_config *cfg, const char *argument, char *why) {
@@ -79,7 +79,7 @@ struct lua_call *lua_call_open(const struct automove_config *cfg, const char *ar
         snprintf(why, REASON_BYTES, "out of memory");
         return NULL;
     }
-    asked_init(&call->asked);
+    future_init(&call->future);
     bool read = lua_source_read(&call->source, cfg->policy_dir, argument, why);
     if (read && (call->policy = calloc(1, sizeof *call->policy)) == NULL) {
         snprintf(why, REASON_BYTES, "out of memory");
@@ -98,7 +98,7 @@ static struct lua_call *call_decide(const struct automove_config *cfg, struct lu
     if (call == NULL) {
         return NULL;
     }
-    asked_init(&call->asked);
+    future_init(&call->future);
     call->policy = taken;
     call->before = *before;
     call->after = *after;
@@ -110,7 +110,7 @@ static struct lua_call *call_decide(const struct automove_config *cfg, struct lu
     return call;
 }
 
-bool lua_call_is_answered(const struct lua_call *call) { return asked_is_answered(&call->asked); }
+bool lua_call_is_answered(const struct lua_call *call) { return future_is_answered(&call->future); }
 
 bool lua_call_opened(const struct lua_call *call, char *why) {
     snprintf(why, REASON_BYTES, "%s", call->decision.why);
@@ -119,7 +119,7 @@ bool lua_call_opened(const struct lua_call *call, char *why) {
 
 void lua_call_leave(struct lua_call **taken) {
     if (*taken != NULL) {
-        asked_wake(&(*taken)->asked, NULL, NULL);
+        future_wake(&(*taken)->future, NULL, NULL);
         call_release(*taken);
         *taken = NULL;
     }

@@ -59,7 +59,7 @@ end
 function M.table_of_commands()
     local source = server.read_file("daemon/serve/commands.c"):gsub("#ifdef SLATE_DEBUG.-#endif", "")
     local found = {}
-    for name, row in source:gmatch('\n    {"([%l_]+)", %l+, ROLE_(.-)}},') do
+    for name, row in source:gmatch('\n    {"([%l_]+)", %l+, %l+, ROLE_(.-)}},') do
         found[name] = {}
         for word in row:gmatch('"([%l_]+)"') do
             table.insert(found[name], word)

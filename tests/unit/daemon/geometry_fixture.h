@@ -62,40 +62,40 @@ static inline void step_for(struct rig *r, uint64_t us) {
     }
 }
 
+/* An order, and whether it was answered. */
+struct geometry_call {
+    struct geometry_order order; /* first */
+    bool answered;
+};
+
+static inline void geometry_call_done(struct geometry_order *o) { ((struct geometry_call *)o)->answered = true; }
+
 /* The answer to an order. */
-static inline const char *order(struct rig *r, struct geometry_order *o) {
-    static char answer[GEOMETRY_ANSWER_BYTES];
-    snprintf(answer, sizeof answer, "nobody answers");
-    if (tuner_order_geometry(r->t, o)) {
-        for (uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000); r->now_us < end_us && !asked_is_answered(&o->asked);) {
-            step(r);
-        }
-        snprintf(answer, sizeof answer, "%s", o->answer);
+static inline const char *order(struct rig *r, const struct geometry_order *o) {
+    static struct geometry_call call;
+    call = (struct geometry_call){.order = *o};
+    call.order.done = geometry_call_done;
+    if (!tuner_order_geometry(r->t, &call.order)) {
+        return "nobody answers";
     }
-    geometry_order_release(&o);
-    return answer;
+    for (uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000); r->now_us < end_us && !call.answered;) {
+        step(r);
+    }
+    return call.answered ? call.order.answer : "nobody answers";
 }
 
 static inline const char *ask(struct rig *r, enum geometry_verb verb, bool force) {
-    struct geometry_order *o = geometry_order_create(verb);
-    o->force = force;
-    return order(r, o);
+    return order(r, &(struct geometry_order){.verb = verb, .force = force});
 }
 
 static inline const char *ask_sizes(struct rig *r, const uint32_t *sizes, unsigned count, bool force) {
-    struct geometry_order *o = geometry_order_create(GEOMETRY_SIZES);
-    memcpy(o->sizes, sizes, count * sizeof *sizes);
-    o->size_count = count;
-    o->force = force;
-    return order(r, o);
+    struct geometry_order o = {.verb = GEOMETRY_SIZES, .size_count = count, .force = force};
+    memcpy(o.sizes, sizes, count * sizeof *sizes);
+    return order(r, &o);
 }
 
 static inline const char *ask_factor(struct rig *r, double factor) {
-    struct geometry_order *o = geometry_order_create(GEOMETRY_FACTOR);
-    o->factor = factor;
-    o->first_bytes = 96;
-    o->force = true;
-    return order(r, o);
+    return order(r, &(struct geometry_order){.verb = GEOMETRY_FACTOR, .factor = factor, .first_bytes = 96, .force = true});
 }
 
 static inline bool settles(struct rig *r) {

@@ -14,7 +14,7 @@
 #include "serve/server.h"
 #include "serve/session/session.h"
 #include "tune/whatif/auto.h"
-#include "tune/tune.h"
+#include "tune/state.h"
 
 struct rig {
     struct settings       settings;
@@ -227,9 +227,13 @@ static inline bool client_goes_on(const struct client *c) {
     return c->kept != NULL;
 }
 
-/* Whether there was an answer of another thread, for which it may wait. */
-static inline bool rig_was_woken(void) {
+/* Whether there was an answer of another thread, for which it may wait. Without a control thread it does what that would. */
+static inline bool rig_was_woken(struct rig *rig) {
     eventfd_t wakes;
+    if (rig->server.tuner->by_hand) {
+        control_run_orders(&rig->server.tuner->control);
+        return true;
+    }
     return tap_readable(rig_woken_fd) && eventfd_read(rig_woken_fd, &wakes) == 0;
 }
 
@@ -237,7 +241,7 @@ static inline bool rig_was_woken(void) {
 static inline void client_settle(struct rig *rig, struct client *c) {
     do {
         rig_turn(rig, &c, 1);
-    } while (!c->closed && client_goes_on(c) && (session_need(c->session) != SESSION_NEED_EVENT || rig_was_woken()));
+    } while (!c->closed && client_goes_on(c) && (session_need(c->session) != SESSION_NEED_EVENT || rig_was_woken(rig)));
     if (c->kept) { /* replies from before the end are sent before the connection is closed */
         client_receive(rig, c, c->kept, SIZE_MAX);
         output_destroy(&c->kept);

@@ -1,7 +1,6 @@
 /* Commands run in one process, without a socket: what they answer and what they change. The transcripts of tests/proto hold
  * the exact replies; here stands what only the inside can see. */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,15 +94,18 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     answers(rig, "config get nosuch*", "END\r\n");
 }
 
+/* Between two orders, with nobody else to change them. */
+static const struct settings *settings_version(struct rig *rig) { return server_settings_now(&rig->server); }
+
 static void test_a_setting_that_stays_is_told_to_nobody(struct rig *rig) {
     answers(rig, "verbosity 1", "OK\r\n");
-    unsigned version = rig->server.settings_version;
+    const struct settings *version = settings_version(rig);
     answers(rig, "verbosity 1", "OK\r\n");
     answers(rig, "slabs automove 2", "OK\r\n");
     answers(rig, "cache_memlimit 64", "OK\r\n");
-    is(rig->server.settings_version, version, "values that the settings have already are no change");
+    ok(settings_version(rig) == version, "values that the settings have already are no change");
     answers(rig, "verbosity 0", "OK\r\n");
-    is(rig->server.settings_version, version + 1, "another one is");
+    ok(settings_version(rig) != version, "another one is");
 }
 
 static void test_a_refused_change_changes_nothing(struct rig *rig) {
@@ -173,40 +175,6 @@ static void test_a_dump_can_be_given_up(struct rig *rig) {
     cache_turn_end(rig->ct);
     ok(ctx.more != NULL && out.used < 1 << 20, "its first piece is small");
     ctx.more->destroy(ctx.more); /* leaks are the sanitizer's to find */
-}
-
-struct changer {
-    struct rig *rig;
-    int         value;
-};
-
-static void *change_often(void *arg) {
-    struct changer *changer = arg;
-    char why[SETTING_WHY_BYTES];
-    for (int i = 0; i < 200; i++) {
-        struct settings from, to;
-        server_settings(&changer->rig->server, &from);
-        to = from;
-        to.slab_automove_window = changer->value + i;
-        server_change(&changer->rig->server, "test", &from, &to, why);
-    }
-    return NULL;
-}
-
-static void test_concurrent_changes_leave_owner_and_settings_alike(struct rig *rig) {
-    struct changer changers[2] = {{rig, 10}, {rig, 1000}};
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) {
-        pthread_create(&threads[i], NULL, change_often, &changers[i]);
-    }
-    for (int i = 0; i < 2; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    struct settings now;
-    struct tune_facts t;
-    server_settings(&rig->server, &now);
-    tuner_facts(rig->server.tuner, &t);
-    is(t.window_s, now.slab_automove_window, "the tuner has what the settings say");
 }
 
 static void test_connections_are_listed_in_the_order_of_their_coming(struct rig *rig) {
@@ -297,6 +265,124 @@ static void test_words(void) {
     }
 }
 
+/* --- orders, on a server without a control thread: each is carried out when the test says so --- */
+
+/* An administrator's session that sleeps until its order is answered. */
+struct asking {
+    struct command_context ctx;
+    struct text_out        out;
+};
+
+static void ask(struct asking *a, struct rig *rig, const char *line) {
+    memset(a, 0, sizeof *a);
+    text_out_init(&a->out);
+    a->ctx = (struct command_context){.server = &rig->server, .role = ROLE_ADMIN, .ct = rig->ct, .line = line,
+                                      .line_bytes = strlen(line), .out = &a->out, .counters = &rig->counters};
+    cache_turn_begin(rig->ct);
+    command_run(&a->ctx);
+    cache_turn_end(rig->ct);
+}
+
+/* Whether the session goes on sleeping. */
+static bool sleeps(struct asking *a) {
+    if (a->ctx.more != NULL) {
+        command_go_on(&a->ctx.more, &a->ctx);
+    }
+    return a->ctx.more != NULL;
+}
+
+static void is_told(struct asking *a, const char *want, const char *claim) {
+    bool slept = sleeps(a);
+    text_out_bytes(&a->out, "", 1);
+    is_str(slept ? "(sleeps)" : a->out.bytes, want, "%s", claim);
+    text_out_fini(&a->out);
+}
+
+static void step(struct rig *rig) { control_step(server_control(&rig->server), clock_mono_us()); }
+
+static void adjust_by_hand(struct cache_config *cache, struct tune_config *tune) {
+    (void)cache;
+    tune->by_hand = true;
+}
+
+static void test_each_order_is_checked_against_what_is_in_force(struct rig *rig) {
+    struct asking hot, warm, other;
+    ask(&hot, rig, "config set warm_lru_pct 10");
+    step(rig);
+    is_told(&hot, "OK\r\n", "percentages that leave room");
+    ask(&hot, rig, "config set hot_lru_pct 60");
+    ask(&warm, rig, "config set warm_lru_pct 60");
+    ok(sleeps(&hot) && sleeps(&warm), "two administrators raise them at once");
+    step(rig);
+    step(rig);
+    is_told(&hot, "OK\r\n", "the first has what it wants");
+    is_told(&warm, "CLIENT_ERROR hot_lru_pct (60) and warm_lru_pct (60) must not exceed 80 together\r\n",
+            "the second is checked against that");
+    ask(&other, rig, "config set idle_timeout 5");
+    step(rig);
+    is_told(&other, "OK\r\n", "and other settings can be changed as before");
+}
+
+static void test_the_limit_that_is_told_is_the_one_in_force(struct rig *rig) {
+    static const char *const lines[] = {"cache_memlimit 40", "cache_memlimit 56", "config set maxbytes 32m", "config undo"};
+    enum { LINES = sizeof lines / sizeof *lines };
+    struct asking each[LINES];
+    unsigned alike = 0;
+    for (unsigned i = 0; i < LINES; i++) {
+        ask(&each[i], rig, lines[i]);
+    }
+    for (unsigned i = 0; i < LINES; i++) {
+        struct cache_facts facts;
+        struct settings told;
+        step(rig);
+        cache_facts(rig->server.cache, &facts);
+        server_settings(&rig->server, &told);
+        alike += told.maxbytes == facts.limit_bytes;
+        sleeps(&each[i]);
+        text_out_fini(&each[i].out);
+    }
+    is(alike, LINES, "after each of four orders that came at once, the limit that is told is the one in force");
+    struct cache_facts facts;
+    cache_facts(rig->server.cache, &facts);
+    is(facts.pages_limit, 56, "and at the end it is what the last order left");
+}
+
+static void test_a_worker_waits_for_no_order(struct rig *rig) {
+    static const char *const lines[] = {"slabs reassign cancel", "slabs reassign 1 2", "slabs automove off", "slabs geometry auto", "lru_crawler crawl all",
+                                        "evict policy lru", "flush_all 10", "verbosity 0", "stats audit", "stats reset", "refresh_auth"};
+    enum { LINES = sizeof lines / sizeof *lines };
+    struct asking each[LINES];
+    unsigned asleep = 0;
+    for (unsigned i = 0; i < LINES; i++) {
+        ask(&each[i], rig, lines[i]); /* returns though nobody carries out the order */
+        asleep += sleeps(&each[i]);
+    }
+    is(asleep, LINES, "a worker whose sessions change the server goes on, and they sleep");
+    enum { STEPS_MOST = 1000 };
+    for (unsigned i = 0; i < STEPS_MOST && asleep > 0; i++) {
+        step(rig);
+        asleep = 0;
+        for (unsigned n = 0; n < LINES; n++) {
+            asleep += sleeps(&each[n]);
+        }
+    }
+    for (unsigned i = 0; i < LINES; i++) {
+        text_out_fini(&each[i].out);
+    }
+    is(asleep, 0, "until their orders are answered");
+}
+
+static void test_an_order_outlives_its_session(struct rig *rig) {
+    struct asking gone;
+    struct settings now;
+    ask(&gone, rig, "config set idle_timeout 77");
+    gone.ctx.more->destroy(gone.ctx.more);
+    text_out_fini(&gone.out);
+    step(rig);
+    server_settings(&rig->server, &now);
+    is(now.idle_timeout, 77, "an order is carried out though its client has hung up");
+}
+
 int main(void) {
     struct rig rig;
     char sizes[] = "-f 1.25"; /* said, so they are not fitted to the items while a slow machine dumps class 1 */
@@ -310,9 +396,17 @@ int main(void) {
     test_noreply_silences_what_it_silences_in_memcached(&rig);
     test_dumps_show_every_item_once(&rig);
     test_a_dump_can_be_given_up(&rig);
-    test_concurrent_changes_leave_owner_and_settings_alike(&rig);
     test_connections_are_listed_in_the_order_of_their_coming(&rig);
     rig_close(&rig);
+    rig_adjust = adjust_by_hand;
+    char fixed[] = "-f 1.25";
+    if (ok(rig_open(&rig, fixed), "a server without a control thread")) {
+        test_each_order_is_checked_against_what_is_in_force(&rig);
+        test_the_limit_that_is_told_is_the_one_in_force(&rig);
+        test_a_worker_waits_for_no_order(&rig);
+        test_an_order_outlives_its_session(&rig);
+        rig_close(&rig);
+    }
     test_prefixes_are_bounded();
     test_words();
     text_out_fini(&out);

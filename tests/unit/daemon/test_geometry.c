@@ -144,15 +144,9 @@ static void test_a_dry_order_changes_nothing(void) {
     struct geometry_facts f;
     rig_open(&r, 16, &evict_slru, true);
     fill(&r, 60000, 200, 700);
-    struct geometry_order *o = geometry_order_create(GEOMETRY_AUTO);
-    o->dry = true;
-    const char *answer = order(&r, o);
+    const char *answer = order(&r, &(struct geometry_order){.verb = GEOMETRY_AUTO, .dry = true});
     ok(strncmp(answer, "PREDICTED", 9) == 0 && strstr(answer, " more items in 16 pages, ") != NULL, "a dry order tells the prediction: %s", answer);
-    o = geometry_order_create(GEOMETRY_FACTOR);
-    o->factor = 1.05;
-    o->first_bytes = 96;
-    o->dry = true;
-    answer = order(&r, o);
+    answer = order(&r, &(struct geometry_order){.verb = GEOMETRY_FACTOR, .factor = 1.05, .first_bytes = 96, .dry = true});
     ok(strstr(answer, " fewer items ") != NULL && strstr(answer, "it would be refused without force") != NULL, "also of what would be refused: %s",
        answer);
     tuner_geometry(r.t, &f);

@@ -96,14 +96,10 @@ static double items_by_limit(const struct load *l) {
 
 static const char *ask_for(struct load *l, const struct change *c, bool force, bool dry) {
     static const uint32_t sizes[] = {104, 152, 208, 304, 408, 552, 744, 1000, 1400, 2048, 3600, 6144};
-    struct geometry_order *o = geometry_order_create(c->verb);
-    o->factor = c->factor;
-    o->first_bytes = 96;
-    o->size_count = sizeof sizes / sizeof *sizes;
-    memcpy(o->sizes, sizes, sizeof sizes);
-    o->force = force;
-    o->dry = dry;
-    return order(&l->rig, o);
+    struct geometry_order o = {.verb = c->verb, .factor = c->factor, .first_bytes = 96, .size_count = sizeof sizes / sizeof *sizes,
+                               .force = force, .dry = dry};
+    memcpy(o.sizes, sizes, sizeof sizes);
+    return order(&l->rig, &o);
 }
 
 /* The gain in percent that an answer speaks of. */

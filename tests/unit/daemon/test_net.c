@@ -176,7 +176,7 @@ static void test_unix_socket(void) {
     ok(stat(h.path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0750, "with the permissions asked for");
     int fd = connect_unix(h.path);
     ok(answers(fd, "mn\r\n", "MN\r\n"), "and serves it");
-    struct server other = {.settings = h.rig.server.settings, .cache = h.rig.server.cache, .tuner = h.rig.server.tuner};
+    struct server other = {.at_start = h.rig.server.at_start, .cache = h.rig.server.cache, .tuner = h.rig.server.tuner};
     ok(net_start(&other, &cfg) == NULL && errno == EADDRINUSE, "a socket in use is left alone");
     ok(answers(fd, "mn\r\n", "MN\r\n"), "and still served");
     close(fd);

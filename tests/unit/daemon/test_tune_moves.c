@@ -97,26 +97,36 @@ static void test_pages_for_the_pool_say_what_they_cost(void) {
     fixture_end(&c, &ct);
 }
 
+struct cancelling {
+    unsigned moved, wanted;
+    bool     is_done;
+};
+static void cancelling_done(void *arg, unsigned moved, unsigned wanted) { *(struct cancelling *)arg = (struct cancelling){moved, wanted, true}; }
+
 /* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
  * go on. */
 static void test_cancel(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(48u << 20, &ct);
     struct tuner *t = tuner_by_hand(c, "off");
-    unsigned moved = 1, wanted = 1;
-    ok(!tuner_cancel(t, &moved, &wanted) && moved == 0, "nothing to cancel");
+    struct cancelling told = {0};
+    ok(!tuner_cancel(t, cancelling_done, &told), "nothing to cancel");
     fill(ct, 0, 600000, 100);
     unsigned from = slab_class_of(cache_slab(c), 150);
     uint32_t had = pages_of(c, from);
     is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
-    step_until_some_have_moved(t);
-    bool caught = tuner_cancel(t, &moved, &wanted);
-    ok(caught && wanted == had && moved > 0 && moved < had, "cancelled when %u of %u had moved", moved, wanted);
+    while (t->request.moved == 0 || !t->request.served) { /* until some have moved, and others are on the move */
+        control_step(tuner_control(t), hand_us);
+    }
+    bool caught = tuner_cancel(t, cancelling_done, &told);
+    is(tuner_reassign(t, (int)from, 10, 1), TUNE_BUSY, "no other request is taken before the page on the move is back");
+    for (int i = 0; i < 1000 && !told.is_done; i++) {
+        step(t);
+    }
+    ok(caught && told.wanted == had && told.moved > 0 && told.moved < had, "cancelled when %u of %u had moved", told.moved, told.wanted);
     struct slab_class_facts f;
-    struct tune_facts then;
-    ok(step_until(t, moved_so_many, moved), "the move that was under way ends");
-    tuner_facts(t, &then);
-    is(pages_of(c, from), had - then.moved.pages, "the others are still the class's");
+    ok(step_until(t, moved_so_many, told.moved), "the move that was under way ends");
+    is(pages_of(c, from), had - told.moved, "the others are still the class's");
     slab_facts(cache_slab(c), from, &f);
     is(f.draining, 0, "and none is on the move");
     ok(cache_set_limit(c, 24u << 20) && step_until(t, holds_the_limit, 0), "pages over a lower limit go all the same");

@@ -100,6 +100,25 @@ static void test_sweeps(void) {
     fixture_end(&c, &ct);
 }
 
+struct crawling {
+    const struct class_set *classes;
+    enum crawl_status       status;
+};
+static void crawling_run(struct tuner *t, void *arg) {
+    struct crawling *c = arg;
+    c->status = tuner_crawl(t, c->classes);
+}
+static enum crawl_status crawl(struct tuner *t, const struct class_set *classes) {
+    struct crawling c = {classes, CRAWL_OK};
+    on_control(t, crawling_run, &c);
+    return c.status;
+}
+
+static void end_crawler(struct tuner *t, void *arg) {
+    (void)arg;
+    tuner_set_crawler(t, false, 100, 0);
+}
+
 static void test_crawl(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
@@ -113,15 +132,15 @@ static void test_crawl(void) {
     }
     cache_turn_end(ct);
     struct class_set none = {{0}}, all = class_set_all();
-    is(tuner_crawl(t, &none), CRAWL_BAD_CLASS, "no class to crawl");
-    is(tuner_crawl(t, &all), CRAWL_OK, "all classes");
+    is(crawl(t, &none), CRAWL_BAD_CLASS, "no class to crawl");
+    is(crawl(t, &all), CRAWL_OK, "all classes");
     ok(rests_when(t, crawled_so_often, 1), "the crawler runs and ends");
     struct cache_facts f;
     cache_facts(c, &f);
     is(f.items, 10000, "it frees every expired item and no other");
     uint64_t walks = 1, seen = 0;
     for (unsigned i = 0; i < 50; i++) { /* most while it walks */
-        walks += tuner_crawl(t, &all) == CRAWL_OK;
+        walks += crawl(t, &all) == CRAWL_OK;
         rests_after(&seen);
     }
     ok(rests_when(t, crawled_so_often, walks), "it walks as often as it was asked and not busy");
@@ -130,22 +149,40 @@ static void test_crawl(void) {
     cache_classes_counters(c, &counted);
     tuner_facts(t, &tf);
     is(counted.crawler_items_checked, 20000 + (tf.crawler_starts - 1) * 10000, "and each walk goes over all items, asked again meanwhile or not");
-    tuner_set_crawler(t, false, 100, 0);
-    is(tuner_crawl(t, &all), CRAWL_NOT_STARTED, "not while it is disabled");
+    on_control(t, end_crawler, NULL);
+    is(crawl(t, &all), CRAWL_NOT_STARTED, "not while it is disabled");
     tuner_destroy(&t);
     fixture_end(&c, &ct);
 }
 
-/* Waits for the tuner's thread; says whether the mode would start. */
+/* A trial, and the sign that it was answered. */
+struct trying {
+    struct automove_trial trial; /* first */
+    sem_t answered;
+    bool  taken;
+};
+static void trying_done(struct automove_trial *trial) { sem_post(&((struct trying *)trial)->answered); }
+static void trying_run(struct tuner *t, void *arg) {
+    struct trying *r = arg;
+    r->taken = tuner_try_automove(t, &r->trial);
+}
+static void try_automove(struct tuner *t, struct trying *r, const char *name) {
+    memset(r, 0, sizeof *r);
+    snprintf(r->trial.name, sizeof r->trial.name, "%s", name);
+    r->trial.done = trying_done;
+    sem_init(&r->answered, 0, 0);
+    on_control(t, trying_run, r);
+}
+
+/* Waits for the answer; says whether the mode would start. */
 static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
-    struct automove_trial *trial = automove_trial_create(name);
-    ok(tuner_try_automove(t, trial), "no other trial of %s waits", name);
-    for (uint64_t seen = 0; !asked_is_answered(&trial->asked) && rests_after(&seen);) {
+    struct trying r;
+    try_automove(t, &r, name);
+    ok(r.taken, "no other trial of %s waits", name);
+    while (sem_wait(&r.answered) != 0 && errno == EINTR) {
     }
-    bool starts = trial->starts;
-    memcpy(why, trial->why, REASON_BYTES);
-    automove_trial_release(&trial);
-    return starts;
+    memcpy(why, r.trial.why, REASON_BYTES);
+    return r.trial.starts;
 }
 
 static void test_trials(void) {
@@ -158,11 +195,7 @@ static void test_trials(void) {
     is_str(why, "there is no policy directory: start with --policy-dir=PATH", "and the trial says why");
     tuner_automove(t, mode);
     is_str(mode, "0", "a trial changes nothing");
-    struct automove_trial *left = automove_trial_create("utility");
-    ok(tuner_try_automove(t, left), "a trial that nobody waits for");
     tuner_destroy(&t);
-    ok(asked_is_answered(&left->asked), "is answered before the tuner ends");
-    automove_trial_release(&left);
     cache_destroy(&c);
 }
 
@@ -226,15 +259,15 @@ static void test_nothing_waits_for_a_policy(void) {
     unsigned donor = slab_class_of(cache_slab(b.cache), 1100);
     bool moved = false, kept = false, swept = false;
     for (uint64_t i = 1; i < 60 && !moved; i++) {
-        tuner_set_automove(b.tuner, "lua:busy");
-        for (uint64_t seen = 0; tuner_reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY && rests_after(&seen);) {
+        set_automove(b.tuner, "lua:busy");
+        for (uint64_t seen = 0; reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY && rests_after(&seen);) {
         }
         moved = rests_when(b.tuner, has_moved, i) && !is_broken(b.tuner);
         wait_until_broken(b.tuner);
     }
     ok(moved, "while a policy is loaded, pages are reassigned");
     for (unsigned megabytes = 9; megabytes > 2 && !kept; megabytes--) {
-        tuner_set_automove(b.tuner, "lua:busy");
+        set_automove(b.tuner, "lua:busy");
         cache_set_limit(b.cache, (size_t)megabytes << 20);
         tuner_wake(b.tuner);
         kept = rests_when(b.tuner, no_page_is_over, 0) && !is_broken(b.tuner);
@@ -244,7 +277,7 @@ static void test_nothing_waits_for_a_policy(void) {
     for (int i = 0; i < 60 && !swept; i++) {
         fill(b.ct, 0, 100, 1000);
         cache_flush_now(b.cache);
-        tuner_set_automove(b.tuner, "lua:busy");
+        set_automove(b.tuner, "lua:busy");
         for (uint64_t seen = 0; !is_broken(b.tuner) && !swept && rests_after(&seen);) {
             cache_facts(b.cache, &f);
             swept = f.items == 0 && !is_broken(b.tuner);
@@ -260,12 +293,11 @@ static void test_a_stop_waits_for_no_policy(void) {
     for (int i = 0; i < 60 && strcmp(why, "the server stops") != 0; i++) {
         struct busy b;
         busy_begin(&b);
-        struct automove_trial *trial = automove_trial_create("lua:busy");
-        tuner_set_automove(b.tuner, "lua:busy");
-        bool taken = tuner_try_automove(b.tuner, trial);
+        struct trying r;
+        set_automove(b.tuner, "lua:busy");
+        try_automove(b.tuner, &r, "lua:busy");
         busy_end(&b);
-        snprintf(why, sizeof why, "%s", taken && asked_is_answered(&trial->asked) ? trial->why : "no answer");
-        automove_trial_release(&trial);
+        snprintf(why, sizeof why, "%s", r.taken && sem_trywait(&r.answered) == 0 ? r.trial.why : "no answer");
     }
     is_str(why, "the server stops", "a stop waits for no policy");
 }
@@ -331,7 +363,9 @@ static void test_words_are_never_the_mode_s_before(void) {
 static void test_settings(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tuner *t = tuner_of(c, "ratio");
+    struct tune_config tc = config("ratio");
+    tc.by_hand = true;
+    struct tuner *t = tuner_create(c, &tc);
     struct tune_facts f;
     ok(!tuner_set_ratio(t, 0) && !tuner_set_ratio(t, 1.5) && tuner_set_ratio(t, 0.5), "a ratio is from 0.01 to 1");
     ok(!tuner_set_window(t, 2) && !tuner_set_window(t, 1801) && tuner_set_window(t, 1800), "a window is from 3 to 1800 s");

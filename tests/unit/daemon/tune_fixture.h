@@ -2,8 +2,8 @@
 #ifndef TUNE_FIXTURE_H
 #define TUNE_FIXTURE_H
 #include "cache_fixture.h"
+#include "control_fixture.h"
 #include "tune/tune.h"
-#include "tune/state.h"
 
 enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
 static uint64_t hand_us = 1000000; /* the time of tuners without a thread */
