@@ -2,6 +2,7 @@
 #include "cache/geometry.h"
 
 #include "cache/facts.h"
+#include "cache/help.h"
 #include "cache/value.h"
 
 enum { SIZING_CHUNKS = 64 }; /* chunks that one step looks at */
@@ -68,6 +69,7 @@ void cache_reap_classes(struct cache *c) {
     if (slab_reap(c->slab) == 0) {
         return;
     }
+    help_forget(c);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);

@@ -257,6 +257,11 @@ void cache_help_end(struct cache_thread *ct) {
     put_back_all(ct, PAGE_MOVE_EMPTYING);
 }
 
+void help_forget(struct cache *c) {
+    atomic_store_explicit(&c->help.pair, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->help.left, 0, memory_order_relaxed);
+}
+
 void cache_help_begin(struct cache_thread *ct, unsigned from, unsigned to, uint32_t pages) {
     struct cache *c = ct->cache;
     struct help *help = &c->help;

@@ -362,6 +362,29 @@ static void test_threads_and_the_mover(void) {
     rig_close(&h.r);
 }
 
+/* The id of a class that is gone is soon another class's. */
+static void test_a_decision_ends_with_its_class(void) {
+    struct rig r;
+    rig_open(&r, 8u << 20);
+    unsigned to = 1, kept = 0;
+    while (pages_of(&r, to) > 0) {
+        to++;
+    }
+    struct size_list sizes = slab_geometry(r.slab)->sizes;
+    for (unsigned i = 0; i < sizes.count; i++) {
+        sizes.bytes[kept] = sizes.bytes[i];
+        kept += sizes.bytes[i] != slab_chunk_bytes(r.slab, to);
+    }
+    sizes.count = kept;
+    cache_help_begin(r.ct, class_of(&r, SMALL), to, 3);
+    cache_set_sizes(r.cache, &sizes);
+    ok(cache_help_state(r.cache).open, "sets go on for a class that is retired");
+    cache_reap_classes(r.cache);
+    ok(slab_class_state(r.slab, to) == SLAB_CLASS_UNUSED && !cache_help_state(r.cache).open && cache_help_state(r.cache).left == 0,
+       "but not for the next one that gets its id");
+    rig_close(&r);
+}
+
 int main(void) {
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     test_sets_bring_the_pages();
@@ -375,5 +398,6 @@ int main(void) {
     test_the_owner_settles_what_waits();
     test_a_page_outlives_who_emptied_it();
     test_threads_and_the_mover();
+    test_a_decision_ends_with_its_class();
     return tap_done();
 }
