@@ -372,6 +372,42 @@ static void test_a_worker_waits_for_no_order(struct rig *rig) {
     is(asleep, 0, "until their orders are answered");
 }
 
+static void test_an_order_waits_for_no_work(struct rig *rig) {
+    enum { ITEMS = 3000, BYTES = 4000, STEPS_MOST = 100000 };
+    static const char value[BYTES];
+    static const char *const works[] = {"slabs geometry factor 1.1 force", "slabs reassign -1 0 5"};
+    struct asking work[2], order;
+    struct tune_facts facts;
+    struct geometry_facts sizes = {.state = GEOMETRY_STEADY};
+    char name[32];
+    unsigned orders = 0, at_once = 0;
+    for (int i = 0; i < ITEMS; i++) {
+        snprintf(name, sizeof name, "work %d", i);
+        store(rig, name, value, i % 2 ? BYTES : BYTES / 3);
+    }
+    ask(&work[0], rig, works[0]);
+    for (int i = 0; i < STEPS_MOST && sizes.state == GEOMETRY_STEADY; i++) {
+        step(rig);
+        tuner_geometry(rig->server.tuner, &sizes);
+    }
+    ask(&work[1], rig, works[1]);
+    step(rig);
+    tuner_facts(rig->server.tuner, &facts);
+    ok(facts.moving && sizes.state == GEOMETRY_DRAINING, "pages move, and chunk sizes change");
+    for (; facts.moving && orders < STEPS_MOST; orders++) {
+        ask(&order, rig, orders % 2 ? "config set idle_timeout 5" : "config set idle_timeout 6");
+        step(rig);
+        at_once += !sleeps(&order);
+        text_out_fini(&order.out);
+        tuner_facts(rig->server.tuner, &facts);
+    }
+    ok(at_once == orders && orders > 10, "meanwhile each of %u orders is answered by the next step", orders);
+    for (unsigned i = 0; i < 2; i++) {
+        sleeps(&work[i]);
+        text_out_fini(&work[i].out);
+    }
+}
+
 static void test_an_order_outlives_its_session(struct rig *rig) {
     struct asking gone;
     struct settings now;
@@ -405,6 +441,7 @@ int main(void) {
         test_the_limit_that_is_told_is_the_one_in_force(&rig);
         test_a_worker_waits_for_no_order(&rig);
         test_an_order_outlives_its_session(&rig);
+        test_an_order_waits_for_no_work(&rig);
         rig_close(&rig);
     }
     test_prefixes_are_bounded();
