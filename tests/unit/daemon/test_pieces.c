@@ -30,7 +30,7 @@ struct told {
 static void note_piece(struct told *t) {
     text_out_bytes(&t->text, out.bytes, out.used);
     t->longest = out.used > t->longest ? out.used : t->longest;
-    t->pieces++;
+    t->pieces += out.used > 0; /* one that sleeps until its order is answered has none yet */
 }
 
 /* Everything the line is answered, with what happens after each piece. */
