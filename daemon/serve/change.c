@@ -121,8 +121,8 @@ void server_recall(struct server *server, struct settings *now, const struct mem
         }
         take_what_fits(&good, &to);
         tell_what_does_not_fit(&good, &to);
-        if (!settings_same_live(&good, now) &&
-            published_set(&server->settings, &good, sizeof good)) {
+        if (!settings_same_live(&good, now)) {
+            published_set(&server->settings, &good);
             note_changes(server, "memory file", now, &good);
             *now = good;
             log_set_verbosity(good.verbosity);
@@ -138,17 +138,13 @@ static void keep_settings(struct server *server) {
     kept_settings_write(server->cache, &server->at_start, server_settings_now(server));
 }
 
-/* Puts settings in force that were checked. False: out of memory. */
-static bool put_in_force(struct server *server, const char *who, const struct settings *is,
-                         char *why) {
+/* Puts settings in force that were checked. */
+static void put_in_force(struct server *server, const char *who, const struct settings *is) {
     struct settings was = *server_settings_now(server);
-    if (!published_set(&server->settings, is, sizeof *is)) {
-        return setting_refuse(why, "out of memory");
-    }
+    published_set(&server->settings, is);
     keep_settings(server);
     note_changes(server, who, &was, is);
     settings_apply(server, &was, is);
-    return true;
 }
 
 /* Takes over the values that may change while the server runs. */
@@ -168,7 +164,8 @@ static bool change(struct server *server, const char *who, const struct settings
             setting_copy(&is, to, row);
         }
     }
-    return put_in_force(server, who, &is, why);
+    put_in_force(server, who, &is);
+    return true;
 }
 
 bool server_change(struct server *server, const char *who, const struct settings *to, char *why) {
@@ -228,7 +225,7 @@ void server_automove_failed(void *arg, const char *mode, const char *now, const 
     if (strcmp(is.slab_automove, mode) == 0 && setting_set(&is, row, now, false, said)) {
         char who[SETTING_WHY_BYTES];
         snprintf(who, sizeof who, "tuner: %s failed: %s", mode, why);
-        put_in_force(server, who, &is, said);
+        put_in_force(server, who, &is);
     }
 }
 

@@ -1,52 +1,45 @@
 #include "serve/published.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct published_version {
-    struct published_version *next; /* of those that were replaced */
-    _Alignas(max_align_t) char value[];
-};
-
-/* A reader counts itself before it loads the version; the owner stores a version before it looks at
- * the count. So where the owner sees no reader, each reader to come finds the new version. */
-static void published_free_unread(struct published *p) {
-    if (atomic_load(&p->readers) == 0) {
-        for (struct published_version *v = p->replaced, *next; v != NULL; v = next) {
-            next = v->next;
-            free(v);
-        }
-        p->replaced = NULL;
-    }
-}
-
-bool published_set(struct published *p, const void *value, size_t bytes) {
-    struct published_version *v = malloc(sizeof *v + bytes);
-    if (v == NULL) {
+bool published_init(struct published *p, const void *value, size_t bytes) {
+    char *now = malloc(bytes), *other = malloc(bytes);
+    if (now == NULL || other == NULL) {
+        free(now);
+        free(other);
         return false;
     }
-    memcpy(v->value, value, bytes);
-    struct published_version *before = atomic_exchange(&p->now, v);
-    if (before != NULL) {
-        before->next = p->replaced;
-        p->replaced = before;
-    }
-    published_free_unread(p);
+    memcpy(now, value, bytes);
+    atomic_init(&p->now, now);
+    p->other = other;
+    p->bytes = bytes;
     return true;
 }
 
+/* A reader counts itself before it loads the version. So once the owner sees no reader, nobody
+ * reads the version before, and each reader to come finds the one of now. */
+void published_set(struct published *p, const void *value) {
+    while (atomic_load(&p->readers) != 0) {
+        sched_yield(); /* a reader copies some kilobytes, and takes no lock meanwhile */
+    }
+    memcpy(p->other, value, p->bytes);
+    p->other = atomic_exchange(&p->now, p->other);
+}
+
 void published_fini(struct published *p) {
-    published_free_unread(p);
     free(atomic_load_explicit(&p->now, memory_order_relaxed));
-    atomic_store_explicit(&p->now, NULL, memory_order_relaxed);
+    free(p->other);
+    *p = (struct published){0};
 }
 
 const void *published_now(const struct published *p) {
-    return atomic_load_explicit(&p->now, memory_order_relaxed)->value;
+    return atomic_load_explicit(&p->now, memory_order_relaxed);
 }
 
-void published_copy(struct published *p, void *to, size_t bytes) {
+void published_copy(struct published *p, void *to) {
     atomic_fetch_add(&p->readers, 1);
-    memcpy(to, atomic_load(&p->now)->value, bytes);
+    memcpy(to, atomic_load(&p->now), p->bytes);
     atomic_fetch_sub(&p->readers, 1);
 }

@@ -30,8 +30,8 @@ bool server_init(struct server *server, const struct settings *settings) {
     lock_init(&server->registry.lock);
     server->registry.last = &server->registry.first;
     server->prefixes = prefix_stats_create(settings->prefix_delimiter[0], settings->detail_enabled);
-    if (!server->prefixes || !published_set(&server->settings, settings, sizeof *settings) ||
-        !published_set(&server->baseline, &none, sizeof none)) {
+    if (!server->prefixes || !published_init(&server->settings, settings, sizeof *settings) ||
+        !published_init(&server->baseline, &none, sizeof none)) {
         server_fini(server);
         return false;
     }
@@ -56,7 +56,7 @@ void server_fini(struct server *server) {
 }
 
 void server_settings(struct server *server, struct settings *copy) {
-    published_copy(&server->settings, copy, sizeof *copy);
+    published_copy(&server->settings, copy);
 }
 
 /* --- orders of main --- */
@@ -190,7 +190,7 @@ static void sum_workers(const struct server *server, struct serve_values *values
 }
 
 void server_baseline(struct server *server, struct server_baseline *copy) {
-    published_copy(&server->baseline, copy, sizeof *copy);
+    published_copy(&server->baseline, copy);
 }
 
 void server_values(struct server *server, struct serve_values *values) {
@@ -225,7 +225,7 @@ void server_reset_counters(struct server *server) {
         atomic_load_explicit(&server->tls.handshake_errors, memory_order_relaxed);
     base.proto_errors = atomic_load_explicit(&server->tls.proto_errors, memory_order_relaxed);
     base.new_sessions = atomic_load_explicit(&server->tls.new_sessions, memory_order_relaxed);
-    published_set(&server->baseline, &base, sizeof base);
+    published_set(&server->baseline, &base);
     cache_reset_counters(server->cache);
     prefix_stats_clear(server->prefixes);
 }

@@ -13,7 +13,10 @@
 
 /* A shorter slice than a worker's, because this thread's own work is soon done, and is due when
  * workers are busy. */
-enum { SLICE_US = 100 };
+enum {
+    SLICE_US = 100,
+    CACHE_THREADS = 2, /* the tuner's own and that of its jobs come before the workers' */
+};
 
 /* --- crawling --- */
 
@@ -202,7 +205,8 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     if (t->geometry != NULL) {
         geometry_follow(t->geometry, cfg->geometry_auto);
     }
-    t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES, cfg->worker_count + 1);
+    t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES,
+                               cfg->worker_count + CACHE_THREADS);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
         whatif_on_came(t->whatif, cfg->on_came, cfg->on_came_arg);

@@ -21,8 +21,10 @@ describe("slatectl policy test", function()
             doubles = "a text of more than 64 KiB", ["format-many"] = "a text of more than 64 KiB",
             ["list-grows"] = "needs more than 16 MiB", keeps = "needs more than 16 MiB",
         }) do
-            local code, _, err = ctl.shell(("ulimit -v 65536; slatectl policy test %s/tests/fixtures/policies/%s.lua")
-                :format(ctl.root, name))
+            -- Where the limit of time is not the claim, no processor time passes, however slow the machine is.
+            local clock = said:find("took more", 1, true) and "" or "LUA_INIT='os.clock = function() return 0 end' "
+            local code, _, err = ctl.shell(("ulimit -v 65536; %sslatectl policy test %s/tests/fixtures/policies/%s.lua")
+                :format(clock, ctl.root, name))
             assert.equal(1, code, name .. ": " .. err)
             assert.truthy(err:find(said, 1, true), name .. ": " .. err)
         end

@@ -2,7 +2,6 @@
 -- The watch command over the wire: the same claims for slated and for the memcached whose protocol it speaks.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local patience = require "support.patience"
-local socket = require "socket"
 local wire = require "support.wire"
 
 local WATCHERS_MAX <const> = 20
@@ -211,7 +210,7 @@ local function claims(binary)
             for _ = 1, 2 do
                 local _, gid, time_s = next_event(watcher)
                 assert.truthy(gid > last)
-                assert.truthy(math.abs(time_s - socket.gettime()) < patience.DEADLINE_S)
+                assert.truthy(math.abs(time_s - statistic(client, "time")) < patience.DEADLINE_S)
                 last = gid
             end
         end
