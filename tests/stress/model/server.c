@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPTIONS_MAX = 40, START_TRIES = 6000, TRY_US = 10000, LOG_LINES = 100 };
+#include "notified.h"
+
+enum { OPTIONS_MAX = 40, LOG_LINES = 100 };
 
 /* Does not return. The server ends with the client, however that ends. */
 static void run(const struct server *s, const char *port_file, const char *program, char *const options[]) {
@@ -74,18 +76,20 @@ bool server_start(struct server *s, const char *program, char *const options[]) 
         return false;
     }
     snprintf(port_file, sizeof port_file, "%s/port", folder);
+    int words_fd = notified_open();
     s->pid = fork();
     if (s->pid == 0) {
         run(s, port_file, program, options);
     }
-    int status = 0;
-    for (unsigned i = 0; i < START_TRIES && s->port == 0 && waitpid(s->pid, &status, WNOHANG) == 0; i++) {
-        usleep(TRY_US);
-        s->port = port_in(port_file);
-    }
+    int process_fd = s->pid > 0 ? pidfd_open(s->pid, 0) : -1;
+    s->port = process_fd >= 0 && notified_await(words_fd, process_fd) ? port_in(port_file) : 0;
+    close(process_fd);
     unlink(port_file);
     rmdir(folder);
     if (s->port == 0) {
+        int status = 0;
+        kill(s->pid, SIGKILL);
+        waitpid(s->pid, &status, 0);
         printf("# %s did not start, status %d\n", program, status_of(status));
         print_log(s);
         fclose(s->log);
