@@ -19,4 +19,9 @@ describe("the world", function()
             assert.are_not.equal(first, other)
         end)
     end
+
+    it("contradicts itself in none of forty seeds, whatever administrators ask for at once", function()
+        local said = played("1 40 3")
+        assert.truthy(said:find("40 seeds from 1 on, 0 failed\nstatus 0$"), said:sub(-2000))
+    end)
 end)
