@@ -415,6 +415,7 @@ void net_destroy(struct net **taken) {
     *taken = NULL;
     starting_end(&net->starting, NULL, NULL);
     net_stop(net, 0);
+    server_await_orders(net->server); /* they read what follows */
     leaving_end(&net->leaving);
     for (unsigned i = 0; i < net->worker_count; i++) {
         net->server->workers[i] = NULL;

@@ -1,5 +1,6 @@
 #include "serve/server.h"
 
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,17 +78,45 @@ static void errand_run(struct order *o, uint64_t now_us) {
 
 static void errand_destroy(struct order *o) { free(o); }
 
-void server_post(struct server *server, void (*run)(struct server *)) {
+/* NULL, after one line in the log: out of memory. */
+static struct errand *errand_create(struct server *server, void (*run)(struct server *)) {
     struct errand *e = malloc(sizeof *e);
     if (e == NULL) {
         log_warn("a change is left out: out of memory");
-        return;
+        return NULL;
     }
     e->server = server;
     e->run = run;
     order_init(&e->order, errand_run, errand_destroy);
-    control_post(server_control(server), &e->order);
-    order_release(&e->order);
+    return e;
+}
+
+void server_post(struct server *server, void (*run)(struct server *)) {
+    struct errand *e = errand_create(server, run);
+    if (e != NULL) {
+        control_post(server_control(server), &e->order);
+        order_release(&e->order);
+    }
+}
+
+static void run_nothing(struct server *server) { (void)server; }
+
+static void order_is_answered(void *answered) { sem_post(answered); }
+
+void server_await_orders(struct server *server) {
+    struct errand *last = server->tuner != NULL ? errand_create(server, run_nothing) : NULL;
+    sem_t answered;
+    if (last == NULL) {
+        return;
+    }
+    sem_init(&answered, 0, 0);
+    future_wake(&last->order.future, order_is_answered, &answered);
+    control_post(server_control(server), &last->order);
+    while (sem_wait(&answered) != 0) { /* a signal */
+    }
+    future_wake(&last->order.future, NULL, NULL);
+    order_release(&last->order);
+    sem_destroy(&answered);
 }
 
 /* Logs once that the memory file was removed, or another was put in its place. */

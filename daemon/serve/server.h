@@ -153,6 +153,9 @@ static inline struct control *server_control(const struct server *server) {
 
 /* Posts an order that calls `run` on the control thread, and that nobody waits for. Any thread. */
 void server_post(struct server *, void (*run)(struct server *));
+/* Waits until the control thread has run all orders. main's thread, once no session runs: what
+ * orders use may be taken down then. */
+void server_await_orders(struct server *);
 
 /* --- what follows is for the control thread (tune/control.h): within orders and tasks --- */
 
