@@ -31,7 +31,7 @@ void published_set(struct published *p, const void *value) {
 void published_fini(struct published *p) {
     free(atomic_load_explicit(&p->now, memory_order_relaxed));
     free(p->other);
-    *p = (struct published){0};
+    *p = (struct published){.other = NULL};
 }
 
 const void *published_now(const struct published *p) {
