@@ -138,18 +138,18 @@ static void keep_settings(struct server *server) {
     kept_settings_write(server->cache, &server->at_start, server_settings_now(server));
 }
 
-/* Puts settings in force that were checked. */
-static void put_in_force(struct server *server, const char *who, const struct settings *is) {
+/* Publishes settings that were checked. The caller tells their owners. */
+static void publish(struct server *server, const char *who, const struct settings *is) {
     struct settings was = *server_settings_now(server);
     published_set(&server->settings, is);
     keep_settings(server);
     note_changes(server, who, &was, is);
-    settings_apply(server, &was, is);
 }
 
 /* Takes over the values that may change while the server runs. */
 static bool change(struct server *server, const char *who, const struct settings *to, char *why) {
-    struct settings is = *server_settings_now(server);
+    const struct settings was = *server_settings_now(server);
+    struct settings is = was;
     if (!settings_check(to, why) ||
         (to->maxconns != is.maxconns && !descriptors_allow(to, why))) {
         return false;
@@ -164,7 +164,8 @@ static bool change(struct server *server, const char *who, const struct settings
             setting_copy(&is, to, row);
         }
     }
-    put_in_force(server, who, &is);
+    publish(server, who, &is);
+    settings_apply(server, &was, &is);
     return true;
 }
 
@@ -225,7 +226,7 @@ void server_automove_failed(void *arg, const char *mode, const char *now, const 
     if (strcmp(is.slab_automove, mode) == 0 && setting_set(&is, row, now, false, said)) {
         char who[SETTING_WHY_BYTES];
         snprintf(who, sizeof who, "tuner: %s failed: %s", mode, why);
-        put_in_force(server, who, &is);
+        publish(server, who, &is); /* the tuner, which may still be starting, has that mode */
     }
 }
 
