@@ -62,7 +62,7 @@ void server_settings(struct server *server, struct settings *copy) {
 
 /* --- orders of main --- */
 
-/* An order that nobody waits for. */
+/* An order without arguments. */
 struct errand {
     struct order   order; /* first */
     struct server *server;
@@ -78,25 +78,25 @@ static void errand_run(struct order *o, uint64_t now_us) {
 
 static void errand_destroy(struct order *o) { free(o); }
 
-/* NULL, after one line in the log: out of memory. */
+/* NULL: out of memory. */
 static struct errand *errand_create(struct server *server, void (*run)(struct server *)) {
     struct errand *e = malloc(sizeof *e);
-    if (e == NULL) {
-        log_warn("a change is left out: out of memory");
-        return NULL;
+    if (e != NULL) {
+        e->server = server;
+        e->run = run;
+        order_init(&e->order, errand_run, errand_destroy);
     }
-    e->server = server;
-    e->run = run;
-    order_init(&e->order, errand_run, errand_destroy);
     return e;
 }
 
 void server_post(struct server *server, void (*run)(struct server *)) {
     struct errand *e = errand_create(server, run);
-    if (e != NULL) {
-        control_post(server_control(server), &e->order);
-        order_release(&e->order);
+    if (e == NULL) {
+        log_warn("a change is left out: out of memory");
+        return;
     }
+    control_post(server_control(server), &e->order);
+    order_release(&e->order);
 }
 
 static void run_nothing(struct server *server) { (void)server; }

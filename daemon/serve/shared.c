@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-
 void shared_answer_init(struct shared_answer *s) {
     *s = (struct shared_answer){.making = false};
     lock_init(&s->lock);
