@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# slate-load and the measurements. tests/bench/README.md says what each is for.
+LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
+LOAD_LIBS := -lssl -lcrypto $(ZSTD_LIBS) -lz -lm
+# The reader of traces is the simulator's.
+TRACE_O   := $(addprefix $B/daemon/,base/number.o simulate/recall.o simulate/trace.o simulate/trace_bytes.o \
+             simulate/trace_format.o)
+OBJECTS   += $(LOAD_O) $B/tests/bench/load/main.o
+BINS      += $B/bin/slate-load
+
+$B/tests/bench/load/%.o: tests/bench/load/%.c
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -Idaemon -c -o $@ $<
+$B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
+	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $^ $(LOAD_LIBS)
+
+# Programs that measure functions of slated within their own process; some draw keys as slate-load does, or rest on the
+# fixtures of the suites.
+BENCH_I := $(DAEMON_I) -Itests/bench -Itests/bench/load -Itests/unit -Itests/unit/daemon
+DRAWN_O := $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o
+in_process = $Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(BENCH_I) $(LDFLAGS) -o $@ \
+             $(filter-out %.h $(JEMALLOC_O),$^) $(SUITE_LIBS)
+BENCHES := foresight flip session_bench index sampled scaling moves-twins policies
+$(BENCHES:%=$B/bench/%): tests/bench/side.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
+	$(in_process)
+$B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c
+$B/bench/index $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c
+$B/bench/moves-twins: tests/bench/moves/twins.c
+$B/bench/policies: $(wildcard tests/bench/policies/*.[ch])
+# Programs of one file that talk to a server.
+$B/bench/abuse: tests/bench/abuse/abuse.c
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+$B/bench/%: tests/bench/%.c
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+##@ measure, with memcached in the same run
+# $(call measure,WHAT IS BUILT,THE RUN)
+measure = @scripts/bootstrap bench && $(MAKE_J) $1 && $2
+bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS, KEYS; LATENCY=1: waits at 70 % load)
+	$(call measure,all $B/bench/floor,tests/bench/throughput $B/bin)
+bench-large: ## CPU time of gets of large values against memcached (RUNS, SECONDS)
+	$(call measure,all,tests/bench/large $B/bin)
+bench-hit: ## hit ratio on traces against memcached and the best policy simulated (TRACES, SEED, ONLY, POLICIES)
+	$(call measure,all,tests/bench/hit-ratio $B/bin)
+bench-predictions: ## predicted hit ratios and the policy auto against real caches (TRACES, SAMPLES, TTLS, PARTS)
+	$(call measure,all $B/bench/foresight $B/bench/flip,tests/bench/predictions $B)
+bench-policies: ## what each mode of automove is worth under a dozen loads (SEEDS, MODES, LOADS, FIT=1, TRACES)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
+	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)
+bench-moves: ## what predictions of page moves are worth, under three loads (MOVES, WINDOW_S, LOADS)
+	$(call measure,all,tests/bench/moves/run $B/bin)
+bench-moves-reckoned: ## the same beside twins without the move (SEEDS, MOVES, LOADS, ROWS=1, SETTLE_S)
+	$(call measure,$B/bench/moves-twins,tests/bench/moves/reckoned $B/bench)
+bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
+	$(call measure,$B/bench/moves-twins,tests/bench/findings $B/bench)
+bench-storm: ## a hundred changes of the eviction policy a second under load (PAIRS, SEED, SAN)
+	$(call measure,$B/bin/slated,$(MAKE) -s SAN= build/bin/slate-load)
+	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
+	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
+bench-sampling: ## what sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
+	$(call measure,all $B/bench/sampled,tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin)
+bench-scaling: ## how the cache scales with threads (KEYS, MS, INDEXES, POLICIES, PARTITIONS, THREADS, LOADS)
+	$(call measure,$B/bench/scaling,tests/bench/scaling/run $B/bench/scaling)
+bench-abuse: ## what greedy and dumb clients cost the server and others, against memcached (ONLY=word)
+	$(call measure,all $B/bench/abuse,tests/bench/abuse/run $B/bin $B/bench/abuse)
+bench-stalls: ## how long a get waits at most while the server does something large (RUNS, ONLY)
+	$(call measure,all $B/bench/abuse,tests/bench/stalls/run $B/bin $B/bench/abuse)
+bench-tls: ## server CPU time of requests and handshakes with TLS, against memcached (RUNS, SECONDS, CONNECTIONS)
+	$(call measure,all,tests/bench/tls $B/bin)
+bench-resident: ## resident size of small caches and of a million small items, against memcached (ITEMS)
+	$(call measure,all,tests/bench/resident $B/bin)
+bench-udp: ## server CPU time of a get by UDP, against memcached and an empty server (RUNS, SECONDS)
+	$(call measure,all $B/bench/udp_side,tests/bench/udp $B/bin)
+bench-calcify: ## the 2012 rebalancing experiment against memcached
+	$(call measure,all,tests/bench/calcify $B/bin)
+bench-ratio: ## twelve situations in which pages are to change hands, against memcached (ONLY, OPTIONS, AT_ONCE)
+	$(call measure,all,tests/bench/ratio $B/bin)
+bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)
+	$(call measure,all,tests/bench/memory/run $B/bin $(ONLY))
+bench-restart: ## how long a restart with a memory file takes, against memcached's (ITEMS, BYTES, RUNS, FOLDER)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated $B/bench/restart/fill
+	@tests/bench/peer || true
+	@tests/bench/restart/run $B/bin $B/bench/restart/fill
+bench-index: ## what each kind of index costs, in nanoseconds and instructions an operation (ITEMS, KINDS)
+	$(call measure,$B/bench/index,tests/bench/index/run $B/bench/index)
+bench-console: ## what slatetop costs: first paint, key to screen, bytes, processor time, memory
+	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
+
+.PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned \
+        bench-findings bench-storm bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
+        bench-resident bench-udp bench-calcify bench-ratio bench-memory bench-restart bench-index \
+        bench-console
