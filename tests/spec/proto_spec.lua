@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Feeds every transcript of tests/proto to a fresh server, once whole, once byte by byte, and whole to the
--- other stores, and compares the replies exactly. PROTO=pattern runs only the transcripts whose name matches.
-
+-- Feeds every transcript of tests/proto to a fresh server and compares the replies exactly. test_session_transcripts
+-- plays those that need no socket to a session, in pieces and to every store and index; those that it cannot play are
+-- fed here byte by byte, too. PROTO=pattern runs only the transcripts whose name matches.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
@@ -10,16 +10,16 @@ require "support.world"
 
 local FOLDER <const> = "tests/proto"
 local ENDING_SERVERS <const> = 12
-local OTHER_STORES <const> = { "heap", "blocks" }
 
 -- A server behind something of tests/faults, without a debug build: it is fed whole. One cuts what it receives itself.
-local BEHIND = proto_server.program():match("slated%-(%a+)$")
+local BEHIND <const> = proto_server.program():match("slated%-(%a+)$")
 
 local function feeds_of(script)
-    if BEHIND and script.debug or BEHIND == "dribble" and script.whole then
+    if BEHIND and (script.debug or BEHIND == "dribble" and script.whole) then
         return {}
     end
-    return (BEHIND or script.whole) and { "whole" } or { "whole", "byte by byte" }
+    local in_pieces = (script.net or script.debug or not proto_server.is_slated()) and not script.whole and not BEHIND
+    return { "whole", in_pieces and "byte by byte" or nil }
 end
 
 -- Servers that have played their transcript. Several end at a time: a memcached takes up to a second for it.
@@ -43,12 +43,11 @@ local function reap()
     ending = {}
 end
 
-local function check(script, feed, store)
+local function check(script, feed)
     if #ending == ENDING_SERVERS then
         reap()
     end
-    local options = table.move(script.options, 1, #script.options, 2, { "--store=" .. store })
-    local server = assert(proto_server.start(proto_server.is_slated() and options or script.options, script.debug))
+    local server = assert(proto_server.start(script.options, script.debug))
     local ok, message = pcall(replay.play, script, server, feed)
     if not ok then
         local status, said = server:stop()
@@ -63,23 +62,13 @@ describe("transcript", function()
     end)
 
     for _, script in ipairs(proto_server.available() and transcript.all(FOLDER, os.getenv("PROTO")) or {}) do
-        local name = script.name
         for _, how in ipairs(feeds_of(script)) do
-            it(("%s, fed %s"):format(name, how), function()
+            it(("%s, fed %s"):format(script.name, how), function()
                 if script.debug and not proto_server.available(true) then
                     pending("needs the debug build: make DEBUG=1")
                     return
                 end
-                check(script, replay.feeds[how], "slab")
-            end)
-        end
-        for _, store in ipairs((script.slab or #feeds_of(script) == 0) and {} or OTHER_STORES) do
-            it(("%s, fed whole to the %s store"):format(name, store), function()
-                if (script.debug and not proto_server.available(true)) or not proto_server.is_slated() then
-                    pending("needs slated, and of some transcripts its debug build: make DEBUG=1")
-                    return
-                end
-                check(script, replay.feeds.whole, store)
+                check(script, replay.feeds[how])
             end)
         end
     end
