@@ -37,25 +37,26 @@ describe("-o like_memcached", function()
         end
     end
 
+    local function words_of(text)
+        local words = {}
+        for word in text:gmatch("%S+") do
+            words[#words + 1] = word
+        end
+        return words
+    end
+
     -- The lines of the class table that a server with these words says with -vv.
     local function class_table(binary, words)
-        local args = { "-vv" }
-        for word in words:gmatch("%S+") do
-            args[#args + 1] = word
-        end
-        local connection, one = start(binary, table.unpack(args))
+        local connection, one = start(binary, "-vv", table.unpack(words_of(words)))
         connection:close()
-        local lines = {}
-        patience.wait_for("the class table", function()
-            local log = one:log()
-            lines = {}
+        return patience.wait_for("the class table", function()
+            local log, lines = one:log(), {}
             for line in log:gmatch("[^\n]+") do
                 lines[#lines + 1] = line:match("^slab class .*")
             end
             -- slated's log is written while it serves: this line comes behind the table
-            return #lines > 0 and (binary == PEER or log:find(" serves: memory=", 1, true))
+            return #lines > 0 and (binary == PEER or log:find(" serves: memory=", 1, true)) and lines
         end)
-        return lines
     end
 
     after_each(function()
@@ -116,10 +117,7 @@ describe("-o like_memcached", function()
         end
         for _, words in ipairs({ "-t 4", "-o no_modern", "-C -M -F -X -f 2 -n 100 -R 5 -c 100 -b 5",
             "-o hash_algorithm=jenkins,idle_timeout=5,hashpower=20,slab_automove=2,temporary_ttl=5,track_sizes" }) do
-            local args = {}
-            for word in words:gmatch("%S+") do
-                args[#args + 1] = word
-            end
+            local args = words_of(words)
             connection = start(PEER, table.unpack(args))
             local names, theirs = wire.stats(connection, "settings")
             connection:close()
@@ -134,6 +132,15 @@ describe("-o like_memcached", function()
         end
     end)
 
+    local function store(connection, first, last, value)
+        local sets = {}
+        for i = first, last do
+            sets[#sets + 1] = ("set k%d 0 0 %d noreply\r\n%s\r\n"):format(i, #value, value)
+        end
+        assert(connection:send(table.concat(sets)))
+        assert.equal("MN", wire.ask(connection, "mn"))
+    end
+
     it("counts pages from none at the start, as memcached does", function()
         local connection = like()
         local function pages()
@@ -142,12 +149,7 @@ describe("-o like_memcached", function()
             return tonumber(general.slab_global_page_pool), tonumber(slabs.total_malloced), tonumber(slabs.active_slabs)
         end
         assert.same({ 0, 0, 0 }, { pages() })
-        local sets = {}
-        for i = 1, 30000 do -- three pages of the first class
-            sets[i] = ("set %d 0 0 1 noreply\r\nv\r\n"):format(i)
-        end
-        assert(connection:send(table.concat(sets)))
-        assert.equal("MN", wire.ask(connection, "mn"))
+        store(connection, 1, 30000, "v") -- three pages of the first class
         assert.same({ 0, 3 << 20, 1 }, { pages() })
         assert.equal("OK", wire.ask(connection, "slabs reassign 1 0"))
         patience.wait_for("the page", function() return (pages()) == 1 end)
@@ -164,13 +166,6 @@ describe("-o like_memcached", function()
             connection:close()
             one:stop()
         end
-    end
-
-    local function store(connection, first, last, value)
-        for i = first, last do
-            assert(connection:send(("set k%d 0 0 %d noreply\r\n%s\r\n"):format(i, #value, value)))
-        end
-        assert.equal("MN", wire.ask(connection, "mn"))
     end
 
     local function stat(connection, name)

@@ -1,167 +1,169 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Who may do what: logging in with -Y, roles of users and of listeners, and addresses that strangers reach.
+-- Who may do what: logging in with -Y, roles of users and of listeners, each command, verb and opcode with each role.
+-- One that comes without a claim in support/roles.lua fails here.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local binary = require "support.binary"
 local patience = require "support.patience"
+local roles = require "support.roles"
 local server = require "support.server"
 local wire = require "support.wire"
-local binary = require "support.binary"
-local roles = require "support.roles"
 require "support.world"
 
-local USERS <const> = [[
-anna:secret
-rita:pass:word:read
-walt:w:write
-adam:a:admin
-]]
+local USERS <const> = "anna:secret\nrita:pass:word:read\nwalt:w:write\nadam:a:admin\n"
+local REFUSED <const> = " status=20 value=Auth\\x20failure."
+local QUITS <const> = { ["07"] = true, ["17"] = true } -- whoever sends them is hung up on
 
 local function login_lines(user, password)
     local token = user .. " " .. password
     return ("set any 0 0 %d\r\n%s\r\n"):format(#token, token)
 end
 
--- All that the server sends until it has answered a `mn` behind `text`, or hung up.
-local function replies(connection, text)
-    local got = {}
+-- All that the server sends until it has answered a `mn` behind `text`, or hung up. is_alone: there is no `mn`.
+local function replies(one, text, is_alone)
+    local connection, got = wire.connect(one.address), {}
     connection:send(text)
-    connection:send("mn and nothing else\r\n")
+    if not is_alone then
+        connection:send("mn and nothing else\r\n")
+    end
     repeat
         local line = connection:receive("*l")
         got[#got + 1] = line or "closed"
     until not line or line == "MN" or line == "CLIENT_ERROR unauthenticated"
+    connection:close()
     return table.concat(got, "|")
 end
 
-local function log_in(one, user, password)
-    local connection = wire.connect(one.address)
+local function log_in(address, user, password)
+    local connection = wire.connect(address)
     assert(connection:send(login_lines(user, password)))
     assert.equal("STORED", connection:receive("*l"))
     return connection
 end
 
-local function start(folder, args)
-    local words = { "-Y", folder .. "/users", "-m", "64" }
-    table.move(args or {}, 1, #(args or {}), #words + 1, words)
-    return server.start({ transport = "tcp", args = words })
+-- A server with these words and a file of users, from a block's setup to its teardown: { one, folder, write(users) }.
+local function with_users(options, words)
+    local it = {}
+    function it.write(text)
+        server.write_file(it.folder .. "/users", text)
+        os.execute("chmod 600 " .. it.folder .. "/users")
+    end
+    setup(function()
+        it.folder = server.folder()
+        it.write(USERS)
+        options.args = table.move(words or {}, 1, #(words or {}), 3, { "-Y", it.folder .. "/users" })
+        it.one = server.start(options)
+    end)
+    teardown(function()
+        it.one:stop()
+        server.remove_folder(it.folder)
+    end)
+    return it
+end
+
+-- The addresses of a server's further listeners by the last number of their host.
+local function listeners(connection)
+    local found, _, conns = {}, wire.stats(connection, "conns")
+    for name, value in pairs(conns) do
+        local host, port = value:match("^tcp:127%.0%.0%.(%d):(%d+)$")
+        if host and name:find(":addr$") then
+            found[host] = ("127.0.0.%s:%s"):format(host, port)
+        end
+    end
+    return found
 end
 
 describe("a server with users", function()
-    local one, folder
+    local its = with_users({})
 
-    setup(function()
-        folder = server.folder()
-        server.write_file(folder .. "/users", USERS)
-        os.execute("chmod 600 " .. folder .. "/users")
-        one = start(folder)
-    end)
-    teardown(function()
-        one:stop()
-        server.remove_folder(folder)
-    end)
-
-    -- as memcached 1.6.45 answers
-    for _, case in ipairs({
-        { "a right name and password", login_lines("anna", "secret") .. "get any\r\n", "STORED|END|MN" },
-        { "a password with colons", login_lines("rita", "pass:word"), "STORED|MN" },
-        { "noreply, which means nothing there", "set any 0 0 11 noreply\r\nanna secret\r\n", "STORED|MN" },
-        { "other words of the line", "set key flags time 11 more\r\nanna secret\r\n", "STORED|MN" },
-        { "a wrong password", login_lines("anna", "guess"), "CLIENT_ERROR authentication failure" },
-        { "an unknown name", login_lines("nina", "secret"), "CLIENT_ERROR authentication failure" },
-        { "a value without a blank", "set any 0 0 4\r\nanna\r\n", "CLIENT_ERROR bad authentication token format" },
-        { "a value without its end", "set any 0 0 6\r\nan na1xx", "CLIENT_ERROR bad command line termination" },
-        { "a value too long to be one", "set any 0 0 16385\r\n", "CLIENT_ERROR auth token too long" },
-        { "a long value", "set any 0 0 9000\r\na " .. ("b"):rep(8998) .. "\r\n",
-            "CLIENT_ERROR authentication failure" },
-        { "another command", "version\r\n", "CLIENT_ERROR unauthenticated" },
-        { "a set without a length", "set any 0 0\r\n", "CLIENT_ERROR unauthenticated" },
-    }) do
-        local what, text, want = table.unpack(case)
-        it("answers " .. what .. " as memcached does", function()
-            local connection = wire.connect(one.address)
-            local got = replies(connection, text)
-            assert.equal(want, got:sub(1, #want))
-            connection:close()
-        end)
-    end
-
-    for what, text in pairs({
-        ["a line too short for a login"] = "mn\r\n",
-        ["a line without an end"] = ("x"):rep(2100),
-    }) do
-        it("hangs up on " .. what, function()
-            local connection = wire.connect(one.address)
-            connection:send(text)
-            assert.equal("closed", select(2, connection:receive("*l")))
-            connection:close()
-        end)
-    end
-
-    it("hangs up on a client of the binary protocol, which has no such login", function()
-        local connection = wire.connect(one.address)
-        assert.same({ "close" }, binary.client(connection):ask({ "0b" }))
-        connection:close()
+    it("answers logins as memcached 1.6.45 does", function()
+        for _, case in ipairs({
+            { "a right name and password", login_lines("anna", "secret") .. "get any\r\n", "STORED|END|MN" },
+            { "a password with colons", login_lines("rita", "pass:word"), "STORED|MN" },
+            { "noreply, which means nothing there", "set any 0 0 11 noreply\r\nanna secret\r\n", "STORED|MN" },
+            { "other words of the line", "set key flags time 11 more\r\nanna secret\r\n", "STORED|MN" },
+            { "a wrong password", login_lines("anna", "guess"), "CLIENT_ERROR authentication failure" },
+            { "an unknown name", login_lines("nina", "secret"), "CLIENT_ERROR authentication failure" },
+            { "no blank", "set any 0 0 4\r\nanna\r\n", "CLIENT_ERROR bad authentication token format" },
+            { "no end", "set any 0 0 6\r\nan na1xx", "CLIENT_ERROR bad command line termination" },
+            { "a value too long to be one", "set any 0 0 16385\r\n", "CLIENT_ERROR auth token too long" },
+            { "a long value", "set any 0 0 9000\r\na " .. ("b"):rep(8998) .. "\r\n",
+                "CLIENT_ERROR authentication failure" },
+            { "another command", "version\r\n", "CLIENT_ERROR unauthenticated" },
+            { "a set without a length", "set any 0 0\r\n", "CLIENT_ERROR unauthenticated" },
+            { "a line too short for a login", "mn\r\n", "closed" },
+            { "a line without an end", ("x"):rep(2100), "closed" },
+            { "a login after one that failed", login_lines("anna", "guess") .. login_lines("anna", "secret"),
+                "CLIENT_ERROR authentication failure|STORED|MN" },
+        }) do
+            assert.equal(case[3], replies(its.one, case[2], case[3] == "closed"):sub(1, #case[3]), case[1])
+        end
     end)
 
-    it("goes on with a connection whose login failed", function()
-        local connection = wire.connect(one.address)
-        assert.equal("CLIENT_ERROR unauthenticated", wire.ask(connection, "get any"))
-        connection:send(login_lines("anna", "guess") .. login_lines("anna", "secret"))
-        assert.equal("CLIENT_ERROR authentication failure", connection:receive("*l"))
-        assert.equal("STORED", connection:receive("*l"))
-        assert.equal("END", wire.ask(connection, "get any"))
-        connection:close()
-    end)
-
-    it("takes a login byte by byte", function()
-        local connection = wire.connect(one.address)
-        for byte in (login_lines("anna", "secret") .. "version\r\n"):gmatch(".") do
+    it("takes a login byte by byte, and stores nothing of it", function()
+        local connection = wire.connect(its.one.address)
+        for byte in (login_lines("anna", "secret") .. "get any\r\n"):gmatch(".") do
             connection:send(byte)
         end
-        assert.equal("STORED", connection:receive("*l"))
-        assert.truthy(connection:receive("*l"):find("^VERSION"))
+        assert.same({ "STORED", "END" }, { connection:receive("*l"), connection:receive("*l") })
         connection:close()
     end)
 
-    it("stores nothing of a login", function()
-        local connection = log_in(one, "anna", "secret")
-        assert.equal("END", wire.ask(connection, "get any"))
-        connection:close()
+    it("may be used by nobody else: each command and opcode is refused, and nothing is done", function()
+        local refusals <const> = { ["CLIENT_ERROR unauthenticated"] = true, ["CLIENT_ERROR auth token too long"] = true,
+            ["CLIENT_ERROR authentication failure"] = true, ["CLIENT_ERROR bad authentication token format"] = true,
+            ["CLIENT_ERROR bad command line termination"] = true }
+        local admin = log_in(its.one.address, "adam", "a")
+        local _, before = wire.stats(admin)
+        for _, row in ipairs(roles.COMMANDS) do
+            local connection = wire.connect(its.one.address)
+            connection:send(row[1] .. "\r\n")
+            local line = connection:receive("*l")
+            assert.is_true(line == nil or refusals[line] == true, ("%s: %s"):format(row[1]:sub(1, 40), line))
+            connection:close()
+        end
+        for _, row in ipairs(roles.PACKETS) do
+            local client = binary.client(wire.connect(its.one.address))
+            assert.same({ "close" }, client:ask({ row[1] }))
+            client:close()
+        end
+        local _, after = wire.stats(admin)
+        for _, name in ipairs({ "curr_items", "cmd_set", "cmd_flush", "cmd_get" }) do
+            assert.equal(before[name], after[name], name)
+        end
+        admin:close()
     end)
 
-    it("counts logins and failures", function()
-        local connection = log_in(one, "adam", "a")
+    it("counts logins and failures, and logs no password", function()
+        local connection = log_in(its.one.address, "adam", "a")
         local _, before = wire.stats(connection)
-        log_in(one, "anna", "secret"):close()
-        replies(wire.connect(one.address), login_lines("anna", "guess"))
+        log_in(its.one.address, "anna", "secret"):close()
+        replies(its.one, login_lines("anna", "guess"))
         local _, after = wire.stats(connection)
-        assert.equal(2, after.auth_cmds - before.auth_cmds)
-        assert.equal(1, after.auth_errors - before.auth_errors)
+        assert.same({ 2, 1 }, { after.auth_cmds - before.auth_cmds, after.auth_errors - before.auth_errors })
         connection:close()
         patience.wait_for("the log", function()
-            return one:log():find("was refused: authentication failure", 1, true)
+            return its.one:log():find("was refused: authentication failure", 1, true)
         end)
-        assert.is_nil(one:log():find("guess", 1, true))
+        assert.is_nil(its.one:log():find("guess", 1, true))
     end)
 
     for role, login in pairs({ read = { "rita", "pass:word" }, write = { "walt", "w" }, admin = { "adam", "a" } }) do
         it("lets a user of the role " .. role .. " do what the role holds, and nothing more", function()
-            local connection = log_in(one, login[1], login[2])
+            local connection, refused = log_in(its.one.address, login[1], login[2]), 0
             local _, before = wire.stats(connection, "slated")
             assert.equal(role, before.role)
-            local refused = 0
             for _, row in ipairs(roles.COMMANDS) do
                 local line, needed = row[1], row[2]
                 local may = roles.may(role, needed)
                 connection:send(line .. "\r\nmn\r\n")
                 local first = connection:receive("*l")
-                local left = line == "mn" and 2 or 1 -- of the answers to mn
-                local last = first
+                local left, last = line == "mn" and 2 or 1, first -- of the answers to mn
                 repeat
                     left = left - (last == "MN" and 1 or 0)
                     last = left > 0 and assert(connection:receive("*l"))
                 until left == 0
-                local refusal = "CLIENT_ERROR not allowed: this needs the role " .. needed
-                assert.equal(not may, first == refusal, ("%s as %s: %s"):format(line:sub(1, 40), role, first))
+                assert.equal(not may, first == "CLIENT_ERROR not allowed: this needs the role " .. needed,
+                    ("%s as %s: %s"):format(line:sub(1, 40), role, first))
                 refused = refused + (may and 0 or 1)
             end
             local _, after = wire.stats(connection, "slated")
@@ -172,199 +174,160 @@ describe("a server with users", function()
         end)
     end
 
-    it("says nothing to a refused request that wants no reply", function()
-        local connection = log_in(one, "rita", "pass:word")
-        assert.equal("MN", wire.ask(connection, "set a 0 0 1 noreply\r\n1\r\nflush_all noreply\r\nmn"))
-        connection:close()
-    end)
-
-    it("keeps the order of what it refuses and what it answers", function()
-        local connection = log_in(one, "rita", "pass:word")
+    it("keeps the order of what it refuses and what it answers, and is silent where no reply is wanted", function()
+        local connection = log_in(its.one.address, "rita", "pass:word")
         local refusal <const> = "CLIENT_ERROR not allowed: this needs the role write"
-        connection:send("mg none\r\nset a 0 0 1\r\n1\r\nget none\r\ngat 1 a b c\r\n"
-            .. "set a 0 0 5000\r\n" .. ("x"):rep(5000) .. "\r\nflush_all\r\nmn\r\n")
-        local got = {}
-        for i = 1, 7 do
-            got[i] = connection:receive("*l")
+        connection:send("set a 0 0 1 noreply\r\n1\r\nflush_all noreply\r\nmg none\r\nset a 0 0 1\r\n1\r\nget none\r\n"
+            .. "gat 1 a b c\r\nset a 0 0 5000\r\n" .. ("x"):rep(5000) .. "\r\nflush_all\r\nmn\r\n")
+        for _, want in ipairs({ "EN", refusal, "END", refusal, refusal,
+            "CLIENT_ERROR not allowed: this needs the role admin", "MN" }) do
+            assert.equal(want, connection:receive("*l"))
         end
-        assert.same({ "EN", refusal, "END", refusal, refusal,
-            "CLIENT_ERROR not allowed: this needs the role admin", "MN" }, got)
         connection:close()
     end)
 
-    it("names the user in the audit", function()
-        local connection = log_in(one, "adam", "a")
-        assert.equal("OK", wire.ask(connection, "config set lru_crawler_sleep 200"))
-        local _, audit = wire.stats(connection, "audit")
-        local found = false
-        for name, value in pairs(audit) do
-            found = found or (name:find(":who$") and value:find("^adam@tcp:127%.0%.0%.1:%d+$"))
-        end
-        assert.truthy(found)
-        connection:close()
-    end)
-end)
-
-describe("the users of a server", function()
-    local one, folder
-
-    before_each(function()
-        folder = server.folder()
-        server.write_file(folder .. "/users", USERS)
-        one = start(folder)
-    end)
-    after_each(function()
-        one:stop()
-        server.remove_folder(folder)
-    end)
-
-    it("are read again by refresh_auth, and sessions keep their role", function()
-        local admin, writer = log_in(one, "adam", "a"), log_in(one, "walt", "w")
-        server.write_file(folder .. "/users", "adam:new:admin\n")
+    it("names the user in the audit, and reads users again at refresh_auth, while sessions keep their role", function()
+        local admin, writer = log_in(its.one.address, "adam", "a"), log_in(its.one.address, "walt", "w")
+        assert.equal("OK", wire.ask(admin, "config set lru_crawler_sleep 200"))
+        assert.truthy(table.concat(wire.lines(admin, "stats audit"), "\n"):find(":who adam@unix:", 1, true))
+        its.write("adam:new:admin\n")
         assert.equal("OK", wire.ask(admin, "refresh_auth"))
         assert.equal("STORED", wire.ask(writer, "set a 0 0 1\r\n1"))
-        assert.equal("CLIENT_ERROR authentication failure",
-            replies(wire.connect(one.address), login_lines("walt", "w")):match("^[^|]*"))
-        log_in(one, "adam", "new"):close()
+        assert.equal("CLIENT_ERROR authentication failure", replies(its.one, login_lines("walt", "w")):match("^[^|]*"))
         for bad, why in pairs({ ["x\n"] = "line 1: it does not begin with user:password", [""] = "names no user" }) do
-            server.write_file(folder .. "/users", bad)
-            local answer = wire.ask(admin, "refresh_auth")
-            assert.truthy(answer:find("^SERVER_ERROR .*" .. why), answer)
-            log_in(one, "adam", "new"):close()
+            its.write(bad)
+            assert.matches("^SERVER_ERROR .*" .. why, wire.ask(admin, "refresh_auth"))
+            log_in(its.one.address, "adam", "new"):close()
         end
         admin:close()
         writer:close()
     end)
+end)
 
-    it("are read again at SIGHUP", function()
-        server.write_file(folder .. "/users", "newt:n\n")
-        os.execute("kill -HUP " .. one.pid)
-        local connection = wire.connect(one.address)
-        repeat
-            connection:send(login_lines("newt", "n"))
-            local answer = assert(connection:receive("*l"))
-            if answer ~= "STORED" then
-                require("slate.base.clock").sleep(0.01)
+describe("the users of a process", function()
+    local its = with_users({ transport = "tcp" }, { "-l", "127.0.0.2,role=read" })
+
+    it("have no more than the role of a listener, and are read again at SIGHUP", function()
+        local admin = log_in(its.one.address, "adam", "a")
+        local reader = log_in(listeners(admin)["2"], "adam", "a")
+        assert.equal("OK", wire.ask(admin, "flush_all"))
+        assert.equal("CLIENT_ERROR not allowed: this needs the role admin", wire.ask(reader, "flush_all"))
+        its.write("newt:n\n")
+        os.execute("kill -HUP " .. its.one.pid)
+        patience.wait_for("the users", function() return replies(its.one, login_lines("newt", "n")):find("^STORED") end)
+        admin:close()
+        reader:close()
+    end)
+end)
+
+describe("a claim about the role", function()
+    local tried = {}
+    for _, row in ipairs(roles.COMMANDS) do
+        tried[row[1]:match("^[%l_]+")] = true
+        tried[row[1]:match("^[%l_]+ [%l_]+") or ""] = true
+    end
+    for _, row in ipairs(roles.PACKETS) do
+        tried[row[1]:sub(1, 2)] = true
+    end
+
+    it("is there for every command, second word that changes it, verb and opcode", function()
+        local commands, opcodes, verbs = 0, 0, roles.verbs()
+        for name, words in pairs(roles.table_of_commands()) do
+            assert.truthy(tried[name], "no role of " .. name .. " is tried")
+            for _, word in ipairs(words) do
+                assert.truthy(tried[name .. " " .. word], ("no role of %s %s is tried"):format(name, word))
             end
-        until answer == "STORED"
-        connection:close()
+            commands = commands + 1
+        end
+        for _, verb in ipairs(verbs) do
+            assert.truthy(tried[verb], "no role of " .. verb .. " is tried")
+        end
+        for opcode, name in pairs(roles.opcodes()) do
+            assert.truthy(tried[opcode] or QUITS[opcode], "no role of " .. name .. " is tried")
+            opcodes = opcodes + 1
+        end
+        assert.is_true(commands >= 14 and #verbs >= 14 and opcodes >= 34)
     end)
 end)
 
 describe("a listener's role", function()
-    -- the address of the listener on 127.0.0.2
-    local function second_address(one, connection)
-        local _, conns = wire.stats(connection, "conns")
-        for name, value in pairs(conns) do
-            if name:find(":addr$") and value:find("^tcp:127%.0%.0%.2:") then
-                return (value:gsub("^tcp:", ""))
-            end
-        end
-        error("no second listener: " .. one:log())
-    end
+    local one, admin, addresses
+
+    setup(function()
+        one = server.start({ transport = "tcp", args = { "-l", "127.0.0.2,role=read", "-l", "127.0.0.3,role=write" } })
+        admin = wire.connect(one.address)
+        local others = listeners(admin)
+        addresses = { admin = one.address, read = others["2"], write = others["3"] }
+    end)
+    teardown(function()
+        admin:close()
+        one:stop()
+    end)
 
     it("is admin on this machine, and what -l says elsewhere", function()
-        local one = server.start({ transport = "tcp", args = { "-l", "127.0.0.2,role=read" } })
-        finally(function() one:stop() end)
-        local admin = wire.connect(one.address)
-        local reader = wire.connect(second_address(one, admin))
+        local reader = wire.connect(addresses.read)
         assert.equal("STORED", wire.ask(admin, "set a 0 0 1\r\n1"))
-        assert.equal("OK", wire.ask(admin, "flush_all"))
         assert.equal("CLIENT_ERROR not allowed: this needs the role write", wire.ask(reader, "set a 0 0 1\r\n1"))
-        assert.equal("CLIENT_ERROR not allowed: this needs the role admin", wire.ask(reader, "flush_all"))
-        assert.equal("END", wire.ask(reader, "get a"))
-        admin:close()
-        reader:close()
-    end)
-
-    it("holds for the binary protocol too, whose refusals are authentication errors", function()
-        local one = server.start({ transport = "tcp", args = { "-l", "127.0.0.2,role=read" } })
-        finally(function() one:stop() end)
-        local admin = wire.connect(one.address)
-        local reader = binary.client(wire.connect(second_address(one, admin)))
-        local refused = " status=20 value=Auth\\x20failure."
-        local sent, want = { "00 key=k", "0b", "10 key=nonsense" }, { "00 status=01 value=Not\\x20found",
-            "0b status=00 value=1.6.45", "10 status=01 value=Not\\x20found" }
-        for _, words in ipairs { "01 key=k extras=0000000000000000 value=abc",
-            "11 key=k extras=0000000000000000 value=abc", "02 key=k extras=0000000000000000 value=x*5000",
-            "0e key=k value=abc", "04 key=k", "14 key=k",
-            "05 key=k extras=" .. ("0"):rep(40), "1c key=k extras=00000000", "1e key=k extras=00000000", "08", "18",
-            "10 key=reset", "10 key=detail\\x20on" } do
-            sent[#sent + 1] = words
-            want[#want + 1] = words:sub(1, 2) .. refused
-        end
-        assert.same(want, reader:ask(sent))
-        assert.equal("END", wire.ask(admin, "get k"))
-        local _, count = wire.stats(admin, "slated")
-        assert.equal("13", count.role_refusals)
-        admin:close()
-        reader:close()
-    end)
-
-    it("is the most that a user has there", function()
-        local folder = server.folder()
-        server.write_file(folder .. "/users", USERS)
-        local one = start(folder, { "-l", "127.0.0.2,role=read" })
-        finally(function()
-            one:stop()
-            server.remove_folder(folder)
-        end)
-        local admin = log_in(one, "adam", "a")
-        local reader = log_in({ address = second_address(one, admin) }, "adam", "a")
         assert.equal("OK", wire.ask(admin, "flush_all"))
         assert.equal("CLIENT_ERROR not allowed: this needs the role admin", wire.ask(reader, "flush_all"))
-        admin:close()
+        -- The right to recache a stale item is that of who may store it.
+        wire.ask(admin, "ms stale 1\r\n1")
+        assert.equal("HD", wire.ask(admin, "md stale I"))
+        assert.equal("HD s1 Z X", wire.ask(reader, "mg stale s"))
+        assert.equal("HD s1 X W", wire.ask(admin, "mg stale s"))
         reader:close()
     end)
+
+    for _, role in ipairs({ "read", "write", "admin" }) do
+        it("lets " .. role .. " do what it holds with each opcode, and nothing more", function()
+            local refused, known = 0, roles.opcodes()
+            local _, before = wire.stats(admin, "slated")
+            local client = binary.client(wire.connect(addresses[role]))
+            for _, row in ipairs(roles.PACKETS) do
+                local packet, needed = row[1], row[2]
+                local said = client:ask({ packet })
+                local is_refused = said[1] == packet:sub(1, 2) .. REFUSED
+                assert.equal(not roles.may(role, needed), is_refused, ("%s as %s: %s"):format(packet, role, said[1]))
+                assert.not_equal("close", said[#said], packet)
+                refused = refused + (is_refused and 1 or 0)
+            end
+            local _, after = wire.stats(admin, "slated")
+            if role ~= "admin" then -- who has reset the counter
+                assert.equal(refused, after.role_refusals - before.role_refusals)
+            end
+            for number = 0, 255 do
+                local opcode = ("%02x"):format(number)
+                if not known[opcode] then
+                    assert.same({ opcode .. " status=81 value=Unknown\\x20command" }, client:ask({ opcode }))
+                end
+            end
+            client:close()
+            for opcode in pairs(QUITS) do
+                client = binary.client(wire.connect(addresses[role]))
+                local said = client:ask({ opcode })
+                assert.equal("close", said[#said])
+                client:close()
+            end
+        end)
+    end
 end)
 
-describe("slated", function()
-    local function run(words, wrapper)
-        local command = ("%s %s -p -1 %s"):format(server.slated(), server.USER, words)
-        local pipe = io.popen(("%s sh -c %s 2>&1; echo $?"):format(wrapper or "", server.quoted(command)))
-        local text = pipe:read("a")
-        pipe:close()
-        return text
-    end
-
-    it("does not listen where others reach it, unless that is meant", function()
-        local said = run("-l 0.0.0.0")
-        assert.truthy(said:find("cannot listen on tcp:0.0.0.0:0: other machines can reach it", 1, true), said)
-        assert.truthy(said:find("\n71\n$"), said)
-    end)
-
-    for what, words in pairs({ ["--public"] = "--public", ["a role"] = "ROLE", ["a password"] = "-Y" }) do
-        it("listens where others reach it with " .. what, function()
+describe("slated where other machines can reach it", function()
+    for what, words in pairs({ ["--public"] = " --public", ["a role"] = ",role=read",
+        ["a password"] = " -Y %s/users" }) do
+        it("listens with " .. what, function()
             if not os.execute("unshare -rn true 2>/dev/null") then
                 pending("no network of its own can be had here")
                 return
             end
             local folder = server.folder()
-            server.write_file(folder .. "/users", USERS)
             finally(function() server.remove_folder(folder) end)
-            local extra = words == "-Y" and "-Y " .. folder .. "/users" or words == "ROLE" and "" or words
-            local said = run(("-l 0.0.0.0%s -v %s -P %s/pid & sleep 0.01; while ! test -s %s/pid; do sleep 0.01; done; "
-                .. "kill $(cat %s/pid); wait"):format(words == "ROLE" and ",role=read" or "", extra, folder, folder,
-                folder), "unshare -rn")
+            server.write_file(folder .. "/users", USERS)
+            server.write_file(folder .. "/script", ("%s %s -p -1 -l 0.0.0.0%s -v -P %s/pid & sleep 0.01; "
+                .. "while ! test -s %s/pid; do sleep 0.01; done; kill $(cat %s/pid); wait"):format(server.slated(),
+                server.USER, words:format(folder), folder, folder, folder))
+            local _, said = server.said(("unshare -rn sh %s/script"):format(folder))
             assert.truthy(said:find("listening on tcp:0.0.0.0:", 1, true), said)
-        end)
-    end
-
-    it("does not start without the users that it was told to read", function()
-        local folder = server.folder()
-        finally(function() server.remove_folder(folder) end)
-        server.write_file(folder .. "/users", "nobody\n")
-        assert.truthy(run("-Y /nowhere"):find("cannot read /nowhere: .*\n1\n$"))
-        assert.truthy(run("-Y " .. folder .. "/users"):find("line 1: it does not begin with user:password\n1\n$"))
-    end)
-
-    for words, why in pairs({
-        ["-l 127.0.0.1,role=owner"] = "-l: a role is read, write or admin",
-        ["-l role=read,127.0.0.1"] = "-l: role= stands behind an address and a comma",
-        ["-l 127.0.0.1,role="] = "-l: a role is read, write or admin",
-    }) do
-        it("refuses " .. words, function()
-            assert.truthy(run(words):find(why .. "\n64\n$"))
         end)
     end
 end)

@@ -8,6 +8,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local json = require "slate.base.json"
 local reference = require "support.reference"
 local server = require "support.server"
+require "support.world"
 
 local slated = assert(server.slated(), "there is no slated to run: run make first")
 local TRACES <const> = os.getenv("TRACES") or "../shared/traces"
@@ -115,7 +116,7 @@ after_each(function() server.remove_folder(folder) end)
 
 describe("slated --simulate with objects of equal size", function()
     it("misses what the reference simulation misses, within a hundredth, policy by policy", function()
-        local keys = zipf_with_scans(100000, 20000, 0.9)
+        local keys = zipf_with_scans(40000, 8000, 0.9)
         print(("\n# SEED=%d"):format(SEED))
         assert_like_reference(write("zipf.txt", table.concat(keys, "\n") .. "\n"), keys)
     end)
@@ -166,7 +167,7 @@ describe("slated --simulate with memory", function()
     -- Some pages' worth of three sizes, so that classes compete and items go.
     local function mixed_trace()
         local lines = {}
-        for i, key in ipairs(zipf_with_scans(30000, 8000, 0.8)) do
+        for i, key in ipairs(zipf_with_scans(12000, 8000, 0.8)) do
             lines[i] = key .. " " .. ({ 200, 700, 2000 })[tonumber(key:match("%d+")) % 3 + 1]
         end
         return write("mixed.txt", table.concat(lines, "\n") .. "\n"), lines
@@ -189,7 +190,7 @@ describe("slated --simulate with memory", function()
 
     it("has the hits that a server has on the same requests", function()
         local _, all = mixed_trace()
-        local lines = table.move(all, 1, 8000, 1, {})
+        local lines = table.move(all, 1, 6000, 1, {})
         local trace = write("short.txt", table.concat(lines, "\n") .. "\n")
         for _, policy in ipairs({ "fifo", "sieve", "s3fifo" }) do
             local one = server.start({ args = { "-m", "4", "-t", "1", "--policy", policy, "-o", "slab_automove=off" } })

@@ -114,7 +114,7 @@ describe("traces of other forms", function()
     end
 
     it("are played scaled to the whole where they are a sample, by objects and by memory", function()
-        local keys, whole, sample = zipf(400000, 60000, 0.7), {}, { "# slate trace 1 sample=1/8\n" }
+        local keys, whole, sample = zipf(160000, 60000, 0.7), {}, { "# slate trace 1 sample=1/8\n" }
         for n, key in ipairs(keys) do
             local bytes = 400 + key * 7919 % 1200
             whole[n] = ("key%d %d\n"):format(key, bytes)

@@ -7,10 +7,14 @@
 --     rig.lines("stats slabs")                --> { "STAT …", …, "END" }
 --     rig.stats("settings").num_threads       --> "2"
 --     rig.number("curr_items")                --> 0
+--     rig.store("k", 1000, 100)               --> 0: none of k1 to k1000 was refused
+--     rig.there("k", 1000)                    --> 1000
 local server = require "support.server"
 local wire = require "support.wire"
 
 local M = {}
+
+local PACKET_BYTES <const> = 100000
 
 --- A rig for the claims of a block or a file, whose `after_each` it is given; the words are each server's first.
 -- Its fields: server (of support.server), connection (the one that ask, lines, stats, names and number use; opened when
@@ -59,6 +63,45 @@ function M.new(after_each, ...)
     function rig.names(group) return (wire.stats(rig.connection, group)) end
     function rig.stats(group) return (select(2, wire.stats(rig.connection, group))) end
     function rig.number(name, group) return wire.number(rig.connection, name, group) end
+
+    -- Sends what text(i) gives for each i, in packets, and hands each line of the replies to `took`.
+    local function send_each(first, last, text, took)
+        local parts, bytes = {}, 0
+        for i = first, last do
+            parts[#parts + 1] = text(i)
+            bytes = bytes + #parts[#parts]
+            if i == last or bytes > PACKET_BYTES then
+                assert(rig.connection:send(table.concat(parts) .. "mn\r\n"))
+                for line in function() return assert(rig.connection:receive("*l")) end do
+                    if line == "MN" then
+                        break
+                    end
+                    took(line)
+                end
+                parts, bytes = {}, 0
+            end
+        end
+    end
+
+    --- Stores the keys PREFIX1 to PREFIX<last> (or from `first` on), with values of so many bytes, or bytes(i). Returns
+    -- how many were refused, and a refusal.
+    function rig.store(prefix, last, bytes, first)
+        local refused, refusal, values = 0, nil, {}
+        send_each(first or 1, last, function(i)
+            local n = type(bytes) == "function" and bytes(i) or bytes
+            values[n] = values[n] or ("v"):rep(n)
+            return ("ms %s%d %d q\r\n%s\r\n"):format(prefix, i, n, values[n])
+        end, function(line) refused, refusal = refused + 1, line end)
+        return refused, refusal
+    end
+
+    --- How many of these keys are there.
+    function rig.there(prefix, last, first)
+        local count = 0
+        send_each(first or 1, last, function(i) return ("mg %s%d q\r\n"):format(prefix, i) end,
+            function() count = count + 1 end)
+        return count
+    end
 
     after_each(function()
         rig.stop()
