@@ -9,13 +9,10 @@ local run = server.said
 describe("scripts/run-tests", function()
   local folder
 
-  local function make_folder()
+  before_each(function()
     -- Suites are named from the project's folder, and so must lie in it.
-    return select(2, run("mkdir -p build && mktemp -d build/suites.XXXXXX")):match("%S+")
-  end
-
-  before_each(function() folder = make_folder() end)
-
+    folder = select(2, run("mkdir -p build && mktemp -d build/suites.XXXXXX")):match("%S+")
+  end)
   after_each(function() run("rm -rf " .. folder) end)
 
   local function suite(name, script)
@@ -25,18 +22,11 @@ describe("scripts/run-tests", function()
     return path
   end
 
-  -- Runs a set of suites; what is returned waits for their end, and gives the status, the last line and all lines.
-  local function begin(suites, options)
-    local command = ("scripts/run-tests -o %s/logs %s %s 2>&1"):format(folder, options or "", table.concat(suites, " "))
-    local pipe = assert(io.popen(command, "r"))
-    return function()
-      local text = pipe:read("a")
-      return pipe:close() == true, text:match("([^\n]*)\n$"), text
-    end
-  end
-
+  -- Runs a set of suites; its status, the last line and all lines.
   local function count(suites, options)
-    return begin(suites, options)()
+    local ok, text = run(("scripts/run-tests -o %s/logs %s %s"):format(folder, options or "",
+      table.concat(suites, " ")))
+    return ok, text:match("([^\n]*)\n$"), text
   end
 
   it("adds up the claims of several suites and lists skips with their reasons", function()
@@ -53,48 +43,36 @@ describe("scripts/run-tests", function()
     end
   end)
 
-  local broken = {
-    ["a failed claim, and shows it with its seed"] =
-      { "echo '# SEED=77'; echo ok 1 - a; echo not ok 2 - b; echo '# why'; echo 1..2; exit 1", 1, 1,
+  it("fails on each broken suite, and says what is wrong with it", function()
+    local suites, broken = {}, {
+      failed = { "echo '# SEED=77'; echo ok 1 - a; echo not ok 2 - b; echo '# why'; echo 1..2; exit 1", 1,
         "\n    # SEED=77\n    not ok 2 - b\n    # why\n" },
-    ["a crash"] = { "echo ok 1 - a; kill -SEGV $$", 1, 1, "died of signal 11" },
-    ["a plan that is not met"] = { "echo 1..3; echo ok 1 - a", 1, 1, "planned 3 claims and made 1" },
-    ["a missing plan"] = { "echo ok 1 - a", 1, 1, "planned no claims and made 1" },
-    ["no claim at all"] = { "echo 1..0", 0, 1, "claims nothing" },
-    ["silence"] = { ":", 0, 1, "planned no claims and made 0" },
-    ["an exit status that the claims do not explain"] = { "echo ok 1 - a; echo 1..1; exit 23", 1, 1, "exit status 23" },
-    ["a failed claim with exit status 0"] = { "echo not ok 1 - a; echo 1..1", 0, 1, "not ok 1" },
-    ["a process left behind"] = { "sleep 600 & echo ok 1 - a; echo 1..1", 1, 1, "left processes behind" },
-    ["a daemon left behind"] = { "setsid sleep 600 & echo ok 1 - a; echo 1..1", 1, 1, "left processes behind" },
-    ["a suite that hangs"] = { "echo ok 1 - a; sleep 60", 1, 1, "ran longer than 3 s", "-t 3" },
-  }
-  -- Some take seconds to fail: all run at the same time.
-  describe("fails on", function()
-    local ended, place = {}, nil
-
-    setup(function()
-      place = make_folder()
-      folder = place
-      for what, case in pairs(broken) do
-        local name = what:gsub("[ ,]", "-")
-        ended[what] = begin({ suite(name, "#!/bin/sh\n" .. case[1] .. "\n") }, case[5])
-      end
-    end)
-    teardown(function()
-      for _, wait in pairs(ended) do
-        pcall(wait) -- those whose claim did not come to it
-      end
-      run("rm -rf " .. place)
-    end)
-
-    for what, case in pairs(broken) do
-      it(what, function()
-        local ok, last, text = ended[what]()
-        assert.is_false(ok)
-        assert.equal(("%d passed, %d failed"):format(case[2], case[3]), last)
-        assert.truthy(text:find(case[4], 1, true), text)
-      end)
+      crash = { "echo ok 1 - a; kill -SEGV $$", 1, "died of signal 11" },
+      unmet = { "echo 1..3; echo ok 1 - a", 1, "planned 3 claims and made 1" },
+      planless = { "echo ok 1 - a", 1, "planned no claims and made 1" },
+      claimless = { "echo 1..0", 0, "claims nothing" },
+      silent = { ":", 0, "planned no claims and made 0" },
+      status = { "echo ok 1 - a; echo 1..1; exit 23", 1, "exit status 23" },
+      unadmitted = { "echo not ok 1 - a; echo 1..1", 0, "not ok 1" },
+      process = { "sleep 600 & echo ok 1 - a; echo 1..1", 1, "left processes behind" },
+      daemon = { "setsid sleep 600 & echo ok 1 - a; echo 1..1", 1, "left processes behind" },
+      hanging = { "echo ok 1 - a; sleep 60", 1, "ran longer than 3 s" },
+    }
+    for name, case in pairs(broken) do
+      suites[#suites + 1] = suite(name, "#!/bin/sh\n" .. case[1] .. "\n")
     end
+    local ok, last, text = count(suites, "-t 3 -j " .. #suites)
+    assert.is_false(ok)
+    assert.equal(("8 passed, %d failed"):format(#suites), last)
+    for name, case in pairs(broken) do
+      local told = assert(text:match("/" .. name .. " +[^\n]*\n[^/]*"), text)
+      assert.truthy(told:find((" %d passed in +%%d+ s, 1 FAILED\n"):format(case[2])), told)
+      assert.truthy(told:find(case[3], 1, true), told)
+    end
+    local bad, hardly = count({ suite("bad_spec.lua", "this is not Lua\n"), folder .. "/absent" })
+    assert.is_false(bad)
+    assert.matches("^0 passed, [2-9]%d* failed$", hardly)
+    assert.same({ false, "0 passed, 0 failed" }, { table.unpack({ count({}) }, 1, 2) })
   end)
 
   it("runs a suite once, though it fails", function()
@@ -169,17 +147,5 @@ setsid sleep 3600 & sleep 3601
       ('-- require "support.%s"\nit("is", function() assert.equal("build/world/lua", arg[-1]) end)'):format("world"))
     local ok, _, text = count({ path })
     assert.equal(server.read_file("build/world/lua") ~= nil, ok, text)
-  end)
-
-  it("fails on a spec that does not load, on a suite that is not there, and on no suite", function()
-    local ok, last = count({ suite("bad_spec.lua", "this is not Lua\n") })
-    assert.is_false(ok)
-    assert.truthy(last:match("^0 passed, [1-9]%d* failed$"), last)
-    ok, last = count({ folder .. "/absent" })
-    assert.is_false(ok)
-    assert.equal("0 passed, 1 failed", last)
-    ok, last = count({})
-    assert.is_false(ok)
-    assert.equal("0 passed, 0 failed", last)
   end)
 end)

@@ -17,7 +17,8 @@ describe("slated --check-config", function()
             certificates.make(folder, name)
         end
         assert(os.execute(("cd %s && cat one.pem two.pem >mixed && { for i in $(seq 17); do cat one.pem; done; } >chain"
-            .. " && head -c 300000 /dev/zero | tr '\\0' '#' >long && echo no users >users && echo text >file")
+            .. " && head -c 300000 /dev/zero | tr '\\0' '#' >long && echo no users >users && echo text >file"
+            .. " && openssl pkey -in one.key -aes128 -passout pass:secret -out locked.key 2>/dev/null")
             :format(folder)))
     end)
     teardown(function() server.remove_folder(folder) end)
@@ -45,6 +46,9 @@ describe("slated --check-config", function()
         { TLS:format("none.pem", "one.key"), "Error loading the certificate chain : FOLDER/none.pem: No such file" },
         { TLS:format("one.pem", "none.key"), "Error loading the key : FOLDER/none.key: No such file" },
         { TLS:format("one.pem", "two.key"), "Error loading the key : " },
+        { TLS:format("one.pem", "locked.key"), "locked.key: it has a password, and slated cannot ask for one" },
+        { "-p -1 -Z -o ssl_chain_cert=FOLDER/one.pem",
+            "one.pem: no key in it can be read; -o ssl_key names the key's file" },
         { TLS:format("file", "one.key"), "Error loading the certificate chain : FOLDER/file: " },
         { TLS:format("chain", "one.key"), "it has 17 certificates, more than 16" },
         { TLS:format("long", "one.key"), "Error loading FOLDER/long: it has more than 256 KiB" },
@@ -57,6 +61,7 @@ describe("slated --check-config", function()
         { "-p -1 -e FOLDER/none/items", "-e FOLDER/none/items: No such file or directory" },
         { "-p -1 -e FOLDER", "-e FOLDER: Is a directory" },
         { "-p -1 -o process_memory=24,read_buf_mem_limit=20", "process_memory of 24 MiB leaves " },
+        { "-p -1 -o process_memory=10", "process_memory wants at least 24 megabytes" },
         { "-p -1 -l 127.0.0.1 -l proto[proxy]:127.0.0.1", "there is no proxy" },
     }
 

@@ -6,8 +6,8 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local restart = require "support.restart"
 
-local KEYS <const>, EXPONENT <const>, VALUE <const> = 60000, -0.9, ("v"):rep(300)
-local BATCH <const>, WARM <const>, WINDOW <const> = 100, 60000, 20000
+local KEYS <const>, EXPONENT <const>, VALUE <const> = 20000, -0.9, ("v"):rep(900)
+local BATCH <const>, WARM <const>, WINDOW <const> = 200, 20000, 10000
 local WORDS <const> = "-m 8 -t 1 -o slab_automove=0,no_slab_geometry_auto --policy="
 local POINT <const> = WINDOW // 100
 

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- A memory file (-e): what the next start goes on with after a stop and after kill -9, and what it refuses.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local patience = require "support.patience"
 local restart = require "support.restart"
 local server = require "support.server"
 local wire = require "support.wire"
@@ -57,37 +56,13 @@ describe("slated -e", function()
             assert.equal(large, client:receive(#large + 2):sub(1, -3))
             assert.equal("43", wire.ask(client, "incr number 1"))
             assert.is_true(tonumber(wire.ask(client, "mg number c"):match("c(%d+)")) > cas)
+            local _, stats = wire.stats(client, "slated")
+            assert.same({ "3", "0" }, { stats.adopted_items, stats.adopted_torn })
+            assert.equal(one.folder .. "/memory", select(2, wire.stats(client, "settings")).memory_file)
             client:close()
             one:says("3 items in %d+ pages adopted in %d+%.%d%d s; 0 were torn")
         end)
     end
-
-    it("tells what it adopted, in its statistics too, and where", function()
-        local client = start("-m 64")
-        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
-        client = one:again("KILL", "-m 64")
-        local _, stats = wire.stats(client, "slated")
-        local _, settings = wire.stats(client, "settings")
-        assert.equal("1", stats.adopted_items)
-        assert.equal("0", stats.adopted_torn)
-        assert.equal(one.folder .. "/memory", settings.memory_file)
-    end)
-
-    it("goes on with other chunk sizes, if these are asked for, without losing an item", function()
-        local client = start("-m 64 -f 1.25 -o no_slab_geometry_auto")
-        for i = 1, 3000 do
-            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i, ("v"):rep(100 + i))))
-        end
-        assert.equal("MN", wire.ask(client, "mn"))
-        client = one:again("KILL", "-m 64 -f 2 -o slab_geometry_rate=100,no_slab_geometry_auto")
-        patience.wait_for("the chunk sizes of -f 2 alone", function()
-            local _, geometry = wire.stats(client, "geometry")
-            return geometry.state == "steady" and geometry.generation == "1"
-        end)
-        for i = 1, 3000 do
-            assert.equal(("HD s%d"):format(100 + i), wire.ask(client, ("mg key%d s"):format(i)))
-        end
-    end)
 
     for _, signal in ipairs { "TERM", "KILL" } do
         it("keeps settings changed while it ran after SIG" .. signal .. ", but for what options say", function()

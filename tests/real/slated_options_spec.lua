@@ -130,17 +130,12 @@ describe("slated's command line", function()
         assert.same(list, told())
     end)
 
-    it("serves although words belong to no option, as memcached does, and warns of them", function()
-        local one = server.start({ args = { "word", "-t", "2", "another" } })
+    it("serves although words belong to no option and a list of -o is empty, as memcached does, and warns", function()
+        local one = server.start({ args = { "word", "-t", "2", "another", "-o", "" } })
         finally(function() one:stop() end)
         patience.wait_for("the warning", function()
             return one:log():find('"word" belongs to no option; it and the words like it are ignored', 1, true)
         end)
-    end)
-
-    it("takes an empty list of -o, as memcached does: a script's variable that is empty", function()
-        local one = server.start({ args = { "-o", "", "-t", "2" } })
-        one:stop()
     end)
 
     -- The words that charts and an operator of Kubernetes give their containers.
@@ -220,22 +215,6 @@ describe("slated's options", function()
         assert.equal("770", server.capture("stat -c %a " .. server.quoted(rig.server.address)))
     end)
 
-    it("take chunk sizes instead of a growth factor", function()
-        rig.start("-o", "slab_sizes=100-200-1000")
-        for i, bytes in ipairs({ 10, 120, 500, 3000 }) do
-            assert.equal("STORED", rig.ask(("set k%d 0 0 %d\r\n%s"):format(i, bytes, ("x"):rep(bytes))))
-        end
-        local sizes = {}
-        local values = rig.stats("slabs")
-        for name, bytes in pairs(values) do
-            local id = name:match("^(%d+):chunk_size$")
-            if id then
-                sizes[tonumber(id)] = tonumber(bytes)
-            end
-        end
-        assert.same({ 104, 200, 1000, 524288 }, sizes)
-    end)
-
     it("are shown by config get and changed by config set within their limits", function()
         rig.start()
         assert.equal("OK", rig.ask("config set hot_lru_pct 30"))
@@ -311,22 +290,5 @@ describe("slated's options", function()
         rig.start("-m", "3")
         -- as far as references of 32 bits reach
         assert.equal("OK", rig.ask("cache_memlimit " .. math.min(kib // 1024, 30000)))
-    end)
-
-    it("keep the old names of the same settings", function()
-        rig.start()
-        assert.equal("OK", rig.ask("lru tune 10 25 0.1 2.0"))
-        assert.equal("10", setting("hot_lru_pct"))
-        assert.equal("25", setting("warm_lru_pct"))
-        assert.equal("OK", rig.ask("lru mode flat"))
-        assert.equal("no", setting("lru_segmented"))
-        assert.equal("OK", rig.ask("lru temp_ttl 30"))
-        assert.equal("yes", setting("temp_lru"))
-        assert.equal("OK", rig.ask("slabs automove eviction"))
-        assert.equal("2", setting("slab_automove"))
-        assert.equal("OK", rig.ask("verbosity 1"))
-        assert.equal("1", setting("verbosity"))
-        assert.equal("OK", rig.ask("cache_memlimit 32"))
-        assert.equal("33554432", setting("maxbytes"))
     end)
 end)

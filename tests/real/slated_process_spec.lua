@@ -219,28 +219,6 @@ describe("slated", function()
         assert.truthy(slated:log():find(slated.folder .. "/absent/s", 1, true))
     end)
 
-    it("writes the ports it got to MEMCACHED_PORT_FILENAME", function()
-        local other = server.start({ transport = "tcp" })
-        local host, port = other.address:match("^(.+):(%d+)$")
-        assert.equal("127.0.0.1", host)
-        assert.truthy(tonumber(port) > 0)
-        local client = wire.connect(other.address)
-        assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
-        client:close()
-        other:stop()
-    end)
-
-    it("refuses an address that is taken, with one line and status 71", function()
-        local other = server.start({ transport = "tcp" })
-        local _, _, code = os.execute(("timeout 60 %s -l %s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), other.address, server.USER, slated.folder))
-        other:stop()
-        assert.equal(71, code)
-        local log = slated:log()
-        assert.equal(1, select(2, log:gsub("\n", "\n")), log)
-        assert.truthy(slated:log():find("127.0.0.1", 1, true))
-    end)
-
     local stat = wire.number
 
     -- Adds as many clients as fit.
@@ -266,35 +244,6 @@ describe("slated", function()
         one:send("version\r\n")
         return (one:receive("*l"))
     end
-
-    it("turns connections away at the limit, saying so, and takes them again below it", function()
-        start("-c 12 -t 1")
-        local clients = fill(connect())
-        -- The limit is within one of what is open now, listeners counted or not.
-        local refused
-        for _ = 1, 3 do
-            local one = connect()
-            local line = greeting(one)
-            if line ~= "VERSION 1.6.45" then
-                refused = line
-                one:close()
-                break
-            end
-            clients[#clients + 1] = one
-        end
-        assert.equal("ERROR Too many open connections", refused)
-        assert.truthy(stat(clients[1], "rejected_connections") >= 1)
-        table.remove(clients):close()
-        patience.wait_for("a place", function()
-            local one = connect()
-            local line = greeting(one)
-            clients[#clients + 1] = one
-            return line == "VERSION 1.6.45"
-        end)
-        for _, one in ipairs(clients) do
-            one:close()
-        end
-    end)
 
     it("takes another limit while it serves, and closes nobody for it", function()
         start("-c 12 -t 1")
@@ -367,32 +316,5 @@ describe("slated", function()
         assert.truthy(most > 100 and most < 200)
         assert.truthy(slated:log():find(("at most %d connections, not 200: "):format(most)))
         client:close()
-    end)
-
-    it("lets connections wait at the limit with no_maxconns_fast", function()
-        start("-c 12 -t 1 -o no_maxconns_fast")
-        local clients = fill(connect())
-        local waiting = {}
-        for i = 1, 4 do
-            waiting[i] = connect()
-            waiting[i]:send("version\r\n")
-        end
-        patience.wait_for("the limit", function() return stat(clients[1], "accepting_conns") == 0 end)
-        assert.truthy(stat(clients[1], "listen_disabled_num") >= 1)
-        local last = connect()
-        last:send("version\r\n")
-        for _ = 1, 4 do
-            table.remove(clients):close()
-        end
-        assert.equal("VERSION 1.6.45", last:receive("*l"))
-        -- told only where connections are turned away, as in memcached
-        assert.is_nil(stat(last, "rejected_connections"))
-        last:close()
-        for _, one in ipairs(clients) do
-            one:close()
-        end
-        for _, one in ipairs(waiting) do
-            one:close()
-        end
     end)
 end)

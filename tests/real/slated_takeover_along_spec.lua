@@ -11,7 +11,7 @@ local unix = require "socket.unix"
 local wire = require "support.wire"
 
 local USERS <const> = { "anna:secret", "rita:r:read", "adam:a:admin" }
-local TAKEOVERS <const>, ITEMS <const> = 5, 5000
+local TAKEOVERS <const>, ITEMS <const> = 3, 2000
 local DATAGRAM <const> = "\0\1\0\0\0\1\0\0"
 
 describe("after a takeover", function()

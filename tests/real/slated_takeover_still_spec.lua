@@ -69,50 +69,50 @@ describe("a takeover in which one stands still", function()
         end, PATIENCE_S)
     end
 
-    -- What holds of a debug build, which can be made to stand still.
-    local function in_debug(name, body)
-        it(name, function()
-            if not os.execute("test -x " .. server.quoted(BINARY)) then
-                pending("needs the debug build: make DEBUG=1")
-                return
-            end
-            body()
-        end)
-    end
-
-    before_each(function()
-        places = {}
-    end)
-
+    before_each(function() places = {} end)
     after_each(function()
         for _, place in ipairs(places) do
             place:finish()
         end
     end)
 
-    in_debug("the first goes on while the next one is built, and is taken over from when that goes on", function()
-        for _, p in ipairs(pairs_at("next", { "next_offered", "next_built" })) do
+    it("goes on in the one that has the items, wherever the other stands still", function()
+        if not os.execute("test -x " .. server.quoted(BINARY)) then
+            pending("needs the debug build: make DEBUG=1") -- which can be made to stand still
+            return
+        end
+        local being_built = pairs_at("next", { "next_offered", "next_built" })
+        local to_serve = pairs_at("next", { "next_goes_on", "item_adopted", "about_to_serve", "next_serves" })
+        local hands_over = pairs_at("first", { "offer_made", "offered", "next_ready", "left" })
+        local handed_over = pairs_at("first", { "next_goes" })[1]
+        local never_built = pairs_at("next", { "next_built" })[1]
+        local dropped = pair("next_goes_on", "next", "-o drop_privileges")
+
+        -- The first goes on while the next one is built, and is taken over from when that goes on.
+        for _, p in ipairs(being_built) do
             assert_serves(p, "first")
             go_on(p.next)
             assert_serves(p, "next")
             wait_for_end(p, "first")
         end
-    end)
-
-    in_debug("the first goes on after some seconds where the next one was to serve", function()
-        for _, p in ipairs(pairs_at("next", { "next_goes_on", "item_adopted", "about_to_serve", "next_serves" })) do
+        -- It goes on after some seconds where the next one was to serve.
+        for _, p in ipairs(to_serve) do
             assert_serves(p, "first")
             wait_for_end(p, "next") -- still as it stands
             says(p, ("process %d does not serve within 5 s: it is killed"):format(p.next))
             p.place:take_over()
             assert.equal("HD", wire.ask(p.place:connect(), "mg item"), p.point)
         end
-    end)
-
-    in_debug("each ends after half a minute what the other does not go on with", function()
-        local hands_over = pairs_at("first", { "offer_made", "offered", "next_ready", "left" })
-        local handed_over = pairs_at("first", { "next_goes" })[1]
-        local never_built = pairs_at("next", { "next_built" })[1]
+        -- One that has dropped its privileges kills it, too, or waits where the kernel is old.
+        says(dropped, "does not serve within 5 s")
+        if dropped.place:log():find("it is killed", 1, true) then
+            wait_for_end(dropped, "next")
+            assert_serves(dropped, "first")
+        else
+            go_on(dropped.next)
+            assert_serves(dropped, "next")
+        end
+        -- Each ends after half a minute what the other does not go on with.
         assert_serves(handed_over, "next")
         go_on(handed_over.first)
         wait_for_end(handed_over, "first")
@@ -156,18 +156,6 @@ describe("a takeover in which one stands still", function()
             else
                 assert_serves(p, "first")
             end
-        end
-    end)
-
-    in_debug("one that has dropped its privileges kills the next one, too, or waits where the kernel is old", function()
-        local p = pair("next_goes_on", "next", "-o drop_privileges")
-        says(p, "does not serve within 5 s")
-        if p.place:log():find("it is killed", 1, true) then
-            wait_for_end(p, "next")
-            assert_serves(p, "first")
-        else
-            go_on(p.next)
-            assert_serves(p, "next")
         end
     end)
 end)
