@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -22,6 +23,7 @@ static struct {
     uint64_t     now_us, random, switches;
     unsigned     real; /* so many want its time to go with the real one … */
     uint64_t     ahead_us; /* … which is ahead by so much */
+    bool         fds_changed; /* since they were looked at */
 } world = {.now_us = 1, .random = 1};
 
 static _Thread_local struct actor *self;
@@ -36,6 +38,8 @@ void *world_real(const char *name) {
 }
 
 struct actor *actor_self(void) { return self; }
+
+void world_fds_changed(void) { world.fds_changed = true; }
 
 uint64_t world_now_us(void) { return world.now_us; }
 
@@ -82,13 +86,14 @@ uint64_t world_work_us(void) {
 
 static bool is_held(const struct actor *a) { return a->server != NULL && world_server_is_held(a->server); }
 
-static bool may_run(struct actor *a, bool has_fd) {
-    return !is_held(a) && (!a->waits || has_fd || a->until_us <= world.now_us ||
+static bool may_run(struct actor *a) {
+    return !is_held(a) && (!a->waits || a->has_fd || a->until_us <= world.now_us ||
                            (a->is_ready != NULL && a->is_ready(a->ready_arg)));
 }
 
 /* Looks at the descriptors of all that wait, by one call. */
-static void poll_all(struct pollfd *fds) {
+static void poll_all(void) {
+    static struct pollfd fds[FDS_MAX];
     const struct timespec none = {0};
     unsigned n = 0;
     for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
@@ -101,6 +106,14 @@ static void poll_all(struct pollfd *fds) {
         }
     }
     syscall(SYS_ppoll, fds, n, &none, NULL, 0);
+    n = 0;
+    for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+        a->has_fd = false;
+        for (unsigned i = 0; a->used && a->waits && i < a->fd_count; i++) {
+            a->has_fd = fds[n++].revents != 0 || a->has_fd;
+        }
+    }
+    world.fds_changed = false;
 }
 
 static void tell_stuck(void) {
@@ -112,35 +125,44 @@ static void tell_stuck(void) {
 static void nap(void) {
     const struct timespec t = {.tv_nsec = NAP_US * 1000};
     syscall(SYS_nanosleep, &t, NULL);
+    world.fds_changed = true;
     uint64_t now_us = real_us() - world.ahead_us;
     world.now_us = now_us > world.now_us ? now_us : world.now_us;
+}
+
+/* Those that may run. Returns when the next of the others is due, into `next_us`. */
+static unsigned find_ready(struct actor *may[ACTORS_MAX], uint64_t *next_us) {
+    unsigned n = 0;
+    *next_us = system_timers(world.now_us);
+    if (world.fds_changed) {
+        poll_all();
+    }
+    for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
+        if (a->used && !a->done) {
+            if (may_run(a)) {
+                may[n++] = a;
+            } else if (a->until_us > world.now_us && a->until_us < *next_us) {
+                *next_us = a->until_us;
+            }
+        }
+    }
+    return n;
 }
 
 /* Draws one of those that may run. Where there is none, time passes. */
 static struct actor *choose(void) {
     struct actor *may[ACTORS_MAX];
-    struct pollfd fds[FDS_MAX], *fd;
+    uint64_t next_us;
+    world.fds_changed = world.fds_changed || world.real > 0;
     for (;;) {
-        unsigned n = 0;
-        uint64_t next_us = system_timers(world.now_us);
-        poll_all(fd = fds);
-        for (struct actor *a = world.actors; a < world.actors + world.count; a++) {
-            bool has_fd = false;
-            for (unsigned i = 0; a->used && a->waits && i < a->fd_count; i++) {
-                has_fd = (fd++)->revents != 0 || has_fd;
-            }
-            if (a->used && !a->done) {
-                if (may_run(a, has_fd)) {
-                    may[n++] = a;
-                } else if (a->until_us > world.now_us && a->until_us < next_us) {
-                    next_us = a->until_us;
-                }
-            }
-        }
+        bool looked = world.fds_changed;
+        unsigned n = find_ready(may, &next_us);
         if (n > 0) {
             return n == 1 ? may[0] : may[world_random() % n];
         }
-        if (world.real > 0) {
+        if (!looked) { /* it may have changed by a call that system.c has not */
+            world.fds_changed = true;
+        } else if (world.real > 0) {
             nap();
         } else if (next_us == WORLD_FOREVER) {
             tell_stuck();
@@ -192,6 +214,7 @@ static bool wait_here(struct actor *me, uint64_t until_us) {
     me->waits = false;
     me->is_ready = NULL;
     me->fd_count = 0;
+    me->has_fd = false;
     return world.now_us < until_us;
 }
 
@@ -207,6 +230,7 @@ bool actor_wait_for_fds(const struct pollfd *fds, unsigned count, uint64_t until
     if (self != NULL) {
         self->fds = fds;
         self->fd_count = count;
+        world.fds_changed = true;
     }
     return wait_here(self, until_us);
 }
@@ -253,7 +277,12 @@ void world_seed(uint64_t seed, uint64_t switches) {
     }
 }
 
+/* On one processor a thread goes on where another stops without waking a second one. */
 void world_begin(void) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
     self = take_slot();
     *self = (struct actor){.used = true, .thread = pthread_self()};
 }

@@ -27,6 +27,7 @@ struct actor {
     void     *ready_arg;
     const struct pollfd *fds;    /* or for one of these */
     unsigned  fd_count;
+    bool      has_fd;           /* one of them had something as of the last look */
     uint64_t  until_us;
     const void *condition;      /* the condition variable that it waits for */
     uint64_t  worked_us;        /* the thread's own processor time */
@@ -41,6 +42,7 @@ void     world_seed(uint64_t seed, uint64_t switches);
 /* The world's time goes with the real one until as many have called this with false as with true. */
 void     world_goes_with_real_time(bool);
 bool     world_is_empty(void);   /* but for the calling thread */
+void     world_fds_changed(void); /* somebody's descriptor may have something now */
 uint64_t world_random(void);
 uint64_t world_now_us(void);     /* since the world's beginning */
 uint64_t world_read_us(void);    /* the same, and a microsecond passes */

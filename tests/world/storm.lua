@@ -1,15 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Administrators who change a server at once, beside clients who know what they stored:
--- `lua storm.lua FIRST COUNT [SWITCHES [say]]` plays so many seeds from FIRST on, a server each. Prints what
--- contradicts itself, with the seed, and ends with status 1 then; with `say` every reply, too, and its time.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+-- Administrators who change a server at once, beside clients who know what they stored (writer.lua):
+-- `lua storm.lua FIRST COUNT [SWITCHES [say]]` plays so many seeds from FIRST on, a server each. Without SWITCHES each
+-- seed has its own. Prints what contradicts itself, with the seed, and ends with status 1 then; with `say` every reply,
+-- too, and its time.
+package.path = "lua/?.lua;tests/spec/?.lua;tests/world/?.lua;" .. package.path
 local server = require "support.server"
-local wire = require "support.wire"
 local slate_world = require "slate_world"
+local socket = require "socket"
+local wire = require "support.wire"
+local writer = require "writer"
 
-local ROUNDS <const>, ADMINISTRATORS <const>, WRITERS <const>, KEYS <const> = 40, 3, 2, 60
-local BYTES <const> = { 60, 400, 3000, 20000, 200000 }
-local POLICIES <const> = { "lru", "slru", "sieve", "s3fifo", "clock", "auto" }
+local ROUNDS <const>, ADMINISTRATORS <const>, WRITERS <const> = 40, 3, 3
+local SECOND_US <const>, SETTLE_S <const> = 1000000, 5
+local POLICIES <const> = { "lru", "slru", "sieve", "s3fifo", "clock", "bag", "tinylfu", "auto" }
+local MODES <const> = { "0", "1", "2", "utility", "random", "lra", "lrc", "lua:utility", "lua:burst", "lua:free-pages" }
+-- With -f no chunk sizes are fitted unless somebody orders that, which takes as long as all the rest.
+local ARGUMENTS <const> = { "-m", "16", "-t", "3", "-f", "1.25", "-o", "slab_geometry_rate=100",
+    "--policy-dir=lua/slate/policies" }
+local GEOMETRY <const> = { "auto force", "pause", "resume", "revert", "sizes 96,500,4000,30000", "factor 1.1 dry" }
 local say = arg[4] == "say" and print or function() end
 
 local function draw(list)
@@ -22,57 +30,28 @@ local function share() return 5 * math.random(1, 15) end
 local ORDERS <const> = {
     function() return "config set hot_lru_pct " .. share() end,
     function() return "config set warm_lru_pct " .. share() end,
+    function() return ("lru tune %d %d 0.2 2.0"):format(share(), share()) end,
     function() return "cache_memlimit " .. math.random(8, 32) end,
     function() return "evict policy " .. draw(POLICIES) .. draw({ "", " " .. math.random(20) }) end,
-    function() return "slabs automove " .. draw({ "0", "1", "2", "utility", "random" }) end,
+    function() return "slabs automove " .. draw(MODES) end,
     function() return ("slabs reassign %d %d %d"):format(math.random(-1, 30), math.random(0, 30), math.random(3)) end,
     function() return "slabs reassign cancel" end,
     function() return "config set idle_timeout " .. math.random(1000, 2000) end,
     function() return "config set sample_rate " .. draw({ "0", "0.1", "1" }) end,
+    function() return "config set slab_geometry_auto " .. draw({ "yes", "no" }) end,
     function() return "config undo" end,
     function() return ("slabs geometry factor 1.%d force"):format(math.random(1, 9)) end,
+    function() return "slabs geometry " .. draw(GEOMETRY) end,
     function() return "lru_crawler crawl all" end,
 }
-
--- A client's own keys, and what it may find under each: the value that it stored last, or nothing.
-local function new_writer(connection, name)
-    local stored, count = {}, 0
-    return function() -- sends a request; returns what checks the answer
-        local key = name .. math.random(KEYS)
-        local what = math.random(10)
-        if what <= 5 then
-            count = count + 1
-            local value = (name .. count .. "."):rep(draw(BYTES) // 8 + 1)
-            assert(connection:send(("set %s 0 0 %d\r\n%s\r\n"):format(key, #value, value)))
-            return function()
-                local line = assert(connection:receive("*l"))
-                stored[key] = line == "STORED" and value or nil
-                assert(line == "STORED" or line == "SERVER_ERROR out of memory storing object", line)
-            end
-        elseif what <= 9 then
-            assert(connection:send(("get %s\r\n"):format(key)))
-            return function()
-                local line = assert(connection:receive("*l"))
-                local bytes = line:match("^VALUE %S+ 0 (%d+)$")
-                if bytes then
-                    local value = assert(connection:receive(math.tointeger(tonumber(bytes)) + 2)):sub(1, -3)
-                    assert(value == stored[key], key .. " has another value than was stored last")
-                    line = assert(connection:receive("*l"))
-                end
-                assert(line == "END", line)
-            end
-        end
-        assert(connection:send(("delete %s\r\n"):format(key)))
-        return function()
-            local line = assert(connection:receive("*l"))
-            stored[key] = nil
-            assert(line == "DELETED" or line == "NOT_FOUND", line)
-        end
-    end
-end
+local FLUSHES <const> = { "flush_all", "flush_all 1" }
 
 local function values(connection, group)
     return (select(2, wire.stats(connection, group)))
+end
+
+local function assert_same(one, other, what)
+    assert(one == other, ("%s: %s and %s"):format(what, one, other))
 end
 
 -- What is told in several places is the same everywhere, and what may be set can be set.
@@ -80,43 +59,95 @@ local function assert_agrees(connection)
     local settings, general, memory = values(connection, "settings"), values(connection), values(connection, "memory")
     local hot, warm = tonumber(settings.hot_lru_pct), tonumber(settings.warm_lru_pct)
     assert(hot + warm <= 80, ("hot_lru_pct %d and warm_lru_pct %d hold together"):format(hot, warm))
-    assert(settings.maxbytes == general.limit_maxbytes and general.limit_maxbytes == memory.items_limit,
-        ("the limit is %s, %s and %s"):format(settings.maxbytes, general.limit_maxbytes, memory.items_limit))
-    local said = wire.ask(connection, "config set idle_timeout 3000")
-    assert(said == "OK", "config set idle_timeout: " .. said)
-    assert(values(connection, "settings").idle_timeout == "3000", "idle_timeout is not what was set")
+    assert_same(settings.maxbytes, general.limit_maxbytes, "the limit")
+    assert_same(settings.maxbytes, memory.items_limit, "the limit")
+    for _, line in ipairs(wire.lines(connection, "config get *")) do
+        local name, value = line:match("^CONFIG (%S+) (%S+) runtime$")
+        local number = tonumber(settings[name])
+        assert(not number or not tonumber(value) or number == tonumber(value), line .. " is " .. tostring(number))
+    end
+    assert_same(wire.ask(connection, "config set idle_timeout 3000"), "OK", "config set idle_timeout")
+    assert_same(values(connection, "settings").idle_timeout, "3000", "idle_timeout")
+end
+
+-- Once nothing is under way, an item is counted where it is, and so is a page.
+local function assert_counts(connection)
+    local items, by_class, pages = 0, 0, 0
+    assert_same(wire.ask(connection, "lru_crawler metadump all"), "OK", "lru_crawler metadump")
+    while assert(connection:receive("*l")) ~= "END" do
+        items = items + 1
+    end
+    for name, value in pairs(values(connection, "items")) do
+        by_class = by_class + (name:find(":number$") and tonumber(value) or 0)
+    end
+    assert_same(tostring(items), values(connection).curr_items, "items that are found, and counted")
+    assert_same(items, by_class, "items of all classes")
+    local most = 0
+    for name, value in pairs(values(connection, "slabs")) do
+        local of_class = name:find(":total_pages$") and tonumber(value) or 0
+        pages, most = pages + of_class, math.max(most, of_class)
+    end
+    local all = values(connection, "pages")
+    assert_same(tostring(pages), all.pages_out, "pages of all classes")
+    -- a class with items keeps a page, over the limit, too
+    assert(pages <= tonumber(all.pages_limit) or most == 1, ("%d pages of %s"):format(pages, all.pages_limit))
+end
+
+-- Administrators and writers, of whom all ask at once and then all read what they are answered.
+local function play_rounds(clients, writers)
+    local due, last -- of a flush that is to come: when, and what it takes
+    for round = 1, ROUNDS do
+        local checks, flush = {}, math.random(8) == 1 and draw(FLUSHES)
+        for i, client in ipairs(clients) do
+            local order = flush or draw(ORDERS)()
+            if writers[i] then
+                checks[i] = writers[i].step(round)
+            else
+                flush = nil
+                assert(client:send(order .. "\r\n"))
+                checks[i] = function()
+                    local said = assert(client:receive("*l"), "no answer to " .. order)
+                    say(order, said)
+                    if order == "flush_all" then
+                        due, last = 0, round
+                    elseif order:find("^flush_all") then
+                        due, last = slate_world.now_us() + 2 * SECOND_US, round
+                    end
+                end
+            end
+        end
+        for i, check in ipairs(checks) do
+            check()
+            say(i, slate_world.now_us())
+        end
+        if due and due <= slate_world.now_us() then
+            for _, one in pairs(writers) do
+                one.flushed(last)
+            end
+            due = nil
+        end
+        if math.random(8) == 1 then
+            socket.sleep(math.random() * 2)
+        end
+    end
 end
 
 local function play(seed, switches)
     slate_world.seed(seed, switches)
     math.randomseed(seed)
-    local one = server.start({ args = { "-m", "16", "-t", "3", "-o", "slab_geometry_rate=100" } })
-    local clients, writers = {}, {}
+    local one = server.start({ args = ARGUMENTS })
+    local clients, writers, shared = {}, {}, writer.shared()
     for i = 1, ADMINISTRATORS + WRITERS do
         clients[i] = wire.connect(one.address)
-        writers[i] = i > ADMINISTRATORS and new_writer(clients[i], "w" .. i .. "-")
+        writers[i] = i > ADMINISTRATORS and writer.new(clients[i], "w" .. i, shared) or nil
     end
     local good, problem = xpcall(function()
-        for _ = 1, ROUNDS do
-            local checks = {}
-            for i, client in ipairs(clients) do
-                if writers[i] then
-                    checks[i] = writers[i]()
-                else
-                    local order = draw(ORDERS)()
-                    assert(client:send(order .. "\r\n"))
-                    checks[i] = function() say(order, assert(client:receive("*l"), "no answer to " .. order)) end
-                end
-            end
-            for i, check in ipairs(checks) do
-                check()
-                say(i, slate_world.now_us())
-            end
-            if math.random(8) == 1 then
-                require("socket").sleep(math.random() * 2)
-            end
-        end
+        play_rounds(clients, writers)
         assert_agrees(clients[1])
+        assert_same(wire.ask(clients[1], "slabs automove off"), "OK", "slabs automove off")
+        wire.ask(clients[1], "lru_crawler crawl all")
+        socket.sleep(SETTLE_S)
+        assert_counts(clients[1])
         say(table.concat(wire.lines(clients[1], "stats items"), "\n"))
     end, debug.traceback)
     for _, client in ipairs(clients) do
@@ -127,10 +158,10 @@ local function play(seed, switches)
     assert(status == 0 and said == "", ("it ended with status %s: %s"):format(status, said))
 end
 
-local first, count, switches = math.tointeger(arg[1]), math.tointeger(arg[2]), math.tointeger(arg[3] or 6)
+local first, count, switches = math.tointeger(arg[1]), math.tointeger(arg[2]), math.tointeger(arg[3])
 local failed = 0
 for seed = first, first + count - 1 do
-    local good, problem = pcall(play, seed, switches)
+    local good, problem = pcall(play, seed, switches or seed % 8)
     if not good then
         failed = failed + 1
         print(("seed %d: %s"):format(seed, problem))

@@ -14,9 +14,11 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -185,6 +187,7 @@ uint64_t system_timers(uint64_t now_us) {
         if (t->due_us <= now_us) {
             t->due_us = WORLD_FOREVER;
             syscall(SYS_write, t->fd, &once, sizeof once);
+            world_fds_changed();
         }
         next_us = t->due_us < next_us ? t->due_us : next_us;
     }
@@ -313,7 +316,7 @@ ssize_t getrandom(void *to, size_t bytes, unsigned flags) {
     return (ssize_t)bytes;
 }
 
-/* --- what is one process's, and in this one each server's own --- */
+/* --- what is one process's, and in this one each server's own; what writes for a descriptor that others wait for --- */
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict was) {
     struct world_server *server = actor_self() != NULL ? actor_self()->server : NULL;
@@ -329,7 +332,23 @@ ssize_t write(int fd, const void *bytes, size_t n) {
     if (server != NULL && (fd == STDOUT_FILENO || fd == STDERR_FILENO)) {
         fd = world_server_log(server);
     }
+    world_fds_changed();
     return syscall(SYS_write, fd, bytes, n);
+}
+
+ssize_t writev(int fd, const struct iovec *pieces, int count) {
+    world_fds_changed();
+    return syscall(SYS_writev, fd, pieces, count);
+}
+
+ssize_t send(int fd, const void *bytes, size_t n, int flags) {
+    world_fds_changed();
+    return syscall(SYS_sendto, fd, bytes, n, flags, NULL, 0);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+    world_fds_changed();
+    return syscall(SYS_sendmsg, fd, message, flags);
 }
 
 /* --- what a server in a process with others may not do --- */

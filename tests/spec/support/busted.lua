@@ -12,4 +12,26 @@ package.loaded["busted.environment"] = function(context)
     end
     return made
 end
+
+-- Repeated (--repeat=COUNT), a suite in the world meets other orders each time: those of the next seed. SEED_S: no more
+-- of them once the process has had so many seconds of processor time.
+local is_world, slate_world = pcall(require, "slate_world")
+local execute, limit_s = require "busted.execute", tonumber(os.getenv("SEED_S")) or math.huge
+local first = math.tointeger(tonumber(os.getenv("SEED"))) or 1
+
+package.loaded["busted.execute"] = function(busted)
+    busted.subscribe({ "suite", "start" }, function(_, count, runs)
+        if is_world and runs > 1 then
+            local seed = first + count - 1
+            slate_world.seed(seed, seed % 8)
+            print("# SEED=" .. seed)
+        end
+        return nil, true
+    end)
+    busted.subscribe({ "suite", "end" }, function()
+        busted.skipAll = busted.skipAll or os.clock() >= limit_s
+        return nil, true
+    end)
+    return execute(busted)
+end
 require "busted.runner"({ standalone = false })
