@@ -54,9 +54,9 @@ $B/isolation/test_isolation: $(wildcard tests/isolation/*.[ch]) $(DAEMON_O) $(JE
 	    $(filter %.c,$^) $(DAEMON_O) $(SUITE_LIBS)
 # Clients of a server in a process of its own are never built with a sanitizer.
 $B/stress/model $B/stress/crash: $B/stress/%: tests/unit/tap.h
-	$(SUITE_CC_ALL) -Itests/stress/$* $(filter %.c,$^)
+	$(SUITE_CC_ALL) -Itests/stress/model $(filter %.c,$^)
 $B/stress/model: $(wildcard tests/stress/model/*.[ch])
-$B/stress/crash: $(wildcard tests/stress/crash/*.[ch])
+$B/stress/crash: $(wildcard tests/stress/crash/*.[ch]) $(addprefix tests/stress/model/,wire.c wire.h)
 # A server in a process of its own, with a shim between it and the C library that makes calls fail.
 $B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
 	$Qmkdir -p $(@D) && $(CC) $(filter-out $(SANITIZE),$(FLAGS_ALONE)) $(CFLAGS) $(QUICK) -shared -fPIC -o $@ $<

@@ -2,12 +2,8 @@
  * error of it the first, the second, … is failed, until the work is done without that one being reached. After each the
  * server lives, answers a new client, and says nothing wrong; at the end it stops cleanly.
  *
- * FAULTS=all fails each. Else the seed chooses: of a call's other errors than the first one in three, and of the calls behind
- * the FIRST of a row one in STRIDE.
  * FAULTS_ONLY="work call" runs one row. */
-#include "client.h"
-
-enum { FIRST = 1, STRIDE = 24, ENDLESS = 20000, ASKS_MOST = 10000 };
+#include "failing.h"
 
 struct work {
     const char *name, *options;
@@ -135,27 +131,6 @@ static void watchers(struct client *c) {
     client_fini(&other);
 }
 
-/* Asks until the answer has the text, or has been asked for often enough: a change may be given up for the fault. */
-static void ask_until(struct client *c, const char *command, const char *text) {
-    for (int i = 0; i < ASKS_MOST; i++) {
-        char line[LINE_ROOM];
-        int n = snprintf(line, sizeof line, "%s\r\n", command);
-        bool there = false;
-        if (client_send(c, line, (size_t)n) != HEARD) {
-            return;
-        }
-        do {
-            if (client_line(c) != HEARD) {
-                return;
-            }
-            there = there || strstr(c->line, text) != NULL;
-        } while (strncmp(c->line, "STAT ", 5) == 0);
-        if (there || is_refusal(c->line)) {
-            return;
-        }
-    }
-}
-
 static void fill(struct client *c, unsigned keys, size_t bytes) {
     char key[KEY_ROOM];
     for (unsigned i = 0; i < keys; i++) {
@@ -164,15 +139,16 @@ static void fill(struct client *c, unsigned keys, size_t bytes) {
     }
 }
 
+/* The control thread goes on with it beside what is asked. */
 static void geometry(struct client *c) {
     fill(c, 20, 700);
     client_command(c, c->serial % 2 ? "slabs geometry factor 1.3 force" : "slabs geometry factor 1.25 force",
                    "OK|BUSY|SAME|SERVER_ERROR");
-    ask_until(c, "stats geometry", "state steady");
     for (int i = 0; i < 20; i++) {
         char key[KEY_ROOM];
         snprintf(key, sizeof key, "f%d", i);
         client_get(c, key);
+        client_command(c, "stats geometry", "END");
     }
 }
 
@@ -187,12 +163,19 @@ static void policies(struct client *c) {
     }
 }
 
+/* A page of 50,000 bytes' class goes to another, and what lives in it where its class is full. Who watches sees when it has gone. */
 static void page_moves(struct client *c) {
-    fill(c, 20, 700);
-    client_command(c, "slabs reassign 10 20", "OK|BUSY|NOTFULL|BADCLASS|UNSAFE|SAME|NOSPARE|SERVER_ERROR");
-    client_command(c, "slabs reassign -1 0", "OK|BUSY|NOTFULL|BADCLASS|UNSAFE|SAME|NOSPARE|SERVER_ERROR");
-    ask_until(c, "stats", "slab_reassign_running 0");
+    struct client watcher;
+    c->may_lose = true;
+    fill(c, 40, 50000);
+    client_init(&watcher, c->server);
+    bool watches = client_command(&watcher, "watch sysevents", "OK|WATCHER_FAILED failed to add log watcher") == HEARD && strcmp(watcher.line, "OK") == 0;
+    client_command(c, "slabs reassign -1 10", "OK|BUSY|NOTFULL|BADCLASS|UNSAFE|SAME|NOSPARE|SERVER_ERROR");
+    while (watches && strcmp(c->line, "OK") == 0 && client_line(&watcher) == HEARD && strstr(watcher.line, "state=done") == NULL &&
+           strstr(watcher.line, "state=given_up") == NULL) {
+    }
     client_get(c, "f1");
+    client_fini(&watcher);
 }
 
 static void limits(struct client *c) {
@@ -243,181 +226,90 @@ enum { STORES = sizeof stores / sizeof *stores };
 
 /* --- the faults --- */
 
-struct run {
-    struct server  server;
-    struct client  client;
-    const struct work *work;
-    bool     all;
-    uint64_t random;
-    unsigned violations;
-    unsigned failed[FAULT_CALL_COUNT], failed_in_all, refused, closed, missed;
-};
+static const struct work *work;
+static unsigned missed; /* of all requests */
 
-/* What the client counted, before another takes its place. */
-static void fold(struct run *r) {
-    r->refused += r->client.refused;
-    r->closed += r->client.closed;
-    r->missed += r->client.misses;
-    r->client.refused = r->client.closed = r->client.misses = 0;
-}
-
-static uint32_t pick(struct run *r, uint32_t below) {
-    r->random = r->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(r->random >> 33) % below;
-}
-
-static void start(struct run *r) {
+static void start(void) {
     char options[200];
-    client_fini(&r->client);
-    client_init(&r->client, &r->server);
-    snprintf(options, sizeof options, "-m 64 -t 1 -o no_slab_automove %s", r->work->options);
-    fault_disarm(&r->server);
-    server_spawn(&r->server, options, -1);
-    server_comes_to(&r->server, NULL);
-    if (r->work->kind != FRESH) {
-        r->work->run(&r->client);
+    client_fini(&run.client);
+    client_init(&run.client, &run.server);
+    snprintf(options, sizeof options, "-m 64 -t 1 -o no_slab_automove %s", work->options);
+    fault_disarm(&run.server);
+    server_spawn(&run.server, options, -1);
+    server_comes_to(&run.server, NULL);
+    if (work->kind != FRESH) {
+        work->run(&run.client);
     }
-    client_recheck(&r->client);
-    if (r->client.why[0] != '\0' || !server_runs(&r->server)) {
-        give_up("%s without any fault: %s; %s", r->work->name, r->client.why, server_said(&r->server));
+    client_recheck(&run.client);
+    if (run.client.why[0] != '\0' || !server_runs(&run.server)) {
+        give_up("%s without any fault: %s; %s", work->name, run.client.why, server_said(&run.server));
     }
 }
 
 /* True: cleanly. */
-static bool stop(struct run *r) {
-    fold(r);
-    kill(r->server.pid, SIGTERM);
-    return server_ends(&r->server) && server_ended_well(&r->server);
-}
-
-static void blame(struct run *r, int call, int error, int64_t n, const char *why) {
-    if (r->violations++ < 5) {
-        printf("# %s: %s number %lld fails with %s: %s\n", r->work->name, call_names[call], (long long)n, strerrorname_np(error), why);
-        fault_show(&r->server);
-        printf("#   stderr: %.600s\n", server_said(&r->server));
-    }
-}
-
-/* The server is gone or mute: another one takes its place, with nothing in it. */
-static void restart(struct run *r) {
-    fold(r);
-    if (server_runs(&r->server)) {
-        kill(r->server.pid, SIGKILL);
-        server_ends(&r->server);
-    }
-    start(r);
+static bool stop(void) {
+    missed += run.client.misses;
+    kill(run.server.pid, SIGTERM);
+    return server_ends(&run.server) && server_ended_well(&run.server);
 }
 
 /* Fails the n-th call of the work. False: it was not reached. */
-static bool fail_one(struct run *r, int call, int error, int64_t n) {
-    client_drop(&r->client);
-    fault_arm(&r->server, call, error, n, 1);
-    r->work->run(&r->client);
-    bool reached = fault_disarm(&r->server) > 0;
-    client_recheck(&r->client);
+static bool fail_one(int call, int error, int64_t n) {
     char why[200];
-    if (!server_runs(&r->server)) {
-        snprintf(why, sizeof why, "the server ended with status %#x", (unsigned)r->server.status);
-        blame(r, call, error, n, why);
-        restart(r);
-    } else if (r->client.why[0] != '\0') {
-        blame(r, call, error, n, r->client.why);
-        restart(r);
-    }
-    r->failed[call] += reached;
-    if (r->work->kind == FRESH) {
-        stop(r);
-        start(r);
+    client_drop(&run.client);
+    fault_arm(&run.server, call, error, n, 1);
+    work->run(&run.client);
+    bool reached = fault_disarm(&run.server) > 0, runs = (client_recheck(&run.client), server_runs(&run.server)), is_new = work->kind == FRESH;
+    if (!runs || run.client.why[0] != '\0') { /* it is gone or mute: another one takes its place, with nothing in it */
+        snprintf(why, sizeof why, "the server ended with status %#x", (unsigned)run.server.status);
+        blame(call, error, n, runs ? run.client.why : why);
+        if (runs) {
+            kill(run.server.pid, SIGKILL);
+            server_ends(&run.server);
+        }
+        start();
+    } else if (is_new) {
+        stop();
+        start();
     }
     return reached;
 }
 
-static void fail_each(struct run *r, int call, int error) {
-    int64_t n = 0;
-    while (n < ENDLESS && fail_one(r, call, error, n)) {
-        n += r->all || n < FIRST ? 1 : 1 + pick(r, 2 * STRIDE);
-    }
-    if (n >= ENDLESS) {
-        blame(r, call, error, n, "there is no end of such calls");
-    }
-}
-
-static bool wanted(const struct run *r, int call) {
+static void fail_work(const struct work *wanted) {
     const char *only = getenv("FAULTS_ONLY");
-    char row[120];
-    snprintf(row, sizeof row, "%s %s", r->work->name, call_names[call]);
-    return only == NULL || strncmp(row, only, strlen(only)) == 0;
-}
-
-static void report(struct run *r) {
-    unsigned sum = 0;
-    char text[1500] = "";
-    for (int call = 0; call < FAULT_CALL_COUNT; call++) {
-        sum += r->failed[call];
-        if (r->failed[call] > 0) {
-            snprintf(text + strlen(text), sizeof text - strlen(text), " %s %u", call_names[call], r->failed[call]);
+    size_t name_bytes = strlen(wanted->name);
+    work = wanted;
+    run.of = work->name;
+    if (only != NULL && strncmp(only, work->name, strlen(only) < name_bytes ? strlen(only) : name_bytes) != 0) {
+        return;
+    }
+    start();
+    for (int call = 0; call < (work->kind == EVERY_CALL ? FAULT_CALL_COUNT : FAULT_MEMORY_END); call++) {
+        char row[120];
+        snprintf(row, sizeof row, "%s %s", work->name, call_names[call]);
+        if (only == NULL || strncmp(row, only, strlen(only)) == 0) {
+            fail_calls(call, 0, fail_one);
         }
     }
-    printf("# %u failed:%s; of requests %u refused, %u hung up on, %u missed\n", sum, text, r->refused, r->closed,
-           r->missed);
-    r->refused = r->closed = r->missed = 0;
-    r->failed_in_all += sum;
-    memset(r->failed, 0, sizeof r->failed);
-}
-
-static void fail_work(struct run *r) {
-    int end = r->work->kind == EVERY_CALL ? FAULT_CALL_COUNT : FAULT_MEMORY_END;
-    start(r);
-    for (int call = 0; call < end; call++) {
-        for (int e = 0; e < FAULT_ERRORS && call_errors[call][e] != 0 && wanted(r, call); e++) {
-            if (!r->all && e > 0 && pick(r, FAULT_ERRORS) != 0) {
-                continue;
-            }
-            fail_each(r, call, call_errors[call][e]);
-        }
-    }
-    ok(r->violations == 0, "%s: every call that fails costs at most its request or its connection", r->work->name);
-    bool clean = stop(r);
-    report(r);
-    ok(clean, "%s: and the server ends cleanly afterwards", r->work->name);
-    r->violations = 0;
-}
-
-static void fail_wanted_work(struct run *r, const struct work *work) {
-    const char *only = getenv("FAULTS_ONLY");
-    size_t name_bytes = strlen(work->name);
-    r->work = work;
-    if (only == NULL || strncmp(only, work->name, strlen(only) < name_bytes ? strlen(only) : name_bytes) == 0) {
-        fail_work(r);
-    }
-}
-
-static void fail_index_works(struct run *r) {
-    char kinds[CHOICES_MAX][CHOICE_BYTES], name[300], options[300];
-    unsigned kind_count = server_choices(&r->server, "index", kinds);
-    for (unsigned i = 0; i < kind_count; i++) {
-        snprintf(options, sizeof options, "--store=%s --index=%s", stores[i % STORES], kinds[i]);
-        for (unsigned j = 0; j < INDEX_WORKS; j++) {
-            snprintf(name, sizeof name, "%s, %s, %s", index_works[j].name, stores[i % STORES], kinds[i]);
-            fail_wanted_work(r, &(struct work){name, options, index_works[j].run, index_works[j].kind});
-        }
-    }
+    bool clean = stop();
+    failing_report("every call that fails costs at most its request or its connection");
+    ok(clean, "%s: and the server ends cleanly afterwards", work->name);
 }
 
 int main(void) {
-    static struct run run;
-    const char *how = getenv("FAULTS");
-    run.all = how != NULL && strcmp(how, "all") == 0;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    run.random = tap_seed();
-    server_prepare(&run.server);
-    client_init(&run.client, &run.server);
-    fail_index_works(&run);
-    for (unsigned i = 0; i < WORKS; i++) {
-        fail_wanted_work(&run, &works[i]);
+    char kinds[CHOICES_MAX][CHOICE_BYTES], name[300], options[300];
+    failing_begin();
+    unsigned kind_count = server_choices(&run.server, "index", kinds);
+    for (unsigned i = 0; i < kind_count * INDEX_WORKS; i++) {
+        const struct work *w = &index_works[i % INDEX_WORKS];
+        const char *store = stores[i / INDEX_WORKS % STORES], *kind = kinds[i / INDEX_WORKS];
+        snprintf(options, sizeof options, "--store=%s --index=%s", store, kind);
+        snprintf(name, sizeof name, "%s, %s, %s", w->name, store, kind);
+        fail_work(&(struct work){name, options, w->run, w->kind});
     }
-    printf("# %u calls failed in all\n", run.failed_in_all);
-    client_fini(&run.client);
-    server_finish(&run.server);
-    return tap_done();
+    for (unsigned i = 0; i < WORKS; i++) {
+        fail_work(&works[i]);
+    }
+    printf("# %u values missed\n", missed);
+    return failing_end();
 }

@@ -1,8 +1,6 @@
-/* What the world does to a server that runs: descriptors end, disks are full, transfers come short and interrupted, processes
- * are stopped and go on, nobody reads the log, the calendar jumps. */
+/* What the world does to a server that runs: descriptors end, disks are full, transfers come short and interrupted, the calendar jumps. */
 #include "client.h"
 
-#include <dirent.h>
 #include <sys/resource.h>
 
 enum { ROUNDS = 12 };
@@ -70,62 +68,10 @@ static void test_short_transfers(const char *options, const char *claim) {
 
 /* --- descriptors --- */
 
-static unsigned open_descriptors(pid_t pid) {
-    char path[64];
-    unsigned n = 0;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
-    while (dir && readdir(dir)) {
-        n++;
-    }
-    if (dir) {
-        closedir(dir);
-    }
-    return n - 2;
-}
-
-static void limit_descriptors(rlim_t most) {
-    struct rlimit limit;
-    prlimit(server.pid, RLIMIT_NOFILE, NULL, &limit);
-    limit.rlim_cur = most;
-    if (prlimit(server.pid, RLIMIT_NOFILE, &limit, NULL) != 0) {
-        give_up("cannot limit the server's descriptors");
-    }
-}
-
 static bool answers(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char line[100];
     return poll(&p, 1, HANG_MS) == 1 && recv(fd, line, sizeof line, 0) > 0;
-}
-
-static void test_descriptors_end(void) {
-    enum { CLIENTS = 12, MORE = 3 };
-    int fds[CLIENTS];
-    bool served = true;
-    start("-m 64 -t 2", -1);
-    client_set(&client, "a", 100);
-    limit_descriptors(open_descriptors(server.pid) + MORE);
-    for (int i = 0; i < CLIENTS; i++) {
-        fds[i] = server_connect(&server);
-        served = fds[i] >= 0 && send(fds[i], "mn\r\n", 4, MSG_NOSIGNAL) == 4 && served;
-    }
-    ok(served, "clients connect while the server has no descriptor left");
-    client_get(&client, "a");
-    client_set(&client, "b", 700000);
-    client_get(&client, "b");
-    well("who was served before is served on");
-    /* Each that goes makes room for the next that waits. */
-    for (int i = 0; i < CLIENTS; i++) {
-        served = answers(fds[i]) && served;
-        close(fds[i]);
-    }
-    ok(served, "and each who waits is served when another goes");
-    client_drop(&client);
-    limit_descriptors(1024);
-    client_recheck(&client);
-    well("afterwards all is as before");
-    stop();
 }
 
 static void test_accept_fails_for_long(void) {
@@ -204,78 +150,6 @@ static void test_full_disk(void) {
     ok(access(options, F_OK) != 0, "nor the draft of it");
 }
 
-/* --- stopping and going on --- */
-
-static void test_stop_and_continue(void) {
-    char keys[LINE_ROOM] = "";
-    start("-m 64 -t 2", -1);
-    for (int i = 0; i < ROUNDS; i++) {
-        all_sizes();
-        /* The first half of a value is on its way, a page moves, and the rest comes while the server stands still.
-         * The page goes to a class: one that goes to the pool takes what lives in it along, where its class is full. */
-        enum { VALUE = 900000, HALF = 300000 };
-        struct known *k = client_known(&client, "half");
-        char *request = malloc(VALUE + 100);
-        uint32_t serial = ++client.serial;
-        int n = snprintf(request, 100, "set half 0 0 %d\r\n", VALUE);
-        value_make(request + n, VALUE, "half", serial);
-        memcpy(request + n + VALUE, "\r\n", 2);
-        client_command(&client, "slabs reassign -1 1", "OK|BUSY|NOSPARE|BADCLASS|NOTFULL|SAME");
-        client_send(&client, request, HALF);
-        kill(server.pid, SIGSTOP);
-        waitpid(server.pid, NULL, WUNTRACED);
-        ssize_t sent = send(client.fd, request + HALF, (size_t)(n + VALUE + 2 - HALF), MSG_DONTWAIT | MSG_NOSIGNAL);
-        size_t done = HALF + (sent > 0 ? (size_t)sent : 0);
-        int late = server_connect(&server);
-        bool asked = late >= 0 && send(late, "mn\r\n", 4, MSG_NOSIGNAL) == 4;
-        kill(server.pid, SIGCONT);
-        client_send(&client, request + done, (size_t)n + VALUE + 2 - done);
-        client_answer(&client, "set half", "STORED");
-        k->stored = serial;
-        k->bytes = VALUE;
-        client_get(&client, "half");
-        if (!asked || !answers(late)) {
-            client_blame(&client, "a client that came while the server stood still got no answer");
-        }
-        close(late);
-        free(request);
-    }
-    for (unsigned i = 0; i < SIZES; i++) {
-        sprintf(keys + strlen(keys), "%sk%u", i ? " " : "", i);
-    }
-    client_get(&client, keys);
-    client_recheck(&client);
-    well("a server that is stopped and goes on in the midst of requests answers them all");
-    ok(client.closed == 0 && client.refused == 0 && client.misses == 0, "and loses nothing");
-    stop();
-}
-
-/* --- the log --- */
-
-static void test_blocked_log(void) {
-    int log[2];
-    char junk[4096] = "";
-    if (pipe(log) != 0) {
-        give_up("no pipe");
-    }
-    fcntl(log[1], F_SETFL, O_NONBLOCK);
-    while (write(log[1], junk, sizeof junk) > 0) {
-    }
-    fcntl(log[1], F_SETFL, 0);
-    start("-m 64 -t 1 -vv", log[1]);
-    for (int i = 0; i < ROUNDS; i++) {
-        all_sizes();
-        client_drop(&client); /* connections come and go: each is told */
-    }
-    for (int i = 0; i < 300; i++) {
-        client_command(&client, i % 2 ? "verbosity 2" : "verbosity 1", "OK");
-    }
-    well("nobody waits for a log that nobody reads");
-    stop();
-    close(log[0]);
-    close(log[1]);
-}
-
 /* --- the calendar --- */
 
 static long stat_of(const char *name) {
@@ -324,12 +198,9 @@ int main(void) {
     server_choose_index(&server, tap_seed(), index);
     snprintf(options, sizeof options, "-m 64 -t 1 --store=heap --index=%s", index);
     test_short_transfers(options, "a heap");
-    test_descriptors_end();
     test_accept_fails_for_long();
     test_no_memory_at_all();
     test_full_disk();
-    test_stop_and_continue();
-    test_blocked_log();
     test_calendar_jumps();
     server_finish(&server);
     return tap_done();

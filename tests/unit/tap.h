@@ -1,4 +1,4 @@
-/* Test Anything Protocol for C units: plan, ok, is. One program per file under test; the name of a test states its claim. */
+/* Test Anything Protocol for C units: plan, ok, is, TEST. One program per file under test; the name of a test states its claim. */
 #ifndef TAP_H
 #define TAP_H
 #include <inttypes.h>
@@ -92,6 +92,22 @@ static uint64_t tap_random(uint64_t *x) {
     return *x;
 }
 
+/* A function of claims. tap_run_tests runs those of a file in the order in which they stand there. */
+#define TEST(name) \
+    static void name(void); \
+    __attribute__((constructor(101 + __COUNTER__))) static void name##_is_listed(void) { tap_tests[tap_test_count++] = name; } \
+    static void name(void)
+
+static void   (*tap_tests[64])(void);
+static unsigned tap_test_count;
+
+__attribute__((unused))
+static void tap_run_tests(void) {
+    for (unsigned i = 0; i < tap_test_count; i++) {
+        tap_tests[i]();
+    }
+}
+
 __attribute__((unused))
 static int tap_done(void) {
 #ifdef TAP_ONE_THREAD /* by the Makefile: this suite is not run under the thread sanitizer, for which it has nothing */
@@ -100,4 +116,7 @@ static int tap_done(void) {
     printf("1..%d\n", tap_run);
     return tap_failed ? 1 : 0;
 }
+
+__attribute__((unused))
+static int tap_main(void) { return tap_run_tests(), tap_done(); }
 #endif

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "wire.h"
+
 enum { OWNERS = 4, KEYS = 2000, VALUE_MOST = 120 * 1000 };
 
 /* --- the server --- */
@@ -34,23 +36,6 @@ enum waits { MAIN_WAITS, OPERATOR_WAITS, WAITS };
 void place_work(const struct place *, enum waits, uint64_t batches);
 void place_answered(uint64_t batches);
 
-/* --- a connection, which blocks --- */
-struct wire {
-    int    fd;
-    size_t at, end;
-    char   bytes[65536];
-};
-bool wire_open(struct wire *, const struct place *);
-void wire_close(struct wire *);
-bool wire_send(struct wire *, const char *bytes, size_t n);
-/* A line without its end; false: the connection has ended. */
-bool wire_line(struct wire *, char *line, size_t room);
-bool wire_bytes(struct wire *, char *to, size_t n);
-/* The server has hung up, and nothing is left to read. */
-bool wire_has_ended(const struct wire *);
-/* Sends a command and takes one line. */
-bool wire_ask(struct wire *, const char *command, char *answer, size_t room);
-
 /* --- what is counted --- */
 #define TALLIES(X) \
     X(kills) X(answered) X(read) X(stored) X(lost) X(lost_in_flight) X(corrupt) X(resurrected) X(old_value) X(cas_repeated) \
@@ -73,9 +58,7 @@ struct owner *owner_create(unsigned number, uint64_t seed);
 void owner_work(struct owner *, const struct place *, _Atomic bool *stop);
 /* Reads every key; what is there then is what is known. */
 void owner_verify(struct owner *, const struct place *);
-/* All that is stored was flushed, and that was answered. */
-void owner_flushed(struct owner *);
-void owner_forget(struct owner *); /* the server begins with nothing */
+void owner_forget(struct owner *); /* the server has nothing any more, or begins with nothing */
 uint64_t owner_present(const struct owner *); /* keys that are known to be there */
 
 /* Moves pages, changes chunk sizes, policies and modes. */

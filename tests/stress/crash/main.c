@@ -7,7 +7,7 @@
 
 #include "tap.h"
 
-enum { KILLS = 10, LOAD_LEAST = 100, LOAD_MOST = 2000, OPERATOR_REST = 32, CAS_SLOTS = 1 << 23 }; /* batches */
+enum { KILLS = 6, LOAD_LEAST = 100, LOAD_MOST = 2000, OPERATOR_REST = 32, CAS_SLOTS = 1 << 23 }; /* batches */
 
 #ifdef SLATE_DEBUG
 #define PROGRAM "build-debug/bin/slated"
@@ -51,26 +51,22 @@ static void forget_cas(void) {
 void operator_work(const struct place *p, uint64_t seed, _Atomic bool *stop) {
     static const char *const policies[] = {"slru", "lru", "s3fifo", "sieve", "clock", "fifo", "tinylfu", "bag"};
     static const char *const modes[] = {"off", "ratio", "eviction", "random", "lra", "lrc", "utility"};
-    struct wire *w = malloc(sizeof *w);
-    char command[128], answer[1024];
+    struct wire w = {.fd = -1};
     uint64_t random = seed | 1;
-    bool goes_on = wire_open(w, p);
+    bool goes_on = wire_open_path(&w, p->socket);
     while (goes_on && !atomic_load(stop)) {
         unsigned n = (unsigned)(next_random(&random) >> 20);
         switch (next_random(&random) % 8) {
-        case 0: snprintf(command, sizeof command, "evict policy %s\r\n", policies[n % 8]); COUNT(policies); break;
-        case 1: snprintf(command, sizeof command, "slabs automove %s\r\n", modes[n % 7]); COUNT(policies); break;
-        case 2: snprintf(command, sizeof command, "slabs geometry factor %u.%02u force\r\n", 1, 10 + n % 60); COUNT(geometries); break;
-        case 3: snprintf(command, sizeof command, "slabs geometry revert\r\n"); COUNT(geometries); break;
-        default: snprintf(command, sizeof command, "slabs reassign %d %u\r\n", n % 3 == 0 ? (int)(n / 3 % 20) + 1 : -1, 1 + n / 64 % 20); COUNT(moves); break;
+        case 0: wire_say(&w, "evict policy %s\r\n", policies[n % 8]); COUNT(policies); break;
+        case 1: wire_say(&w, "slabs automove %s\r\n", modes[n % 7]); COUNT(policies); break;
+        case 2: wire_say(&w, "slabs geometry factor %u.%02u force\r\n", 1, 10 + n % 60); COUNT(geometries); break;
+        case 3: wire_say(&w, "slabs geometry revert\r\n"); COUNT(geometries); break;
+        default: wire_say(&w, "slabs reassign %d %u\r\n", n % 3 == 0 ? (int)(n / 3 % 20) + 1 : -1, 1 + n / 64 % 20); COUNT(moves); break;
         }
-        goes_on = wire_ask(w, command, answer, sizeof answer);
+        goes_on = wire_flush(&w) && wire_line(&w) != NULL;
         place_work(p, OPERATOR_WAITS, 1 + n % OPERATOR_REST);
     }
-    if (w->fd >= 0) {
-        wire_close(w);
-    }
-    free(w);
+    wire_free(&w);
 }
 
 /* --- lives --- */
@@ -93,9 +89,10 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-static void begin_all(struct worker *workers, void (*what)(struct worker *)) {
+static void begin_all(struct worker *workers, void (*what)(struct worker *), _Atomic bool *stop) {
     for (unsigned i = 0; i < OWNERS; i++) {
         workers[i].work = what;
+        workers[i].stop = stop;
         pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
     }
 }
@@ -106,36 +103,39 @@ static void join_all(struct worker *workers) {
 }
 
 static uint64_t statistic(const char *group, const char *name) {
-    struct wire *w = malloc(sizeof *w);
-    char command[64], line[512];
+    struct wire w = {.fd = -1};
+    char wanted[64];
     uint64_t value = UINT64_MAX;
-    snprintf(command, sizeof command, "stats%s\r\n", group);
-    bool goes_on = wire_open(w, &place) && wire_send(w, command, strlen(command));
-    while (goes_on && wire_line(w, line, sizeof line) && strcmp(line, "END") != 0) {
-        if (strncmp(line, "STAT ", 5) == 0 && strncmp(line + 5, name, strlen(name)) == 0 && line[5 + strlen(name)] == ' ') {
-            value = strtoull(line + 6 + strlen(name), NULL, 10);
-        }
+    size_t n = (size_t)snprintf(wanted, sizeof wanted, "STAT %s ", name);
+    wire_open_path(&w, place.socket);
+    wire_say(&w, "stats%s\r\n", group);
+    const char *line = wire_flush(&w) ? wire_line(&w) : NULL;
+    for (; line != NULL && strcmp(line, "END") != 0; line = wire_line(&w)) {
+        value = strncmp(line, wanted, n) == 0 ? strtoull(line + n, NULL, 10) : value;
     }
-    wire_close(w);
-    free(w);
+    wire_free(&w);
     return value;
 }
 
 /* All owners are quiet. */
 static void flush(struct worker *workers) {
-    struct wire *w = malloc(sizeof *w);
-    char answer[64] = "";
-    if (wire_open(w, &place) && wire_ask(w, "flush_all\r\n", answer, sizeof answer) && strcmp(answer, "OK") == 0) {
+    struct wire w = {.fd = -1};
+    wire_open_path(&w, place.socket);
+    wire_say(&w, "flush_all\r\n");
+    const char *line = wire_flush(&w) ? wire_line(&w) : NULL;
+    if (line != NULL && strcmp(line, "OK") == 0) {
         COUNT(flushes);
         for (unsigned i = 0; i < OWNERS; i++) {
-            owner_flushed(workers[i].owner);
+            owner_forget(workers[i].owner);
         }
     }
-    wire_close(w);
-    free(w);
+    wire_free(&w);
 }
 
-static void check_count(struct worker *workers) {
+/* Reads every key, and holds the number of items against those that are known. */
+static void verify_all(struct worker *workers) {
+    begin_all(workers, verify, NULL);
+    join_all(workers);
     uint64_t present = 0, items = statistic("", "curr_items");
     for (unsigned i = 0; i < OWNERS; i++) {
         present += owner_present(workers[i].owner);
@@ -154,25 +154,20 @@ static bool life(struct worker *workers, unsigned number, uint64_t *random) {
     if (!place_start(&place)) {
         return false;
     }
-    begin_all(workers, verify);
-    join_all(workers);
-    check_count(workers);
+    verify_all(workers);
     if (number % 7 == 3) {
         flush(workers);
     }
-    for (unsigned i = 0; i < OWNERS; i++) {
-        workers[i].stop = &stop;
-    }
-    begin_all(workers, work);
+    begin_all(workers, work, &stop);
     pthread_create(&operator.thread, NULL, worker_main, &operator);
     place_work(&place, MAIN_WAITS, LOAD_LEAST + next_random(random) % (LOAD_MOST - LOAD_LEAST));
     if (number % 7 == 5) { /* a flush, and death as soon as it is answered */
         atomic_store(&stop, true);
         join_all(workers);
         flush(workers);
-        place_kill(&place, SIGKILL);
-    } else {
-        place_kill(&place, SIGKILL);
+    }
+    place_kill(&place, SIGKILL);
+    if (number % 7 != 5) {
         join_all(workers);
     }
     atomic_store(&stop, true);
@@ -194,9 +189,7 @@ static void lives(const char *program, bool roomy, unsigned kills, uint64_t seed
         up = life(workers, i, &random);
     }
     if (up && place_start(&place)) {
-        begin_all(workers, verify);
-        join_all(workers);
-        check_count(workers);
+        verify_all(workers);
         place_kill(&place, SIGTERM);
     } else {
         up = false;
@@ -249,10 +242,7 @@ enum { POINTS = sizeof points / sizeof *points, LOAD = 1000 };
 static void load(struct worker *workers, uint64_t batches, uint64_t *random) {
     _Atomic bool stop = false;
     struct worker operator= {.work = operate, .stop = &stop, .seed = next_random(random)};
-    for (unsigned i = 0; i < OWNERS; i++) {
-        workers[i].stop = &stop;
-    }
-    begin_all(workers, work);
+    begin_all(workers, work, &stop);
     pthread_create(&operator.thread, NULL, worker_main, &operator);
     place_work(&place, MAIN_WAITS, batches);
     atomic_store(&stop, true);
@@ -271,8 +261,7 @@ static void crash_at(struct worker *workers, const char *at, enum where where, u
     }
     place.crash_at = at;
     if (place_start(&place)) {
-        begin_all(workers, verify);
-        join_all(workers);
+        verify_all(workers);
         if (where == FLUSHED) {
             flush(workers);
         }
@@ -285,9 +274,7 @@ static void crash_at(struct worker *workers, const char *at, enum where where, u
     place_kill(&place, SIGKILL);
     place.crash_at = NULL;
     if (place_start(&place)) {
-        begin_all(workers, verify);
-        join_all(workers);
-        check_count(workers);
+        verify_all(workers);
         load(workers, LOAD, random);
         place_kill(&place, SIGKILL);
         COUNT(kills);

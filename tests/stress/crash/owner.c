@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCH = 16, RECORD = 8, RECORDS_MOST = 500, TIME_SLACK_S = 4 };
+enum { BATCH = 16, RECORD = 8, RECORDS_MOST = 500, TIME_SLACK_S = 4, READ_AT_ONCE = 50 };
 
 enum kind { VALUE, NUMBER, RECORDS, KINDS }; /* by the key's number */
 
@@ -32,13 +32,14 @@ struct owner {
     uint64_t     random, version;
     struct entry keys[KEYS];
     struct wire  wire;
-    char         line[512], value[VALUE_MOST + 16], other[VALUE_MOST + 16], batch[BATCH * (VALUE_MOST + 512)];
+    char         value[VALUE_MOST + 16]; /* as it should be */
 };
 
 struct owner *owner_create(unsigned number, uint64_t seed) {
     struct owner *o = calloc(1, sizeof *o);
     if (o != NULL) {
         o->number = number;
+        o->wire.fd = -1;
         o->random = seed * 0x9e3779b97f4a7c15u + number + 1;
     }
     return o;
@@ -53,8 +54,6 @@ uint64_t owner_present(const struct owner *o) {
     }
     return n;
 }
-
-void owner_flushed(struct owner *o) { owner_forget(o); }
 
 static enum kind kind_of(unsigned key) { return key % 50 == 0 ? NUMBER : key % 50 == 1 ? RECORDS : VALUE; }
 
@@ -101,13 +100,14 @@ static enum action choose(struct owner *o, unsigned key) {
 
 static bool sets_time(enum action a) { return a == SET || a == SWAP || a == TOUCH; }
 
-/* Writes the request at p and notes what it will make. */
-static char *write_request(struct owner *o, const struct request *r, char *p) {
+/* Writes the request and notes what it will make. */
+static void write_request(struct owner *o, const struct request *r) {
     struct entry *e = &o->keys[r->key];
+    struct wire *w = &o->wire;
     unsigned ttl_s = next_random(&o->random) % 4 == 0 ? 1000 + (unsigned)(next_random(&o->random) % 1000) : 0;
     e->under_way = true;
     e->then = e->now;
-    e->then.there = true;
+    e->then.there = r->action != DELETE;
     if (sets_time(r->action)) {
         e->then.ttl_s = ttl_s;
         e->then.asked_unix_s = time(NULL);
@@ -130,37 +130,43 @@ static char *write_request(struct owner *o, const struct request *r, char *p) {
             e->then.bytes = as_long ? e->now.bytes : some_bytes(o);
             make_value(o->value, o, r->key, e->then.version, e->then.bytes);
         }
-        p += sprintf(p, "ms o%u-%u %u c T%u", o->number, r->key, e->then.bytes, ttl_s);
-        p += r->action == SWAP ? sprintf(p, " C%" PRIu64, e->cas) : 0;
-        p += sprintf(p, "\r\n");
-        memcpy(p, o->value, e->then.bytes);
-        p += e->then.bytes;
-        return p + sprintf(p, "\r\n");
-    case DELETE: e->then.there = false; return p + sprintf(p, "md o%u-%u\r\n", o->number, r->key);
-    case TOUCH: return p + sprintf(p, "mg o%u-%u T%u\r\n", o->number, r->key, ttl_s);
-    case COUNT_UP: e->then.version++; return p + sprintf(p, "ma o%u-%u c\r\n", o->number, r->key);
+        wire_say(w, "ms o%u-%u %u c T%u", o->number, r->key, e->then.bytes, ttl_s);
+        if (r->action == SWAP) {
+            wire_say(w, " C%" PRIu64, e->cas);
+        }
+        wire_say(w, "\r\n");
+        memcpy(wire_room(w, e->then.bytes), o->value, e->then.bytes);
+        wire_say(w, "\r\n");
+        break;
+    case DELETE: wire_say(w, "md o%u-%u\r\n", o->number, r->key); break;
+    case TOUCH: wire_say(w, "mg o%u-%u T%u\r\n", o->number, r->key, ttl_s); break;
+    case COUNT_UP:
+        e->then.version++;
+        wire_say(w, "ma o%u-%u c\r\n", o->number, r->key);
+        break;
     case APPEND:
         e->then.version++;
         e->then.bytes += RECORD;
-        return p + sprintf(p, "ms o%u-%u %d c MA\r\n%08" PRIu64 "\r\n", o->number, r->key, RECORD, e->then.version);
+        wire_say(w, "ms o%u-%u %d c MA\r\n%08" PRIu64 "\r\n", o->number, r->key, RECORD, e->then.version);
+        break;
     }
-    return p;
 }
 
 /* Takes an answer. In a tight server what there was may have been evicted: then the key is as new. */
 static bool take_answer(struct owner *o, const struct place *place, const struct request *r) {
     struct entry *e = &o->keys[r->key];
-    if (!wire_line(&o->wire, o->line, sizeof o->line)) {
+    const char *line = wire_line(&o->wire);
+    if (line == NULL) {
         return false;
     }
     COUNT(answered);
     e->under_way = false;
-    if (strncmp(o->line, "HD", 2) == 0) {
+    if (strncmp(line, "HD", 2) == 0) {
         e->now = e->then;
         if (sets_time(r->action)) {
             e->now.answered_unix_s = time(NULL); /* the server, or this process, may have stood still meanwhile */
         }
-        const char *cas = strstr(o->line, " c");
+        const char *cas = strstr(line, " c");
         if (cas != NULL && r->action != TOUCH) {
             e->cas = strtoull(cas + 2, NULL, 10);
             e->cas_known = true;
@@ -170,9 +176,9 @@ static bool take_answer(struct owner *o, const struct place *place, const struct
         }
         return true;
     }
-    if (place->roomy && strncmp(o->line, "SERVER_ERROR", 12) != 0) {
+    if (place->roomy && strncmp(line, "SERVER_ERROR", 12) != 0) {
         COUNT(lost);
-        printf("# o%u-%u: what was stored is gone while the server runs: %s\n", o->number, r->key, o->line);
+        printf("# o%u-%u: what was stored is gone while the server runs: %s\n", o->number, r->key, line);
     }
     e->now.there = false; /* refused for want of memory, or evicted */
     return true;
@@ -180,54 +186,52 @@ static bool take_answer(struct owner *o, const struct place *place, const struct
 
 void owner_work(struct owner *o, const struct place *place, _Atomic bool *stop) {
     struct request batch[BATCH];
-    if (!wire_open(&o->wire, place)) {
-        return;
-    }
-    bool goes_on = true;
+    bool goes_on = wire_open_path(&o->wire, place->socket);
     while (goes_on && !atomic_load(stop)) {
-        unsigned count = 1 + (unsigned)(next_random(&o->random) % BATCH);
-        char *p = o->batch;
-        unsigned first = (unsigned)(next_random(&o->random) % KEYS);
+        unsigned count = 1 + (unsigned)(next_random(&o->random) % BATCH), first = (unsigned)(next_random(&o->random) % KEYS);
         for (unsigned i = 0; i < count; i++) { /* each key once a batch */
             unsigned key = (first + i * 37) % KEYS;
             batch[i] = (struct request){.key = key, .action = choose(o, key)};
-            p = write_request(o, &batch[i], p);
+            write_request(o, &batch[i]);
         }
-        goes_on = wire_send(&o->wire, o->batch, (size_t)(p - o->batch));
+        goes_on = wire_flush(&o->wire);
         for (unsigned i = 0; goes_on && i < count; i++) {
             goes_on = take_answer(o, place, &batch[i]);
         }
         place_answered(1);
     }
-    wire_close(&o->wire);
+    wire_free(&o->wire);
 }
 
 /* --- what came back --- */
 
 struct found {
     bool     there;
+    char     line[256];
+    const char *value; /* in the wire's buffer */
     uint32_t bytes;
     uint64_t cas;
     int64_t  ttl_s; /* -1: it never ends; at some moment between these */
     int64_t  asked_unix_s, answered_unix_s;
 };
 
-static bool read_key(struct owner *o, unsigned key, struct found *f) {
-    char ask[64];
-    snprintf(ask, sizeof ask, "mg o%u-%u v c t\r\n", o->number, key);
-    int64_t asked_unix_s = time(NULL);
-    if (!wire_ask(&o->wire, ask, o->line, sizeof o->line)) {
+/* The next answer to `mg KEY v c t`. */
+static bool read_key(struct owner *o, struct found *f) {
+    const char *line = wire_line(&o->wire);
+    if (line == NULL) {
         return false;
     }
-    *f = (struct found){.there = strncmp(o->line, "VA ", 3) == 0, .asked_unix_s = asked_unix_s, .answered_unix_s = time(NULL)};
+    snprintf(f->line, sizeof f->line, "%s", line);
+    f->there = strncmp(line, "VA ", 3) == 0;
+    f->answered_unix_s = time(NULL);
     if (!f->there) {
-        return strcmp(o->line, "EN") == 0;
+        return strcmp(line, "EN") == 0;
     }
-    f->bytes = (uint32_t)strtoul(o->line + 3, NULL, 10);
-    const char *cas = strstr(o->line, " c"), *ttl = strstr(o->line, " t");
+    const char *cas = strstr(f->line, " c"), *ttl = strstr(f->line, " t");
+    f->bytes = (uint32_t)strtoul(f->line + 3, NULL, 10);
     f->cas = cas != NULL ? strtoull(cas + 2, NULL, 10) : 0;
     f->ttl_s = ttl != NULL ? strtoll(ttl + 2, NULL, 10) : 0;
-    return f->bytes <= VALUE_MOST && wire_bytes(&o->wire, o->value, f->bytes + 2);
+    return f->bytes <= VALUE_MOST && (f->value = wire_block(&o->wire, f->bytes)) != NULL;
 }
 
 /* Whether what was read is this state's value. */
@@ -236,12 +240,12 @@ static bool is_value_of(struct owner *o, unsigned key, const struct found *f, co
         return s->there == f->there;
     }
     switch (kind_of(key)) {
-    case NUMBER: return strtoull(o->value, NULL, 10) == s->version;
+    case NUMBER: return strtoull(f->value, NULL, 10) == s->version;
     case RECORDS:
         for (uint64_t i = 0; i < s->version && f->bytes == s->version * RECORD; i++) {
             char record[24];
             snprintf(record, sizeof record, "%08" PRIu64, i + 1);
-            if (memcmp(o->value + i * RECORD, record, RECORD) != 0) {
+            if (memcmp(f->value + i * RECORD, record, RECORD) != 0) {
                 return false;
             }
         }
@@ -249,26 +253,26 @@ static bool is_value_of(struct owner *o, unsigned key, const struct found *f, co
     case VALUE:
     case KINDS: break;
     }
-    make_value(o->other, o, key, s->version, s->bytes);
-    return f->bytes == s->bytes && memcmp(o->value, o->other, s->bytes) == 0;
+    make_value(o->value, o, key, s->version, s->bytes);
+    return f->bytes == s->bytes && memcmp(f->value, o->value, s->bytes) == 0;
 }
 
 /* Whether it is whole, and some value that this key had once. */
 static bool is_some_value(struct owner *o, unsigned key, const struct found *f) {
     uint64_t version;
     unsigned number, of;
-    if (kind_of(key) != VALUE || sscanf(o->value, "%u:%u:%" SCNu64 ":", &number, &of, &version) != 3) {
+    if (kind_of(key) != VALUE || sscanf(f->value, "%u:%u:%" SCNu64 ":", &number, &of, &version) != 3) {
         return kind_of(key) != VALUE;
     }
-    make_value(o->other, o, key, version, f->bytes);
-    return memcmp(o->value, o->other, f->bytes) == 0;
+    make_value(o->value, o, key, version, f->bytes);
+    return memcmp(f->value, o->value, f->bytes) == 0;
 }
 
-static void complain(struct owner *o, unsigned key, const char *what) {
+static void complain(struct owner *o, unsigned key, const struct found *f, const char *what) {
     const struct entry *e = &o->keys[key];
     printf("# o%u-%u %s: answered: there %d version %" PRIu64 " bytes %u cas %" PRIu64 "; under way %d: there %d version %" PRIu64 "; read: %.100s\n",
            o->number, key, what, e->now.there, e->now.version, e->now.bytes, e->cas, e->under_way, e->then.there, e->then.version,
-           o->line);
+           f->line);
 }
 
 /* Whether it has the time to live that this state has still to go. */
@@ -294,26 +298,26 @@ static void judge(struct owner *o, const struct place *place, unsigned key, cons
                 COUNT(lost_in_flight);
             } else if (place->roomy) {
                 COUNT(lost);
-                complain(o, key, "is gone");
+                complain(o, key, f, "is gone");
             }
         } else if (!is_some_value(o, key, f)) {
             COUNT(corrupt);
-            complain(o, key, "is corrupt");
+            complain(o, key, f, "is corrupt");
         } else if (!e->now.there) {
             COUNT(resurrected);
-            complain(o, key, "was deleted and is back");
+            complain(o, key, f, "was deleted and is back");
         } else {
             COUNT(old_value);
-            complain(o, key, "has a value that was replaced");
+            complain(o, key, f, "has a value that was replaced");
         }
     } else if (f->there && !e->under_way) {
         if (e->cas_known && f->cas != e->cas) {
             COUNT(cas_changed);
-            complain(o, key, "has another CAS");
+            complain(o, key, f, "has another CAS");
         }
         if (!ends_with(f, &e->now)) {
             COUNT(wrong_time);
-            complain(o, key, "ends at another time");
+            complain(o, key, f, "ends at another time");
         }
     }
     /* from here on what is there is what is known */
@@ -326,20 +330,23 @@ static void judge(struct owner *o, const struct place *place, unsigned key, cons
 }
 
 void owner_verify(struct owner *o, const struct place *place) {
-    struct found f;
-    if (!wire_open(&o->wire, place)) {
-        return;
-    }
-    for (unsigned key = 0; key < KEYS; key++) {
-        if (!read_key(o, key, &f)) {
-            /* one that is to crash may have come to that point by itself, and is read when it has come up again */
-            if (place->crash_at == NULL || !wire_has_ended(&o->wire)) {
-                COUNT(corrupt);
-                complain(o, key, "cannot be read");
-            }
-            break;
+    bool goes_on = wire_open_path(&o->wire, place->socket);
+    for (unsigned first = 0; goes_on && first < KEYS; first += READ_AT_ONCE) {
+        int64_t asked_unix_s = time(NULL);
+        for (unsigned i = 0; i < READ_AT_ONCE; i++) {
+            wire_say(&o->wire, "mg o%u-%u v c t\r\n", o->number, first + i);
         }
-        judge(o, place, key, &f);
+        goes_on = wire_flush(&o->wire);
+        for (unsigned key = first; goes_on && key < first + READ_AT_ONCE; key++) {
+            struct found found = {.asked_unix_s = asked_unix_s}, *f = &found;
+            goes_on = read_key(o, f);
+            if (goes_on) {
+                judge(o, place, key, f);
+            } else if (place->crash_at == NULL) { /* one that is to crash may have come to that point by itself, and is read later */
+                COUNT(corrupt);
+                complain(o, key, f, "cannot be read");
+            }
+        }
     }
-    wire_close(&o->wire);
+    wire_free(&o->wire);
 }

@@ -1,7 +1,6 @@
-/* A server in a folder of its own, and connections to it. */
+/* A server in a folder of its own. */
 #include "crash.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,8 +10,6 @@
 #include <sys/wait.h>
 
 #include "notified.h"
-
-enum { ANSWER_S = 60 };
 
 static int words_fd, answers_fd[WAITS]; /* of servers that serve; eventfds, of batches that were answered */
 
@@ -96,87 +93,4 @@ void place_kill(struct place *p, int signal) {
         close(p->process_fd);
         p->pid = 0;
     }
-}
-
-bool wire_open(struct wire *w, const struct place *p) {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = ANSWER_S};
-    memcpy(at.sun_path, p->socket, sizeof p->socket);
-    w->at = w->end = 0;
-    w->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (w->fd < 0 || connect(w->fd, (struct sockaddr *)&at, sizeof at) != 0) {
-        wire_close(w);
-        return false;
-    }
-    setsockopt(w->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return true;
-}
-
-void wire_close(struct wire *w) {
-    if (w->fd >= 0) {
-        close(w->fd);
-    }
-    w->fd = -1;
-}
-
-bool wire_send(struct wire *w, const char *bytes, size_t n) {
-    while (n > 0) {
-        ssize_t sent = send(w->fd, bytes, n, MSG_NOSIGNAL);
-        if (sent <= 0) {
-            return false;
-        }
-        bytes += sent;
-        n -= (size_t)sent;
-    }
-    return true;
-}
-
-static bool more(struct wire *w) {
-    memmove(w->bytes, w->bytes + w->at, w->end - w->at);
-    w->end -= w->at;
-    w->at = 0;
-    ssize_t got = recv(w->fd, w->bytes + w->end, sizeof w->bytes - w->end, 0);
-    w->end += got > 0 ? (size_t)got : 0;
-    return got > 0;
-}
-
-bool wire_line(struct wire *w, char *line, size_t room) {
-    for (;;) {
-        char *end = memchr(w->bytes + w->at, '\n', w->end - w->at);
-        if (end != NULL) {
-            size_t n = (size_t)(end - (w->bytes + w->at)), text = n > 0 && end[-1] == '\r' ? n - 1 : n;
-            text = text < room ? text : room - 1;
-            memcpy(line, w->bytes + w->at, text);
-            line[text] = '\0';
-            w->at += n + 1;
-            return true;
-        }
-        if (!more(w)) {
-            return false;
-        }
-    }
-}
-
-bool wire_bytes(struct wire *w, char *to, size_t n) {
-    while (n > 0) {
-        size_t here = w->end - w->at < n ? w->end - w->at : n;
-        memcpy(to, w->bytes + w->at, here);
-        w->at += here;
-        to += here;
-        n -= here;
-        if (n > 0 && !more(w)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool wire_has_ended(const struct wire *w) {
-    char byte;
-    ssize_t got = recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN);
-}
-
-bool wire_ask(struct wire *w, const char *command, char *answer, size_t room) {
-    return wire_send(w, command, strlen(command)) && wire_line(w, answer, room);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { SLOW_SEGMENT_BYTES = 600 }; /* the other side's send buffer follows from the segment's size; else it takes megabytes at once */
@@ -30,26 +31,32 @@ static void need(char **buffer, size_t *room, size_t n) {
     *room = more;
 }
 
-bool wire_open(struct wire *w, int port, int receive_buffer_bytes) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int on = 1;
+/* Takes the descriptor of a new connection, which is not connected yet. */
+static bool begin(struct wire *w, int fd, const void *to, socklen_t bytes) {
     w->out_bytes = w->in_at = w->in_end = 0;
-    w->port = port;
-    w->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (w->fd < 0) {
-        return false;
-    }
-    setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (receive_buffer_bytes != 0) {
-        int segment_bytes = SLOW_SEGMENT_BYTES;
-        setsockopt(w->fd, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
-        setsockopt(w->fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
-    }
-    if (connect(w->fd, (struct sockaddr *)&to, sizeof to) != 0) {
-        close(w->fd);
+    w->fd = fd;
+    if (fd >= 0 && connect(fd, to, bytes) != 0) {
+        close(fd);
         w->fd = -1;
     }
     return w->fd >= 0;
+}
+
+bool wire_open_path(struct wire *w, const char *path) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
+    return begin(w, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), &to, sizeof to);
+}
+
+bool wire_open(struct wire *w, int port, int receive_buffer_bytes) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int on = 1, segment_bytes = SLOW_SEGMENT_BYTES, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (receive_buffer_bytes != 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
+    }
+    return begin(w, fd, &to, sizeof to);
 }
 
 void wire_close(struct wire *w, bool reset) {

@@ -7,12 +7,12 @@
 
 struct wire {
     int    fd;              /* -1: closed */
-    int    port;
     char  *out, *in;
     size_t out_bytes, out_room;
     size_t in_at, in_end, in_room;
 };
 
+bool  wire_open_path(struct wire *, const char *path); /* of a UNIX socket */
 bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size; else the server too can send little ahead */
 void  wire_close(struct wire *, bool reset);  /* reset: the server sees an error instead of an end */
 void  wire_free(struct wire *);

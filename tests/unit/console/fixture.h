@@ -37,8 +37,7 @@ static enum stats_group fixture_group(const char *heading) {
     return (enum stats_group)group;
 }
 
-__attribute__((unused)) static void fixture_load(const char *name, uint64_t at_ms,
-                                                 struct snapshot *snapshot) {
+__attribute__((unused)) static void fixture_load(const char *name, uint64_t at_ms, struct snapshot *snapshot) {
     size_t bytes;
     char *text = fixture_text(name, &bytes);
     snapshot_init(snapshot);
@@ -141,9 +140,25 @@ __attribute__((unused)) static void fixture_busy_second(struct snapshot *one, un
     }
 }
 
+/* The model that a suite looks at; each takes the place of the one before. */
+__attribute__((unused)) static struct model *model;
+
+__attribute__((unused)) static void look_at_model(struct model *next, int refreshes) {
+    model_destroy(&model);
+    model = next;
+    if (refreshes > 0) {
+        fixture_go_on(model, refreshes);
+    }
+}
+
+__attribute__((unused)) static int fixture_main(void) {
+    tap_run_tests();
+    model_destroy(&model);
+    return tap_done();
+}
+
 /* What only some views want, from the same file; class_id: the one whose every stat is kept. */
-__attribute__((unused)) static void fixture_details(struct model *model, const char *name,
-                                                    unsigned class_id, uint64_t at_ms) {
+__attribute__((unused)) static void fixture_details(struct model *of, const char *name, unsigned class_id, uint64_t at_ms) {
     static const struct {
         const char *heading;
         enum inquiry group;
@@ -153,7 +168,7 @@ __attribute__((unused)) static void fixture_details(struct model *model, const c
                   {"stats geometry", INQUIRY_GEOMETRY},   {"stats curve", INQUIRY_CURVE},
                   {"stats config", INQUIRY_CONFIG},
                   {"stats whatif", INQUIRY_WHATIF},       {"stats hotkeys 64", INQUIRY_HOTKEYS}};
-    struct details *details = model_open_details(model);
+    struct details *details = model_open_details(of);
     size_t bytes;
     char *text = fixture_text(name, &bytes);
     details_focus(details, class_id);

@@ -11,11 +11,11 @@ static struct ui ui;
 static char screen[200 * 1024];
 static unsigned clipped; /* glyphs of the last drawing that fell off the right edge */
 
-__attribute__((unused)) static struct frame frame_of(const struct model *model) {
+__attribute__((unused)) static struct frame frame_of(const struct model *of) {
     static struct fleet_row row;
-    row = fleet_row_of(model, 12400, 1000, 0);
-    return (struct frame){.model = model,
-                          .live = model,
+    row = fleet_row_of(of, 12400, 1000, 0);
+    return (struct frame){.model = of,
+                          .live = of,
                           .moment = 1002,
                           .loaded_share = 1,
                           .servers = &row,
@@ -58,6 +58,17 @@ __attribute__((unused)) static const char *draw(const struct frame *frame, int w
     clipped = cells->clipped;
     cells_destroy(&cells);
     return screen;
+}
+
+/* The frame of the model that is looked at. */
+static struct frame frame;
+
+/* A view of a model that goes on for so many refreshes, on a screen of 80 columns. */
+__attribute__((unused)) static void look(struct model *next, int refreshes, unsigned view) {
+    look_at_model(next, refreshes);
+    frame = frame_of(model);
+    reset_ui(view);
+    draw(&frame, 80, 24, false);
 }
 
 __attribute__((unused)) static bool shows(const char *text) {

@@ -3,7 +3,6 @@
 #include "fixture.h"
 #include "tap.h"
 
-static struct model *model;
 static char why[NOTE_BYTES];
 
 static bool allowed(struct action action) {
@@ -28,7 +27,7 @@ static void reassigns(bool is_on) {
     model_add(model, &snapshot, 1003);
 }
 
-static void test_only_sound_moves_are_allowed(void) {
+TEST(test_only_sound_moves_are_allowed) {
     load("memcached-1.6.18");
     ok(may_move(4, 12, 3), "a class with pages may give to another");
     ok(may_move(4, 0, 3), "or to the pool");
@@ -40,14 +39,14 @@ static void test_only_sound_moves_are_allowed(void) {
 }
 
 /* 1.6.34 to 1.6.41 crash when told of a class above the highest used one. */
-static void test_class_ids_the_server_does_not_list_are_never_sent(void) {
+TEST(test_class_ids_the_server_does_not_list_are_never_sent) {
     static const unsigned unlisted[] = {13, 39, 63, 64, 200, 255, 256, 999, 4294967295u};
     for (size_t i = 0; i < sizeof unlisted / sizeof *unlisted; i++) {
         ok(!may_move(4, unlisted[i], 1) && !may_move(unlisted[i], 12, 1), "class %u is refused", unlisted[i]);
     }
 }
 
-static void test_servers_that_cannot_move_pages_say_why(void) {
+TEST(test_servers_that_cannot_move_pages_say_why) {
     load("memcached-1.4.25");
     reassigns(false);
     ok(!may_move(4, 12, 1) && strstr(why, "-o slab_reassign") != NULL, "slab_reassign no: %s", why);
@@ -59,7 +58,7 @@ static void test_servers_that_cannot_move_pages_say_why(void) {
     model_destroy(&empty);
 }
 
-static void test_automove_changes_only_to_another_known_mode(void) {
+TEST(test_automove_changes_only_to_another_known_mode) {
     load("memcached-1.6.18");
     ok(allowed(action_set("slab_automove", "1")), "0 to 1");
     ok(!allowed(action_set("slab_automove", "0")), "0 to 0 changes nothing: %s", why);
@@ -75,7 +74,7 @@ static void says_line(struct action action, unsigned index, const char *wanted, 
     is_str(line, wanted, "as the server understands it");
 }
 
-static void test_commands_are_what_the_server_understands(void) {
+TEST(test_commands_are_what_the_server_understands) {
     char line[ACTION_LINE_BYTES];
     unsigned times;
     struct action one = action_set("verbosity", "1");
@@ -89,11 +88,7 @@ static void test_commands_are_what_the_server_understands(void) {
 }
 
 int main(void) {
-    test_only_sound_moves_are_allowed();
-    test_class_ids_the_server_does_not_list_are_never_sent();
-    test_servers_that_cannot_move_pages_say_why();
-    test_automove_changes_only_to_another_known_mode();
-    test_commands_are_what_the_server_understands();
+    tap_run_tests();
     model_destroy(&model);
     return tap_done();
 }

@@ -13,7 +13,7 @@ static bool parse(const char *text) {
     return address_parse(text, &address, why, sizeof why);
 }
 
-static void test_the_forms_of_an_address(void) {
+TEST(test_the_forms_of_an_address) {
     static const struct {
         const char *text, *host, *port, *shown;
     } cases[] = {
@@ -33,21 +33,19 @@ static void test_the_forms_of_an_address(void) {
     }
     ok(parse("tls://cache7") && address.is_tls && strcmp(address.text, "tls://cache7:11211") == 0 &&
            strcmp(address.host, "cache7") == 0 && strcmp(address.tls_name, "cache7") == 0,
-       "tls:// before a host speaks TLS with it");
+           "tls:// before a host speaks TLS with it");
     ok(parse("tls://dns:cache:1") && address.list == LIST_OF_NAME && address.is_tls, "and with each of a list");
-    ok(parse("file:./fleet.txt") && address.list == LIST_OF_FILE && strcmp(address.host, "./fleet.txt") == 0,
-       "file: is one, too");
+    ok(parse("file:./fleet.txt") && address.list == LIST_OF_FILE && strcmp(address.host, "./fleet.txt") == 0, "file: is one, too");
     ok(parse("tls://file:/etc/fleet") && address.is_tls && strcmp(address_list_word(&address), "file:/etc/fleet") == 0,
        "and tls:// before it is not part of it");
     ok(!parse("tls:///run/x.sock"), "but not with a path: %s", why);
     ok(parse("/run/x.sock") && address.is_path, "a path is a UNIX socket");
-    ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0,
-       "so is what follows unix:");
+    ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0, "so is what follows unix:");
     ok(parse("run/x.sock") && address.is_path && strcmp(address.host, "run/x.sock") == 0,
        "so is every word with a slash, in this folder");
 }
 
-static void test_wrong_addresses_are_refused(void) {
+TEST(test_wrong_addresses_are_refused) {
     char long_path[300], long_host[400], long_file[310];
     memset(long_path, 'a', sizeof long_path - 1);
     long_path[0] = '/';
@@ -63,22 +61,20 @@ static void test_wrong_addresses_are_refused(void) {
     }
 }
 
-static void test_numbers_need_no_lookup(void) {
+TEST(test_numbers_need_no_lookup) {
     struct endpoints found;
     parse("127.0.0.1:80");
     ok(address_is_numeric(&address, &found) && found.count == 1, "IPv4");
     is(found.list[0].socket_address.ss_family, AF_INET, "its family");
     parse("[::1]:80");
-    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_INET6,
-       "IPv6");
+    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_INET6, "IPv6");
     parse("/tmp/x");
-    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_UNIX,
-       "a path");
+    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_UNIX, "a path");
     parse("localhost:80");
     ok(!address_is_numeric(&address, &found), "a name is looked up elsewhere");
 }
 
-static void test_a_name_is_looked_up_by_a_child(void) {
+TEST(test_a_name_is_looked_up_by_a_child) {
     struct lookup lookup;
     struct endpoints found;
     parse("localhost:80");
@@ -94,10 +90,4 @@ static void test_a_name_is_looked_up_by_a_child(void) {
     is(lookup.pipe_fd, -1, "a lookup can be given up at once");
 }
 
-int main(void) {
-    test_the_forms_of_an_address();
-    test_wrong_addresses_are_refused();
-    test_numbers_need_no_lookup();
-    test_a_name_is_looked_up_by_a_child();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

@@ -11,7 +11,6 @@
 
 static char path[200], folder[] = "/tmp/test_audit_XXXXXX", why[NOTE_BYTES];
 static struct acting acting;
-static struct model *model;
 static struct proposal proposal;
 
 static bool write_line(const char *text) {
@@ -31,7 +30,7 @@ static bool can_undo(void) {
     return acting_propose(&acting, ACTING_UNDO, model, &proposal, why, sizeof why);
 }
 
-static void test_a_record_is_made_for_its_owner(void) {
+TEST(test_a_record_is_made_for_its_owner) {
     struct stat info;
     ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "there is no record yet: %s", why);
     ok(write_line("nonsense\n"), "the first line, in folders made for it");
@@ -40,7 +39,7 @@ static void test_a_record_is_made_for_its_owner(void) {
 
 #define HERE "\"server\":\"cache7:11211\","
 
-static void test_what_others_put_there_can_be_taken_back(void) {
+TEST(test_what_others_put_there_can_be_taken_back) {
     write_entry(5, HERE "\"what\":\"set\",\"name\":\"maxbytes\",\"was\":\"134217728\",\"is\":\"67108864\"");
     write_entry(6, "\"server\":\"other:1\",\"what\":\"set\",\"name\":\"verbosity\",\"was\":\"0\",\"is\":\"1\"");
     ok(can_undo(), "the last change to this server, not to another: %s", why);
@@ -58,14 +57,14 @@ static void test_what_others_put_there_can_be_taken_back(void) {
     ok(!can_undo() && strstr(why, "change 9") != NULL, "what is no entry is skipped");
 }
 
-static void test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl(void) {
+TEST(test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl) {
     for (int i = 0; i <= PLAN_LIMIT; i++) {
         write_entry(30 + i, HERE "\"what\":\"move\",\"src\":4,\"dst\":12,\"pages\":1,\"with\":30");
     }
     ok(!can_undo() && strstr(why, "slatectl undo takes back more") != NULL, "nothing of it is left out: %s", why);
 }
 
-static void test_a_long_record_is_read_from_its_end(void) {
+TEST(test_a_long_record_is_read_from_its_end) {
     for (int i = 0; i < 3000; i++) {
         write_entry(20, "\"server\":\"c:1\",\"what\":\"set\",\"name\":\"verbosity\",\"was\":\"0\",\"is\":\"1\"");
     }
@@ -79,7 +78,7 @@ static void test_a_long_record_is_read_from_its_end(void) {
     ok(audit_tail(-1, &bytes) == NULL, "without a file there is none");
 }
 
-static void test_a_failure_of_lua_ends_what_is_under_way_and_no_more(void) {
+TEST(test_a_failure_of_lua_ends_what_is_under_way_and_no_more) {
     lua_State *L = lua_state_take();
     lua_rawgeti(L, LUA_REGISTRYINDEX, acting.object);
     lua_pushboolean(L, true);
@@ -101,7 +100,7 @@ static void *lacking(void *ud, void *block, size_t was, size_t bytes) {
     return bytes > m->limit_bytes ? NULL : m->alloc(m->ud, block, was, bytes);
 }
 
-static void test_the_record_is_free_when_memory_lacks_for_its_text(void) {
+TEST(test_the_record_is_free_when_memory_lacks_for_its_text) {
     lua_State *L = lua_state_take();
     struct memory memory = {.limit_bytes = AUDIT_TAIL_BYTES / 2};
     lua_rawgeti(L, LUA_REGISTRYINDEX, acting.object);
@@ -129,12 +128,7 @@ int main(void) {
     model = fixture_model("memcached-1.6.18");
     acting_init(&acting);
     acting.audit_path = path;
-    test_a_record_is_made_for_its_owner();
-    test_what_others_put_there_can_be_taken_back();
-    test_a_command_of_more_steps_than_a_plan_has_is_left_to_slatectl();
-    test_a_long_record_is_read_from_its_end();
-    test_the_record_is_free_when_memory_lacks_for_its_text();
-    test_a_failure_of_lua_ends_what_is_under_way_and_no_more();
+    tap_run_tests();
     acting_fini(&acting);
     model_destroy(&model);
     unlink(path);

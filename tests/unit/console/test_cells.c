@@ -4,7 +4,7 @@
 
 static char row[4096];
 
-static void test_text_is_clipped_at_every_edge(void) {
+TEST(test_text_is_clipped_at_every_edge) {
     struct cells *cells = cells_create(10, 3, false);
     cells_text(cells, 0, 7, STYLE_PLAIN, "abcdef");
     cells_text(cells, -1, 0, STYLE_PLAIN, "above");
@@ -18,7 +18,7 @@ static void test_text_is_clipped_at_every_edge(void) {
     cells_destroy(&cells);
 }
 
-static void test_nothing_a_server_says_reaches_the_terminal_raw(void) {
+TEST(test_nothing_a_server_says_reaches_the_terminal_raw) {
     struct cells *cells = cells_create(40, 1, false);
     cells_text(cells, 0, 0, STYLE_PLAIN, "a\033[2Jb\nc\xff\xc3(\xe2\x82 \xf0\x9f\x98\x80 日");
     cells_row(cells, 0, row, sizeof row);
@@ -31,7 +31,7 @@ static void test_nothing_a_server_says_reaches_the_terminal_raw(void) {
     cells_destroy(&cells);
 }
 
-static void test_an_ascii_grid_holds_only_ascii(void) {
+TEST(test_an_ascii_grid_holds_only_ascii) {
     struct cells *cells = cells_create(60, 2, true);
     float values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     cells_text(cells, 0, 0, STYLE_PLAIN, "▶ ● ○ → Δ Σ × ▲ ▼ ◀ … · é");
@@ -41,7 +41,7 @@ static void test_an_ascii_grid_holds_only_ascii(void) {
     cells_destroy(&cells);
 }
 
-static void test_graphs_keep_the_newest_at_the_right(void) {
+TEST(test_graphs_keep_the_newest_at_the_right) {
     struct cells *cells = cells_create(8, 2, false);
     float few[] = {1, 8};
     cells_graph(cells, (struct rect){0, 0, 1, 8}, STYLE_GRAPH, few, 2, 0);
@@ -53,12 +53,11 @@ static void test_graphs_keep_the_newest_at_the_right(void) {
     float holes[] = {NAN, 0, NAN, 0.001f, 4};
     cells_clear(cells);
     cells_graph(cells, (struct rect){0, 0, 1, 8}, STYLE_GRAPH, holes, 5, 0);
-    is_str(cells_row(cells, 0, row, sizeof row), "    · ▁█",
-           "unknown is a gap, zero a dot, a little still shows");
+    is_str(cells_row(cells, 0, row, sizeof row), "    · ▁█", "unknown is a gap, zero a dot, a little still shows");
     cells_destroy(&cells);
 }
 
-static void test_graphs_may_have_several_rows(void) {
+TEST(test_graphs_may_have_several_rows) {
     struct cells *cells = cells_create(3, 2, false);
     float values[] = {1, 2, 4};
     cells_graph(cells, (struct rect){0, 0, 2, 3}, STYLE_GRAPH, values, 3, 0);
@@ -67,7 +66,7 @@ static void test_graphs_may_have_several_rows(void) {
     cells_destroy(&cells);
 }
 
-static void test_long_text_ends_in_an_ellipsis(void) {
+TEST(test_long_text_ends_in_an_ellipsis) {
     struct cells *cells = cells_create(20, 1, false);
     cells_text_fit(cells, 0, 0, 6, STYLE_PLAIN, "abcdefgh");
     is_str(cells_row(cells, 0, row, sizeof row), "abcde…", "cut with a mark");
@@ -79,7 +78,7 @@ static void test_long_text_ends_in_an_ellipsis(void) {
     cells_destroy(&cells);
 }
 
-static void test_an_ellipsis_never_cuts_a_number(void) {
+TEST(test_an_ellipsis_never_cuts_a_number) {
     static const struct {
         const char *text;
         int width;
@@ -94,13 +93,12 @@ static void test_an_ellipsis_never_cuts_a_number(void) {
         char line[100];
         struct cells *cells = cells_create(40, 1, false);
         cells_text_fit(cells, 0, 0, cases[i].width, STYLE_PLAIN, cases[i].text);
-        is_str(cells_row(cells, 0, line, sizeof line), cases[i].want, "'%s' in %d columns",
-               cases[i].text, cases[i].width);
+        is_str(cells_row(cells, 0, line, sizeof line), cases[i].want, "'%s' in %d columns", cases[i].text, cases[i].width);
         cells_destroy(&cells);
     }
 }
 
-static void test_bars_show_used_slack_and_rest(void) {
+TEST(test_bars_show_used_slack_and_rest) {
     struct cells *cells = cells_create(12, 1, false);
     cells_bar(cells, 0, 0, 12, 0.5, 0.2);
     is_str(cells_row(cells, 0, row, sizeof row), "[█████▒▒...]", "three parts");
@@ -109,14 +107,4 @@ static void test_bars_show_used_slack_and_rest(void) {
     cells_destroy(&cells);
 }
 
-int main(void) {
-    test_text_is_clipped_at_every_edge();
-    test_nothing_a_server_says_reaches_the_terminal_raw();
-    test_an_ascii_grid_holds_only_ascii();
-    test_graphs_keep_the_newest_at_the_right();
-    test_graphs_may_have_several_rows();
-    test_long_text_ends_in_an_ellipsis();
-    test_an_ellipsis_never_cuts_a_number();
-    test_bars_show_used_slack_and_rest();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

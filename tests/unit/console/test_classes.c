@@ -8,9 +8,7 @@ static void type(const char *text) {
 }
 
 static void test_a_filter_that_does_not_parse_keeps_its_line_open_with_the_reason(void) {
-    struct model *model = fixture_model("memcached-1.6.18");
-    struct frame frame = frame_of(model);
-    reset_ui(1);
+    look(fixture_model("memcached-1.6.18"), 0, 1);
     view_list[1]->command(&frame, &ui, COMMAND_FILTER);
     type("ev>>>1");
     class_table_edit(&ui.classes, COMMAND_ACCEPT, 0);
@@ -27,9 +25,7 @@ static void test_a_filter_that_does_not_parse_keeps_its_line_open_with_the_reaso
     type("12");
     class_table_edit(&ui.classes, COMMAND_ACCEPT, 0);
     draw(&frame, 80, 24, false);
-    ok(!ui.classes.edits_filter && shows("1 classes") && shows("filter: 12"),
-       "a filter that parses is used");
-    model_destroy(&model);
+    ok(!ui.classes.edits_filter && shows("1 classes") && shows("filter: 12"), "a filter that parses is used");
 }
 
 static void choose(enum class_column column, int toggles) {
@@ -43,15 +39,11 @@ static void choose(enum class_column column, int toggles) {
 }
 
 static void test_columns_are_chosen_and_ordered(void) {
-    struct model *model = fixture_model("memcached-1.6.18");
-    struct frame frame = frame_of(model);
-    reset_ui(1);
-    draw(&frame, 80, 24, false);
+    look(fixture_model("memcached-1.6.18"), 0, 1);
     ok(!shows("WST%") && shows("SET/s"), "80 columns have no room for all");
     view_list[1]->command(&frame, &ui, COMMAND_COLUMNS);
     draw(&frame, 80, 24, false);
-    ok(shows("columns: Space shows or hides") && shows("▶ room") && shows("slab class id"),
-       "the list says what each column means");
+    ok(shows("columns: Space shows or hides") && shows("▶ room") && shows("slab class id"), "the list says what each column means");
     choose(COLUMN_WASTE_PCT, 1);
     choose(COLUMN_SETS, 2);
     choose(COLUMN_EVICTIONS, 0);
@@ -77,7 +69,6 @@ static void test_columns_are_chosen_and_ordered(void) {
         ok(shows(class_table_head(ui.classes.sort)), "only columns that have room are sorted by: %s",
            class_table_head(ui.classes.sort));
     }
-    model_destroy(&model);
 }
 
 int main(void) {

@@ -15,13 +15,12 @@ static int listener = -1, peer = -1;
 static uint64_t clock_at = 1000;
 static const struct access open_door;
 
-static void listen_here(void) {
+TEST(listen_here) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     unlink(path);
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(listener, 4) != 0) {
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4) != 0) {
         printf("Bail out! cannot listen on %s\n", path);
         exit(1);
     }
@@ -44,24 +43,24 @@ static void serve(const char *text) {
     }
 }
 
+/* A client that has asked for statistics. */
+static struct client *asking(void) {
+    struct client *client = connect_here();
+    client_send(client, "stats", REPLY_STATS, 1, clock_at);
+    client_flush(client, clock_at);
+    return client;
+}
+
+static bool is_down_for(const struct client *client, const char *why) {
+    return ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), why) != NULL, "down: %s", client_note(client));
+}
+
 static void hang_up(struct client **client) {
     close(peer);
     client_destroy(client);
 }
 
-static void test_requests_go_out_in_one_write(void) {
-    struct client *client = connect_here();
-    is(client_state(client), CLIENT_UP, "connected at the first step");
-    client_send(client, "stats", REPLY_STATS, 1, clock_at);
-    client_send(client, "stats items", REPLY_STATS, 2, clock_at);
-    client_flush(client, clock_at);
-    char got[100] = "";
-    ssize_t n = read(peer, got, sizeof got - 1);
-    is_str(n > 0 ? got : "", "stats\r\nstats items\r\n", "both commands arrive together");
-    hang_up(&client);
-}
-
-static void test_replies_come_whole_and_in_order(void) {
+TEST(test_replies_come_whole_and_in_order) {
     static const char text[] = "STAT a 1\r\nEND\r\nERROR\r\nOK\r\nSTAT b 2\nEND\n";
     struct client *client = connect_here();
     client_send(client, "a", REPLY_STATS, 1, clock_at);
@@ -84,7 +83,7 @@ static void test_replies_come_whole_and_in_order(void) {
     hang_up(&client);
 }
 
-static void test_a_refused_connection_is_tried_again_later_and_later(void) {
+TEST(test_a_refused_connection_is_tried_again_later_and_later) {
     struct address address;
     char why[100];
     address_parse("/nonexistent/x.sock", &address, why, sizeof why);
@@ -94,100 +93,80 @@ static void test_a_refused_connection_is_tried_again_later_and_later(void) {
         clock_at = client_due_ms(client) > clock_at ? client_due_ms(client) : clock_at;
         client_step(client, clock_at);
         wait = client_retry_ms(client) - clock_at;
-        ok(client_state(client) == CLIENT_DOWN && wait >= last, "wait %d is not shorter (%lu ms)",
-           i, (unsigned long)wait);
+        ok(client_state(client) == CLIENT_DOWN && wait >= last, "wait %d is not shorter (%lu ms)", i, (unsigned long)wait);
         last = wait;
     }
     is(wait, BACKOFF_MOST_MS, "and not longer than the limit");
-    ok(strstr(client_note(client), "No such file") != NULL, "the reason is kept: %s",
-       client_note(client));
+    ok(strstr(client_note(client), "No such file") != NULL, "the reason is kept: %s", client_note(client));
     client_destroy(&client);
 }
 
-static void test_a_server_that_dies_is_noticed_and_found_again(void) {
+TEST(test_a_server_that_dies_is_noticed_and_found_again) {
     struct client *client = connect_here();
     unsigned generation = client_generation(client);
     close(peer);
     client_step(client, clock_at);
-    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "closed") != NULL,
-       "noticed: %s", client_note(client));
+    is_down_for(client, "closed");
     ok(!client_send(client, "stats", REPLY_STATS, 1, clock_at), "nothing can be sent meanwhile");
     clock_at = client_due_ms(client);
     client_step(client, clock_at);
     peer = accept(listener, NULL, NULL);
-    ok(client_state(client) == CLIENT_UP && client_generation(client) == generation + 1,
-       "found again");
+    ok(client_state(client) == CLIENT_UP && client_generation(client) == generation + 1, "found again");
     hang_up(&client);
 }
 
-static void test_a_server_that_reads_nothing_and_resets_gets_the_same_hint(void) {
-    struct client *client = connect_here();
-    client_send(client, "stats", REPLY_STATS, 1, clock_at);
-    client_flush(client, clock_at);
+TEST(test_a_server_that_reads_nothing_and_resets_gets_the_same_hint) {
+    struct client *client = asking();
     close(peer); /* what we asked is unread, so the connection is reset */
     client_step(client, clock_at);
-    ok(client_state(client) == CLIENT_DOWN &&
-           strstr(client_note(client), "before it answered: does it want tls://") != NULL,
-       "noticed, and told what it may mean: %s", client_note(client));
+    is_down_for(client, "before it answered: does it want tls://");
     client_destroy(&client);
 }
 
-static void test_a_silent_server_is_given_up(void) {
+TEST(test_a_silent_server_is_given_up) {
     struct client *client = connect_here();
     ok(client_due_ms(client) == UINT64_MAX, "nothing is due while nothing is asked");
-    client_send(client, "stats", REPLY_STATS, 1, clock_at);
-    client_flush(client, clock_at);
+    hang_up(&client);
+    client = asking();
     clock_at += SILENCE_MS - 1;
     client_step(client, clock_at);
     is(client_state(client), CLIENT_UP, "it has its time");
-    clock_at += 1;
-    client_step(client, clock_at);
-    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "not answered") != NULL,
-       "and no more: %s", client_note(client));
+    client_step(client, ++clock_at);
+    is_down_for(client, "not answered");
     hang_up(&client);
 }
 
-static void test_garbage_ends_the_connection_with_a_reason(void) {
-    static const char *const garbage[] = {"HTTP/1.1 400 Bad Request\r\n",
-                                          "STAT a 1\r\nnonsense\r\n", "\r\n", "\033[2J\r\n"};
+TEST(test_garbage_ends_the_connection_with_a_reason) {
+    static const char *const garbage[] = {"HTTP/1.1 400 Bad Request\r\n", "STAT a 1\r\nnonsense\r\n", "\r\n", "\033[2J\r\n"};
+    struct reply reply;
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
-        struct client *client = connect_here();
-        struct reply reply;
-        client_send(client, "stats", REPLY_STATS, 1, clock_at);
-        client_flush(client, clock_at);
+        struct client *client = asking();
         serve(garbage[i]);
         client_step(client, clock_at);
         ok(!client_take_reply(client, &reply, clock_at), "no reply is made of it");
-        ok(client_state(client) == CLIENT_DOWN && strchr(client_note(client), '\033') == NULL, "%s",
-           client_note(client));
+        ok(client_state(client) == CLIENT_DOWN && strchr(client_note(client), '\033') == NULL, "%s", client_note(client));
         hang_up(&client);
     }
     struct client *client = connect_here();
-    struct reply reply;
     serve("ERROR Too many open connections\r\n");
     client_step(client, clock_at);
     client_take_reply(client, &reply, clock_at);
-    ok(strstr(client_note(client), "Too many open connections") != NULL,
-       "what a server says unasked is shown: %s", client_note(client));
+    ok(strstr(client_note(client), "Too many open connections") != NULL, "what a server says unasked is shown");
     hang_up(&client);
 }
 
-static void test_an_endless_reply_is_cut_off(void) {
-    struct client *client = connect_here();
-    struct reply reply;
+TEST(test_an_endless_reply_is_cut_off) {
     static char chunk[32768];
-    memset(chunk, 'x', sizeof chunk - 1);
-    client_send(client, "stats", REPLY_STATS, 1, clock_at);
-    client_flush(client, clock_at);
+    struct client *client = asking();
+    struct reply reply;
     int sent = 0;
+    memset(chunk, 'x', sizeof chunk - 1);
     for (; client_state(client) == CLIENT_UP && sent < 1000; sent++) {
         serve(chunk);
         client_step(client, clock_at);
         client_take_reply(client, &reply, clock_at);
     }
-    ok(client_state(client) == CLIENT_DOWN, "given up after %d KiB: %s", sent * 32,
-       client_note(client));
-    ok(sent * 32 <= 2 * REPLY_LIMIT / 1024, "within its limit");
+    ok(client_state(client) == CLIENT_DOWN && sent * 32 <= 2 * REPLY_LIMIT / 1024, "given up after %d KiB: %s", sent * 32, client_note(client));
     hang_up(&client);
 }
 
@@ -214,37 +193,31 @@ static const char *request(void) {
     return got;
 }
 
-static void test_a_refresh_is_one_write_and_one_snapshot(void) {
+TEST(test_a_refresh_is_one_write_and_one_snapshot) {
     struct client *client = connect_here();
     poller_init(&poller, 1000);
     is(step_poller(client), 0, "nothing yet");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n",
-           "the first asks for all");
-    serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove "
-          "2\r\nEND\r\n");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n", "the first asks for all");
+    serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove 2\r\nEND\r\n");
     is(step_poller(client), 0, "four of five replies are no snapshot");
     clock_at += 5000;
     step_poller(client);
     is_str(request(), "", "a slow server is not asked again meanwhile");
     serve("ERROR\r\n");
     is(step_poller(client), 1, "the fifth completes it");
-    ok(poller.latest.general[GENERAL_pid] == 7 &&
-           poller.latest.classes[3].value[CLASS_total_pages] == 2,
-       "with what they said");
+    ok(poller.latest.general[GENERAL_pid] == 7 && poller.latest.classes[3].value[CLASS_total_pages] == 2, "with what they said");
     ok(!poller.latest.is_slated, "ERROR to stats slated means memcached");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n",
-           "the next leaves the slow ones out");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n", "the next leaves the slow ones out");
     serve("STAT pid 7\r\nEND\r\nEND\r\nEND\r\n");
     is(step_poller(client), 1, "and is complete without them");
     is(poller.latest.setting[SETTING_slab_automove], 2, "settings are carried over");
     poller_hurry(&poller, clock_at);
     step_poller(client);
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n",
-           "a hurried one asks for settings again");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n", "a hurried one asks for settings again");
     hang_up(&client);
 }
 
-static void test_a_server_that_refuses_is_quoted(void) {
+TEST(test_a_server_that_refuses_is_quoted) {
     struct client *client = connect_here();
     poller_init(&poller, 1000);
     step_poller(client);
@@ -256,7 +229,7 @@ static void test_a_server_that_refuses_is_quoted(void) {
 
 /* Behind TLS nothing is up before the handshake, and a server that does not speak it is told from one that
  * does not answer. */
-static void test_tls_waits_for_its_handshake(void) {
+TEST(test_tls_waits_for_its_handshake) {
     char why[200];
     struct address address;
     const struct tls_files none = {0};
@@ -276,15 +249,14 @@ static void test_tls_waits_for_its_handshake(void) {
         }
         client_step(client, speaks ? clock_at : clock_at + CONNECT_MS);
         ok(client_state(client) == CLIENT_DOWN &&
-               strstr(client_note(client), speaks ? "no TLS with" : "no answer to TLS in 5 s") != NULL,
-           "%s", client_note(client));
+               strstr(client_note(client), speaks ? "no TLS with" : "no answer to TLS in 5 s") != NULL, "%s", client_note(client));
         hang_up(&client);
     }
     tls_context_destroy(&access.tls);
 }
 
 /* The files are read when the first server needs them. */
-static void test_a_file_that_tls_cannot_use_is_the_reason(void) {
+TEST(test_a_file_that_tls_cannot_use_is_the_reason) {
     char why[200];
     struct address address;
     const struct tls_files missing = {.ca = "/nowhere/ca.pem"};
@@ -296,7 +268,7 @@ static void test_a_file_that_tls_cannot_use_is_the_reason(void) {
     peer = accept(listener, NULL, NULL);
     ok(client_state(client) == CLIENT_DOWN &&
            strstr(client_note(client), "cannot use the certificates in /nowhere/ca.pem: No such file") != NULL,
-       "%s", client_note(client));
+           "%s", client_note(client));
     hang_up(&client);
     tls_context_destroy(&access.tls);
 }
@@ -307,19 +279,7 @@ int main(void) {
         return 1;
     }
     snprintf(path, sizeof path, "%s/server.sock", folder);
-    listen_here();
-    test_requests_go_out_in_one_write();
-    test_replies_come_whole_and_in_order();
-    test_a_refused_connection_is_tried_again_later_and_later();
-    test_a_server_that_dies_is_noticed_and_found_again();
-    test_a_server_that_reads_nothing_and_resets_gets_the_same_hint();
-    test_a_silent_server_is_given_up();
-    test_garbage_ends_the_connection_with_a_reason();
-    test_an_endless_reply_is_cut_off();
-    test_a_refresh_is_one_write_and_one_snapshot();
-    test_a_server_that_refuses_is_quoted();
-    test_tls_waits_for_its_handshake();
-    test_a_file_that_tls_cannot_use_is_the_reason();
+    tap_run_tests();
     close(listener);
     unlink(path);
     rmdir(folder);

@@ -49,7 +49,7 @@ static void begin(const char *list) {
     add(list);
 }
 
-static void test_a_file_names_servers(void) {
+TEST(test_a_file_names_servers) {
     begin("file:%s");
     write_file("127.0.0.1:1 # the first\n- 127.0.0.1:2:1 two\n");
     look();
@@ -65,7 +65,7 @@ static void test_a_file_names_servers(void) {
     fleet_fini(&fleet);
 }
 
-static void test_a_list_that_is_wrong_keeps_its_servers(void) {
+TEST(test_a_list_that_is_wrong_keeps_its_servers) {
     begin("file:%s");
     write_file("127.0.0.1:1\n127.0.0.1:2\n");
     look();
@@ -85,7 +85,7 @@ static void test_a_list_that_is_wrong_keeps_its_servers(void) {
     fleet_fini(&fleet);
 }
 
-static void test_a_server_named_by_itself_stays(void) {
+TEST(test_a_server_named_by_itself_stays) {
     begin("file:%s");
     add("127.0.0.1:1");
     write_file("127.0.0.1:1\n127.0.0.1:2\n");
@@ -97,7 +97,7 @@ static void test_a_server_named_by_itself_stays(void) {
     fleet_fini(&fleet);
 }
 
-static void test_more_servers_than_can_be_watched_are_told(void) {
+TEST(test_more_servers_than_can_be_watched_are_told) {
     char text[20 * (SERVER_LIMIT + 2)] = "", line[20];
     for (int i = 1; i <= SERVER_LIMIT + 1; i++) {
         snprintf(line, sizeof line, "127.0.0.1:%d\n", i);
@@ -111,7 +111,7 @@ static void test_more_servers_than_can_be_watched_are_told(void) {
     fleet_fini(&fleet);
 }
 
-static void test_addresses_of_a_name_stay_while_they_answer(void) {
+TEST(test_addresses_of_a_name_stay_while_they_answer) {
     begin("dns:127.0.0.1:7");
     now_ms += LIST_AGAIN_MS;
     look();
@@ -126,11 +126,7 @@ static void test_addresses_of_a_name_stay_while_they_answer(void) {
 int main(void) {
     struct model *nobody = brain_model(""); /* keeps the state of Lua, as slatetop does */
     close(mkstemp(path));
-    test_a_file_names_servers();
-    test_a_list_that_is_wrong_keeps_its_servers();
-    test_a_server_named_by_itself_stays();
-    test_more_servers_than_can_be_watched_are_told();
-    test_addresses_of_a_name_stay_while_they_answer();
+    tap_run_tests();
     unlink(path);
     model_destroy(&nobody);
     return tap_done();

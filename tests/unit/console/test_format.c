@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* The words are tried where they stand, in tests/spec/lua_units_spec.lua. */
-static void test_figures_have_the_words_of_lua_and_a_dash_or_reset_of_c(void) {
+TEST(test_figures_have_the_words_of_lua_and_a_dash_or_reset_of_c) {
     static const double counts[] = {44213, 1630000, 99999.6, NAN, RATE_RESET};
     static const char *const words[] = {"44213", "1630K", "100K", "-", "reset"};
     char out[FORMAT_BYTES];
@@ -21,7 +21,7 @@ static void test_figures_have_the_words_of_lua_and_a_dash_or_reset_of_c(void) {
     is_str(format_age(out, -1), "-", "no age goes backwards");
 }
 
-static void test_deltas_carry_their_sign(void) {
+TEST(test_deltas_carry_their_sign) {
     char out[FORMAT_BYTES];
     is_str(format_delta(out, 2), "+2", "plus");
     is_str(format_delta(out, -3), "-3", "minus");
@@ -32,14 +32,14 @@ static void test_deltas_carry_their_sign(void) {
     is_str(format_exact(out, 524288), "524288", "an exact integer keeps its digits");
 }
 
-static void test_a_strangers_text_holds_nothing_that_a_terminal_obeys(void) {
+TEST(test_a_strangers_text_holds_nothing_that_a_terminal_obeys) {
     char text[] = "a\x1b]0;x\a\n\x7f \xc2\x9b" "2J caf\xc3\xa9 \xc2\xa9 \xc2";
     plain_make(text);
     is_str(text, "a?]0;x??? ??2J caf\xc3\xa9 \xc2\xa9 \xc2", "controls are question marks");
 }
 
 /* Widths are what keeps a table aligned: whatever the value, six columns are enough. */
-static void test_any_value_fits_six_columns(void) {
+TEST(test_any_value_fits_six_columns) {
     uint64_t seed = tap_seed();
     char out[FORMAT_BYTES];
     int worst = 0;
@@ -55,10 +55,4 @@ static void test_any_value_fits_six_columns(void) {
     ok(worst <= 6, "200,000 random values take at most six columns (widest %d)", worst);
 }
 
-int main(void) {
-    test_figures_have_the_words_of_lua_and_a_dash_or_reset_of_c();
-    test_deltas_carry_their_sign();
-    test_a_strangers_text_holds_nothing_that_a_terminal_obeys();
-    test_any_value_fits_six_columns();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

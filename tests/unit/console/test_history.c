@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void test_the_ring_keeps_the_newest(void) {
+TEST(test_the_ring_keeps_the_newest) {
     struct history history;
     ok(history_init(&history, 4, 2), "init");
     for (int i = 0; i < 10; i++) {
@@ -20,7 +20,7 @@ static void test_the_ring_keeps_the_newest(void) {
     history_fini(&history);
 }
 
-static void test_means_weigh_by_time_and_skip_gaps(void) {
+TEST(test_means_weigh_by_time_and_skip_gaps) {
     struct history history;
     history_init(&history, 10, 1);
     history_begin(&history, 0);
@@ -31,12 +31,11 @@ static void test_means_weigh_by_time_and_skip_gaps(void) {
     history_begin(&history, 5000);
     ok(history_mean(&history, 0, 10000) == 40, "(10 x 1 + 50 x 3) / 4, the gap counts for nothing");
     ok(history_mean(&history, 0, 2000) == 50, "a window takes what is younger");
-    ok(isnan(history_mean(&history, 0, 500)),
-       "nothing measured in the window is unknown, not zero");
+    ok(isnan(history_mean(&history, 0, 500)), "nothing measured in the window is unknown, not zero");
     history_fini(&history);
 }
 
-static void test_changes_and_means_stop_at_a_break(void) {
+TEST(test_changes_and_means_stop_at_a_break) {
     struct history history;
     history_init(&history, 10, 1);
     for (int i = 0; i < 3; i++) {
@@ -54,7 +53,7 @@ static void test_changes_and_means_stop_at_a_break(void) {
     history_fini(&history);
 }
 
-static void test_a_series_that_stays_takes_no_room(void) {
+TEST(test_a_series_that_stays_takes_no_room) {
     struct history history;
     history_init(&history, 4, 2);
     for (int i = 0; i < 6; i++) {
@@ -81,7 +80,7 @@ static void test_a_series_that_stays_takes_no_room(void) {
     history_fini(&history);
 }
 
-static void test_a_mean_is_over_what_was_seen(void) {
+TEST(test_a_mean_is_over_what_was_seen) {
     struct history history;
     history_init(&history, 4, 1);
     is(history_covered_ms(&history, 10000), 0, "nothing before the first sample");
@@ -96,11 +95,4 @@ static void test_a_mean_is_over_what_was_seen(void) {
     history_fini(&history);
 }
 
-int main(void) {
-    test_a_mean_is_over_what_was_seen();
-    test_a_series_that_stays_takes_no_room();
-    test_the_ring_keeps_the_newest();
-    test_means_weigh_by_time_and_skip_gaps();
-    test_changes_and_means_stop_at_a_break();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

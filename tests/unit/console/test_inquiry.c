@@ -8,7 +8,7 @@ static void take(struct answers *answers, const char *text, bool is_stats) {
     answers_take(answers, INQUIRY_CONFIG, text, strlen(text), is_stats, 5);
 }
 
-static void test_texts_are_kept(void) {
+TEST(test_texts_are_kept) {
     struct answers answers = {0};
     is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "none before the first answer");
     take(&answers, "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n", true);
@@ -25,15 +25,14 @@ static void test_texts_are_kept(void) {
     is(answers.of[INQUIRY_CURVE].state, ANSWER_NONE, "nothing is left");
 }
 
-static void test_what_is_not_offered_says_why(void) {
+TEST(test_what_is_not_offered_says_why) {
     static struct snapshot now;
     const char *why_not;
     snapshot_init(&now);
     ok(!inquiry_is_offered(INQUIRY_CURVE, NULL, &why_not) && why_not[0] != '\0', "nothing is known yet");
     ok(!inquiry_is_offered(INQUIRY_CURVE, &now, &why_not), "memcached has no curves");
     ok(strstr(why_not, "the classes (2)") != NULL, "and says where else to look: %s", why_not);
-    ok(!inquiry_is_offered(INQUIRY_HOTKEYS, &now, &why_not) && strstr(why_not, "Events (8)") != NULL,
-       "%s", why_not);
+    ok(!inquiry_is_offered(INQUIRY_HOTKEYS, &now, &why_not) && strstr(why_not, "Events (8)") != NULL, "%s", why_not);
     ok(!inquiry_is_offered(INQUIRY_CONFIG, &now, &why_not), "nor anything of slated's own");
     is_str(why_not, "needs slated: memcached does not tell", "in words");
     ok(inquiry_is_offered(INQUIRY_SETTINGS, &now, &why_not), "settings are every server's");
@@ -45,7 +44,7 @@ static void test_what_is_not_offered_says_why(void) {
        "slated has its own");
 }
 
-static void test_garbage_is_skipped_or_made_harmless(void) {
+TEST(test_garbage_is_skipped_or_made_harmless) {
     struct stat_line line;
     char text[600] = "nonsense\nSTAT \r\nSTAT bare\r\nSTAT esc \033[2J\r\nSTAT long ";
     size_t used = strlen(text);
@@ -60,9 +59,4 @@ static void test_garbage_is_skipped_or_made_harmless(void) {
     ok(!stat_line_next(&at, end, &line), "and then there is no more");
 }
 
-int main(void) {
-    test_texts_are_kept();
-    test_what_is_not_offered_says_why();
-    test_garbage_is_skipped_or_made_harmless();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

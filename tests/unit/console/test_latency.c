@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void test_quantiles(void) {
+TEST(test_quantiles) {
     float us[100];
     for (int i = 0; i < 100; i++) {
         us[i] = (float)(100 - i); /* 1 to 100 us, the longest first */
@@ -18,7 +18,7 @@ static void test_quantiles(void) {
     is(summary.buckets[3], 50, "the rest up to 100");
 }
 
-static void test_what_was_not_measured_is_left_out(void) {
+TEST(test_what_was_not_measured_is_left_out) {
     float us[] = {NAN, 5, NAN, 2e6f};
     struct latency_summary summary = latency_of(us, 4);
     is(summary.count, 2, "of four two are known");
@@ -27,7 +27,7 @@ static void test_what_was_not_measured_is_left_out(void) {
     ok(none.count == 0 && isnan(none.p50_us) && isnan(none.most_us), "without any nothing is known");
 }
 
-static void test_the_oldest_go(void) {
+TEST(test_the_oldest_go) {
     static struct latency_log log;
     for (int i = 0; i < LATENCY_SAMPLES; i++) {
         latency_add(&log, 1000);
@@ -39,9 +39,4 @@ static void test_the_oldest_go(void) {
     ok(latency_of_log(&log).most_us == 10, "and those before are forgotten");
 }
 
-int main(void) {
-    test_quantiles();
-    test_what_was_not_measured_is_left_out();
-    test_the_oldest_go();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

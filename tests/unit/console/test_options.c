@@ -18,14 +18,14 @@ static bool parse(const char *a, const char *b, const char *c) {
     return options_parse(&options, argc, argv, why, sizeof why);
 }
 
-static void test_defaults(void) {
+TEST(test_defaults) {
     ok(parse(NULL, NULL, NULL), "no options are fine");
     is_str(options.servers[0].text, "127.0.0.1:11211", "the usual server");
     is(options.interval_ms, 1000, "a second");
     is(options.snapshots, 1, "one snapshot");
 }
 
-static void test_options_are_taken(void) {
+TEST(test_options_are_taken) {
     ok(parse("-b", "-n", "3") && options.batch && options.snapshots == 3, "-b -n 3");
     ok(parse("--json", NULL, NULL) && options.json && options.batch, "--json means batch");
     ok(parse("-d", "0.5", NULL) && options.interval_ms == 500, "-d 0.5");
@@ -40,7 +40,7 @@ static void test_options_are_taken(void) {
     ok(parse("-s", "/run/cache.sock", NULL) && options.servers[0].is_path, "-s with a path");
 }
 
-static void test_wrong_use_is_one_clear_sentence(void) {
+TEST(test_wrong_use_is_one_clear_sentence) {
     ok(!parse("-d", "0", NULL), "no delay: %s", why);
     ok(!parse("-d", "1e9", NULL), "too long a delay: %s", why);
     ok(!parse("-d", "nan", NULL), "not a number: %s", why);
@@ -70,7 +70,7 @@ static bool parse_rc(const char *text, const char *server) {
     return parse("-c", rc_path, server);
 }
 
-static void test_the_file_of_settings(void) {
+TEST(test_the_file_of_settings) {
     close(mkstemp(rc_path));
     ok(parse_rc("# mine\n\n server = a \nserver=b:5\ndelay = 2\nread-only = yes\nmono = no\ntheme = light\nmouse = no\n", NULL),
        "settings are taken: %s", why);
@@ -102,7 +102,7 @@ static void test_the_file_of_settings(void) {
     unlink(rc_path);
 }
 
-static void test_the_usual_file_may_be_unreadable(void) {
+TEST(test_the_usual_file_may_be_unreadable) {
     char home[] = "/tmp/slatetop-home-XXXXXX", folder[80], rc[100];
     ok(mkdtemp(home) != NULL, "a home");
     snprintf(folder, sizeof folder, "%s/slate", home);
@@ -128,10 +128,6 @@ static void test_the_usual_file_may_be_unreadable(void) {
 
 int main(void) {
     setenv("XDG_CONFIG_HOME", "/nowhere", 1); /* not the settings of whoever runs the test */
-    test_the_file_of_settings();
-    test_the_usual_file_may_be_unreadable();
-    test_defaults();
-    test_options_are_taken();
-    test_wrong_use_is_one_clear_sentence();
+    tap_run_tests();
     return tap_done();
 }

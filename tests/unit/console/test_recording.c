@@ -21,8 +21,7 @@ static void count(unsigned *samples, unsigned *bad) {
     int64_t wall_ms;
     enum recording_result result;
     *samples = *bad = 0;
-    while ((result = recording_next(recording, &snapshot, &wall_ms, why, sizeof why)) !=
-           RECORDING_END) {
+    while ((result = recording_next(recording, &snapshot, &wall_ms, why, sizeof why)) != RECORDING_END) {
         *samples += result == RECORDING_SAMPLE;
         *bad += result == RECORDING_BAD_LINE;
     }
@@ -39,8 +38,7 @@ static void take_fixture(struct raw_replies *raw, const char *name) {
         if (body != NULL) {
             body += strlen(headings[group]);
             char *stop = strstr(body, "\n### ");
-            raw_take(raw, (enum stats_group)group, body,
-                     stop != NULL ? (size_t)(stop - body) + 1 : strlen(body));
+            raw_take(raw, (enum stats_group)group, body, stop != NULL ? (size_t)(stop - body) + 1 : strlen(body));
         }
     }
     free(text);
@@ -78,7 +76,7 @@ static void test_what_is_written_is_read_back(const char *name) {
 #define LINE(time) \
     "{\"schema\":\"slate/snapshot/1\",\"time_s\":" time ",\"general\":{\"pid\":1},\"classes\":[]}\n"
 
-static void test_a_bad_line_is_one_clear_error(void) {
+TEST(test_a_bad_line_is_one_clear_error) {
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -140,7 +138,7 @@ static void test_random_damage_never_breaks_the_reader(unsigned seed) {
     is(read, 300, "three hundred damaged recordings");
 }
 
-static void test_files_that_are_no_recordings_are_left_alone(void) {
+TEST(test_files_that_are_no_recordings_are_left_alone) {
     write_file("my diary\n", 9);
     struct recording_writer writer;
     ok(!recording_append_to(&writer, path, why, sizeof why) && strstr(why, "not a recording"), "%s", why);
@@ -149,14 +147,12 @@ static void test_files_that_are_no_recordings_are_left_alone(void) {
     ok(recording_open("/tmp", why, sizeof why) == NULL, "%s", why);
     ok(recording_open("/nowhere/x", why, sizeof why) == NULL, "%s", why);
     write_file(LINE("1") "{\"torn", strlen(LINE("1")) + 6);
-    ok(recording_append_to(&writer, path, why, sizeof why) &&
-           lseek(writer.fd, 0, SEEK_END) == (off_t)strlen(LINE("1")) + 7,
-       "a torn line is ended first");
+    ok(recording_append_to(&writer, path, why, sizeof why) && lseek(writer.fd, 0, SEEK_END) == (off_t)strlen(LINE("1")) + 7,
+           "a torn line is ended first");
     recording_end(&writer);
     writer = (struct recording_writer){.fd = open("/dev/full", O_WRONLY)};
     ok(!recording_write(&writer, &(struct raw_replies){0}, &(struct raw_about){"x", "", 1}, why, sizeof why) &&
-           strstr(why, "No space") != NULL,
-       "%s", why);
+           strstr(why, "No space") != NULL, "%s", why);
     recording_end(&writer);
 }
 
@@ -175,7 +171,7 @@ static void make_up(struct raw_replies *raw, unsigned i, unsigned classes) {
 }
 
 /* Whole lines where something other than a number changed (a text, a class that came), else what changed. */
-static void test_changes_lead_to_what_was_written(void) {
+TEST(test_changes_lead_to_what_was_written) {
     struct recording_writer writer;
     struct raw_replies raw = {0};
     int64_t wall_ms;
@@ -222,10 +218,8 @@ int main(void) {
     close(mkstemp(path));
     test_what_is_written_is_read_back("memcached-1.4.25-first.txt");
     test_what_is_written_is_read_back("memcached-1.6.45-second.txt");
-    test_a_bad_line_is_one_clear_error();
+    tap_run_tests();
     test_random_damage_never_breaks_the_reader(seed);
-    test_files_that_are_no_recordings_are_left_alone();
-    test_changes_lead_to_what_was_written();
     unlink(path);
     return tap_done();
 }

@@ -15,9 +15,9 @@ static size_t trimmed(const char *text, size_t length) {
 }
 
 /* The screen as it is kept. */
-static char *kept_text(const struct frame *frame, int width, int height) {
+static char *kept_text(int width, int height) {
     struct cells *cells = cells_create(width, height, false);
-    screen_draw(frame, &ui, cells);
+    screen_draw(&frame, &ui, cells);
     size_t bytes = (size_t)height * (size_t)(5 * width + 8) + 1, used = 0;
     char *text = calloc(1, bytes);
     for (int y = 0; y < height; y++) {
@@ -40,14 +40,14 @@ static char *kept_text(const struct frame *frame, int width, int height) {
     return text;
 }
 
-static void compare(const struct frame *frame, const char *name, int width, int height) {
+static void compare(const char *name, int width, int height) {
     char path[512];
     const char *slash = strrchr(__FILE__, '/');
     snprintf(path, sizeof path, "%.*s/screens/%s-%dx%d.txt", (int)(slash - __FILE__), __FILE__, name, width, height);
     for (char *at = strrchr(path, '/'); *at != '\0'; at++) {
         *at = *at == ' ' ? '-' : *at;
     }
-    char *now = kept_text(frame, width, height);
+    char *now = kept_text(width, height);
     const char *wish = getenv("SCREENS");
     if (wish != NULL && strcmp(wish, "update") == 0) {
         FILE *file = fopen(path, "w");
@@ -76,23 +76,20 @@ static void compare(const struct frame *frame, const char *name, int width, int 
 int main(void) {
     static const int sizes[][2] = {{80, 24}, {160, 50}};
     setenv("TZ", "UTC", 1);
-    struct model *model = fixture_model("memcached-1.6.18");
-    fixture_go_on(model, 20);
-    struct frame frame = frame_of(model);
+    look(fixture_model("memcached-1.6.18"), 20, 0);
     for (int size = 0; size < 2; size++) {
         int width = sizes[size][0], height = sizes[size][1];
         for (unsigned view = 0; view_list[view] != NULL; view++) {
             reset_ui(view);
-            compare(&frame, view_list[view]->name, width, height);
+            compare(view_list[view]->name, width, height);
         }
         reset_ui(0);
         ui.help_is_open = true;
-        compare(&frame, "help", width, height);
+        compare("help", width, height);
         reset_ui(0);
         struct plan plan = propose_move(&frame, 12, 4).plan;
         review_open(&ui.review, &plan, NULL);
-        compare(&frame, "review", width, height);
+        compare("review", width, height);
     }
-    model_destroy(&model);
-    return tap_done();
+    return fixture_main();
 }

@@ -23,7 +23,7 @@ static struct ui fresh(void) {
     return ui;
 }
 
-static void test_what_was_chosen_comes_back(void) {
+TEST(test_what_was_chosen_comes_back) {
     struct ui chosen = fresh(), ui = fresh();
     char text[REMEMBERED_BYTES], again[REMEMBERED_BYTES], why[200];
     unsigned theme = 0;
@@ -47,7 +47,7 @@ static void test_what_was_chosen_comes_back(void) {
     is(ui.classes.choice[COLUMN_SETS], COLUMN_NEVER, "and which are shown");
 }
 
-static void test_a_mistake_leaves_everything_as_it_was(void) {
+TEST(test_a_mistake_leaves_everything_as_it_was) {
     static const char *const wrong[] = {"sort = bananas up", "sort = age", "theme = bananas", "columns = age age",
                                         "columns = bananas", "filter = >>", "sort = age upwards", "rubbish"};
     snprintf(path, sizeof path, "%s/broken", folder);
@@ -66,44 +66,32 @@ static void test_a_mistake_leaves_everything_as_it_was(void) {
     }
 }
 
-static void test_what_another_version_remembers_is_passed_over(void) {
+TEST(test_what_is_not_there_is_passed_over) {
     struct ui ui = fresh();
     char why[200] = "";
-    unsigned theme = 0;
-    snprintf(path, sizeof path, "%s/other", folder);
-    write_file("window_s = 100\ntheme = light\n");
-    ok(remembered_load(path, &ui, &theme, why, sizeof why) && theme == 1, "the rest counts: %s", why);
-}
-
-static void test_no_file_is_no_mistake(void) {
-    struct ui ui = fresh();
-    char why[200];
     unsigned theme = 3;
     snprintf(path, sizeof path, "%s/nothing", folder);
-    ok(remembered_load(path, &ui, &theme, why, sizeof why), "a first run has none");
-    is(theme, 3, "and keeps what it has");
+    ok(remembered_load(path, &ui, &theme, why, sizeof why) && theme == 3, "a first run has no file, and keeps what it has");
     write_file("");
     ok(remembered_load(path, &ui, &theme, why, sizeof why), "an empty file says nothing");
+    write_file("window_s = 100\ntheme = light\n");
+    ok(remembered_load(path, &ui, &theme, why, sizeof why) && theme == 1, "of another version's the rest counts: %s", why);
 }
 
-static void test_columns_of_a_later_version_come_last(void) {
+TEST(test_columns_of_a_later_version_come_last) {
     struct ui ui = fresh();
     char why[200];
-    unsigned theme = 0;
+    unsigned theme = 0, there = 0;
     snprintf(path, sizeof path, "%s/older", folder);
     write_file("columns = age -hits\n");
-    ok(remembered_load(path, &ui, &theme, why, sizeof why), "a list may be short");
-    is(ui.classes.order[0], COLUMN_AGE, "its columns come first");
-    bool is_there[COLUMN_COUNT] = {false};
+    ok(remembered_load(path, &ui, &theme, why, sizeof why) && ui.classes.order[0] == COLUMN_AGE, "a list may be short; its columns come first");
     for (int i = 0; i < COLUMN_COUNT; i++) {
-        is_there[ui.classes.order[i]] = true;
+        there |= 1u << ui.classes.order[i];
     }
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        ok(is_there[i], "column %s has a place", class_columns[i].name);
-    }
+    is(there, (1u << COLUMN_COUNT) - 1, "and each column has a place");
 }
 
-static void test_what_cannot_be_written_is_said(void) {
+TEST(test_what_cannot_be_written_is_said) {
     char why[200] = "";
     snprintf(path, sizeof path, "%s/file", folder);
     write_file("x");
@@ -111,7 +99,7 @@ static void test_what_cannot_be_written_is_said(void) {
     ok(!remembered_save(path, "x", why, sizeof why) && strstr(why, "Not a directory") != NULL, "%s", why);
 }
 
-static void test_where_it_is(void) {
+TEST(test_where_it_is) {
     char found[REMEMBERED_PATH_BYTES];
     setenv("HOME", "/home/me", 1);
     setenv("XDG_STATE_HOME", "/state", 1);
@@ -126,13 +114,7 @@ static void test_where_it_is(void) {
 
 int main(void) {
     ok(mkdtemp(folder) != NULL, "a folder");
-    test_what_was_chosen_comes_back();
-    test_a_mistake_leaves_everything_as_it_was();
-    test_what_another_version_remembers_is_passed_over();
-    test_no_file_is_no_mistake();
-    test_columns_of_a_later_version_come_last();
-    test_what_cannot_be_written_is_said();
-    test_where_it_is();
+    tap_run_tests();
     char command[100];
     snprintf(command, sizeof command, "rm -r %s", folder);
     ok(system(command) == 0, "nothing is left behind");

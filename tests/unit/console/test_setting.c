@@ -12,7 +12,7 @@ static void load(const char *version) {
     snprintf(now.version, sizeof now.version, "%s", version);
 }
 
-static void test_rows_have_what_the_server_says(void) {
+TEST(test_rows_have_what_the_server_says) {
     struct tunable row;
     char value[SETTING_VALUE_BYTES];
     load("1.6.45");
@@ -32,7 +32,7 @@ static void test_rows_have_what_the_server_says(void) {
     is_str(row.refusal, "needs memcached 1.6.34 or later", "an old version says so");
 }
 
-static void test_slated_tells_the_limits(void) {
+TEST(test_slated_tells_the_limits) {
     static const char config[] = "STAT maxbytes:value 67108864\r\nSTAT maxbytes:min 8388608\r\nSTAT maxbytes:max 268435456\r\n"
                                  "STAT maxbytes:source start\r\nSTAT policy:choices lru|sieve|auto\r\n";
     struct tunable row;
@@ -47,7 +47,7 @@ static void test_slated_tells_the_limits(void) {
     is_str(row.choices, "lru|sieve", "whose choices are the whole's, but auto");
 }
 
-static void test_names_have_labels_and_terms(void) {
+TEST(test_names_have_labels_and_terms) {
     is_str(setting_name_at(0), "slab_automove", "the first row");
     ok(setting_name_at(SETTINGS_MOST) == NULL, "and an end");
     is_str(setting_label("maxbytes"), "memory limit MiB", "a label");
@@ -57,9 +57,7 @@ static void test_names_have_labels_and_terms(void) {
 }
 
 int main(void) {
-    test_rows_have_what_the_server_says();
-    test_slated_tells_the_limits();
-    test_names_have_labels_and_terms();
+    tap_run_tests();
     answers_fini(&answers);
     return tap_done();
 }

@@ -10,16 +10,15 @@ static void parse(enum stats_group group, const char *text) {
     snapshot_parse(&snapshot, group, text, strlen(text));
 }
 
-static void test_a_fresh_snapshot_knows_nothing(void) {
+TEST(test_a_fresh_snapshot_knows_nothing) {
     snapshot_init(&snapshot);
-    is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT,
-       "a stat that was not sent is absent, not zero");
+    is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT, "a stat that was not sent is absent, not zero");
     is(snapshot_class(&snapshot, 4)->value[CLASS_total_pages], STAT_ABSENT, "so is a class stat");
     ok(!snapshot_class(&snapshot, 4)->present, "and a class that was not named is not there");
 }
 
 /* 32 servers have hundreds of snapshots, and of the 256 classes that a server may have most have some forty. */
-static void test_classes_that_are_not_there_take_no_memory(void) {
+TEST(test_classes_that_are_not_there_take_no_memory) {
     static struct snapshot copy;
     const unsigned char *bytes = (const unsigned char *)&copy;
     fixture_load("memcached-1.6.45-first.txt", 1, &snapshot);
@@ -44,21 +43,18 @@ static void test_classes_that_are_not_there_take_no_memory(void) {
        "also below one that is there");
 }
 
-static void test_new_and_old_layouts_are_understood(void) {
+TEST(test_new_and_old_layouts_are_understood) {
     fixture_load("memcached-1.6.18-second.txt", 1, &snapshot);
     is_str(snapshot.version, "1.6.18", "1.6.18: version");
     is(snapshot.classes[12].value[CLASS_total_pages], 1, "1.6.18: pages from stats slabs");
     is(snapshot.classes[12].value[CLASS_evicted], 145915, "1.6.18: evictions from stats items");
-    ok(snapshot.classes[12].value[CLASS_mem_requested] != STAT_ABSENT,
-       "1.6.18: mem_requested from stats items");
+    ok(snapshot.classes[12].value[CLASS_mem_requested] != STAT_ABSENT, "1.6.18: mem_requested from stats items");
     is(snapshot.setting[SETTING_slab_automove], 0, "1.6.18: a setting");
     is(snapshot.setting[SETTING_slab_reassign], 1, "1.6.18: yes is 1");
     ok(!snapshot.is_slated, "1.6.18: ERROR to stats slated means memcached");
     fixture_load("memcached-1.4.25-second.txt", 1, &snapshot);
-    is(snapshot.classes[4].value[CLASS_mem_requested], 304500 * 180,
-       "1.4.25: mem_requested from stats slabs");
-    is(class_free_chunks(&snapshot.classes[4]), 39543,
-       "1.4.25: the unused end of a page counts as free chunks");
+    is(snapshot.classes[4].value[CLASS_mem_requested], 304500 * 180, "1.4.25: mem_requested from stats slabs");
+    is(class_free_chunks(&snapshot.classes[4]), 39543, "1.4.25: the unused end of a page counts as free chunks");
     is(snapshot.general[GENERAL_slabs_moved], STAT_ABSENT, "1.4.25: what it lacks is absent");
     is(snapshot.classes[4].value[CLASS_number_hot], STAT_ABSENT, "1.4.25: no segments");
     fixture_load("memcached-1.6.45-second.txt", 1, &snapshot);
@@ -66,18 +62,16 @@ static void test_new_and_old_layouts_are_understood(void) {
     is(snapshot.classes[4].value[CLASS_total_pages], 64, "1.6.45: pages");
 }
 
-static void test_rusage_is_in_microseconds(void) {
+TEST(test_rusage_is_in_microseconds) {
     snapshot_init(&snapshot);
     parse(GROUP_GENERAL, "STAT rusage_user 12.034567\r\nSTAT rusage_system 3\r\n");
     is(snapshot.general[GENERAL_rusage_user], 12034567, "seconds and micros");
     is(snapshot.general[GENERAL_rusage_system], 3000000, "whole seconds");
 }
 
-static void test_nonsense_is_absent_and_harmless(void) {
+TEST(test_nonsense_is_absent_and_harmless) {
     snapshot_init(&snapshot);
-    parse(GROUP_GENERAL,
-          "STAT cmd_get -5\r\nSTAT cmd_set abc\r\nSTAT pid\r\nSTAT uptime \r\nSTAT  "
-          "\r\nSTAT\r\ngarbage\r\n"
+    parse(GROUP_GENERAL, "STAT cmd_get -5\r\nSTAT cmd_set abc\r\nSTAT pid\r\nSTAT uptime \r\nSTAT  \r\nSTAT\r\ngarbage\r\n"
           "STAT evictions 99999999999999999999999\r\nSTAT get_hits 12x\r\nSTAT bytes 7");
     is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT, "a negative number is absent");
     is(snapshot.general[GENERAL_cmd_set], STAT_ABSENT, "a word is absent");
@@ -85,40 +79,36 @@ static void test_nonsense_is_absent_and_harmless(void) {
     is(snapshot.general[GENERAL_evictions], STAT_ABSENT, "what does not fit 64 bits is absent");
     is(snapshot.general[GENERAL_get_hits], STAT_ABSENT, "a number with a tail is absent");
     is(snapshot.general[GENERAL_bytes], 7, "a last line without its end still counts");
-    parse(GROUP_SLABS, "STAT 256:total_pages 3\r\nSTAT 999999999999999999999:total_pages 3\r\nSTAT "
-                       ":x 1\r\nSTAT 5: 1\r\n"
+    parse(GROUP_SLABS, "STAT 256:total_pages 3\r\nSTAT 999999999999999999999:total_pages 3\r\nSTAT :x 1\r\nSTAT 5: 1\r\n"
                        "STAT 255:total_pages 9\r\n");
     is(snapshot.classes[255].value[CLASS_total_pages], 9, "the last class id is kept");
     parse(GROUP_GENERAL, "STAT version 1.6\033[2Jevil\r\n");
     ok(strchr(snapshot.version, '\033') == NULL, "a version string can't carry an escape");
 }
 
-static void test_random_bytes_do_not_break_the_parser(void) {
+TEST(test_random_bytes_do_not_break_the_parser) {
     uint64_t seed = tap_seed();
     static const char alphabet[] = "STAT items:0123456789:total_pages evicted\r\n \t.-";
     char text[4096];
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 500; round++) {
         for (size_t i = 0; i < sizeof text; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             text[i] =
                 round % 2 ? (char)(seed >> 40) : alphabet[(seed >> 40) % (sizeof alphabet - 1)];
         }
-        snapshot_parse(&snapshot, (enum stats_group)(round % GROUP_COUNT), text,
-                       seed % sizeof text);
+        snapshot_parse(&snapshot, (enum stats_group)(round % GROUP_COUNT), text, seed % sizeof text);
     }
-    ok(true, "2000 random replies are survived");
+    ok(true, "500 random replies are survived");
 }
 
-static void test_an_empty_class_has_no_tail_age(void) {
+TEST(test_an_empty_class_has_no_tail_age) {
     snapshot_init(&snapshot);
     parse(GROUP_ITEMS, "STAT items:5:number 0\r\nSTAT items:5:age 0\r\n");
-    is(class_tail_age(&snapshot.classes[5]), STAT_ABSENT,
-       "age 0 of an empty class would look like starvation");
-    ok(isnan(class_free_pages(&snapshot.classes[5])),
-       "free pages are unknown without chunks a page");
+    is(class_tail_age(&snapshot.classes[5]), STAT_ABSENT, "age 0 of an empty class would look like starvation");
+    ok(isnan(class_free_pages(&snapshot.classes[5])), "free pages are unknown without chunks a page");
 }
 
-static void test_slateds_automove_names_are_modes(void) {
+TEST(test_slateds_automove_names_are_modes) {
     snapshot_init(&snapshot);
     parse(GROUP_SETTINGS, "STAT slab_automove eviction\r\n");
     is(snapshot.setting[SETTING_slab_automove], 2, "eviction is mode 2");
@@ -129,7 +119,7 @@ static void test_slateds_automove_names_are_modes(void) {
     is_str(snapshot.automove, "lua:mine", "but its name is kept");
 }
 
-static void test_slated_is_named_by_its_own_version(void) {
+TEST(test_slated_is_named_by_its_own_version) {
     static struct snapshot later;
     snapshot_init(&snapshot);
     parse(GROUP_GENERAL, "STAT version 1.6.45\r\n");
@@ -137,8 +127,7 @@ static void test_slated_is_named_by_its_own_version(void) {
     is_str(snapshot_version(&snapshot), "1.6.45", "with the version of its stats");
     parse(GROUP_SLATED, "STAT slated_version 0.1.0\r\n");
     is_str(snapshot_software(&snapshot), "slated", "one with them is slated");
-    is_str(snapshot_version(&snapshot), "0.1.0",
-           "with its own version, not the one it is compatible with");
+    is_str(snapshot_version(&snapshot), "0.1.0", "with its own version, not the one it is compatible with");
     snapshot_init(&later);
     snapshot_inherit(&later, &snapshot);
     is_str(snapshot_version(&later), "0.1.0", "a later refresh, which does not ask, knows it too");
@@ -146,15 +135,4 @@ static void test_slated_is_named_by_its_own_version(void) {
     ok(strchr(snapshot_version(&snapshot), '\033') == NULL, "it can't carry an escape either");
 }
 
-int main(void) {
-    test_slated_is_named_by_its_own_version();
-    test_a_fresh_snapshot_knows_nothing();
-    test_classes_that_are_not_there_take_no_memory();
-    test_new_and_old_layouts_are_understood();
-    test_rusage_is_in_microseconds();
-    test_nonsense_is_absent_and_harmless();
-    test_random_bytes_do_not_break_the_parser();
-    test_an_empty_class_has_no_tail_age();
-    test_slateds_automove_names_are_modes();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

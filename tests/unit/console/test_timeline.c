@@ -21,7 +21,7 @@ static struct tape *counting_tape(struct model *live) {
     return tape;
 }
 
-static void test_the_cursor_shows_the_rates_of_its_moment(void) {
+TEST(test_the_cursor_shows_the_rates_of_its_moment) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
@@ -48,7 +48,7 @@ static void test_the_cursor_shows_the_rates_of_its_moment(void) {
     model_destroy(&live);
 }
 
-static void test_a_wider_screen_has_more_of_the_past(void) {
+TEST(test_a_wider_screen_has_more_of_the_past) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
@@ -67,7 +67,7 @@ static void test_a_wider_screen_has_more_of_the_past(void) {
     model_destroy(&live);
 }
 
-static void test_what_was_shown_is_held_where_it_stood_still(void) {
+TEST(test_what_was_shown_is_held_where_it_stood_still) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
@@ -87,7 +87,7 @@ static void test_what_was_shown_is_held_where_it_stood_still(void) {
     model_destroy(&live);
 }
 
-static void test_events_are_stations(void) {
+TEST(test_events_are_stations) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
@@ -104,7 +104,7 @@ static void test_events_are_stations(void) {
     model_destroy(&live);
 }
 
-static void test_playing_keeps_the_pace_of_the_samples(void) {
+TEST(test_playing_keeps_the_pace_of_the_samples) {
     struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
@@ -122,11 +122,4 @@ static void test_playing_keeps_the_pace_of_the_samples(void) {
     model_destroy(&live);
 }
 
-int main(void) {
-    test_the_cursor_shows_the_rates_of_its_moment();
-    test_a_wider_screen_has_more_of_the_past();
-    test_what_was_shown_is_held_where_it_stood_still();
-    test_events_are_stations();
-    test_playing_keeps_the_pace_of_the_samples();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

@@ -7,11 +7,10 @@ static void take(const char *line) {
     watch_take(&log_, line, strlen(line));
 }
 
-static void test_lines_are_told_by_time_and_text(void) {
+TEST(test_lines_are_told_by_time_and_text) {
     memset(&log_, 0, sizeof log_);
     take("ts=1700000000.5 gid=7 type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9\r\n");
-    is_str(watch_line(&log_, 0)->text,
-           "type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9", "without time and number");
+    is_str(watch_line(&log_, 0)->text, "type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9", "without time and number");
     ok(watch_line(&log_, 0)->at_s == 1700000000.5, "the time is kept");
     take("ts= gid=\n");
     take("no time at all\n");
@@ -22,7 +21,7 @@ static void test_lines_are_told_by_time_and_text(void) {
     ok(watch_line(&log_, 4) == NULL, "and no more");
 }
 
-static void test_loss_is_counted_not_hidden(void) {
+TEST(test_loss_is_counted_not_hidden) {
     memset(&log_, 0, sizeof log_);
     take("ts=1.0 gid=1 type=eviction\n");
     take("skipped=2\n");
@@ -34,7 +33,7 @@ static void test_loss_is_counted_not_hidden(void) {
     ok(watch_lost_share(&log_) > 0.99, "a number that can't be is no trouble");
 }
 
-static void test_the_ring_keeps_the_newest(void) {
+TEST(test_the_ring_keeps_the_newest) {
     memset(&log_, 0, sizeof log_);
     char line[40];
     for (int i = 0; i < WATCH_LINES + 50; i++) {
@@ -46,7 +45,7 @@ static void test_the_ring_keeps_the_newest(void) {
     ok(watch_line(&log_, WATCH_LINES) == NULL, "the rest is gone");
 }
 
-static void test_a_stream_that_is_not_asked_for_says_why(void) {
+TEST(test_a_stream_that_is_not_asked_for_says_why) {
     struct watch watch = {0};
     ok(watch_refuse(&watch, STREAM_MUTATIONS, "it would bring the server down"), "there is memory");
     is_str(watch.log->note, "it would bring the server down", "the reason stands where lines would");
@@ -55,10 +54,4 @@ static void test_a_stream_that_is_not_asked_for_says_why(void) {
     watch_stop(&watch);
 }
 
-int main(void) {
-    test_a_stream_that_is_not_asked_for_says_why();
-    test_lines_are_told_by_time_and_text();
-    test_loss_is_counted_not_hidden();
-    test_the_ring_keeps_the_newest();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

@@ -20,7 +20,7 @@ static bool is_cut_well(const char *text, const char *whole) {
     return strncmp(text, whole, kept) == 0 && (whole[kept - 1] == ' ' || whole[kept - 1] == ',');
 }
 
-static void test_a_long_sentence_ends_behind_a_word(void) {
+TEST(test_a_long_sentence_ends_behind_a_word) {
     static const char whole[] = "hits 71.2 % → 77.2 %, of the sizes: 96,120,1184,524288 and no others";
     char out[sizeof whole + 8];
     for (size_t bytes = 16; bytes < sizeof out; bytes++) {
@@ -38,7 +38,7 @@ static void test_a_long_sentence_ends_behind_a_word(void) {
 }
 
 /* As many sizes as slated has at most, each as long as one can be. */
-static void test_the_longest_prediction_is_cut_at_a_number(void) {
+TEST(test_the_longest_prediction_is_cut_at_a_number) {
     char answer[2048] = "PREDICTED 63 classes would hold 109.3 % more items in 1048576 pages, 1093100000 instead of "
                         "1000000000, and waste 44.1 % of their memory instead of 52.0 %; sizes that no item has yet "
                         "would waste 44.1 % on average and 49.9 % at most; the sizes: ";
@@ -46,7 +46,7 @@ static void test_the_longest_prediction_is_cut_at_a_number(void) {
         snprintf(answer + strlen(answer), 16, "%s%u", i > 0 ? "," : "", 1000000 + i);
     }
     size_t bytes = strlen(answer);
-    struct model *model = fixture_model("memcached-1.6.18");
+    look_at_model(fixture_model("memcached-1.6.18"), 0);
     struct details *details = model_open_details(model);
     static const char order[][OUTLOOK_ORDER_BYTES] = {"auto"};
     char line[OUTLOOK_ORDER_BYTES + 24];
@@ -59,16 +59,15 @@ static void test_the_longest_prediction_is_cut_at_a_number(void) {
     struct sentence sentences[SENTENCES_MOST];
     const char *text = forecast_of(sentences, forecast_ask(&action, model, sentences), "expects");
     ok(is_cut_well(text, strchr(answer, ' ') + 1), "a review says: %s", text);
-    model_destroy(&model);
 }
 
-static void test_what_is_said_of_a_server_ends_behind_a_word(void) {
+TEST(test_what_is_said_of_a_server_ends_behind_a_word) {
     char note[400] = "";
     for (unsigned i = 0; i < 30; i++) {
         snprintf(note + strlen(note), 16, "%s%u", i > 0 ? " " : "", 100000 + i);
     }
     static struct health_line lines[HEALTH_LIMIT];
-    struct model *model = fixture_model("memcached-1.6.18");
+    look_at_model(fixture_model("memcached-1.6.18"), 0);
     model_set_link(model, LINK_UP, "", 1);
     model_set_link(model, LINK_DOWN, note, 2);
     ok(is_cut_well(model_link_note(model), note), "why there is no link: %s", model_link_note(model));
@@ -76,12 +75,6 @@ static void test_what_is_said_of_a_server_ends_behind_a_word(void) {
     ok(strlen(event->text) + 1 <= NOTE_BYTES && strstr(event->text, " …") != NULL, "an event: %s", event->text);
     health_assess(model, model_now(model)->at_ms + 5000, 1000, lines);
     ok(strstr(lines[0].text, " …") != NULL, "a line of health: %s", lines[0].text);
-    model_destroy(&model);
 }
 
-int main(void) {
-    test_a_long_sentence_ends_behind_a_word();
-    test_the_longest_prediction_is_cut_at_a_number();
-    test_what_is_said_of_a_server_ends_behind_a_word();
-    return tap_done();
-}
+int main(void) { return fixture_main(); }

@@ -166,6 +166,18 @@ static inline void host_open(struct host *h) {
     host_start(h, &cfg);
 }
 
+/* The same with one worker, on a UNIX socket instead where that is asked for. */
+static inline void host_open_small(struct host *h, bool on_path, size_t held_bytes_most) {
+    struct net_config cfg = host_begin(h);
+    cfg.worker_count = 1;
+    cfg.held_bytes_most = held_bytes_most;
+    if (on_path) {
+        cfg.unix_path = h->path;
+        cfg.port_file = NULL;
+    }
+    host_start(h, &cfg);
+}
+
 static inline void host_end(struct host *h) {
     host_stop(h, false);
     host_close(h);
@@ -191,30 +203,28 @@ static inline void host_pass_s(struct host *h, int64_t s) { host_pass(h, s * (in
 
 /* --- clients --- */
 
-static inline int connect_tcp(int port) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+static inline int connect_client(int family, const void *to, socklen_t bytes) {
     struct timeval patience = {.tv_sec = TAP_HANG_MS / 1000};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+    if (connect(fd, to, bytes) != 0) {
         close(fd);
         return -1;
     }
     return fd;
 }
 
+static inline int connect_tcp(int port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = connect_client(AF_INET, &to, sizeof to), on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
 static inline int connect_unix(const char *path) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = TAP_HANG_MS / 1000};
     strcpy(to.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    return connect_client(AF_UNIX, &to, sizeof to);
 }
 
 static inline bool say(int fd, const char *bytes, size_t n) {
@@ -247,6 +257,15 @@ static inline bool answers(int fd, const char *question, const char *answer) {
     char got[512];
     size_t n = strlen(answer);
     return say(fd, question, strlen(question)) && hear(fd, got, n) == n && memcmp(got, answer, n) == 0;
+}
+
+/* Stores so many zeros. */
+static inline bool stores(int fd, const char *key, size_t bytes) {
+    char head[64], *value = calloc(1, bytes + 2);
+    memcpy(value + bytes, "\r\n", 2);
+    bool stored = say(fd, head, (size_t)sprintf(head, "set %s 0 0 %zu\r\n", key, bytes)) && say(fd, value, bytes + 2) && answers(fd, "", "STORED\r\n");
+    free(value);
+    return stored;
 }
 
 static inline bool hung_up(int fd) {

@@ -26,7 +26,7 @@ static const char *lines(const char *text) {
     return shown;
 }
 
-static void test_lines(void) {
+TEST(test_lines) {
     is_str(lines("# a comment\n\n  \t\n"), "", "comments and empty lines hold no option");
     is_str(lines("a = 1\nb=2\nc 3\nd\n"), "1:[a][1] 2:[b][2] 3:[c][3] 4:[d] ", "a name, with or without =, and a value");
     is_str(lines("\n  a  =  1 2 \t\r\n"), "2:[a][1 2] ", "blanks around are no part, those within are");
@@ -72,7 +72,7 @@ static void refuses(const char *text, const char *sentence) {
     ok(strncmp(why, whole, strlen(whole)) == 0, "… %s", why);
 }
 
-static void test_every_form_is_read(void) {
+TEST(test_every_form_is_read) {
     is(parse("memory-limit = 128\n-c77\n-vv\n-o idle_timeout=9,no_lru_crawler\nno_slab_reassign\n"
              "disable-cas\nauth-file = /a b\nthreads 3\nslab_automove\n", ""), OPTIONS_RUN, "a file of all forms is taken");
     is((long)(s.maxbytes >> 20), 128, "a long name");
@@ -86,7 +86,7 @@ static void test_every_form_is_read(void) {
     is_str(s.slab_automove, "1", "a short form");
 }
 
-static void test_a_line_may_hold_several_options(void) {
+TEST(test_a_line_may_hold_several_options) {
     is(parse("-m 128 -c 77  # as in memcached.conf\n-d -vv -t 3 -p -1 -U 0\n-r -o idle_timeout=9 --disable-cas -l 127.0.0.1 -l ::1\n"
              "--unix-socket '/a -b' --listen-backlog=9 -b7\n", ""), OPTIONS_RUN, "lines of several options are taken");
     ok(s.maxbytes >> 20 == 128 && s.maxconns == 77, "letters with values");
@@ -105,7 +105,7 @@ static void test_a_line_may_hold_several_options(void) {
     refuses("--disable-cas x -c 5\n", "1: disable-cas takes no value");
 }
 
-static void test_the_command_line_wins(void) {
+TEST(test_the_command_line_wins) {
     is(parse("threads = 3\nlisten = 127.0.0.1:1\nlisten = 127.0.0.1:2\n", "-t 5"), OPTIONS_RUN, "a file and a word");
     is(s.threads, 5, "the command line's value is the one");
     is_str(s.inter, "127.0.0.1:1,127.0.0.1:2", "addresses of a file add up");
@@ -120,7 +120,7 @@ static void test_the_command_line_wins(void) {
     ok(s.logfile_named && s.maxconns == 77, "… is remembered, and the next is read");
 }
 
-static void test_bad_lines_are_refused(void) {
+TEST(test_bad_lines_are_refused) {
     refuses("# x\nquux = 1\n", "2: quux is no option of a file");
     refuses("\n\n-Q\n", "3: -Q is no option of a file");
     refuses("= 64\n", "1: = has no option before it");
@@ -145,7 +145,7 @@ static void test_bad_lines_are_refused(void) {
     is(parse("threads = 2\n", "--check-config -t 0"), OPTIONS_BAD, "… and the words behind it are read");
 }
 
-static void test_bad_files_are_refused(void) {
+TEST(test_bad_files_are_refused) {
     free(s.config_text); /* of the parse before, which the next one forgets */
     s.config_text = NULL;
     char *argv[] = {"slated", "--config", "/nonexistent/slated.conf", NULL};
@@ -191,7 +191,7 @@ static const char *words_of(const char *text) {
     return shown;
 }
 
-static void test_words_of_the_environment(void) {
+TEST(test_words_of_the_environment) {
     is_str(words_of("-m 64 -c 100"), "[-m][64][-c][100][-t][2]", "words come before those of the command line");
     is_str(words_of(""), "[-t][2]", "of nothing come none");
     is_str(words_of(" \t\n"), "[-t][2]", "nor of blanks");
@@ -203,7 +203,7 @@ static void test_words_of_the_environment(void) {
     is_str(words_of("a b c d e f g h"), "[a][b][c][d][e][f][g][h][-t][2]", "words of one byte find room");
 }
 
-static void test_refused_words_of_the_environment(void) {
+TEST(test_refused_words_of_the_environment) {
     is_str(words_of("-s 'a b"), "SLATED_OPTIONS has a quote without an end", "a quote that does not end is refused");
     is_str(words_of("\""), "SLATED_OPTIONS has a quote without an end", "… whatever it holds");
 }
@@ -214,14 +214,7 @@ int main(void) {
         perror("cannot make a file");
         exit(1);
     }
-    test_lines();
-    test_every_form_is_read();
-    test_a_line_may_hold_several_options();
-    test_the_command_line_wins();
-    test_bad_lines_are_refused();
-    test_bad_files_are_refused();
-    test_words_of_the_environment();
-    test_refused_words_of_the_environment();
+    tap_run_tests();
     unlink(path);
     free(s.config_text);
     return tap_done();

@@ -79,7 +79,7 @@ static void add(struct control *c, struct letter_task *t, char letter, uint64_t 
 
 /* --- claims --- */
 
-static void test_a_step_runs_one_order(void) {
+TEST(test_a_step_runs_one_order) {
     struct control c;
     ok(control_init(&c), "a control without a thread");
     struct order *a = post(&c, 'a', false), *b = post(&c, 'b', false);
@@ -99,7 +99,7 @@ static void test_a_step_runs_one_order(void) {
     control_fini(&c);
 }
 
-static void test_an_order_may_be_answered_later(void) {
+TEST(test_an_order_may_be_answered_later) {
     struct control c;
     control_init(&c);
     struct order *a = post(&c, 'a', true), *b = post(&c, 'b', false);
@@ -115,7 +115,7 @@ static void test_an_order_may_be_answered_later(void) {
     control_fini(&c);
 }
 
-static void test_tasks_run_when_they_are_due(void) {
+TEST(test_tasks_run_when_they_are_due) {
     struct control c;
     struct letter_task often, never, timed;
     control_init(&c);
@@ -141,7 +141,7 @@ static void test_tasks_run_when_they_are_due(void) {
     control_fini(&c);
 }
 
-static void test_orders_that_are_left_at_the_end_are_run(void) {
+TEST(test_orders_that_are_left_at_the_end_are_run) {
     struct control c;
     control_init(&c);
     order_release(post(&c, 'a', false));
@@ -178,7 +178,7 @@ static void *loop(void *arg) {
     return NULL;
 }
 
-static void test_orders_of_many_threads_are_run_one_at_a_time(void) {
+TEST(test_orders_of_many_threads_are_run_one_at_a_time) {
     struct control c;
     pthread_t thread, posters[POSTERS];
     control_init(&c);
@@ -196,11 +196,4 @@ static void test_orders_of_many_threads_are_run_one_at_a_time(void) {
     control_fini(&c);
 }
 
-int main(void) {
-    test_a_step_runs_one_order();
-    test_an_order_may_be_answered_later();
-    test_tasks_run_when_they_are_due();
-    test_orders_that_are_left_at_the_end_are_run();
-    test_orders_of_many_threads_are_run_one_at_a_time();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

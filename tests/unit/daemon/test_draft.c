@@ -125,7 +125,7 @@ static void test_drafts_have_shares_of_an_eighth(enum cache_store_kind store) {
     rig_close(&r);
 }
 
-static void test_small_drafts_leave_room_to_large_ones_that_wait(void) {
+TEST(test_small_drafts_leave_room_to_large_ones_that_wait) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 16, true);
     static struct cache_draft small[DRAFTS_MOST], large = {.large = true}, other;
@@ -165,7 +165,7 @@ static void test_a_draft_goes_on_when_it_was_admitted(enum cache_store_kind stor
     rig_close(&r);
 }
 
-static void test_larger_than_the_bound(void) {
+TEST(test_larger_than_the_bound) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 8, true);
     struct key key = FIXTURE_KEY(1);
@@ -206,7 +206,7 @@ static void test_memory_ends_midway(enum cache_store_kind store) {
     rig_close(&r);
 }
 
-static void test_head_without_a_tail(void) {
+TEST(test_head_without_a_tail) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 8, false);
     char name[64], *value = malloc(MIB);
@@ -245,7 +245,7 @@ static void test_abandoned_at_any_length(enum cache_store_kind store) {
     rig_close(&r);
 }
 
-static void test_whole_pages_are_told(void) {
+TEST(test_whole_pages_are_told) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 64, true);
     struct key key = FIXTURE_KEY(1);
@@ -269,9 +269,6 @@ int main(void) {
         test_memory_ends_midway(store);
         test_abandoned_at_any_length(store);
     }
-    test_small_drafts_leave_room_to_large_ones_that_wait();
-    test_larger_than_the_bound();
-    test_head_without_a_tail();
-    test_whole_pages_are_told();
+    tap_run_tests();
     return tap_done();
 }

@@ -7,7 +7,7 @@
 
 #include "mover_fixture.h"
 
-enum { SMALL = 1000, LARGE = 9000, SMALL_ITEMS = 12000, FIRST_LARGE = 1000000 };
+enum { SMALL = 1000, LARGE = 9000, SMALL_ITEMS = 8000, FIRST_LARGE = 1000000 };
 
 /* A full cache whose pages are of the small class, but for the first of the large one. */
 struct help_rig {
@@ -16,31 +16,43 @@ struct help_rig {
     uint64_t   next; /* key of a large item */
 };
 
-static void set_large(struct help_rig *h) { set(&h->r, h->next++, LARGE); }
+static struct help_rig h;
 
-static void open_full(struct help_rig *h) {
-    rig_open(&h->r, 8u << 20);
-    h->next = FIRST_LARGE;
-    h->to = class_of(&h->r, LARGE);
-    h->from = class_of(&h->r, SMALL);
-    set_large(h);
+static void set_large(void) { set(&h.r, h.next++, LARGE); }
+static unsigned pages_to(void) { return pages_of(&h.r, h.to); }
+static unsigned pages_from(void) { return pages_of(&h.r, h.from); }
+static unsigned under_way(void) { return cache_help_state(h.r.cache).under_way; }
+
+/* Whether the class that gives has so many pages, none of which is being emptied. */
+static bool gives_none_of(unsigned pages) {
+    struct slab_class_facts f;
+    slab_facts(h.r.slab, h.from, &f);
+    return f.pages == pages && f.draining == 0;
+}
+
+static void open_full(void) {
+    rig_open(&h.r, 6u << 20);
+    h.next = FIRST_LARGE;
+    h.to = class_of(&h.r, LARGE);
+    h.from = class_of(&h.r, SMALL);
+    set_large();
     for (unsigned i = 0; i < SMALL_ITEMS; i++) {
-        set(&h->r, i, SMALL);
+        set(&h.r, i, SMALL);
     }
-    while (slab_has_free(h->r.slab, h->to)) {
-        set_large(h);
+    while (slab_has_free(h.r.slab, h.to)) {
+        set_large();
     }
-    cache_take_hunger(h->r.cache);
+    cache_take_hunger(h.r.cache);
 }
 
-static void end_help(struct help_rig *h) {
-    cache_help_end(h->r.ct);
-    rig_close(&h->r);
+static void end_help(void) {
+    cache_help_end(h.r.ct);
+    rig_close(&h.r);
 }
 
-static void set_some(struct help_rig *h, unsigned count) {
+static void set_some(unsigned count) {
     for (unsigned i = 0; i < count; i++) {
-        set_large(h);
+        set_large();
     }
 }
 
@@ -49,32 +61,33 @@ static void set_some(struct help_rig *h, unsigned count) {
 enum { ENOUGH = 5000 };
 
 /* Until the class of large items has so many pages. */
-static void set_until_it_has(struct help_rig *h, uint32_t pages) {
-    for (unsigned i = 0; i < ENOUGH && pages_of(&h->r, h->to) < pages; i++) {
-        set_large(h);
+static void set_until_it_has(uint32_t pages) {
+    for (unsigned i = 0; i < ENOUGH && pages_to() < pages; i++) {
+        set_large();
     }
 }
 
 /* Until sets have gone over so many pages, but for a chunk or two. */
-static void set_until_emptied(struct help_rig *h, unsigned pages) {
+static void set_until_emptied(unsigned pages) {
     uint64_t bytes = (uint64_t)pages * 1000 * 1024;
-    for (unsigned i = 0; i < ENOUGH && cache_help_state(h->r.cache).bytes < bytes; i++) {
-        set_large(h);
+    for (unsigned i = 0; i < ENOUGH && cache_help_state(h.r.cache).bytes < bytes; i++) {
+        set_large();
     }
 }
 
-static void test_sets_bring_the_pages(void) {
-    struct help_rig h;
+TEST(test_sets_bring_the_pages) {
     unsigned wrong = 0, kept = 0;
-    open_full(&h);
-    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
-    set_some(&h, 300);
-    is(pages_of(&h.r, h.to), had_to, "unasked, sets evict what is theirs");
+    open_full();
+    uint32_t had = pages_from(), had_to = pages_to();
+    set_some(300);
+    is(pages_to(), had_to, "unasked, sets evict what is theirs");
     cache_help_begin(h.r.ct, h.from, h.to, 3);
-    set_until_it_has(&h, had_to + 3);
-    set_some(&h, 300);
-    is(pages_of(&h.r, h.to), had_to + 3, "asked for three pages they bring three");
-    is(pages_of(&h.r, h.from), had - 3, "of the class that gives");
+    set_many(&h.r, SMALL_ITEMS, SMALL);
+    is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
+    set_until_it_has(had_to + 3);
+    set_some(300);
+    is(pages_to(), had_to + 3, "asked for three pages they bring three");
+    is(pages_from(), had - 3, "of the class that gives");
     struct cache_help_state now = cache_help_state(h.r.cache);
     ok(now.pages == 3 && now.left == 0 && now.under_way == 0, "and none is left or under way");
     struct cache_helped told = cache_help_count(h.r.cache);
@@ -82,8 +95,8 @@ static void test_sets_bring_the_pages(void) {
     ok(told.did.evicted > 0, "and of what lived there");
     is(cache_help_count(h.r.cache).pages, 0, "once");
     cache_help_end(h.r.ct);
-    set_some(&h, 300);
-    is(pages_of(&h.r, h.to), had_to + 3, "after the end they bring no more");
+    set_some(300);
+    is(pages_to(), had_to + 3, "after the end they bring no more");
     for (uint64_t n = h.next - 100; n < h.next; n++) {
         kept += get(&h.r, n, LARGE, &wrong);
     }
@@ -92,162 +105,137 @@ static void test_sets_bring_the_pages(void) {
     rig_close(&h.r);
 }
 
-static void test_others_do_not_help(void) {
-    struct help_rig h;
-    open_full(&h);
-    uint32_t had_to = pages_of(&h.r, h.to);
-    cache_help_begin(h.r.ct, h.from, h.to, 3);
-    set_many(&h.r, SMALL_ITEMS, SMALL);
-    is(cache_help_state(h.r.cache).bytes, 0, "sets of another class empty no page");
-    is(pages_of(&h.r, h.to), had_to, "and bring none");
-    end_help(&h);
-}
-
 /* What it goes over is a small multiple of the chunk that it wants: decision by bytes, not by
  * time. */
-static void test_a_set_does_a_part(void) {
-    struct help_rig h;
-    open_full(&h);
+TEST(test_a_set_does_a_part) {
+    open_full();
     uint32_t chunk = slab_chunk_bytes(h.r.slab, h.to);
     cache_help_begin(h.r.ct, h.from, h.to, 3);
-    set_large(&h);
+    set_large();
     uint64_t bytes = cache_help_state(h.r.cache).bytes;
     ok(bytes > 0, "a set goes over a part of a page (%" PRIu64 " bytes)", bytes);
     ok(bytes <= 5 * (uint64_t)chunk, "of no more than a few of its chunks");
-    is(cache_help_state(h.r.cache).under_way, 1, "the rest is left to the next");
-    end_help(&h);
+    is(under_way(), 1, "the rest is left to the next");
+    end_help();
 }
 
-static void test_a_turn_holds_pages_back(void) {
-    struct help_rig h;
-    open_full(&h);
+TEST(test_a_turn_holds_pages_back) {
+    open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
-    uint32_t had_to = pages_of(&h.r, h.to);
+    uint32_t had_to = pages_to();
     cache_turn_begin(other);
     cache_help_begin(h.r.ct, h.from, h.to, 2);
-    set_until_emptied(&h, 2);
+    set_until_emptied(2);
     struct cache_help_state now = cache_help_state(h.r.cache);
     is(now.under_way, 2, "two pages are under way");
-    is(pages_of(&h.r, h.to), had_to, "none changes hands in a turn that began before");
+    is(pages_to(), had_to, "none changes hands in a turn that began before");
     cache_turn_end(other);
-    set_until_it_has(&h, had_to + 2);
-    is(pages_of(&h.r, h.to), had_to + 2, "after its end both do");
-    is(cache_help_state(h.r.cache).under_way, 0, "and none is left");
+    set_until_it_has(had_to + 2);
+    is(pages_to(), had_to + 2, "after its end both do");
+    is(under_way(), 0, "and none is left");
     cache_help_end(h.r.ct);
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
 
-static void test_the_giver_keeps_what_it_needs(void) {
-    struct help_rig h;
-    open_full(&h);
+TEST(test_the_giver_keeps_what_it_needs) {
+    open_full();
     cache_set_hunger_on_evict(h.r.cache, true);
     set_many(&h.r, SMALL_ITEMS, SMALL);
-    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
+    uint32_t had = pages_from(), had_to = pages_to();
     cache_help_begin(h.r.ct, h.from, h.to, 100);
-    set_some(&h, 300);
-    is(pages_of(&h.r, h.from), had, "a class that is hungry itself gives none");
+    set_some(300);
+    is(pages_from(), had, "a class that is hungry itself gives none");
     cache_take_hunger(h.r.cache);
-    set_until_it_has(&h, had_to + had - 1);
-    set_some(&h, 300);
-    is(pages_of(&h.r, h.from), 1, "one that is not keeps its last page");
-    end_help(&h);
+    set_until_it_has(had_to + had - 1);
+    set_some(300);
+    is(pages_from(), 1, "one that is not keeps its last page");
+    end_help();
 }
 
-static void test_what_they_began_goes_back(void) {
-    struct help_rig h;
-    struct slab_class_facts f;
-    open_full(&h);
-    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
+TEST(test_what_they_began_goes_back) {
+    open_full();
+    uint32_t had = pages_from(), had_to = pages_to();
     cache_help_begin(h.r.ct, h.from, h.to, 2);
-    set_some(&h, 3);
-    is(cache_help_state(h.r.cache).under_way, 1, "a page is under way");
+    set_some(3);
+    is(under_way(), 1, "a page is under way");
     cache_help_begin(h.r.ct, h.from, h.to, 2);
-    is(cache_help_state(h.r.cache).under_way, 1, "and goes on with the next decision");
+    is(under_way(), 1, "and goes on with the next decision");
     cache_help_begin(h.r.ct, h.to, h.from, 2);
-    slab_facts(h.r.slab, h.from, &f);
-    ok(f.pages == had && f.draining == 0, "but back with one for other classes");
+    ok(gives_none_of(had), "but back with one for other classes");
     cache_help_begin(h.r.ct, h.from, h.to, 2);
-    set_some(&h, 3);
+    set_some(3);
     cache_help_end(h.r.ct);
-    slab_facts(h.r.slab, h.from, &f);
-    ok(f.pages == had && f.draining == 0, "and back at the end");
+    ok(gives_none_of(had), "and back at the end");
     struct page_move m = {.from = h.from, .to = h.to, .pages = 2, .helped = 3};
     unsigned moved = move_as(&h.r, &m);
     is(moved, 2, "without sets the mover moves what was decided, and no more");
     is(last.helped, 0, "by itself");
-    is(pages_of(&h.r, h.to), had_to + 2, "and the receiver has it");
+    is(pages_to(), had_to + 2, "and the receiver has it");
     rig_close(&h.r);
 }
 
-static void test_sets_go_on_after_the_move(void) {
-    struct help_rig h;
-    open_full(&h);
-    uint32_t had_to = pages_of(&h.r, h.to);
+TEST(test_sets_go_on_after_the_move) {
+    open_full();
+    uint32_t had_to = pages_to();
     struct page_move m = {.from = h.from, .to = h.to, .pages = 1, .helped = 2};
     is(move_as(&h.r, &m), 1, "a move of one page");
-    set_until_it_has(&h, had_to + 3);
-    is(pages_of(&h.r, h.to), had_to + 3, "that sets may go beyond, after it has ended");
-    set_some(&h, 300);
-    is(pages_of(&h.r, h.to), had_to + 4, "brings as many as it allows");
+    set_until_it_has(had_to + 3);
+    is(pages_to(), had_to + 3, "that sets may go beyond, after it has ended");
+    set_some(300);
+    is(pages_to(), had_to + 4, "brings as many as it allows");
     is(mover_count_help(&h.r.mover, &last), 3, "the mover counts those that sets moved after it");
     is(last.pages, 4, "so that it tells of all");
     ok(last.did.evicted > 0, "and of what lived there");
     is(mover_count_help(&h.r.mover, &last), 0, "once");
-    end_help(&h);
+    end_help();
 }
 
 /* The mover leaves pages to others, and is done with a move while somebody's turn lasts. */
-static void move_within_a_turn(struct help_rig *h, struct cache_thread *other) {
-    struct page_move m = {.from = h->from, .to = h->to, .pages = 2};
-    uint32_t had_to = pages_of(&h->r, h->to);
+static void move_within_a_turn(struct cache_thread *other) {
+    struct page_move m = {.from = h.from, .to = h.to, .pages = 2};
+    uint32_t had_to = pages_to();
     cache_turn_begin(other);
-    is(move_as(&h->r, &m), 2, "the mover has emptied two pages");
-    is(pages_of(&h->r, h->to), had_to, "which wait for a turn that lasts");
-    is(cache_help_hand_over(h->r.ct), 2, "and are not handed over before its end");
+    is(move_as(&h.r, &m), 2, "the mover has emptied two pages");
+    is(pages_to(), had_to, "which wait for a turn that lasts");
+    is(cache_help_hand_over(h.r.ct), 2, "and are not handed over before its end");
 }
 
-static void test_a_set_hands_over_what_the_mover_left(void) {
-    struct help_rig h;
-    open_full(&h);
+TEST(test_a_set_hands_over_what_the_mover_left) {
+    open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
-    uint32_t had_to = pages_of(&h.r, h.to);
-    move_within_a_turn(&h, other);
+    uint32_t had_to = pages_to();
+    move_within_a_turn(other);
     cache_turn_end(other);
-    set_until_it_has(&h, had_to + 2);
-    is(pages_of(&h.r, h.to), had_to + 2, "then sets of the class hand them over");
+    set_until_it_has(had_to + 2);
+    is(pages_to(), had_to + 2, "then sets of the class hand them over");
     is(cache_help_hand_over(h.r.ct), 0, "and none waits any more");
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
 
-static void test_the_owner_settles_what_waits(void) {
-    struct help_rig h;
-    open_full(&h);
+TEST(test_the_owner_settles_what_waits) {
+    open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
-    uint32_t had = pages_of(&h.r, h.from), had_to = pages_of(&h.r, h.to);
-    struct slab_class_facts f;
-    move_within_a_turn(&h, other);
+    uint32_t had = pages_from(), had_to = pages_to();
+    move_within_a_turn(other);
     cache_help_settle(h.r.ct, 1000);
-    slab_facts(h.r.slab, h.from, &f);
-    ok(f.pages == had && f.draining == 0, "in a turn that does not end, pages go back");
+    ok(gives_none_of(had), "in a turn that does not end, pages go back");
     cache_turn_end(other);
-    move_within_a_turn(&h, other);
+    move_within_a_turn(other);
     cache_turn_end(other);
     cache_help_settle(h.r.ct, 1000 * 1000);
-    is(pages_of(&h.r, h.to), had_to + 2, "after its end they are handed over without a set");
+    is(pages_to(), had_to + 2, "after its end they are handed over without a set");
     cache_thread_destroy(&other);
     rig_close(&h.r);
 }
 
 /* The owner of the page that waits is gone, and its memory with it. */
-static void test_a_page_outlives_who_emptied_it(void) {
-    struct help_rig h;
-    struct slab_class_facts f;
-    open_full(&h);
+TEST(test_a_page_outlives_who_emptied_it) {
+    open_full();
     struct cache_thread *other = cache_thread_create(h.r.cache);
     struct cache_thread *setter = cache_thread_create(h.r.cache);
-    uint32_t had = pages_of(&h.r, h.from);
+    uint32_t had = pages_from();
     char *value = calloc(1, LARGE);
     cache_turn_begin(other);
     cache_help_begin(h.r.ct, h.from, h.to, 1);
@@ -260,8 +248,7 @@ static void test_a_page_outlives_who_emptied_it(void) {
     cache_thread_destroy(&setter);
     cache_help_end(h.r.ct);
     cache_help_settle(h.r.ct, 1000);
-    slab_facts(h.r.slab, h.from, &f);
-    ok(f.pages == had && f.draining == 0, "and goes back after the thread's end");
+    ok(gives_none_of(had), "and goes back after the thread's end");
     cache_turn_end(other);
     cache_thread_destroy(&other);
     free(value);
@@ -270,7 +257,7 @@ static void test_a_page_outlives_who_emptied_it(void) {
 
 /* --- many at once --- */
 
-enum { THREADS = 3, ROUNDS = 60, KEYS_A_THREAD = 400 };
+enum { THREADS = 3, ROUNDS = 20, KEYS_A_THREAD = 400 };
 
 struct setter {
     struct cache *cache;
@@ -321,13 +308,12 @@ static void move_beside_threads(struct rig *r, const struct page_move *m) {
 }
 
 /* Pages go to and fro while threads store into both classes. */
-static void test_threads_and_the_mover(void) {
-    struct help_rig h;
-    open_full(&h);
+TEST(test_threads_and_the_mover) {
+    open_full();
     _Atomic bool stop = false;
     struct setter setters[THREADS];
     pthread_t threads[THREADS];
-    uint32_t had = pages_of(&h.r, h.from) + pages_of(&h.r, h.to);
+    uint32_t had = pages_from() + pages_to();
     for (unsigned i = 0; i < THREADS; i++) {
         setters[i] = (struct setter){.cache = h.r.cache, .number = i, .stop = &stop};
         pthread_create(&threads[i], NULL, set_and_get, &setters[i]);
@@ -357,13 +343,13 @@ static void test_threads_and_the_mover(void) {
     is(wrong, 0, "no value is wrong");
     is(refused, 0, "no set is refused");
     ok(helped > 0, "sets moved pages (%u)", helped);
-    is(pages_of(&h.r, h.from) + pages_of(&h.r, h.to), had, "no page is lost");
-    is(cache_help_state(h.r.cache).under_way, 0, "nor left under way");
+    is(pages_from() + pages_to(), had, "no page is lost");
+    is(under_way(), 0, "nor left under way");
     rig_close(&h.r);
 }
 
 /* The id of a class that is gone is soon another class's. */
-static void test_a_decision_ends_with_its_class(void) {
+TEST(test_a_decision_ends_with_its_class) {
     struct rig r;
     rig_open(&r, 8u << 20);
     unsigned to = 1, kept = 0;
@@ -387,17 +373,6 @@ static void test_a_decision_ends_with_its_class(void) {
 
 int main(void) {
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
-    test_sets_bring_the_pages();
-    test_others_do_not_help();
-    test_a_set_does_a_part();
-    test_a_turn_holds_pages_back();
-    test_the_giver_keeps_what_it_needs();
-    test_what_they_began_goes_back();
-    test_sets_go_on_after_the_move();
-    test_a_set_hands_over_what_the_mover_left();
-    test_the_owner_settles_what_waits();
-    test_a_page_outlives_who_emptied_it();
-    test_threads_and_the_mover();
-    test_a_decision_ends_with_its_class();
+    tap_run_tests();
     return tap_done();
 }

@@ -49,13 +49,13 @@ static void test_keys_compare_in_place(uint64_t x) {
     is(wrong, 0, "20000 keys of any length and place: equal when equal, not when one bit differs");
 }
 
-static void test_header_sizes(void) {
+TEST(test_header_sizes) {
     is(item_key_offset(0, 100), 24, "a header is 24 bytes without CAS");
     is(item_key_offset(ITEM_CAS, 100), 32, "and 32 with");
     is(item_key_offset(ITEM_CAS | ITEM_CFLAGS, 100), 36, "client flags cost four bytes when they are not zero");
 }
 
-static void test_hits_stop_writing(void) {
+TEST(test_hits_stop_writing) {
     struct item *it = (void *)chunk;
     memset(chunk, 0, sizeof chunk);
     node_set_time_s(&it->node, 10);
@@ -69,7 +69,7 @@ static void test_hits_stop_writing(void) {
     is(node_hits(&it->node), 2, "and count up to the policy's most");
 }
 
-static void test_expiry_times(void) {
+TEST(test_expiry_times) {
     clock_start();
     uint32_t now_s = clock_now_s();
     is(clock_expiry_s(0, now_s), 0, "0 never expires");
@@ -83,8 +83,6 @@ int main(void) {
     uint64_t seed = tap_seed() | 1;
     test_bytes_survive_any_alignment(seed);
     test_keys_compare_in_place(seed);
-    test_header_sizes();
-    test_hits_stop_writing();
-    test_expiry_times();
+    tap_run_tests();
     return tap_done();
 }

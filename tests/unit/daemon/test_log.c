@@ -55,7 +55,7 @@ static unsigned read_until(int fd, const char *words) {
 
 static bool has(const char *words) { return strstr(text, words) != NULL; }
 
-static void test_before_the_thread_lines_are_written_at_once(void) {
+TEST(test_before_the_thread_lines_are_written_at_once) {
     int fd = pipe_as_stderr();
     log_warn("plain %d", 1);
     log_info("not at this level");
@@ -66,7 +66,7 @@ static void test_before_the_thread_lines_are_written_at_once(void) {
 }
 
 /* The rule of the test: with the old way, a write by the caller, the first call that finds the pipe full never returns. */
-static void test_a_pipe_that_nobody_reads_holds_up_nobody(void) {
+TEST(test_a_pipe_that_nobody_reads_holds_up_nobody) {
     char line[64];
     uint64_t before = log_lost();
     int fd = pipe_as_stderr();
@@ -98,7 +98,7 @@ static void test_a_pipe_that_nobody_reads_holds_up_nobody(void) {
     close(fd);
 }
 
-static void test_what_stderr_refuses_is_counted(void) {
+TEST(test_what_stderr_refuses_is_counted) {
     uint64_t before = log_lost();
     int fd = pipe_as_stderr();
     close(fd);
@@ -117,7 +117,7 @@ static void test_what_stderr_refuses_is_counted(void) {
     close(fd);
 }
 
-static void test_the_end_writes_what_waits(void) {
+TEST(test_the_end_writes_what_waits) {
     int fd = pipe_as_stderr();
     log_start();
     for (unsigned i = 0; i < 100; i++) {
@@ -130,7 +130,7 @@ static void test_the_end_writes_what_waits(void) {
 }
 
 /* The thread is left behind in its write, so this comes last. */
-static void test_the_end_comes_though_nobody_reads(void) {
+TEST(test_the_end_comes_though_nobody_reads) {
     uint64_t before = log_lost();
     int fd = pipe_as_stderr();
     log_start();
@@ -152,10 +152,6 @@ static void test_the_end_comes_though_nobody_reads(void) {
 int main(void) {
     signal(SIGPIPE, SIG_IGN);
     kept_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    test_before_the_thread_lines_are_written_at_once();
-    test_a_pipe_that_nobody_reads_holds_up_nobody();
-    test_what_stderr_refuses_is_counted();
-    test_the_end_writes_what_waits();
-    test_the_end_comes_though_nobody_reads();
+    tap_run_tests();
     return tap_done();
 }

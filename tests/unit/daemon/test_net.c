@@ -40,7 +40,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
 
 /* --- claims --- */
 
-static void test_serves_and_stops(void) {
+TEST(test_serves_and_stops) {
     struct host h;
     struct net_config cfg = host_begin(&h);
     ok(host_start(&h, &cfg) && h.port > 0, "a free port is found and written to the port file");
@@ -69,7 +69,7 @@ static void count_wake(void *arg) {
     atomic_fetch_add(&wakes, 1);
 }
 
-static void test_a_signal_finds_a_loop_or_none(void) {
+TEST(test_a_signal_finds_a_loop_or_none) {
     struct host h;
     struct net_config cfg = host_begin(&h);
     ok(host_start(&h, &cfg), "a server");
@@ -84,74 +84,50 @@ static void test_a_signal_finds_a_loop_or_none(void) {
 }
 
 static void test_bytes_in_any_pieces(uint64_t seed) {
+    enum { LINE = 300 * 1000, MANY = 3600, REPLY_BYTES = 27 }; /* a get line far longer than any buffer */
+    static const char reply[REPLY_BYTES + 1] = "VALUE small 0 3\r\nabc\r\nEND\r\n";
+    static char asks[LINE + 16], replies[MANY * REPLY_BYTES];
     struct host h;
     host_open(&h);
-    int fd = connect_tcp(h.port);
-    char text[6000], value[3001];
-    memset(value, 'v', 3000);
-    value[3000] = '\0';
-    int n = snprintf(text, sizeof text, "set small 0 0 3\r\nabc\r\nset large 0 0 3000\r\n%s\r\nget small none large\r\n", value);
-    h.rig.random = seed;
+    int fd = connect_tcp(h.port), n = sprintf(asks, "set small 0 0 3\r\nabc\r\nset large 0 0 3000\r\n%03000d\r\nget small none\r\n", 0);
     for (int at = 0; at < n;) {
-        int step = 1 + (int)rig_random(&h.rig, 97);
+        int step = 1 + (int)(tap_random(&seed) % 97);
         step = step < n - at ? step : n - at;
-        say(fd, text + at, (size_t)step);
+        say(fd, asks + at, (size_t)step);
         at += step;
     }
-    char want[6000], got[6000];
-    int m = snprintf(want, sizeof want, "STORED\r\nSTORED\r\nVALUE small 0 3\r\nabc\r\nVALUE large 0 3000\r\n%s\r\nEND\r\n", value);
-    ok(hear(fd, got, (size_t)m) == (size_t)m && memcmp(got, want, (size_t)m) == 0, "requests may come in any pieces");
-
-    enum { LINE = 300 * 1000 }; /* a get line far longer than any buffer */
-    char *line = malloc(LINE + 16);
-    memcpy(line, "get", 3);
-    for (int i = 3; i < LINE; i += 10) {
-        memcpy(line + i, " nokey0000", 10);
+    ok(answers(fd, "", "STORED\r\nSTORED\r\n") && answers(fd, "", reply), "requests may come in any pieces");
+    memcpy(asks, "get", 3);
+    for (n = 3; n < LINE; n += 10) {
+        memcpy(asks + n, " nokey0000", 10);
     }
-    int end = 3 + (LINE - 3 + 9) / 10 * 10;
-    memcpy(line + end, " small\r\n", 8);
-    ok(say(fd, line, (size_t)end + 8) && answers(fd, "", "VALUE small 0 3\r\nabc\r\nEND\r\n"), "a get line may be as long as it likes");
-    free(line);
-
-    enum { MANY = 20000 };
-    char *asks = malloc(MANY * 12), *replies = malloc(MANY * 40);
-    size_t want_bytes = strlen("VALUE small 0 3\r\nabc\r\nEND\r\n");
+    memcpy(asks + n, " small\r\n", 8);
+    ok(say(fd, asks, (size_t)n + 8) && answers(fd, "", reply), "a get line may be as long as it likes");
     for (int i = 0; i < MANY; i++) {
         memcpy(asks + i * 11, "get small\r\n", 11);
     }
-    bool all = say(fd, asks, 40000 / 11 * 11) && hear(fd, replies, 40000 / 11 * want_bytes) == 40000 / 11 * want_bytes;
-    ok(all && memcmp(replies + 40000 / 11 * want_bytes - 5, "END\r\n", 5) == 0, "thousands of requests in a row are all answered");
-    free(asks);
-    free(replies);
+    ok(say(fd, asks, MANY * 11) && hear(fd, replies, sizeof replies) == sizeof replies && memcmp(replies + sizeof replies - REPLY_BYTES, reply, REPLY_BYTES) == 0,
+       "thousands of requests in a row are all answered");
     close(fd);
     host_end(&h);
 }
 
-static void test_large_values(void) {
+TEST(test_large_values) {
+    enum { BYTES = 900000, TOO_MANY = 2000000 };
+    static char value[BYTES + 2], got[BYTES + 64], beyond[TOO_MANY + 2];
     struct host h;
     host_open(&h);
     int fd = connect_tcp(h.port);
-    enum { BYTES = 900000 };
-    char *value = malloc(BYTES + 2), *got = malloc(BYTES + 64), head[64];
+    size_t head = strlen("VALUE big 0 900000\r\n"), all = head + BYTES + strlen("\r\nEND\r\n");
     fixture_value(value, BYTES, 1, 1);
     memcpy(value + BYTES, "\r\n", 2);
     say(fd, "set big 0 0 900000\r\n", 20);
-    say(fd, value, BYTES + 2);
-    ok(answers(fd, "", "STORED\r\n"), "a value larger than any buffer is stored");
-    say(fd, "get big\r\nget big\r\n", 18);
-    unsigned good = 0;
-    for (int i = 0; i < 2; i++) {
-        int n = snprintf(head, sizeof head, "VALUE big 0 %d\r\n", BYTES);
-        size_t all = (size_t)n + BYTES + strlen("\r\nEND\r\n");
-        good += hear(fd, got, all) == all && memcmp(got + n, value, BYTES) == 0;
-    }
-    is(good, 2, "and read back whole");
+    ok(say(fd, value, BYTES + 2) && answers(fd, "", "STORED\r\n"), "a value larger than any buffer is stored");
+    say(fd, "get big\r\n", 9);
+    ok(hear(fd, got, all) == all && memcmp(got + head, value, BYTES) == 0, "and read back whole");
+    memcpy(beyond + TOO_MANY, "\r\n", 2);
     say(fd, "set big 0 0 2000000\r\n", 21);
-    for (int i = 0; i < 2000000; i += 500000) {
-        say(fd, value, 500000);
-    }
-    say(fd, "\r\n", 2);
-    ok(answers(fd, "", "SERVER_ERROR object too large for cache\r\n") && answers(fd, "mn\r\n", "MN\r\n"),
+    ok(say(fd, beyond, sizeof beyond) && answers(fd, "", "SERVER_ERROR object too large for cache\r\n") && answers(fd, "mn\r\n", "MN\r\n"),
        "one that is too large is read past");
     say(fd, "set half 0 0 900000\r\n", 21);
     say(fd, value, 1000);
@@ -160,12 +136,10 @@ static void test_large_values(void) {
     fd = connect_tcp(h.port);
     ok(answers(fd, "get half\r\n", "END\r\n"), "which then is not stored");
     close(fd);
-    free(value);
-    free(got);
     host_end(&h);
 }
 
-static void test_unix_socket(void) {
+TEST(test_unix_socket) {
     struct host h;
     struct stat st;
     struct net_config cfg = host_begin(&h);
@@ -201,26 +175,23 @@ static void test_unix_socket(void) {
     host_close(&h);
 }
 
-static void test_graceful_stop(void) {
-    struct host h;
-    host_open(&h);
+TEST(test_graceful_stop) {
     enum { CLIENTS = 20 };
-    int fds[CLIENTS], idle = connect_tcp(h.port);
-    answers(idle, "mn\r\n", "MN\r\n");
-    for (int i = 0; i < CLIENTS; i++) {
+    struct host h;
+    int fds[CLIENTS];
+    unsigned answered = 0;
+    host_open(&h);
+    for (int i = 0; i < CLIENTS; i++) { /* the first is idle */
         fds[i] = connect_tcp(h.port);
         answers(fds[i], "mn\r\n", "MN\r\n");
-        say(fds[i], "set a 0 0 1\r\n1\r\nget a\r\n", 23); /* asked before the stop */
+        say(fds[i], "set a 0 0 1\r\n1\r\nget a\r\n", i > 0 ? 23 : 0);
     }
     host_stop(&h, true);
-    unsigned answered = 0;
     for (int i = 0; i < CLIENTS; i++) {
-        answered += answers(fds[i], "", "STORED\r\nVALUE a 0 1\r\n1\r\nEND\r\n") && hung_up(fds[i]);
+        answered += answers(fds[i], "", i > 0 ? "STORED\r\nVALUE a 0 1\r\n1\r\nEND\r\n" : "") && hung_up(fds[i]);
         close(fds[i]);
     }
-    is(answered, CLIENTS, "a graceful stop answers what was asked before, then hangs up");
-    ok(hung_up(idle), "idle connections are closed at once");
-    close(idle);
+    is(answered, CLIENTS, "a graceful stop answers what was asked before, then hangs up, at once where nothing was");
     host_close(&h);
 }
 
@@ -235,44 +206,38 @@ static void open_early(struct host *h, bool tells) {
     h->port = read_port(h->port_file, "INET");
 }
 
-static void test_early_clients_wait(void) {
+TEST(test_early_clients_are_told_or_wait) {
+    enum { MANY = STARTING_GUESTS + 20 };
     struct host h;
+    int many[MANY];
+    unsigned served = 0;
     open_early(&h, false);
-    int fd = connect_tcp(h.port);
-    ok(fd >= 0 && say(fd, "mn\r\n", 4), "a client may come and ask");
-    ok(net_begin(h.net), "the server begins to serve");
-    pthread_create(&h.thread, NULL, run_main, &h);
-    char got[4];
-    ok(hear(fd, got, 4) == 4 && memcmp(got, "MN\r\n", 4) == 0, "… and gets its answer then");
-    close(fd);
+    int quiet = connect_tcp(h.port), asks = -1;
+    ok(quiet >= 0 && say(quiet, "mn\r\n", 4), "a client may come and ask");
+    ok(net_begin(h.net) && pthread_create(&h.thread, NULL, run_main, &h) == 0, "the server begins to serve");
+    ok(answers(quiet, "", "MN\r\n"), "… and gets its answer then");
+    close(quiet);
     host_end(&h);
-}
-
-static void test_early_clients_are_told(void) {
-    struct host h;
     open_early(&h, true);
-    int quiet = connect_tcp(h.port), asks, binary;
+    quiet = connect_tcp(h.port);
     for (unsigned i = 0; i < 3; i++) {
         asks = connect_tcp(h.port);
         ok(answers(asks, "set a 0 0 1\r\nb\r\n", "SERVER_ERROR starting\r\n") && hung_up(asks), "whoever asks is told so, and hung up on");
         close(asks);
     }
-    binary = connect_tcp(h.port);
-    ok(say(binary, "\x80\x0a\0\0", 4) && hung_up(binary), "a client of the binary protocol is hung up on");
-    close(binary);
-    int many[STARTING_GUESTS + 20];
-    for (unsigned i = 0; i < STARTING_GUESTS + 20; i++) {
+    asks = connect_tcp(h.port);
+    ok(say(asks, "\x80\x0a\0\0", 4) && hung_up(asks), "a client of the binary protocol is hung up on");
+    close(asks);
+    for (unsigned i = 0; i < MANY; i++) {
         many[i] = connect_tcp(h.port);
     }
-    ok(net_begin(h.net), "the server begins to serve");
-    pthread_create(&h.thread, NULL, run_main, &h);
+    ok(net_begin(h.net) && pthread_create(&h.thread, NULL, run_main, &h) == 0, "the server begins to serve");
     ok(answers(quiet, "mn\r\n", "MN\r\n"), "whoever said nothing is served now");
-    unsigned served = 0;
-    for (unsigned i = 0; i < STARTING_GUESTS + 20; i++) {
+    for (unsigned i = 0; i < MANY; i++) {
         served += answers(many[i], "mn\r\n", "MN\r\n");
         close(many[i]);
     }
-    is(served, STARTING_GUESTS + 20, "… also when they are more than are accepted early");
+    is(served, MANY, "… also when they are more than are accepted early");
     close(quiet);
     ok(SETTLES(h.rig.server.conns.current, 0), "all are counted in and out");
     host_end(&h);
@@ -284,7 +249,7 @@ static void test_early_clients_are_told(void) {
     host_close(&h);
 }
 
-static void test_early_clients_wait_while_there_is_no_descriptor(void) {
+TEST(test_early_clients_wait_while_there_is_no_descriptor) {
     struct host h;
     open_early(&h, true);
     atomic_store(&refusals, 3);
@@ -314,20 +279,16 @@ static bool hears_out(int fd, const char *last) {
     return got == 0 && memcmp(tail, last, n) == 0;
 }
 
-static void test_last_words_are_heard(void) {
+TEST(test_last_words_are_heard) {
     enum { VALUE_BYTES = 100000, GETS = 40, LITTLE = 65536 }; /* a window that holds a segment: with less each waits 200 ms */
-    static char value[VALUE_BYTES + 2], junk[1 << 16];
+    static char junk[1 << 16];
     static const char get[27] = "\x80\0\0\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0big",
                       bad[28] = "\x80\0\0\0\4\0\0\0\0\0\0\4", /* a get with extras, and no key */
                       last[] = "Invalid arguments";
     struct host h;
-    struct net_config cfg = host_begin(&h);
-    cfg.worker_count = 1;
-    host_start(&h, &cfg);
+    host_open_small(&h, false, 0);
     int good = connect_tcp(h.port), one = connect_tcp(h.port), little = LITTLE;
-    memset(value, 'x', VALUE_BYTES);
-    memcpy(value + VALUE_BYTES, "\r\n", 2);
-    ok(say(good, "set big 0 0 100000\r\n", 20) && say(good, value, sizeof value) && answers(good, "", "STORED\r\n"), "a large value");
+    ok(stores(good, "big", VALUE_BYTES), "a large value");
     setsockopt(one, SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
     for (int i = 0; i < GETS; i++) {
         say(one, get, sizeof get);
@@ -359,26 +320,16 @@ static void test_last_words_are_heard(void) {
 }
 
 /* The client takes nothing more, so that sending fails at once; nobody asks this worker for anything else. */
-static void test_who_leaves_holds_nothing(void) {
+TEST(test_who_leaves_holds_nothing) {
     struct host h;
-    struct net_config cfg = host_begin(&h);
-    cfg.unix_path = h.path;
-    cfg.port_file = NULL;
-    cfg.worker_count = 1;
-    host_start(&h, &cfg);
-    enum { BYTES = 300000 };
-    char *value = calloc(1, BYTES + 2);
-    memcpy(value + BYTES, "\r\n", 2);
+    struct cache_facts facts;
+    host_open_small(&h, true, 0);
     int fd = connect_unix(h.path);
-    say(fd, "set big 0 0 300000\r\n", 20);
-    say(fd, value, BYTES + 2);
-    ok(answers(fd, "", "STORED\r\n") && shutdown(fd, SHUT_RD) == 0, "a client hears no more");
+    ok(stores(fd, "big", 300000) && shutdown(fd, SHUT_RD) == 0, "a client hears no more");
     say(fd, "get big\r\n", 9);
     ok(SETTLES(h.rig.server.conns.current, 0), "and is hung up on when it asks for a large value");
     struct cache_thread *ct = cache_thread_create(h.rig.server.cache);
-    struct key key = {.ptr = "big", .len = 3};
-    struct cache_facts facts;
-    key.hash = key_hash(key.ptr, key.len);
+    struct key key = key_make("big", 3);
     cache_turn_begin(ct);
     is(cache_delete(ct, &key, &(struct cache_delete){0}), CACHE_OK, "the value is deleted by somebody else");
     cache_turn_end(ct);
@@ -386,13 +337,12 @@ static void test_who_leaves_holds_nothing(void) {
     is(facts.pinned_bytes, 0, "and nobody holds its memory");
     cache_thread_destroy(&ct);
     close(fd);
-    free(value);
     host_end(&h);
 }
 
 /* A worker that was stopped for 75 s amid a piece let the answer rest for 225 s. It looked for work
  * all that time, because its timer takes less than a second. */
-static void test_answers_rest(void) {
+TEST(test_answers_rest) {
     is(worker_answers_rest_us(50), 150, "a long answer rests three times as long as its piece took");
     is(worker_answers_rest_us(75 * 1000 * 1000), WORKER_ANSWERS_REST_MOST_US, "but not as long as its worker was stopped");
     ok(worker_answers_rest_us(UINT32_MAX) < 1000 * 1000 && worker_answers_rest_us(3333) <= WORKER_ANSWERS_REST_MOST_US,
@@ -401,17 +351,7 @@ static void test_answers_rest(void) {
 
 int main(void) {
     uint64_t seed = tap_seed();
-    test_answers_rest();
-    test_who_leaves_holds_nothing();
-    test_serves_and_stops();
-    test_a_signal_finds_a_loop_or_none();
+    tap_run_tests();
     test_bytes_in_any_pieces(seed);
-    test_large_values();
-    test_last_words_are_heard();
-    test_unix_socket();
-    test_graceful_stop();
-    test_early_clients_wait();
-    test_early_clients_are_told();
-    test_early_clients_wait_while_there_is_no_descriptor();
     return tap_done();
 }

@@ -24,7 +24,7 @@ static void test_bad(const char *entry, const char *why) {
     ok(got == -1 && strncmp(error, why, strlen(why)) == 0, "'%s' is refused: %s", entry, error);
 }
 
-static void test_list(void) {
+TEST(test_list) {
     const char *rest = "127.0.0.1, ::1,,*:5,[::1]:7";
     struct address a;
     char error[256];
@@ -37,7 +37,7 @@ static void test_list(void) {
     ok(ports[0] == 9 && ports[1] == 9 && ports[2] == 5 && ports[3] == 7, "entries without a port get the default");
 }
 
-static void test_show(void) {
+TEST(test_show) {
     char text[128];
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(5)};
     inet_pton(AF_INET, "1.2.3.4", &in.sin_addr);
@@ -51,7 +51,7 @@ static void test_show(void) {
     is_str(text, "unix:/tmp/s", "a UNIX socket");
 }
 
-static void test_local(void) {
+TEST(test_local) {
     static const struct {
         const char *address;
         bool        local;
@@ -87,8 +87,6 @@ int main(void) {
     test_bad("[::1]x", "an address in brackets");
     test_bad(":80", "a listen address needs");
     test_bad("[]:80", "a listen address needs");
-    test_list();
-    test_show();
-    test_local();
+    tap_run_tests();
     return tap_done();
 }

@@ -32,7 +32,7 @@ static bool exptime_is(const char *s, int32_t want) {
     return number_exptime(s, strlen(s), &v) && v == want;
 }
 
-static void test_strict_numbers(void) {
+TEST(test_strict_numbers) {
     uint32_t u32;
     ok(u64_is("0", 0) && u64_is("18446744073709551615", UINT64_MAX), "a u64 holds 0 to 2^64-1");
     ok(u64_is("0000000000000000000001", 1) && u64_refuses("00000000000000000000001"), "a u64 has at most 22 characters");
@@ -45,7 +45,7 @@ static void test_strict_numbers(void) {
        "a u32 ends at 4294967295");
 }
 
-static void test_loose_numbers(void) {
+TEST(test_loose_numbers) {
     uint32_t flags;
     int32_t exptime;
     ok(flags_are("4294967296", 0) && flags_are("4294967297", 1), "client flags are cut to 32 bits");
@@ -58,7 +58,7 @@ static void test_loose_numbers(void) {
        "exptime beyond 64 bits is refused");
 }
 
-static void test_stored_numbers(void) {
+TEST(test_stored_numbers) {
     uint64_t v = 7;
     ok(number_stored(" +42 x", 6, &v) && v == 42, "a stored number may have blanks and a plus before, and a blank behind");
     ok(number_stored("5", 2, &v) && v == 5 && number_stored("7\0junk", 6, &v) && v == 7 && !number_stored("\0", 1, &v),
@@ -73,7 +73,7 @@ static void test_stored_numbers(void) {
        "and is no more than these, not negative, and no other text");
 }
 
-static void test_real_numbers(void) {
+TEST(test_real_numbers) {
     double d = 7;
     ok(number_real("1.25", &d) && d == 1.25, "a fraction is a real number");
     ok(number_real("-3e2", &d) && d == -300, "so is one with a sign and a power of ten");
@@ -84,7 +84,7 @@ static void test_real_numbers(void) {
     ok(d == -300, "and what is none changes nothing");
 }
 
-static void test_numbers_of_options(void) {
+TEST(test_numbers_of_options) {
     uint64_t v = 7;
     ok(number_digits("0123-4", 10, &v) == 4 && v == 123, "digits end at the first other character");
     ok(number_digits("778", 8, &v) == 2 && v == 63, "8 is no octal digit");
@@ -118,11 +118,7 @@ static void test_put(uint64_t seed) {
 
 int main(void) {
     uint64_t seed = tap_seed();
-    test_strict_numbers();
-    test_loose_numbers();
-    test_stored_numbers();
-    test_real_numbers();
-    test_numbers_of_options();
+    tap_run_tests();
     test_put(seed);
     return tap_done();
 }

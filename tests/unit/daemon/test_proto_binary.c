@@ -58,7 +58,7 @@ static bool takes(struct packet k, uint8_t verb) {
            requests[0].text == buffer && used == BINARY_HEAD_BYTES + k.extras_bytes + (k.key ? strlen(k.key) : 0) + k.value_bytes;
 }
 
-static void test_what_each_opcode_becomes(void) {
+TEST(test_what_each_opcode_becomes) {
     static const uint8_t gets[] = {BINARY_GET, BINARY_GETQ, BINARY_GETK, BINARY_GETKQ},
                          touches[] = {BINARY_TOUCH, BINARY_GAT, BINARY_GATQ, BINARY_GATK, BINARY_GATKQ},
                          sets[] = {BINARY_SET, BINARY_ADD, BINARY_REPLACE, BINARY_SETQ, BINARY_ADDQ, BINARY_REPLACEQ},
@@ -106,7 +106,7 @@ static void test_what_each_opcode_becomes(void) {
        "quit is the last");
 }
 
-static void test_quiet_forms(void) {
+TEST(test_quiet_forms) {
     static const uint8_t pairs[][2] = {
         {BINARY_SETQ, BINARY_SET}, {BINARY_ADDQ, BINARY_ADD}, {BINARY_REPLACEQ, BINARY_REPLACE}, {BINARY_DELETEQ, BINARY_DELETE},
         {BINARY_INCREMENTQ, BINARY_INCREMENT}, {BINARY_DECREMENTQ, BINARY_DECREMENT}, {BINARY_QUITQ, BINARY_QUIT},
@@ -121,7 +121,7 @@ static void test_quiet_forms(void) {
     is(right, 14, "each of the fourteen quiet forms is that of its opcode");
 }
 
-static void test_lengths_that_end_the_connection(void) {
+TEST(test_lengths_that_end_the_connection) {
     static const struct packet wrong[] = {
         {BINARY_GET, NULL, 0, 0, 0, ""},       {BINARY_GET, "k", 4, 0, 0, ""},        {BINARY_GET, "k", 0, 1, 0, ""},
         {BINARY_SET, NULL, 8, 1, 0, ""},       {BINARY_SET, "k", 0, 1, 0, ""},        {BINARY_SETQ, "k", 4, 1, 0, ""},
@@ -156,7 +156,7 @@ static void test_lengths_that_end_the_connection(void) {
     ok(parse_first(1, 1) == PARSE_CLOSE, "another first byte than that of a request ends the connection at once");
 }
 
-static void test_unknown_commands_are_swallowed(void) {
+TEST(test_unknown_commands_are_swallowed) {
     static const uint8_t unknown[] = {0x1b, 0x1f, 0x25, 0x30, 0xff, BINARY_SASL_AUTH, BINARY_SASL_STEP};
     logins = false;
     unsigned right = 0;
@@ -170,7 +170,7 @@ static void test_unknown_commands_are_swallowed(void) {
        "one that has nothing behind its head drops nothing");
 }
 
-static void test_steps_of_a_login(void) {
+TEST(test_steps_of_a_login) {
     static const struct packet step = {BINARY_SASL_AUTH, "PLAIN", 0, 3000, 0, ""};
     logins = true;
     ok(takes((struct packet){BINARY_SASL_LIST_MECHS, NULL, 0, 0, 0, ""}, VERB_BINARY_LOGIN) &&
@@ -189,7 +189,7 @@ static void test_steps_of_a_login(void) {
     logins = false;
 }
 
-static void test_a_packet_waits_until_it_is_whole(void) {
+TEST(test_a_packet_waits_until_it_is_whole) {
     static const struct packet k = {BINARY_SET, "key", 8, 100, 0, ""};
     size_t whole = (size_t)(put(buffer, &k) - buffer), early = 0;
     for (size_t n = 1; n < whole; n++) {
@@ -204,7 +204,7 @@ static void test_a_packet_waits_until_it_is_whole(void) {
        "a large value is left to the caller once its key is there");
 }
 
-static void test_a_pipeline_stops_where_its_caller_must_look(void) {
+TEST(test_a_pipeline_stops_where_its_caller_must_look) {
     static const struct packet parts[] = {{BINARY_GETQ, "a", 0, 0, 0, ""}, {BINARY_SETQ, "b", 8, 3, 0, ""},
                                           {BINARY_STAT, NULL, 0, 0, 0, ""}, {BINARY_NOOP, NULL, 0, 0, 0, ""},
                                           {BINARY_QUIT, NULL, 0, 0, 0, ""}, {BINARY_GETQ, "c", 0, 0, 0, ""}};
@@ -224,7 +224,7 @@ static void test_a_pipeline_stops_where_its_caller_must_look(void) {
        "and where there is no more room");
 }
 
-static void test_replies(void) {
+TEST(test_replies) {
     static const char want[] = "\x81\x05\0\x03\x04\0\0\x06\0\0\x01\0\x01\x02\x03\x04\0\0\0\0\0\0\x02\x01";
     struct binary_head head = {.opcode = 5, .extras_bytes = 4, .key_bytes = 3, .status = 6, .body_bytes = 256,
                                .opaque = 0x04030201, .cas = 513};
@@ -235,14 +235,4 @@ static void test_replies(void) {
     ok(end == bytes + 33 && memcmp(bytes + 24, "Not found", 9) == 0 && bytes[11] == 9 && bytes[7] == 1, "an error has its words");
 }
 
-int main(void) {
-    test_what_each_opcode_becomes();
-    test_quiet_forms();
-    test_lengths_that_end_the_connection();
-    test_unknown_commands_are_swallowed();
-    test_steps_of_a_login();
-    test_a_packet_waits_until_it_is_whole();
-    test_a_pipeline_stops_where_its_caller_must_look();
-    test_replies();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

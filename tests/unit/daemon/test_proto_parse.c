@@ -38,7 +38,7 @@ static bool key_is(const struct request *r, const char *key) {
 
 #define BAD_LINE "CLIENT_ERROR bad command line format\r\n"
 
-static void test_get(void) {
+TEST(test_get) {
     ok(parse_text("get a\r\n") == PARSED && count == 1 && requests[0].verb == VERB_GET &&
            requests[0].flags == REQUEST_END && key_is(&requests[0], "a") && used == 7,
        "get of one key is one request, which ends the line");
@@ -55,7 +55,7 @@ static void test_get(void) {
        "a get line without its end waits");
 }
 
-static void test_long_get_lines_come_in_pieces(void) {
+TEST(test_long_get_lines_come_in_pieces) {
     static char line[64 * 1024];
     size_t n = (size_t)sprintf(line, "get");
     for (int i = 0; i < 5000; i++) {
@@ -135,7 +135,7 @@ static size_t make_line(char *line, int keys, int bad, bool ends) {
     return (size_t)(p - line);
 }
 
-static void test_long_get_lines_wait_in_bounded_room(void) {
+TEST(test_long_get_lines_wait_in_bounded_room) {
     static const struct {
         const char *claim, *said;
         int  keys, bad;
@@ -164,7 +164,7 @@ static void test_long_get_lines_wait_in_bounded_room(void) {
     ok(most <= PARSE_GET_MAX + 1000 && strcmp(pieces, "0 keys " BAD_LINE) == 0, "spaces for keys are skipped, and found to be none");
 }
 
-static void test_set(void) {
+TEST(test_set) {
     ok(parse_text("set k 5 60 3\r\nabc\r\nget") == PARSED && requests[0].verb == VERB_SET && key_is(&requests[0], "k") &&
            requests[0].client_flags == 5 && requests[0].exptime == 60 && requests[0].value_bytes == 3 &&
            requests[0].value && memcmp(requests[0].value, "abc", 3) == 0 && requests[0].flags == 0 && used == 19,
@@ -173,14 +173,14 @@ static void test_set(void) {
     ok(parse_text("set k 0 0 2049\r\nx") == PARSED && !requests[0].value && used == 16, "a larger one is left to the caller");
 }
 
-static void test_other_lines(void) {
+TEST(test_other_lines) {
     ok(replies("incr k x\r\n", "CLIENT_ERROR invalid numeric delta argument\r\n") && replies("decr k\r\n", BAD_LINE) &&
            replies("incr k noreply\r\n", ""),
        "incr without a number is refused, silently when the last word is noreply");
     ok(parse_text("    \r\n") == PARSED && requests[0].verb == VERB_COMMAND, "a line of spaces is a command nobody knows");
 }
 
-static void test_line_limit(void) {
+TEST(test_line_limit) {
     memset(buffer, 'x', 4096);
     char *next;
     parser = (struct parser){0};
@@ -213,7 +213,7 @@ static bool flags_fail(const char *line, const char *error) {
     return got && strcmp(got, want) == 0;
 }
 
-static void test_meta_lines(void) {
+TEST(test_meta_lines) {
     struct meta_flags m;
     ok(parse_text("mg k v s\r\n") == PARSED && requests[0].verb == VERB_META_GET && key_is(&requests[0], "k") &&
            requests[0].text_bytes == 4,
@@ -233,7 +233,7 @@ static void test_meta_lines(void) {
     ok(flags_fail(line, "bad command line format"), "an overlong key comes first");
 }
 
-static void test_nothing_is_taken_early(void) {
+TEST(test_nothing_is_taken_early) {
     static const char *const lines[] = {
         "get a b c\r\n", "gets a\n", "gat 5 a b\r\n", "set k 1 2 3\r\nabc\r\n", "set  k 1 2 3 noreply \r\nabc\r\n",
         "cas k 1 2 3 4\r\nabc\r\n", "append k 0 0 0\r\n\r\n", "incr k 1\r\n", "touch k 1\r\n", "delete k\r\n", "mg k v b\r\n",
@@ -253,14 +253,4 @@ static void test_nothing_is_taken_early(void) {
     is(wrong, 0, "no line is taken before it is whole, though what lies behind it looks like its end");
 }
 
-int main(void) {
-    test_get();
-    test_long_get_lines_come_in_pieces();
-    test_long_get_lines_wait_in_bounded_room();
-    test_set();
-    test_other_lines();
-    test_line_limit();
-    test_meta_lines();
-    test_nothing_is_taken_early();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

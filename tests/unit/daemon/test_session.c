@@ -14,7 +14,7 @@ static bool out_ends(const struct client *c, const char *text) {
 
 static bool out_is(const struct client *c, const char *text) { return c->out_bytes == strlen(text) && out_ends(c, text); }
 
-static void test_a_get_line_of_100000_keys(void) {
+TEST(test_a_get_line_of_100000_keys) {
     enum { KEYS = 100000 };
     static struct rig rig;
     struct client c;
@@ -48,7 +48,7 @@ static void test_a_get_line_of_100000_keys(void) {
     free(line);
 }
 
-static void test_everyone_gets_a_share_of_a_full_batch(void) {
+TEST(test_everyone_gets_a_share_of_a_full_batch) {
     enum { CLIENTS = 10 };
     static struct rig rig;
     struct client clients[CLIENTS], *ready[CLIENTS];
@@ -99,7 +99,7 @@ static size_t turn_of(struct rig *rig, struct client *c) {
     return (c->out_bytes - before) / 4;
 }
 
-static void test_who_asks_much_leaves_time_for_who_asks_little(void) {
+TEST(test_who_asks_much_leaves_time_for_who_asks_little) {
     static struct rig rig;
     struct client much, little;
     rig_open_for(&rig, &much, NULL);
@@ -127,7 +127,7 @@ static void test_who_asks_much_leaves_time_for_who_asks_little(void) {
     rig_close_for(&rig, &little);
 }
 
-static void test_after_closing_nothing_is_taken(void) {
+TEST(test_after_closing_nothing_is_taken) {
     static struct rig rig;
     struct client c, *ready = &c;
     rig_open_for(&rig, &c, NULL);
@@ -141,7 +141,7 @@ static void test_after_closing_nothing_is_taken(void) {
     rig_close_for(&rig, &c);
 }
 
-static void test_a_first_byte_chooses_the_protocol(void) {
+TEST(test_a_first_byte_chooses_the_protocol) {
     static struct rig rig;
     struct client c;
     char noop[24] = "\x80\x0a", ascii[] = "-B ascii", binary[] = "-B binary";
@@ -171,7 +171,7 @@ static void test_a_first_byte_chooses_the_protocol(void) {
 
 /* --- values --- */
 
-static void test_a_value_stays_whole_while_it_is_sent(void) {
+TEST(test_a_value_stays_whole_while_it_is_sent) {
     enum { BYTES = 700000 };
     static struct rig rig;
     struct client writer, reader;
@@ -272,7 +272,7 @@ static bool cut_after(struct rig *rig, const struct client *whole, const size_t 
     return good;
 }
 
-static void test_replies_are_cut_where_a_line_may_follow(void) {
+TEST(test_replies_are_cut_where_a_line_may_follow) {
     static struct rig rig;
     struct client whole;
     char set[LARGE + 64];
@@ -308,7 +308,7 @@ static void test_replies_are_cut_where_a_line_may_follow(void) {
     rig_close_for(&rig, &whole);
 }
 
-static void test_a_client_gone_in_the_middle_leaves_no_memory_behind(void) {
+TEST(test_a_client_gone_in_the_middle_leaves_no_memory_behind) {
     static struct rig rig;
     char options[] = "-M -m 8", head[64];
     char *value = calloc(1, 600000);
@@ -337,7 +337,7 @@ static void test_a_client_gone_in_the_middle_leaves_no_memory_behind(void) {
     free(value);
 }
 
-static void test_empty_turns_and_unsent_replies(void) {
+TEST(test_empty_turns_and_unsent_replies) {
     static struct rig rig;
     struct client c;
     char get[7 + PARSE_SLACK] = "get k\r\n", *value = calloc(1, 5002);
@@ -397,15 +397,7 @@ static void test_noted_keys_stand_for_all_requests(unsigned together) {
 }
 
 int main(void) {
-    test_a_get_line_of_100000_keys();
-    test_everyone_gets_a_share_of_a_full_batch();
-    test_who_asks_much_leaves_time_for_who_asks_little();
-    test_after_closing_nothing_is_taken();
-    test_a_first_byte_chooses_the_protocol();
-    test_a_value_stays_whole_while_it_is_sent();
-    test_replies_are_cut_where_a_line_may_follow();
-    test_a_client_gone_in_the_middle_leaves_no_memory_behind();
-    test_empty_turns_and_unsent_replies();
+    tap_run_tests();
     test_noted_keys_stand_for_all_requests(1);
     test_noted_keys_stand_for_all_requests(64);
     return tap_done();

@@ -46,7 +46,7 @@ static bool out_is(const struct client *c, const char *text) {
 
 /* --- commands --- */
 
-static void test_commands_that_took_their_share_end_their_sessions_turn(void) {
+TEST(test_commands_that_took_their_share_end_their_sessions_turn) {
     enum { COMMANDS = 600 };
     static struct rig rig;
     struct client spammer, other, *both[] = {&spammer, &other};
@@ -76,7 +76,7 @@ static void test_commands_that_took_their_share_end_their_sessions_turn(void) {
     rig_close_for(&rig, &other);
 }
 
-static void test_short_commands_that_came_together_share_turns(void) {
+TEST(test_short_commands_that_came_together_share_turns) {
     enum { COMMANDS = 600 };
     static struct rig rig;
     struct client c, *ready = &c;
@@ -92,7 +92,7 @@ static void test_short_commands_that_came_together_share_turns(void) {
     rig_close_for(&rig, &c);
 }
 
-static void test_what_precedes_a_command_is_remembered(void) {
+TEST(test_what_precedes_a_command_is_remembered) {
     static struct rig rig;
     struct client c;
     rig_open_for(&rig, &c, NULL);
@@ -106,7 +106,7 @@ static void test_what_precedes_a_command_is_remembered(void) {
 }
 
 /* Joins of nothing to a large value are short to send and long to run: 20 clients could keep a worker for seconds with 12 KB each. */
-static void test_appends_to_large_values_end_their_sessions_turn(void) {
+TEST(test_appends_to_large_values_end_their_sessions_turn) {
     enum { CLIENTS = 5, APPENDS = 100, VALUE_BYTES = 200000 };
     static const char *const lines[] = {"append big 0 0 0\r\n\r\n", "ms big 0 MA\r\n\r\n", "append big 0 0 0 noreply\r\n\r\n"};
     static struct rig rig;
@@ -155,7 +155,7 @@ static void test_appends_to_large_values_end_their_sessions_turn(void) {
     rig_close_for(&rig, &one);
 }
 
-static void test_a_session_that_copies_no_more_is_as_any_other(void) {
+TEST(test_a_session_that_copies_no_more_is_as_any_other) {
     static struct rig rig;
     struct client c, *it = &c;
     rig_open_for(&rig, &c, NULL);
@@ -174,7 +174,7 @@ static void test_a_session_that_copies_no_more_is_as_any_other(void) {
 }
 
 /* Each command counts a microsecond at least, so that a turn's time ends however fast the machine is. */
-static void test_a_turn_has_time_for_some_commands_only(void) {
+TEST(test_a_turn_has_time_for_some_commands_only) {
     enum { CLIENTS = TURN_SESSIONS - 1, LINE_BYTES = 7 };
     static struct rig rig;
     static struct client clients[CLIENTS + 1];
@@ -229,7 +229,7 @@ static void begin_dump(struct rig *rig, struct client *c) {
     rig_turn(rig, &c, 1);
 }
 
-static void test_an_answer_that_goes_on_can_be_deferred(void) {
+TEST(test_an_answer_that_goes_on_can_be_deferred) {
     static struct rig rig;
     struct client dumper, other, *both[] = {&dumper, &other};
     rig_open_for(&rig, &dumper, NULL);
@@ -281,7 +281,7 @@ static size_t most_of_a_turn(struct rig *rig, const char *line, int count, bool 
     return most;
 }
 
-static void test_replies_of_a_turn_are_bounded(void) {
+TEST(test_replies_of_a_turn_are_bounded) {
     static struct rig rig;
     struct client writer;
     int turns;
@@ -301,7 +301,7 @@ static void test_replies_of_a_turn_are_bounded(void) {
     rig_close_for(&rig, &writer);
 }
 
-static void test_a_batch_is_full_of_replies(void) {
+TEST(test_a_batch_is_full_of_replies) {
     enum { CLIENTS = 64 };
     static struct rig rig;
     struct client clients[CLIENTS];
@@ -339,7 +339,7 @@ static void test_a_batch_is_full_of_replies(void) {
 
 static void count_wake(void *arg) { atomic_fetch_add((_Atomic int *)arg, 1); }
 
-static void test_a_session_that_waits_for_another_thread_is_woken(void) {
+TEST(test_a_session_that_waits_for_another_thread_is_woken) {
     static const char order[] = "slabs geometry factor 1.5 dry\r\nmn\r\n";
     static struct rig rig;
     static _Atomic int wakes_of_gone;
@@ -371,16 +371,4 @@ static void test_a_session_that_waits_for_another_thread_is_woken(void) {
     rig_close_for(&rig, &c);
 }
 
-int main(void) {
-    test_commands_that_took_their_share_end_their_sessions_turn();
-    test_short_commands_that_came_together_share_turns();
-    test_what_precedes_a_command_is_remembered();
-    test_appends_to_large_values_end_their_sessions_turn();
-    test_a_session_that_copies_no_more_is_as_any_other();
-    test_a_turn_has_time_for_some_commands_only();
-    test_an_answer_that_goes_on_can_be_deferred();
-    test_replies_of_a_turn_are_bounded();
-    test_a_batch_is_full_of_replies();
-    test_a_session_that_waits_for_another_thread_is_woken();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

@@ -29,7 +29,7 @@ static bool reads(const struct shared_seat *seat, const char *text) {
     return seat->text != NULL && seat->text->out.used == strlen(text) && memcmp(seat->text->out.bytes, text, strlen(text)) == 0;
 }
 
-static void test_one_makes_it(void) {
+TEST(test_one_makes_it) {
     struct shared_answer a;
     unsigned woken = 0;
     struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
@@ -59,7 +59,7 @@ static void test_one_makes_it(void) {
     shared_answer_fini(&a);
 }
 
-static void test_the_age_is_bounded(void) {
+TEST(test_the_age_is_bounded) {
     struct shared_answer a;
     unsigned woken = 0;
     struct shared_seat one = seat_of(&woken);
@@ -71,7 +71,7 @@ static void test_the_age_is_bounded(void) {
     shared_answer_fini(&a);
 }
 
-static void test_another_takes_over(void) {
+TEST(test_another_takes_over) {
     struct shared_answer a;
     unsigned woken = 0;
     struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
@@ -129,7 +129,7 @@ static void *asker_main(void *arg) {
     return NULL;
 }
 
-static void test_many_ask(void) {
+TEST(test_many_ask) {
     struct shared_answer a;
     static struct asker askers[ASKERS];
     pthread_t threads[ASKERS];
@@ -155,10 +155,4 @@ static void test_many_ask(void) {
     shared_answer_fini(&a);
 }
 
-int main(void) {
-    test_one_makes_it();
-    test_the_age_is_bounded();
-    test_another_takes_over();
-    test_many_ask();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

@@ -79,14 +79,14 @@ static const char *shown(void) {
     return name;
 }
 
-static void test_files_that_stay_are_not_read(void) {
+TEST(test_files_that_stay_are_not_read) {
     is(reads(), 0, "files that do not change are not read again");
     run("touch unrelated");
     is(reads(), 0, "whatever else changes beside them");
     ok(!tls_look(tls, now_us), "a look that is not due yet looks at nothing");
 }
 
-static void test_a_pair_may_be_put_in_in_two_steps(void) {
+TEST(test_a_pair_may_be_put_in_in_two_steps) {
     run("put two.key key");
     ok(!look(), "a file that has just changed is not read yet");
     run("put two.crt crt");
@@ -101,7 +101,7 @@ static void test_a_pair_may_be_put_in_in_two_steps(void) {
     is_str(shown(), "one", "and taken");
 }
 
-static void test_a_link_that_is_replaced_is_a_change(void) {
+TEST(test_a_link_that_is_replaced_is_a_change) {
     run("mkdir 1 2 && put two.crt 1/crt && put two.key 1/key && put one.crt 2/crt && put one.key 2/key");
     run("ln -s 1 data && ln -sf data/crt crt && ln -sf data/key key");
     is(reads(), 1, "files behind links are read");
@@ -111,7 +111,7 @@ static void test_a_link_that_is_replaced_is_a_change(void) {
     is_str(shown(), "one", "and taken");
 }
 
-static void test_what_makes_no_sense_is_refused_once(void) {
+TEST(test_what_makes_no_sense_is_refused_once) {
     static const char *const bad[] = {"rm crt", "echo nonsense >key", "put two.key key", "rm -f key; mkfifo key",
                                       "rm -f ca", "echo nonsense >ca"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -131,7 +131,7 @@ static void test_what_makes_no_sense_is_refused_once(void) {
     is_str(shown(), "two", "for it is in use");
 }
 
-static void test_a_reason_that_passes_is_got_over(void) {
+TEST(test_a_reason_that_passes_is_got_over) {
     struct rlimit files, none;
     run("put one.crt crt; put one.key key");
     is(reads(), 1, "a pair is taken");
@@ -181,7 +181,7 @@ static SSL_SESSION *shaken(unsigned listener, SSL_SESSION *before, bool *resumed
     return session;
 }
 
-static void test_a_session_of_another_listener_is_no_certificate(void) {
+TEST(test_a_session_of_another_listener_is_no_certificate) {
     bool resumed;
     SSL_SESSION *session = shaken(LISTEN_TLS_NO_PEER, NULL, &resumed);
     ok(session != NULL && !resumed, "a client without a certificate is let in by btls:");
@@ -210,12 +210,7 @@ int main(void) {
         .chain_file = crt, .key_file = key, .ca_file = ca, .min_version = "tlsv1.2", .write_bytes = 1024, .session_cache = true};
     tls = tls_create(&config, &facts, why);
     ok(tls != NULL, "a pair and an authority are taken");
-    test_files_that_stay_are_not_read();
-    test_a_pair_may_be_put_in_in_two_steps();
-    test_a_link_that_is_replaced_is_a_change();
-    test_what_makes_no_sense_is_refused_once();
-    test_a_reason_that_passes_is_got_over();
-    test_a_session_of_another_listener_is_no_certificate();
+    tap_run_tests();
     tls_destroy(&tls);
     run("cd .. && rm -rf \"$OLDPWD\"");
     return tap_done();

@@ -4,7 +4,7 @@
 #include "net/udp_frame.h"
 #include "tap.h"
 
-static void test_read(void) {
+TEST(test_read) {
     uint16_t id = 0;
     const unsigned char whole[] = {0x12, 0x34, 0, 9, 0, 1, 7, 7, 'x'};
     ok(udp_frame_read(whole, sizeof whole, &id) && id == 0x1234, "a datagram that is alone is a request");
@@ -16,7 +16,7 @@ static void test_read(void) {
     }
 }
 
-static void test_error(void) {
+TEST(test_error) {
     const char *errors[] = {"ERROR\r\n", "CLIENT_ERROR bad\r\n", "SERVER_ERROR busy\r\n"};
     const char *others[] = {"get ERROR\r\n", "ERRO", "error\r\n", "", "SERVER\r\n"};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
@@ -27,7 +27,7 @@ static void test_error(void) {
     }
 }
 
-static void test_write(void) {
+TEST(test_write) {
     unsigned char frame[UDP_FRAME_BYTES];
     const unsigned char want[] = {0xab, 0xcd, 0x01, 0x02, 0x03, 0x04, 0, 0};
     udp_frame_write(frame, 0xabcd, 0x0102, 0x0304);
@@ -37,7 +37,7 @@ static void test_write(void) {
     is(udp_parts(1393), 2, "one more are two");
 }
 
-static void test_bound(void) {
+TEST(test_bound) {
     ok(udp_may_reply(1 << 30, 9, 0), "without a factor any reply may be sent");
     ok(udp_may_reply(9, 17, 1), "a reply as long as its request may");
     ok(!udp_may_reply(10, 17, 1), "a byte more may not");
@@ -46,10 +46,4 @@ static void test_bound(void) {
     ok(udp_may_reply(54, 17, 2) && !udp_may_reply(55, 17, 2), "a factor of two doubles it, headers and all");
 }
 
-int main(void) {
-    test_read();
-    test_error();
-    test_write();
-    test_bound();
-    return tap_done();
-}
+int main(void) { return tap_main(); }

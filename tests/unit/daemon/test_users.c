@@ -28,37 +28,35 @@ static const char *role_of(const char *name, const char *password) {
     return known ? role_name(role) : "nobody";
 }
 
-static void test_lines(void) {
-    ok(load("# who may\nanna:secret\n\nbob:pa:ss:read\r\ncarl:x:admin\ndora:read\nemil:write:write\nfay::\ngus:"),
-       "a file of users is read");
-    is_str(role_of("anna", "secret"), "write", "a user without a role has the listener's");
-    is_str(role_of("anna", "secre"), "nobody", "a beginning of the password is not enough");
-    is_str(role_of("anna", "secrets"), "nobody", "nor is the password and more");
-    is_str(role_of("ann", "asecret"), "nobody", "name and password do not flow together");
-    is_str(role_of("anna:secret", ""), "nobody", "not even with a colon in the name");
-    is_str(role_of("bob", "pa:ss"), "read", "a password may hold colons before the role");
-    is_str(role_of("bob", "pa:ss:read"), "nobody", "the role is no part of it");
-    is_str(role_of("carl", "x"), "admin", "a user may be admin");
-    is_str(role_of("dora", "read"), "write", "a second field is a password, also where it is a role's name");
-    is_str(role_of("emil", "write"), "write", "and only the last one is a role");
-    is_str(role_of("fay", ":"), "write", "a password may be a colon");
-    is_str(role_of("gus", ""), "write", "or empty, in a last line without an end");
-    is_str(role_of("# who may", ""), "nobody", "a comment is nobody");
+TEST(test_lines) {
+    static const char *const rows[][4] = {
+        {"anna", "secret", "write", "a user without a role has the listener's"},
+        {"anna", "secre", "nobody", "a beginning of the password is not enough"}, {"anna", "secrets", "nobody", "nor is the password and more"},
+        {"ann", "asecret", "nobody", "name and password do not flow together"}, {"anna:secret", "", "nobody", "not even with a colon in the name"},
+        {"bob", "pa:ss", "read", "a password may hold colons before the role"}, {"bob", "pa:ss:read", "nobody", "the role is no part of it"},
+        {"carl", "x", "admin", "a user may be admin"}, {"dora", "read", "write", "a second field is a password, also where it is a role's name"},
+        {"emil", "write", "write", "and only the last one is a role"}, {"fay", ":", "write", "a password may be a colon"},
+        {"gus", "", "write", "or empty, in a last line without an end"}, {"# who may", "", "nobody", "a comment is nobody"}};
+    ok(load("# who may\nanna:secret\n\nbob:pa:ss:read\r\ncarl:x:admin\ndora:read\nemil:write:write\nfay::\ngus:"), "a file of users is read");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        is_str(role_of(rows[i][0], rows[i][1]), rows[i][2], "%s", rows[i][3]);
+    }
     enum role role;
     ok(!users_check(&users, "anna", 4, "secret\0", 7, ROLE_WRITE, &role), "a zero byte does not end a password");
 }
 
 static const char *named(const char *name) { return role_name(users_role(&users, name, strlen(name), ROLE_WRITE)); }
 
-static void test_roles_of_names(void) {
-    load("anna:secret\nbob:pa:ss:read\ncarl:x:admin\n");
-    is_str(named("carl"), "admin", "somebody known elsewhere has the role of the file");
-    is_str(named("bob"), "read", "… whatever the password");
-    is_str(named("anna"), "write", "… or the listener's where the file names none");
-    is_str(named("dora"), "write", "… or does not know the name");
-    is_str(named("car"), "write", "a beginning of a name is another name");
-    is_str(named("bob:pa"), "write", "so is a name with a colon");
+TEST(test_roles_of_names) {
+    static const char *const rows[][3] = {
+        {"carl", "admin", "somebody known elsewhere has the role of the file"}, {"bob", "read", "… whatever the password"},
+        {"anna", "write", "… or the listener's where the file names none"}, {"dora", "write", "… or does not know the name"},
+        {"car", "write", "a beginning of a name is another name"}, {"bob:pa", "write", "so is a name with a colon"}};
     struct users none;
+    load("anna:secret\nbob:pa:ss:read\ncarl:x:admin\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        is_str(named(rows[i][0]), rows[i][1], "%s", rows[i][2]);
+    }
     users_init(&none, NULL);
     is_str(role_name(users_role(&none, "carl", 4, ROLE_READ)), "read", "without a file all have the listener's");
     users_fini(&none);
@@ -69,26 +67,25 @@ static const char *certified_bytes(const char *name, size_t n) {
     return users_certificate(&users, name, n, &role) ? role_name(role) : "nobody";
 }
 
-static const char *certified(const char *name) { return certified_bytes(name, strlen(name)); }
-
-static void test_certificates(void) {
+TEST(test_certificates) {
+    static const struct {
+        const char *name;
+        size_t      bytes;
+        const char *role, *claim;
+    } rows[] = {
+        {"web.shop", 8, "read", "a name has the role of its line"}, {"a test's client", 15, "write", "it may hold blanks"},
+        {"spiffe://shop/api", 17, "admin", "or colons; the first line of a name counts"}, {"Web.shop", 8, "nobody", "another case is another name"},
+        {"web.sho", 7, "nobody", "so is a beginning"}, {"web.shop.evil", 13, "nobody", "or a longer one"},
+        {"web.shop", 9, "nobody", "or one that ends in a zero byte"}, {"web.shop\0.evil", 14, "nobody", "or holds one"},
+        {"", 0, "nobody", "no name is nobody's"}, {"web.shop:pw", 11, "nobody", "a user's name and password are no certificate's"}};
     ok(load("certificate web.shop read\ncertificate  a test's client   write\r\n"
-            "certificate spiffe://shop/api admin\ncertificate spiffe://shop/api read\nweb.shop:pw:write\n"),
-       "a file with names of certificates is read");
+            "certificate spiffe://shop/api admin\ncertificate spiffe://shop/api read\nweb.shop:pw:write\n"), "a file with names of certificates is read");
     ok(users_name_certificates(&users), "the file is known to have some");
-    is_str(certified("web.shop"), "read", "a name has the role of its line");
-    is_str(certified("a test's client"), "write", "it may hold blanks");
-    is_str(certified("spiffe://shop/api"), "admin", "or colons; the first line of a name counts");
-    is_str(certified("Web.shop"), "nobody", "another case is another name");
-    is_str(certified("web.sho"), "nobody", "so is a beginning");
-    is_str(certified("web.shop.evil"), "nobody", "or a longer one");
-    is_str(certified_bytes("web.shop", 9), "nobody", "or one that ends in a zero byte");
-    is_str(certified_bytes("web.shop\0.evil", 14), "nobody", "or holds one");
-    is_str(certified_bytes("", 0), "nobody", "no name is nobody's");
-    is_str(certified("web.shop:pw"), "nobody", "a user's name and password are no certificate's");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        is_str(certified_bytes(rows[i].name, rows[i].bytes), rows[i].role, "%s", rows[i].claim);
+    }
     is_str(role_of("web.shop", "pw"), "write", "a user may be called as a certificate is");
     is_str(role_of("spiffe", "//shop/api"), "nobody", "nobody logs in by the name of a certificate");
-    is_str(named("spiffe"), "write", "nor has such a name a role");
     is_str(role_of("certificate web.shop read", ""), "nobody", "nor by its line");
     char line[USER_TOKEN_BYTES + 40];
     memset(line, 'x', sizeof line);
@@ -101,7 +98,7 @@ static void test_certificates(void) {
     ok(!load(line) && strstr(why, "its name is too long") != NULL, "one byte more is refused: %s", why);
 }
 
-static void test_limits(void) {
+TEST(test_limits) {
     char *text = calloc(1, USERS_FILE_BYTES + 10), line[USER_TOKEN_BYTES + 2], *at = text;
     for (int i = 0; i < USERS_MAX; i++) {
         at += sprintf(at, "user%d:word%d\n", i, i);
@@ -125,7 +122,7 @@ static void test_limits(void) {
     free(text);
 }
 
-static void test_bad_files(void) {
+TEST(test_bad_files) {
     static const char *const bad[][2] = {
         {"", "names no user"},
         {"\n\n# nobody\n", "names no user"},
@@ -157,11 +154,7 @@ int main(void) {
     }
     close(fd);
     users_init(&users, path);
-    test_lines();
-    test_roles_of_names();
-    test_certificates();
-    test_limits();
-    test_bad_files();
+    tap_run_tests();
     users_fini(&users);
     unlink(path);
     return tap_done();

@@ -35,7 +35,7 @@ static void line_is(struct event_record e, const char *text, size_t text_bytes, 
 
 #define LINE_IS(want, text, ...) line_is((struct event_record){__VA_ARGS__}, text, strlen(text), want)
 
-static void test_lines(void) {
+TEST(test_lines) {
     LINE_IS("item_get key=a%20b status=found clsid=3 cfd=12 size=5", "a b", .kind = EVENT_ITEM_GET, .status = EVENT_FOUND,
             .class_id = 3, .fd = 12, .value_bytes = 5);
     LINE_IS("item_get key=k status=flushed clsid=0 cfd=-1 size=0", "k", .kind = EVENT_ITEM_GET, .status = EVENT_FLUSHED,
@@ -63,7 +63,7 @@ static void test_lines(void) {
             .crawl = {.elapsed_s = 3, .next_run_s = 60, .examined = 5, .reclaimed = 4});
 }
 
-static void test_escaping(void) {
+TEST(test_escaping) {
     char bytes[256], got[3 * 256 + 1], want[3 * 256 + 1];
     size_t n = 0;
     for (int c = 0; c < 256; c++) {
@@ -112,7 +112,7 @@ static void in_thread(void *(*run)(void *), void *arg) {
     pthread_join(t, NULL);
 }
 
-static void test_events_of_threads(void) {
+TEST(test_events_of_threads) {
     char a[] = "a", b[] = "b";
     in_thread(tell_without_a_ring, NULL);
     ok(event_oldest() == NULL, "a thread that has no ring tells nothing");
@@ -138,6 +138,7 @@ static void test_events_of_threads(void) {
     while (event_oldest() != NULL) {
         event_take();
     }
+    event_thread_begin(); /* of this thread, for what follows */
 }
 
 /* --- watchers --- */
@@ -179,7 +180,7 @@ static const char *next_line(struct view *v) {
     return what != NULL ? what : line;
 }
 
-static void test_who_gets_what(void) {
+TEST(test_who_gets_what) {
     struct view fetchers, all, deletions;
     tell("before");
     is(event_watched(~0u), 0, "nobody watches at first");
@@ -218,7 +219,7 @@ static unsigned count_watched(void) {
     return count;
 }
 
-static void test_samples(void) {
+TEST(test_samples) {
     struct view eighth, twelfth, evictions;
     is(count_watched(), 1000, "without a sample all keys are watched");
     view_open_sampled(&eighth, EVENT_FETCHERS, 8);
@@ -252,7 +253,7 @@ static void test_samples(void) {
     is(count_watched(), 1000, "and at last it is as it was");
 }
 
-static void test_limit(void) {
+TEST(test_limit) {
     struct view v[WATCHERS_MAX];
     struct watch_facts facts;
     for (int i = 0; i < WATCHERS_MAX; i++) {
@@ -272,7 +273,7 @@ static void test_limit(void) {
     }
 }
 
-static void test_who_does_not_read(void) {
+TEST(test_who_does_not_read) {
     enum { AT_ONCE = 100, TOLD_MOST = 10000000 };
     struct view slow, reader;
     struct watch_facts before, now;
@@ -313,7 +314,7 @@ static void test_who_does_not_read(void) {
     watch_init(64 * 1024, 256 * 1024);
 }
 
-static void test_who_is_gone(void) {
+TEST(test_who_is_gone) {
     struct view dead, alive;
     view_open(&dead, EVENT_FETCHERS);
     view_open(&alive, EVENT_FETCHERS);
@@ -345,7 +346,7 @@ static void *tell_until_enough(void *arg) {
     return NULL;
 }
 
-static void test_coming_and_going(void) {
+TEST(test_coming_and_going) {
     enum { ROUNDS = 300 };
     pthread_t busy;
     int heard = 0;
@@ -366,16 +367,7 @@ static void test_coming_and_going(void) {
 }
 
 int main(void) {
-    test_lines();
-    test_escaping();
-    test_events_of_threads();
-    event_thread_begin();
-    test_who_gets_what();
-    test_samples();
-    test_limit();
-    test_who_does_not_read();
-    test_who_is_gone();
-    test_coming_and_going();
+    tap_run_tests();
     event_thread_end();
     watch_fini();
     return tap_done();

@@ -71,7 +71,7 @@ static size_t value_reply(char *into, const char *key, size_t value_bytes, uint6
     return n + value_bytes + 2;
 }
 
-static void replay_batches(void) {
+TEST(replay_batches) {
     write_trace("a 20\nb 20\nc 20\na 20\nd 20\n");
     START("--replay", trace_path, "--pipeline", "10", "--mget", "2");
     is(batch_build(&batch, &batcher, UINT64_MAX, 0), 3, "a repeated key cuts the batch");
@@ -86,8 +86,7 @@ static void replay_batches(void) {
     ok(strncmp(sent(), "set a 0 0 20\r\n", 14) == 0 && strstr(sent(), "set b") == NULL,
        "with the missed keys and their sizes, and no others");
     is(batch.group_count, 2, "one set each");
-    ok(value_check(batch.out.bytes + 14, 20, value_key_hash("a", 1)) == VALUE_RIGHT,
-       "what is set can be checked");
+    ok(value_check(batch.out.bytes + 14, 20, value_key_hash("a", 1)) == VALUE_RIGHT, "what is set can be checked");
     feed("STORED\r\nSTORED\r\n");
     ok(tally.stored == 2 && tally.fills == 2 && batch_is_answered(&batch), "fills are counted");
     ok(!batch_build_fills(&batch, &batcher, 0), "fills are not filled again");
@@ -100,13 +99,11 @@ static void replay_batches(void) {
     stop();
 }
 
-static void replay_options(void) {
+TEST(replay_options) {
     write_trace("a 20\nbb\nccc 30\n");
-    START("--replay", trace_path, "--pipeline", "10", "--scale", "1.5", "--limit", "2", "--sizes",
-          "7");
+    START("--replay", trace_path, "--pipeline", "10", "--scale", "1.5", "--limit", "2", "--sizes", "7");
     is(batch_build(&batch, &batcher, UINT64_MAX, 0), 2, "--limit ends the trace");
-    ok(batch.ops[0].value_bytes == 30 && batch.ops[1].value_bytes == 11,
-       "sizes are scaled, missing ones come from --sizes");
+    ok(batch.ops[0].value_bytes == 30 && batch.ops[1].value_bytes == 11, "sizes are scaled, missing ones come from --sizes");
     stop();
     write_trace("a 20\nb x\n");
     START("--replay", trace_path);
@@ -117,7 +114,7 @@ static void replay_options(void) {
     stop();
 }
 
-static void times_to_live(void) {
+TEST(times_to_live) {
     write_trace("# slate trace 1\n0 set a 12 60 1\n0 get a - - 1\n0 set b 12 - 1\n0 get b - - 1\n"
                 "0 get c - - 1\n");
     START("--replay", trace_path, "--pipeline", "10", "--ttl", "7");
@@ -131,13 +128,12 @@ static void times_to_live(void) {
     feed("STORED\r\n");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     feed("END\r\nEND\r\n");
-    ok(batch_build_fills(&batch, &batcher, 0) && batch.op_count == 1 &&
-           strncmp(sent(), "set b 0 7 12\r\n", 14) == 0,
-       "--ttl is for those that tell none; what was never stored has no size and is not filled");
+    ok(batch_build_fills(&batch, &batcher, 0) && batch.op_count == 1 && strncmp(sent(), "set b 0 7 12\r\n", 14) == 0,
+           "--ttl is for those that tell none; what was never stored has no size and is not filled");
     stop();
 }
 
-static void times_of_a_trace(void) {
+TEST(times_of_a_trace) {
     write_trace("# slate trace 1\n5000 get a 20 - 1\n5010 get b 20 - 1\n5010 get c 20 - 1\n"
                 "5400 get d 20 - 1\n5300 get e 20 - 1\n");
     START("--replay", trace_path, "--pipeline", "10", "--mget", "2", "--speed", "10");
@@ -159,7 +155,7 @@ static void times_of_a_trace(void) {
     ok(source == NULL && strstr(why, "tells no times") != NULL, "a trace without times: %s", why);
 }
 
-static void stable_sizes(void) {
+TEST(stable_sizes) {
     uint32_t sizes[2][3];
     write_trace("a\nb\nc\n");
     for (int i = 0; i < 2; i++) {
@@ -174,7 +170,7 @@ static void stable_sizes(void) {
     ok(sizes[0][0] != sizes[0][1], "and not that of another key");
 }
 
-static void wrong_values(void) {
+TEST(wrong_values) {
     char reply[500];
     size_t n, needed;
     write_trace("a 20\nb 20\nc 20\nd 20\n");
@@ -198,12 +194,11 @@ static void wrong_values(void) {
     batch_feed(&batch, &batcher, reply, n, 5, &needed);
     is(tally.wrong.total, 3, "another length is not wrong: an older version may have had it");
     is(tally.wrong.count, 3, "each is kept as a sample");
-    ok(strncmp(tally.wrong.list[0].text, "a (20 bytes): not", 17) == 0, "which says what it is: %s",
-       tally.wrong.list[0].text);
+    ok(strncmp(tally.wrong.list[0].text, "a (20 bytes): not", 17) == 0, "which says what it is: %s", tally.wrong.list[0].text);
     stop();
 }
 
-static void verify_levels(void) {
+TEST(verify_levels) {
     char reply[500];
     size_t n, needed;
     static const struct {
@@ -219,8 +214,7 @@ static void verify_levels(void) {
             n += (size_t)sprintf(reply + n, "END\r\n");
             batch_feed(&batch, &batcher, reply, n, 5, &needed);
         }
-        ok(tally.verified == cases[i].verified && tally.hits == 6, "--verify %s checks %u of 6",
-           cases[i].level, cases[i].verified);
+        ok(tally.verified == cases[i].verified && tally.hits == 6, "--verify %s checks %u of 6", cases[i].level, cases[i].verified);
         stop();
     }
 }
@@ -229,15 +223,12 @@ static void errors(void) {
     START("--method", "set", "--pipeline", "3", "--sizes", "5");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     feed("STORED\r\nSERVER_ERROR out of memory storing object\r\nNOT_STORED\r\n");
-    ok(tally.stored == 1 && tally.errors.total == 1 && tally.not_stored == 1 &&
-           batch_is_answered(&batch),
-       "a refused set is one error and the rest goes on");
-    is_str(tally.errors.list[0].text, "SERVER_ERROR out of memory storing object",
-           "its text is kept");
+    ok(tally.stored == 1 && tally.errors.total == 1 && tally.not_stored == 1 && batch_is_answered(&batch),
+           "a refused set is one error and the rest goes on");
+    is_str(tally.errors.list[0].text, "SERVER_ERROR out of memory storing object", "its text is kept");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     is(feed("END\r\n"), 0, "an answer of the wrong kind is not taken");
-    ok(strstr(batcher.failure, "unexpected reply: 'END'") != NULL, "it is a breach: %s",
-       batcher.failure);
+    ok(strstr(batcher.failure, "unexpected reply: 'END'") != NULL, "it is a breach: %s", batcher.failure);
     stop();
     START("--method", "set");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
@@ -247,8 +238,7 @@ static void errors(void) {
     START("--method", "set");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     feed("HTTP/1.1 400 Bad Request\r\n");
-    ok(strstr(batcher.failure, "no reply of the protocol") != NULL, "so is another protocol: %s",
-       batcher.failure);
+    ok(strstr(batcher.failure, "no reply of the protocol") != NULL, "so is another protocol: %s", batcher.failure);
     stop();
     START("--mget", "3");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
@@ -258,15 +248,14 @@ static void errors(void) {
     stop();
 }
 
-static void quiet_runs(void) {
+TEST(quiet_runs) {
     START("--method", "set", "--pipeline", "3", "--noreply", "--sizes", "5", "--keys", "5");
     is(batch_build(&batch, &batcher, UINT64_MAX, 0), 3, "three quiet sets");
     ok(strstr(sent(), " 0 0 5 noreply\r\n") != NULL, "ask for no reply");
     ok(strstr(sent(), "version\r\n") == sent() + batch.out.n - 9, "a fence ends the run");
     is(batch.group_count, 1, "all wait for one reply");
     feed("VERSION 1.6.45\r\n");
-    ok(batch_is_answered(&batch) && tally.unconfirmed == 3 && tally.write_latency.count == 3,
-       "which ends all of them");
+    ok(batch_is_answered(&batch) && tally.unconfirmed == 3 && tally.write_latency.count == 3, "which ends all of them");
     stop();
     START("--method", "set", "--pipeline", "2", "--noreply", "--sizes", "5", "--protocol", "meta");
     batch_build(&batch, &batcher, UINT64_MAX, 0);
@@ -309,7 +298,7 @@ static void meta(void) {
     stop();
 }
 
-static void budgets_and_rates(void) {
+TEST(budgets_and_rates) {
     START("--mget", "10", "--pipeline", "5");
     is(batch_build(&batch, &batcher, 23, 0), 23, "a budget is kept to the request");
     is(batch.group_count, 3, "in commands of 10, 10 and 3");
@@ -319,8 +308,7 @@ static void budgets_and_rates(void) {
     batcher.pace.next_due_ns = 5e6;
     is(batch_build(&batch, &batcher, 100, 4000000), 0, "nothing is sent before it is due");
     is(batch_build(&batch, &batcher, 100, 8500000), 4, "what is due is sent");
-    ok(batch.groups[0].due_ns == 5000000 && batch.groups[3].due_ns == 8000000,
-       "each from the time it was due");
+    ok(batch.groups[0].due_ns == 5000000 && batch.groups[3].due_ns == 8000000, "each from the time it was due");
     size_t needed;
     const char *ends = "END\r\nEND\r\nEND\r\nEND\r\n";
     batch_feed(&batch, &batcher, ends, strlen(ends), 9000000, &needed);
@@ -354,13 +342,11 @@ static void keys(void) {
         least = n < least ? n : least;
         most = n > most ? n : most;
     }
-    ok(good && least < 20 && most > 60, "lengths vary, from %u to %u, each key's is its own", least,
-       most);
+    ok(good && least < 20 && most > 60, "lengths vary, from %u to %u, each key's is its own", least, most);
 }
 
 static void shift(void) {
-    START("--shift", "10,20,30", "--shift-every", "4", "--keys", "1", "--key-bytes", "5",
-          "--pipeline", "1", "--fill-on-miss");
+    START("--shift", "10,20,30", "--shift-every", "4", "--keys", "1", "--key-bytes", "5", "--pipeline", "1", "--fill-on-miss");
     unsigned seen[3] = {0};
     for (int i = 0; i < 12; i++) {
         batch_build(&batch, &batcher, UINT64_MAX, 0);
@@ -380,17 +366,9 @@ int main(void) {
     }
     snprintf(trace_path, sizeof(trace_path), "%s/trace", folder);
     value_init();
-    replay_batches();
-    replay_options();
-    times_to_live();
-    times_of_a_trace();
-    stable_sizes();
-    wrong_values();
-    verify_levels();
+    tap_run_tests();
     errors();
-    quiet_runs();
     meta();
-    budgets_and_rates();
     keys();
     shift();
     unlink(trace_path);

@@ -97,11 +97,10 @@ static void etc(uint64_t seed) {
     /* The median of all is the (0.5 - 0.44155)/(1 - 0.44155) quantile of the tail above 14.5. */
     double above = pow(1 + 0.348238 * 14.5 / 214.476, -1 / 0.348238);
     double left = above * (1 - (0.5 - 0.44155) / (1 - 0.44155));
-    near(quantile(0.5), 214.476 * (pow(left, -0.348238) - 1) / 0.348238, 0.05,
-         "the tail of ETC is its generalised Pareto");
+    near(quantile(0.5), 214.476 * (pow(left, -0.348238) - 1) / 0.348238, 0.05, "the tail of ETC is its generalised Pareto");
 }
 
-static void bounds(void) {
+TEST(bounds) {
     struct dist d;
     struct rng r = rng_from(1);
     bool inside = true;
@@ -114,7 +113,7 @@ static void bounds(void) {
     ok(!dist_parse("u0,1e12", &d), "exponents are no part of a size");
 }
 
-static void stable(void) {
+TEST(stable) {
     struct dist d;
     dist_parse("l300,1", &d);
     struct rng a = rng_from(77), b = rng_from(77), c = rng_from(78);
@@ -123,7 +122,7 @@ static void stable(void) {
     ok(first != dist_draw(&d, &c), "another seed draws another");
 }
 
-static void popularity_forms(void) {
+TEST(popularity_forms) {
     static const char *const good[] = {"uniform", "zipf", "zipf:1", "zipf:1.2", "sequential"};
     static const char *const bad[] = {"",        "zip",     "zipf:",     "zipf:0", "zipf:-1",
                                       "zipf:11", "zipf:1x", "uniform:1", "zipfy",  "sequential:"};
@@ -196,9 +195,7 @@ int main(void) {
     forms();
     shapes(seed);
     etc(seed);
-    bounds();
-    stable();
-    popularity_forms();
+    tap_run_tests();
     popularity(seed);
     return tap_done();
 }

@@ -46,8 +46,7 @@ static void percentiles_are_close(uint64_t seed) {
         uint64_t exact = values[(size_t)(N * percents[i] / 100 + 0.999999) - 1];
         uint64_t got = histogram_percentile_ns(&a, percents[i]);
         ok(got >= exact && (double)(got - exact) <= 0.008 * (double)exact,
-           "p%g is at most 0.8 %% above the truth: %" PRIu64 " for %" PRIu64, percents[i], got,
-           exact);
+           "p%g is at most 0.8 %% above the truth: %" PRIu64 " for %" PRIu64, percents[i], got, exact);
     }
     is(a.max_ns, values[N - 1], "the maximum is exact");
     is(a.min_ns, values[0], "the minimum is exact");

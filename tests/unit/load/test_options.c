@@ -24,47 +24,36 @@ static bool parse(const char *line) {
 }
 
 static void taken(void) {
-    ok(parse("") && o.conns == 50 && o.requests == 100000 && o.reads_pct == 100 &&
-           o.verify_every == 1,
-       "no options: 100,000 gets on 50 connections, all verified");
+    ok(parse("") && o.conns == 50 && o.requests == 100000 && o.reads_pct == 100 && o.verify_every == 1,
+           "no options: 100,000 gets on 50 connections, all verified");
     ok(parse("--conns=7 --requests 2m --key-bytes 20 --sizes u5,9") && o.conns == 7 &&
            o.requests == 2000000 && o.key_bytes.a == 20 && o.sizes.b == 9,
-       "arguments follow a blank or an equals sign, numbers may have a suffix");
+           "arguments follow a blank or an equals sign, numbers may have a suffix");
     ok(parse("--method set") && o.reads_pct == 0, "a method that writes reads nothing");
-    ok(parse("--reads 95") && o.method == VERB_SET && o.reads_pct == 95,
-       "what is not read is set unless a method is given");
-    ok(parse("--method delete --reads 90.5") && o.method == VERB_DELETE && o.reads_pct == 90.5,
-       "a method and reads mix");
-    ok(parse("--duration 3") && o.requests == OPTION_AUTO,
-       "a time replaces the number of requests");
+    ok(parse("--reads 95") && o.method == VERB_SET && o.reads_pct == 95, "what is not read is set unless a method is given");
+    ok(parse("--method delete --reads 90.5") && o.method == VERB_DELETE && o.reads_pct == 90.5, "a method and reads mix");
+    ok(parse("--duration 3") && o.requests == OPTION_AUTO, "a time replaces the number of requests");
     ok(parse("--calls 10") && o.requests == OPTION_AUTO, "so do calls");
     ok(parse("--replay x") && o.conns == 1 && o.fill_on_miss && o.requests == OPTION_AUTO,
        "a replay fills on a miss, on one connection, to its end");
     ok(parse("calcify") && o.calcify && o.conns == 100, "calcify uses 100 connections");
-    ok(parse("--shift 100,1000 --shift-every 2.5s") && o.shift.count == 2 &&
-           o.shift_every.seconds == 2.5,
-       "a shift by time");
+    ok(parse("--shift 100,1000 --shift-every 2.5s") && o.shift.count == 2 && o.shift_every.seconds == 2.5, "a shift by time");
     ok(parse("--duration 20s --interval 500ms --timeout 2m --linger 1m --ttl 2h") &&
-           o.duration_s == 20 && o.interval_s == 0.5 && o.timeout_s == 120 && o.linger_s == 60 &&
-           o.ttl_s == 7200,
-       "times may have a unit: ms, s, m or h");
+           o.duration_s == 20 && o.interval_s == 0.5 && o.timeout_s == 120 && o.linger_s == 60 && o.ttl_s == 7200,
+           "times may have a unit: ms, s, m or h");
     ok(parse("--duration 1.5 --interval 3 --timeout 4 --linger 0 --ttl 5") && o.duration_s == 1.5 &&
-           o.interval_s == 3 && o.timeout_s == 4 && o.linger_s == 0 && o.ttl_s == 5,
-       "times without a unit are seconds");
+           o.interval_s == 3 && o.timeout_s == 4 && o.linger_s == 0 && o.ttl_s == 5, "times without a unit are seconds");
     ok(parse("--shift 1,2 --shift-every 250ms") && o.shift_every.seconds == 0.25 &&
-           parse("--shift 1,2 --shift-every 2m") && o.shift_every.seconds == 120,
-       "the length of a phase has the same units");
+           parse("--shift 1,2 --shift-every 2m") && o.shift_every.seconds == 120, "the length of a phase has the same units");
     ok(parse("--key-bytes 250") && parse("--key-bytes u10,250") && parse("--key-bytes l250,1"),
        "keys of 250 bytes are fine, and tails of a distribution are cut");
     ok(parse("--verify sample:10") && o.verify_every == 10, "a sample");
     ok(parse("--server tls://a:1") && o.tls && strcmp(o.server, "a:1") == 0 && !o.tls_verify,
        "tls:// before the address is --tls; no certificate is looked at");
     ok(parse("--tls --tls-ca f --tls-cert c --calls 1 --reconnect --tls-resume") && o.tls &&
-           o.tls_verify && o.tls_resume && strcmp(o.server, "127.0.0.1:11211") == 0,
-       "whom to trust means to look");
-    ok(parse("--sizes 5 --preset etc") && o.sizes.kind == DIST_FIXED && o.fill_on_miss &&
-           o.key_bytes.kind == DIST_GEV,
-       "the user's options win over a preset's, wherever they stand");
+           o.tls_verify && o.tls_resume && strcmp(o.server, "127.0.0.1:11211") == 0, "whom to trust means to look");
+    ok(parse("--sizes 5 --preset etc") && o.sizes.kind == DIST_FIXED && o.fill_on_miss && o.key_bytes.kind == DIST_GEV,
+           "the user's options win over a preset's, wherever they stand");
     ok(parse("--preset usr") && parse("--preset twitter"), "all presets are well formed");
 }
 
@@ -193,11 +182,9 @@ static void manual(void) {
         if (field[1][0] != '\0') {
             snprintf(plain, sizeof(plain), " Ar ");
         }
-        snprintf(wanted, sizeof(wanted), ".It Fl Fl %s%s%s %s", field[0], plain, field[1],
-                 field[5]);
+        snprintf(wanted, sizeof(wanted), ".It Fl Fl %s%s%s %s", field[0], plain, field[1], field[5]);
         char *wanted_squeezed = squeeze(wanted);
-        ok(strstr(squeezed, wanted_squeezed) != NULL, "the manual tells of --%s as --help does",
-           field[0]);
+        ok(strstr(squeezed, wanted_squeezed) != NULL, "the manual tells of --%s as --help does", field[0]);
         free(wanted_squeezed);
         options++;
     }
@@ -214,11 +201,9 @@ static void slab_lines(void) {
     static struct slab_stats s;
     calcify_parse_slabs("STAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nSTAT 1:cmd_set 17\r\n"
                         "STAT 39:total_pages 2\r\nSTAT active_slabs 2\r\nSTAT 999:total_pages 9\r\n"
-                        "STAT x:y\r\nrubbish\r\nEND\r\n",
-                        &s);
-    ok(s.classes[1].chunk_bytes == 96 && s.classes[1].pages == 3 && s.classes[1].sets == 17 &&
-           s.classes[39].pages == 2,
-       "stats slabs is read by class, other lines are passed over");
+                        "STAT x:y\r\nrubbish\r\nEND\r\n", &s);
+    ok(s.classes[1].chunk_bytes == 96 && s.classes[1].pages == 3 && s.classes[1].sets == 17 && s.classes[39].pages == 2,
+           "stats slabs is read by class, other lines are passed over");
 }
 
 int main(void) {

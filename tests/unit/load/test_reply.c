@@ -10,7 +10,7 @@ static enum reply_kind kind_of(const char *text) {
     return r.kind;
 }
 
-static void lines(void) {
+TEST(lines) {
     static const struct {
         const char *text;
         enum reply_kind kind;
@@ -66,7 +66,7 @@ static void lines(void) {
     }
 }
 
-static void values(void) {
+TEST(values) {
     struct reply r;
     const char *text = "VALUE some-key 4294967295 5\r\na\r\nb!\r\nEND\r\n";
     reply_parse(text, strlen(text), &r);
@@ -76,8 +76,7 @@ static void values(void) {
     ok(r.value_bytes == 5 && memcmp(r.value, "a\r\nb!", 5) == 0, "it holds its data");
     text = "VALUE k 0 0 77\r\n\r\n";
     reply_parse(text, strlen(text), &r);
-    ok(r.kind == REPLY_VALUE && r.value_bytes == 0 && r.used == strlen(text),
-       "an empty value with a cas number is taken");
+    ok(r.kind == REPLY_VALUE && r.value_bytes == 0 && r.used == strlen(text), "an empty value with a cas number is taken");
     text = "VA 2 c5 kfoo t-1\r\nhi\r\n";
     reply_parse(text, strlen(text), &r);
     ok(r.kind == REPLY_VALUE && r.value_bytes == 2, "a meta value is taken");
@@ -90,7 +89,7 @@ static void values(void) {
     ok(r.kind == REPLY_MORE && r.needed == 16 + 1002, "an incomplete value says how much it needs");
 }
 
-static void endless_line(void) {
+TEST(endless_line) {
     static char line[REPLY_LINE_MAX + 1];
     struct reply r;
     memset(line, 'a', sizeof(line));
@@ -122,9 +121,7 @@ static void random_splits(uint64_t seed) {
             n += strlen(text);
         } else {
             unsigned bytes = (unsigned)rng_below(&rng, 600);
-            n += (size_t)snprintf(stream + n, 300,
-                                  rng_below(&rng, 2) ? "VALUE key%u 0 %u\r\n"
-                                                     : "VA %2$u kkey%1$u\r\n",
+            n += (size_t)snprintf(stream + n, 300, rng_below(&rng, 2) ? "VALUE key%u 0 %u\r\n" : "VA %2$u kkey%1$u\r\n",
                                   (unsigned)rng_below(&rng, 1000), bytes);
             for (unsigned i = 0; i < bytes; i++) {
                 stream[n++] = "\r\nEND VALUE 0"[rng_below(&rng, 13)];
@@ -200,9 +197,7 @@ static void rubbish(uint64_t seed) {
 
 int main(void) {
     uint64_t seed = tap_seed();
-    lines();
-    values();
-    endless_line();
+    tap_run_tests();
     random_splits(seed);
     rubbish(seed);
     return tap_done();

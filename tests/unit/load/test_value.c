@@ -24,7 +24,7 @@ static void own_values_are_right(uint64_t seed) {
     }
 }
 
-static void every_flipped_bit_is_found(void) {
+TEST(every_flipped_bit_is_found) {
     for (size_t i = 1; i < 12; i++) {
         size_t n = lengths[i];
         uint64_t key = value_key_hash("some-key", 8);
@@ -63,11 +63,10 @@ static void damage_in_large_values_is_found(uint64_t seed) {
     value_fill(value, LARGE, key, 1);
     value_fill(other, LARGE, key, 2);
     memcpy(value + 100000, other + 100000, 1000);
-    is(value_check(value, LARGE, key), VALUE_DAMAGED,
-       "a piece of the same key's other version is found");
+    is(value_check(value, LARGE, key), VALUE_DAMAGED, "a piece of the same key's other version is found");
 }
 
-static void foreign_values_are_found(void) {
+TEST(foreign_values_are_found) {
     for (size_t i = 3; i < LENGTHS; i++) {
         int wrong = 0;
         for (uint64_t key = 0; key < 50; key++) {
@@ -82,7 +81,7 @@ static void foreign_values_are_found(void) {
     is(value_check(value, 7, 5), VALUE_FOREIGN, "also where it is shorter than the header");
 }
 
-static void versions_differ(void) {
+TEST(versions_differ) {
     value_fill(value, 100, 1, 1);
     value_fill(other, 100, 1, 2);
     ok(memcmp(value, other, 100) != 0, "versions of one key's value differ");
@@ -94,9 +93,7 @@ int main(void) {
     uint64_t seed = tap_seed();
     value_init();
     own_values_are_right(seed);
-    every_flipped_bit_is_found();
+    tap_run_tests();
     damage_in_large_values_is_found(seed);
-    foreign_values_are_found();
-    versions_differ();
     return tap_done();
 }
