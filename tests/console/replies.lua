@@ -152,7 +152,6 @@ local KINDS <const> = {
       return self.told % 3 == 0 and "" or nil
     end)
   end,
-  renamed = function(text) return (text:gsub("STAT (%S+)", "STAT new_%1")) end,
   words = function(text)
     return each_stat(text, function(name) return ("STAT %s %s\r\n"):format(name, "\27[2Jnever 1e999") end)
   end,
@@ -166,7 +165,6 @@ local KINDS <const> = {
       return ("STAT %s %s\r\n"):format(name, name:find("^[acgs].*_") and tonumber(value) and "0" or value)
     end)
   end,
-  empty = function(text) return text:find("^STAT") and "END\r\n" or text end,
   garbage = function() return ("\0\27]0;x\7STAT \xff" .. ("x"):rep(1000)):rep(200) .. "\r\n" end,
   endless = function() return ("STAT a 1\r\n"):rep(200000) end,
   endless_line = function() return ("x"):rep(2000000) end,
@@ -180,7 +178,6 @@ local KINDS <const> = {
   silence = function() return "" end,
   hangup = function() return "", nil, true end,
   http = function() return "HTTP/1.1 400 Bad Request\r\n\r\n", nil, true end,
-  torn = function() return "VERSION 1.6.45\r\nERROR\r\nSTAT pid 1\r\nSTAT upti", nil, true end,
   escape = function(_, command)
     return command == "version" and "VERSION \27]0;owned\7\27[31m1.6.18\r\n"
       or "STAT version \27]0;owned\7\27[2J\r\nSTAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nEND\r\n"

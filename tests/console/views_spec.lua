@@ -12,6 +12,7 @@ for _, program in ipairs(servers) do
   describe("slatetop's views on " .. program, function()
     local folder, server, screen
     local is_slated <const> = program:find("slated", 1, true) ~= nil
+    local once = is_slated and it or function() end -- of claims that hold whatever the server is
 
     setup(function()
       folder = tui.make_folder()
@@ -124,7 +125,7 @@ for _, program in ipairs(servers) do
       screen:wait(is_slated and "EXACT" or "ESTIMATED")
     end)
 
-    it("shows the findings and columns of the operator's own rules, and goes on when one loops for ever", function()
+    once("shows the findings and columns of the operator's own rules, and goes on when one loops for ever", function()
       local file = assert(io.open(folder .. "/rules.lua", "w"))
       file:write([[return {
         rules = { { name = "loops", check = function() while true do pcall(error) end end },

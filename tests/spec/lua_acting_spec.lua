@@ -255,17 +255,6 @@ describe("a move from slatetop", function()
         assert.truthy(back:find("moved 2 of 2 pages from class 12 to class 4", 1, true), back)
     end)
 
-    it("is asked again for a while by a server that is busy, and then given up", function()
-        local server = new_server()
-        server.says = "BUSY currently processing reassign request\r\n"
-        local console = new_console(server)
-        assert.is_true(console.acting:begin("change", move(1), STOCK, true, NO_TRIAL))
-        console.run(70)
-        assert.truthy(console.acting.news:find("busy", 1, true), console.acting.news)
-        assert.truthy(#server.log < 500)
-        assert.equal("", console.text)
-    end)
-
     it("without an effect is none, whatever the OK says", function()
         local server = new_server()
         server.says = "OK\r\n"
@@ -293,22 +282,6 @@ describe("a move from slatetop", function()
         console.is_up = true
         local _, proposed = console.undo()
         assert.same({ { from = 12, to = 4, pages = 1 } }, proposed.changes)
-    end)
-
-    it("from a class that has shrunk meanwhile is left alone", function()
-        local server = new_server()
-        server.pages = { [4] = 1, [12] = 64 }
-        local console = new_console(server)
-        local said = console.begin(move(1))
-        assert.truthy(said:find("keeps its last one", 1, true), said)
-        assert.equal("", server:sent())
-    end)
-
-    it("is one command on slated", function()
-        local server = new_server()
-        local console = new_console(server, SLATED)
-        console.begin(move(3))
-        assert.equal("slabs reassign 4 12 3", server:sent())
     end)
 end)
 
@@ -419,19 +392,23 @@ describe("a trial in slatetop", function()
         assert.is_nil(console.acting.trial)
     end)
 
-    it("goes back when evictions cross the bound, but not in its first seconds", function()
-        local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })
-        pass(console, 4, 1000, 900, 500)
-        assert.is_true(is_on())
-        pass(console, 10, 1000, 900, 500)
-        assert.is_false(is_on())
-        assert.truthy(console.acting.news:find("trial reverted, ev went from 100 to", 1, true), console.acting.news)
-        console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })
-        pass(console, 60, 1000, 900, 115)
-        assert.is_true(is_on())
-        console, is_on = begin({ minutes = 10, evictions_pct = 0, hit_points = 1 })
-        pass(console, 60, 1000, 900, 5000)
-        assert.is_true(is_on(), "a bound of 0 is none")
+    it("goes back when evictions, losses, refused stores or hits cross a bound, not in its first seconds", function()
+        local bound <const> = { minutes = 10, evictions_pct = 20, hit_points = 2 }
+        local none <const> = { minutes = 10, evictions_pct = 0, hit_points = 2 }
+        -- In each of so many seconds: gets, hits, evictions, items dropped by moves, stores refused.
+        for _, case in ipairs({ { bound, { 4, 1000, 900, 500 } },
+            { bound, { 14, 1000, 900, 500 }, "ev went from 100 to" },
+            { bound, { 60, 1000, 900, 115 } }, { none, { 60, 1000, 900, 5000 } },
+            { bound, { 10, 1000, 900, 100, 9790 }, "loss went from 100 to" }, { none, { 10, 1000, 900, 100, 9790 } },
+            { bound, { 10, 1000, 900, 100, 0, 1 }, "oom went from 0 to 1," }, { none, { 10, 1000, 900, 100, 0, 1 } },
+            { bound, { 60, 1000, 885 } }, { bound, { 30, 1000, 850 }, "hit went from 90.0% to" },
+            { bound, { 60, 0, 0 } } }) do
+            local console, is_on = begin(case[1])
+            pass(console, table.unpack(case[2]))
+            local words = table.concat(case[2], " ")
+            assert.equal(case[3] == nil, is_on(), words)
+            assert.truthy(not case[3] or console.acting.news:find("trial reverted, " .. case[3], 1, true), words)
+        end
     end)
 
     it("is held against the ten seconds before it, neither against more nor against the last one", function()
@@ -446,30 +423,6 @@ describe("a trial in slatetop", function()
         end
         assert.is_false(goes_back(function(i) return i == 30 and 10 or 100 end, 100), "91 a second were before it")
         assert.is_true(goes_back(function(i) return i <= 20 and 1000 or 100 end, 150), "100 a second were before it")
-    end)
-
-    it("goes back when page moves drop items, or a store is refused, by the same bound as evictions", function()
-        for _, case in ipairs({ { 9790, 0, "loss went from 100 to" }, { 0, 1, "oom went from 0 to 1," } }) do
-            local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })
-            pass(console, 10, 1000, 900, 100, case[1], case[2])
-            assert.is_false(is_on())
-            assert.truthy(console.acting.news:find("trial reverted, " .. case[3], 1, true), console.acting.news)
-            console, is_on = begin({ minutes = 10, evictions_pct = 0, hit_points = 1 })
-            pass(console, 10, 1000, 900, 100, case[1], case[2])
-            assert.is_true(is_on(), "a bound of 0 is none")
-        end
-    end)
-
-    it("goes back when hits fall under the bound", function()
-        local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 2 })
-        pass(console, 60, 1000, 885)
-        assert.is_true(is_on())
-        pass(console, 30, 1000, 850)
-        assert.is_false(is_on())
-        assert.truthy(console.acting.news:find("hit went from 90.0% to", 1, true), console.acting.news)
-        console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 2 })
-        pass(console, 60, 0, 0)
-        assert.is_true(is_on(), "no gets are no fall")
     end)
 
     it("stays when it is kept, and waits for a server that is gone", function()

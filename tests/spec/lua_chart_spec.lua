@@ -176,12 +176,6 @@ describe("a script", function()
         return gnuplot.script(figure_of("pages", list), { terminal = terminal, output = output or "a" })
     end
 
-    it("is the same text for the same figure", function()
-        for _, terminal in ipairs({ "png", "svg" }) do
-            assert.equal(script(recording(4, two_classes), terminal), script(recording(4, two_classes), terminal))
-        end
-    end)
-
     it("stacks the bands without a hole between them", function()
         local text = script(recording(2, two_classes), "svg")
         assert.truthy(text:find("_1 << SLATE_END\n0 0 1\n1 0 1\n1 0 2\nSLATE_END", 1, true), text)
@@ -282,16 +276,6 @@ describe("drawing", function()
         end)
     end
 
-    it("writes each format into its file", function()
-        local figure = figure_of("hits", whole_recording(20))
-        for _, terminal in ipairs({ "png", "svg", "html" }) do
-            local path = folder .. "/a." .. terminal
-            assert(chart.write(figure, path, { terminal = terminal }))
-            assert.is_true(chart.is_whole(path, terminal))
-        end
-        assert.truthy(read(folder .. "/a.html"):find("^<!DOCTYPE html>.*<svg.*</svg>.*</body>%s*</html>%s*$"))
-    end)
-
     it("gives lines that are all zero an axis that begins with whole numbers", function()
         local figure = figure_of("hits", whole_recording(20))
         figure.panels[1].y = { label = "items a second" }
@@ -311,15 +295,6 @@ describe("drawing", function()
             { terminal = "png", width = 640, height = 320 }))
         local width, height = string.unpack(">I4I4", read(folder .. "/a.png"), 17)
         assert.same({ 640, 320 }, { width, height })
-    end)
-
-    it("fills the bands of a text with their letters, in proportion", function()
-        local text = chart.text(figure_of("pages", recording(30, two_classes)), {})
-        local _, most = text:gsub("A", "")
-        assert.is_true(most > 300)
-        for _, part in ipairs({ "AAAA", "BBBB", "....", "A class 3 (152 B)", "B class 7 (384 B)", ". free pool" }) do
-            assert.truthy(text:find(part, 1, true), part .. "\n" .. text)
-        end
     end)
 
     it("tells a whole picture from one cut short anywhere", function()

@@ -117,17 +117,9 @@ describe("nutcracker", function()
         return
     end
 
-    it("puts 10,000 keys on 5 servers with weights where the ring says", function()
-        local one = start(5, { weights = { 1, 2, 3, 7, 10 } })
-        local keys = keys_named("key-", 10000)
-        store(one.proxy, keys)
-        local wrong, held = misplaced(assert(ring.new(one.servers)), keys)
-        assert.equal(10000, held)
-        assert.equal(0, wrong)
-    end)
-
     for _, case in ipairs({
-        { "ketama", "hsieh" }, { "modula", "hsieh" }, { "ketama", "fnv1a_64", { 3, 1, 2 } },
+        { "ketama", "md5", { 1, 2, 10 } }, { "ketama", "hsieh" },
+        { "modula", "hsieh" }, { "ketama", "fnv1a_64", { 3, 1, 2 } },
         { "modula", "one_at_a_time", { 1, 2, 4 } }, { "modula", "crc32a" }, { "modula", "crc32", nil, "crc" },
     }) do
         local distribution, hash, weights, our_name = table.unpack(case, 1, 4)

@@ -97,16 +97,6 @@ describe("slate.judge.money", function()
         end
     end)
 
-    it("goes to the ends where a price is nothing", function()
-        local curve = power_curve(64 * MIB, 0.7, 1e6)
-        local points = assert(money.points(curve))
-        local best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 0, price_per_miss = 1 }, curve)
-        assert.equal(math.floor(points[#points][1]), best.bytes)
-        assert.is_true(best.at_end)
-        best = money.cheapest(points, { reads_per_s = 2000, price_per_gb = 5, price_per_miss = 0 }, curve)
-        assert.equal(64 * MIB, best.bytes)
-    end)
-
     it("shifts the LRU's curve to what miniatures of the policy tell, and never falls", function()
         local curve = power_curve(64 * MIB, 0.7, 1e6)
         curve.sizes = { { 0.5, 0.80 }, { 1, 0.87 }, { 2, 0.92 }, { 4, 0.9 } }

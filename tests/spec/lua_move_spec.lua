@@ -30,64 +30,40 @@ describe("move plan", function()
         assert.same({ "slabs reassign 4 0" }, plan(4, 0).commands)
     end)
 
-    it("refuses a class that memcached does not use, on either side", function()
-        for _, pair in ipairs({ { 5, 12 }, { 4, 5 }, { 4, 63 }, { -1, 40 }, { 63, 4 } }) do
-            local made, message, code = plan(pair[1], pair[2])
-            assert.is_nil(made)
-            assert.equal("no", code)
-            assert.truthy(message:find("holds no pages on this server (classes that do: 4, 12)", 1, true), message)
-            assert.truthy(message:find("nothing was sent", 1, true))
+    it("refuses what the server would not do, and nothing else", function()
+        local last <const>, unused <const> = "keeps its last one and cannot give ", "holds no pages on this server "
+            .. "(classes that do: 4, 12)"
+        local sent <const> = "; nothing was sent"
+        for _, case in ipairs({ -- source, destination, pages, slated; code and message, of which each part is there
+            { 5, 12, 1, nil, "no", unused }, { 4, 5, 1, nil, "no", unused }, { 4, 63, 1, nil, "no", unused },
+            { -1, 40, 1, nil, "no", unused }, { 63, 4, 1, nil, "no", unused },
+            { -1, 2, 1, nil, "no", "storing one item of the size of class 2 gives it a first page" },
+            { 4, 5, 1, "0.1.0" }, { 5, 4, 1, "0.1.0", "no", "" }, -- it judges what has no pages
+            { 4, 12, 4 }, { 4, 12, 5, nil, "no", "class 4 has 5 pages, " .. last .. "5" .. sent },
+            { 12, 4, 1, nil, "no", "class 12 has 1 page, " .. last .. "1" .. sent },
+            { 0, 12, 1 }, { 0, 12, 2, nil, "no", "the global pool has 2 pages, of which the server leaves the last one "
+                .. "and cannot give 2" .. sent },
+            { 0, 12, 2, "0.1.0" }, { 0, 12, 3, "0.1.0", "no", "the global pool has 2 pages and cannot give 3" .. sent },
+            { -1, 12, 1 },
+            { -1, 4, 1, nil, "no", "the other classes can spare 0 pages, for each keeps its last one, and "
+                .. "cannot give 1" .. sent },
+            { 4, 4, 1, nil, "usage", "" }, { -2, 4, 1, nil, "usage", "" }, { 4, -1, 1, nil, "usage", "" },
+            { 4, 256, 1, nil, "usage", "" }, { 256, 4, 1, nil, "usage", "" }, { 4, 12, 0, nil, "usage", "" },
+        }) do
+            local src, dst, pages, slated, wanted, part = table.unpack(case, 1, 6)
+            local made, message, code = plan(src, dst, pages, slated)
+            assert.equal(wanted == nil, made ~= nil, message)
+            assert.equal(wanted, made == nil and code or nil)
+            assert.truthy(not part or message:find(part, 1, true), message)
         end
-    end)
-
-    it("says how a class without pages gets its first one", function()
-        local _, message = plan(-1, 2)
-        assert.truthy(message:find("storing one item of the size of class 2 gives it a first page", 1, true), message)
-        _, message = plan(5, 12) -- as a source it has nothing to give, then or now
-        assert.is_nil(message:find("first page", 1, true), message)
+        assert.is_nil(select(2, plan(5, 12)):find("first page", 1, true)) -- a source has nothing to give, then or now
     end)
 
     it("gives pages to classes of slated that have none, unless they are being emptied", function()
-        local function to(dst)
-            return select(2, move.plan(before(), { src = 4, dst = dst, pages = 1, slated = "0.1.0",
-                class_states = { [4] = "active", [5] = "active", [6] = "retired" } }))
-        end
-        assert.is_nil(to(5))
-        assert.equal("class 6 is being emptied by a change of the chunk sizes and gets no pages; nothing was sent",
-            to(6))
-        assert.equal("there is no class 99 on this server; nothing was sent", to(99))
-    end)
-
-    it("lets a slated that does not tell its classes judge a destination without pages", function()
-        assert.is_table(plan(4, 5, 1, "0.1.0"))
-        assert.is_nil((plan(5, 4, 1, "0.1.0")))
-    end)
-
-    it("refuses more pages than the source can give", function()
-        local _, message, code = plan(4, 12, 5)
-        assert.equal("class 4 has 5 pages, keeps its last one and cannot give 5; nothing was sent", message)
-        assert.equal("no", code)
-        _, message = plan(12, 4)
-        assert.equal("class 12 has 1 page, keeps its last one and cannot give 1; nothing was sent", message)
-        _, message = plan(0, 12, 2)
-        assert.equal("the global pool has 2 pages, of which the server leaves the last one and cannot give 2; nothing "
-            .. "was sent", message)
-        assert.is_table(plan(0, 12, 2, "0.1.0"))
-        _, message = plan(0, 12, 3, "0.1.0")
-        assert.equal("the global pool has 2 pages and cannot give 3; nothing was sent", message)
-        _, message = plan(-1, 4)
-        assert.equal("the other classes can spare 0 pages, for each keeps its last one, and cannot give 1; nothing "
-            .. "was sent", message)
-        assert.is_table(plan(-1, 12))
-        assert.is_table(plan(4, 12, 4))
-    end)
-
-    it("refuses what makes no sense", function()
-        local senseless = { { 4, 4, 1 }, { -2, 4, 1 }, { 4, -1, 1 }, { 4, 256, 1 }, { 256, 4, 1 }, { 4, 12, 0 } }
-        for _, case in ipairs(senseless) do
-            local made, _, code = plan(table.unpack(case))
-            assert.is_nil(made)
-            assert.equal("usage", code)
+        for dst, message in pairs({ [5] = false, [99] = "there is no class 99 on this server; nothing was sent",
+            [6] = "class 6 is being emptied by a change of the chunk sizes and gets no pages; nothing was sent" }) do
+            assert.equal(message or nil, (select(2, move.plan(before(), { src = 4, dst = dst, pages = 1,
+                slated = "0.1.0", class_states = { [4] = "active", [5] = "active", [6] = "retired" } }))))
         end
     end)
 

@@ -288,22 +288,6 @@ describe("advise memory on a server without a curve", function()
         assert.same({ "slatectl advise pages" }, told.commands)
     end)
 
-    it("says that hits are not known yet where the server does not tell them", function()
-        local lines = { curve = curve_of(0.7, 0.8, 0.86, 0.9), whatif = { "STAT policy s3fifo" } }
-        local one = view.observer()
-        for _, now in ipairs(full(200, 50, 0)) do
-            now.slated = "0.1.0"
-            one:look(now)
-        end
-        local told = advice.memory({ pair = function()
-            return one.now, one.before, one.rates, one.judge, one.course, one
-        end }, { stats = function(_, group)
-            return lines[group], "no such statistics", "unsupported"
-        end }, {})
-        local text = require("slate.base.table").pairs(told.facts)
-        assert.truthy(text:find("hits lately  not known yet", 1, true), text)
-    end)
-
     it("judges what is evicted now, not since the start", function()
         local told = advised(full(200, 50, 1000000))
         assert.truthy(told.text:find("^the memory is full%. 25%% of what it evicts now was never read%. "), told.text)

@@ -9,6 +9,8 @@ local pipeline = require "support.pipeline"
 local record = require "slate.facts.record"
 local server = require "support.server"
 
+require "support.world"
+
 local POLICY <const>, SETTING <const> = "burst", "window_s=1"
 
 local function eventually(condition)

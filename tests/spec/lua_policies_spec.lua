@@ -7,21 +7,6 @@ local dkjson = require "dkjson"
 describe("slate-policies(7)", function()
     local manual = command.read_file("man/slate-policies.7")
 
-    it("has an example that is sound", function()
-        local ctl = command.new()
-        local source = manual:match("\n%.Bd %-literal %-offset indent\n(%-%- mine%.lua.-)\n%.Ed\n")
-        local file = assert(io.open(ctl.folder .. "/mine.lua", "w"))
-        file:write(source)
-        file:close()
-        local code, out, err = ctl.run("policy test ./mine.lua least=5")
-        assert.equal(0, code, err)
-        assert.is_nil(out:find("remark", 1, true), out)
-        local wrong, _, said = ctl.run("policy test ./mine.lua nonsense=1") -- the policy is sound all the same
-        assert.equal(64, wrong)
-        assert.truthy(said:find("^slatectl: policy mine: no setting 'nonsense'"), said)
-        ctl.remove()
-    end)
-
     it("documents every policy, every limit and every field that slated shows", function()
         local pipe = assert(io.popen("build/unit/daemon/test_tune_lua_policy --export free-pages"))
         local text = pipe:read("a")

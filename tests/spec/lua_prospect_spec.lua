@@ -167,29 +167,6 @@ describe("the review of a move of pages", function()
         end
     end)
 
-    it("counts what a class did since it appeared, where that was within the ten seconds", function()
-        local one = view.observer()
-        for i = 0, 6 do
-            one:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
-                [5] = i >= 2 and snapshots.class({ age = 1, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i })
-                    or nil },
-                { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 }))
-        end
-        local five = verdict.figures_seen(one).by_id[5]
-        assert.near(300 * 4 / 6, five.hits_per_s, 1e-6)
-        assert.near(400 * 4 / 6, five.evicted_per_s, 1e-6)
-    end)
-
-    it("is the same for who looks each second and for who looked twice, ten seconds apart", function()
-        local often, twice = read(30), view.observer()
-        for _, i in ipairs({ 20, 30 }) do
-            twice:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
-                [5] = snapshots.class({ age = 10, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
-                { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 }))
-        end
-        assert.same(verdict.predicted_move(often, 3, 5, 1), (verdict.predicted_move(twice, 3, 5, 1)))
-    end)
-
     it("is of no more hits than the class misses, nor than it has, and free pages cost none", function()
         local one = read(12)
         assert.near(-0.3, verdict.predicted_move(one, 3, 0, 4).hit_ratio_change, 1e-9, "all that it has")
@@ -269,10 +246,5 @@ describe("the review of a setting", function()
         assert.is_nil(told(one, { name = "slab_automove", value = "1" }, "WARNING"))
         assert.equal("u sets the old value again", told(one, { name = "lru_tune", value = "1" }, "undo"))
         assert.same({}, prospect.change(view.observer(), { change = { name = "policy", value = "lru" } }))
-    end)
-
-    it("passes on what the server says of other chunk sizes", function()
-        assert.equal("no gain: 3 classes", told(watched({}, 0), { name = "geometry", value = "factor 2" }, "expects",
-            { outlook = "no gain: 3 classes" }))
     end)
 end)

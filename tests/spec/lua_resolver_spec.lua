@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Where servers are looked up: all addresses of a name, and files of servers.
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/console/?.lua;" .. package.path
 local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local lists = require "slate.wire.lists"
 local server = require "support.server"
+local tui = require "tui"
 
 describe("servers by name", function()
     local NO_NAME <const> = ("a"):rep(64) .. ".test" -- longer than a part of a name may be: no name server is asked
@@ -44,14 +45,15 @@ describe("servers by name", function()
         assert.is_true(found[one.address], out)
         _, out = ctl.shell(slatetop .. " -b -n 1 -j -s " .. word)
         assert.truthy(out:find('"server":"' .. one.address .. '"', 1, true), out)
-        for _, program in ipairs({ "slatectl top", slatetop .. " -b -n 1" }) do
-            local code, _, err = ctl.shell(("%s -s dns:%s:1"):format(program, NO_NAME))
-            assert.equal(69, code, err)
-            assert.truthy(err:find(("^slate%%l+: cannot look up %s: [^\n]+\n$"):format(NO_NAME)), err)
+        local code, _, err = ctl.run("-s dns:" .. NO_NAME .. ":1 top")
+        assert.equal(69, code, err)
+        assert.truthy(err:find(("^slatectl: cannot look up %s: [^\n]+\n$"):format(NO_NAME)), err)
+        for name, said in pairs({ ["dns:" .. NO_NAME .. ":1"] = "cannot look up " .. NO_NAME .. ": ",
+            ["file:./nowhere"] = "cannot read ./nowhere: No such file or directory" }) do
+            out, code = tui.batch(ctl.folder, "-b -n 1 -s " .. name)
+            assert.equal(69, code)
+            assert.truthy(out:find("slatetop: " .. said, 1, true), out)
         end
-        local code, _, err = ctl.shell(slatetop .. " -b -n 1 -s file:./nowhere")
-        assert.equal(69, code)
-        assert.equal("slatetop: cannot read ./nowhere: No such file or directory\n", err)
         code, _, err = ctl.run("-s srv:_cache._tcp.test top")
         assert.equal(64, code)
         assert.truthy(err:find("'srv:_cache._tcp.test' is not a server", 1, true), err)
@@ -106,10 +108,11 @@ describe("servers of a file", function()
         local recording = '{"schema":"slate/snapshot/1","time_s":%d,"server":"\\u001b]0;x\\u0007","general":{},'
             .. '"classes":[]}\n'
         server.write_file(ctl.folder .. "/day", recording:format(1) .. recording:format(2))
-        for words, want in pairs({ ["file:fleet"] = "'ho?]0;x?st???1m:1' is not", ["--replay day"] = "?]0;x?" }) do
-            local _, told, said = ctl.shell(ctl.root .. "/build/bin/slatetop -b -n 1 " .. words)
-            assert.falsy((told .. said):find("[%z\1-\9\11-\31\127]"), told .. said)
-            assert.truthy((told .. said):find(want, 1, true), told .. said)
+        for words, want in pairs({ ["file:" .. ctl.folder .. "/fleet"] = "'ho?]0;x?st???1m:1' is not",
+            ["--replay " .. ctl.folder .. "/day"] = "?]0;x?" }) do
+            local told = tui.batch(ctl.folder, "-b -n 1 " .. words)
+            assert.falsy(told:find("[%z\1-\9\11-\31\127]"), told)
+            assert.truthy(told:find(want, 1, true), told)
         end
     end)
 end)

@@ -86,11 +86,6 @@ describe("stats", function()
         assert.same({ { id = 9, evicted = 4 } }, classes)
     end)
 
-    it("reads classes of two digits in both groups", function()
-        local classes = stats.classes(lines("STAT 12:total_pages 1"), lines("STAT items:12:number 3"))
-        assert.same({ { id = 12, total_pages = 1, number = 3 } }, classes)
-    end)
-
     it("sorts classes by number, not by text", function()
         local classes = stats.classes(lines("STAT 10:a 1\nSTAT 9:a 1\nSTAT 2:a 1"))
         assert.same({ 2, 9, 10 }, { classes[1].id, classes[2].id, classes[3].id })

@@ -116,16 +116,6 @@ describe("the verdict", function()
         assert.equal("hits 60.0% -> 58.0%", (select(2, told(30, 580)))) -- as loads do all the time
     end)
 
-    it("takes a class's count that is infinite for none", function()
-        local past = verdict.past()
-        for second = 0, 20 do
-            local there = snapshots.class({ get_hits = 1000 * second, cmd_set = 10 * second })
-            past:add(snapshots.make(1000 + second, { [1] = there, [2] = snapshots.class({ get_hits = math.huge,
-                cmd_set = 0 / 0 }) }, { cmd_get = 2000 * second, get_hits = 1500 * second }))
-        end
-        assert.equal("hits 75.0%, as before", verdict.verdict_words(past:outcome(1010, 1010)))
-    end)
-
     it("takes misses that become hits for no other load", function()
         local known = view.observer()
         for second = -12, 10 do -- class 1 is asked 1,000 times a second, and hits more and more often
@@ -171,14 +161,6 @@ describe("the verdict", function()
         local one = seen(5, function() return 500 end)
         one:look(snapshots.make(1006, {}, { cmd_get = 10, get_hits = 5, uptime = 1, pid = 2 }))
         assert.is_nil((one:outcome(1000, 1000)))
-    end)
-
-    it("keeps a minute and a half at most, however long it looks", function()
-        local past = verdict.past()
-        for i = 1, 1000 do
-            past:add(snapshots.make(i, {}, { cmd_get = i }))
-        end
-        assert.is_true(#past <= 82, tostring(#past))
     end)
 end)
 

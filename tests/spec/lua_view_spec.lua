@@ -95,12 +95,6 @@ describe("view", function()
         assert.is_nil(rows[2].pages_delta)
     end)
 
-    it("has no advice when nothing stands out", function()
-        local one = make(1, { [3] = class({}), [5] = class({}) })
-        local other = make(2, { [3] = class({}), [5] = class({}) })
-        assert.same({}, advice(rows_of(one, other)))
-    end)
-
     it("names failed stores out of memory", function()
         local before, after = make(1, { [3] = class({}) }), make(2, { [3] = class({ outofmemory = 4 }) })
         local rows = rows_of(before, after)

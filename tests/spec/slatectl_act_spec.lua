@@ -4,17 +4,20 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local view = require "slate.judge.view"
 local command = require "support.command"
 local dkjson = require "dkjson"
+local document = require "support.document"
 local fill = require "support.fill"
 local bounds = require "slate.judge.bounds"
+local pipeline = require "support.pipeline"
 local server = require "support.server"
 
 local FLOOR <const> = server.quoted(command.root() .. "/tests/fixtures/policies/floor.lua")
 
-for _, kind in ipairs(server.all()) do
+for _, kind in ipairs(server.both()) do
     describe("slatectl acts on " .. kind.name, function()
         local ctl = command.beside(setup, teardown, {
-            binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" }, pages = 3,
+            binary = kind.binary, args = { "-m", "12", "-o", "slab_automove=0" }, pages = 3,
         })
+        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
         before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
         -- The settings and the eviction policy, as the server writes them.
@@ -91,30 +94,23 @@ for _, kind in ipairs(server.all()) do
             assert.equal(64, (ctl.run("set hot_lru_pct=10 warm_lru_pct")))
         end)
 
-        it("sends nothing that the server or a version of it would not take", function()
+        it("sends nothing that a server or its version would not take, and ends with 64 for a wrong value", function()
             local before = settings()
-            for _, arguments in ipairs({ "set growth_factor=2", "set nonsense=1", "set hot_lru_pct=99",
-                "set slab_automove_window=0", "set slab_automove_window=99999", "set maxbytes=1m",
-                "set slab_automove=7", "--read-only set hot_lru_pct=30", "set a", "set policy=nonsense",
-                "set class_policy=lru" }) do
-                local code, out, err = ctl.run(arguments)
-                assert.truthy(code == 1 or code == 3 or code == 64 or code == 77, arguments .. code .. out .. err)
+            for arguments, wanted in pairs({ ["set growth_factor=2"] = kind.is_slated and 77 or 3,
+                ["set nonsense=1"] = 3, ["set hot_lru_pct=99"] = 64, ["set slab_automove_window=2"] = 64,
+                ["set slab_automove_window=99999"] = 64,
+                ["set maxbytes=1m"] = 64, ["set slab_automove=7"] = 64, ["--read-only set hot_lru_pct=30"] = 77,
+                ["set a"] = 64, ["set policy=nonsense"] = kind.is_slated and 64 or 3,
+                ["set slab_automove_ratio=x"] = 64, ["set hot_lru_pct=90 warm_lru_pct=90"] = 64 }) do
+                local code, _, err = ctl.run(arguments)
+                local unknown = code == 3 and (err:find("has no setting", 1, true) -- of that version
+                    or err:find(": needs memcached 1%.6%.%d+ or later\n$"))
+                assert.truthy(code == wanted or unknown, arguments .. ": " .. code .. " " .. err)
                 assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
             end
             assert.truthy(ctl.succeed("set hot_lru_pct=30 --dry-run"):find("nothing was sent", 1, true))
             assert.same(before, settings())
             assert.is_nil(io.open(ctl.folder .. "/audit.log"))
-        end)
-
-        it("ends with 64 when a value is wrong, whoever finds that, and with 77 when it may not be", function()
-            for _, arguments in ipairs({ "set slab_automove_window=2", "set hot_lru_pct=99", "set slab_automove=7",
-                "set slab_automove_ratio=x", "set hot_lru_pct=90 warm_lru_pct=90" }) do
-                local code, _, err = ctl.run(arguments)
-                local unknown = code == 3 and (err:find("has no setting", 1, true) -- of that version
-                    or err:find(": needs memcached 1%.6%.%d+ or later\n$"))
-                assert.truthy(code == 64 or unknown, arguments .. ": " .. code .. " " .. err)
-            end
-            assert.equal(77, (ctl.run("--read-only set hot_lru_pct=30")))
         end)
 
         it("refuses CSV for what has no rows before it does anything", function()
@@ -143,9 +139,93 @@ for _, kind in ipairs(server.all()) do
                 .. "fewer than 1000 reads were seen: too few for a prediction\nnothing was sent\n", 1, true), out)
         end)
 
+        it("moves pages, waits, and tells the truth about the outcome and its cost", function()
+            local function items()
+                return document((ctl.succeed("classes 12 --interval 0 --json"))).classes[1].items
+            end
+            local src, dst = fill.fill(ctl.client, 12), fill.pages_of(ctl.client, 5)
+            local before = items()
+            local out, err = ctl.succeed("move 12 5 2 --wait --json --trace")
+            local result, gone = document(out), before - items()
+            assert.same({ "moved", 2, src - 2, dst + 2 }, { result.state, result.pages_moved, result.src_pages_after,
+                result.dst_pages_after })
+            assert.same({ src - 2, dst + 2 }, { fill.pages_of(ctl.client, 12), fill.pages_of(ctl.client, 5) })
+            assert.equal(kind.is_slated and 1 or 2, select(2, err:gsub("> slabs reassign", "")))
+            assert.is_true(gone > 0)
+            if kind.is_slated then
+                assert.equal(gone, result.items_lost)
+                assert.truthy(result.words:find(("; %d items? lost"):format(gone)), result.words)
+            else -- a memcached does not tell
+                assert.truthy(out:find('"items_lost":null', 1, true), out)
+                assert.is_nil(result.words:find("lost", 1, true), result.words)
+                assert.is_true(result.items_evicted_at_most >= gone, out)
+            end
+            ctl.succeed("undo")
+        end)
+
+        it("explains a move without sending it", function()
+            local before = fill.pages_of(ctl.client, 12)
+            local out, err = ctl.succeed("move 12 5 2 --dry-run --interval 20ms --trace")
+            for _, part in ipairs({ "slabs reassign 12 5", ("class 12: %d -> %d pages"):format(before, before - 2),
+                "nothing was sent" }) do
+                assert.truthy(out:find(part, 1, true), out)
+            end
+            assert.is_nil(err:find("> slabs", 1, true))
+            assert.equal(before, fill.pages_of(ctl.client, 12))
+        end)
+
+        it("shows and sets automove, checks that it is set, and puts a refusal in a sentence", function()
+            for mode, name in pairs({ [2] = "eviction", [1] = "ratio", [0] = "off" }) do
+                assert.equal(mode, document((ctl.succeed("automove " .. name .. " --json"))).mode)
+                assert.equal(mode, document((ctl.succeed("automove " .. mode .. " --json"))).mode)
+                assert.equal(name, document((ctl.succeed("automove --json"))).name)
+                assert.truthy(ctl.succeed("help automove"):find(mode .. " or " .. name, 1, true))
+            end
+            ctl.succeed("automove 0")
+            assert.equal(64, (ctl.run("automove 'ratio 0.5'")))
+            for _, mode in ipairs({ "sideways", "3" }) do
+                local code, out, err = ctl.run("automove " .. mode .. " --trace")
+                assert.same({ 3, "" }, { code, out })
+                assert.truthy(err:find("> slabs automove " .. mode .. "\n", 1, true), err)
+                assert.truthy(err:find("has no automove mode '" .. mode .. "' (", 1, true), err)
+                assert.truthy(err:find("off[,|] ?ratio.*eviction.*%); it stays as it was\n"), err)
+                assert.equal(kind.is_slated, err:find("utility", 1, true) ~= nil, err)
+                assert.equal(0, document((ctl.succeed("automove --json"))).mode)
+            end
+        end)
+
+        it("tells with --verdict hits before and after a move, also in JSON and in the list of changes", function()
+            local code, out = ctl.run("move 12 5 1 --verdict 3s --json", function(seconds)
+                local batch = pipeline(ctl.client)
+                for _ = 1, 1000 * seconds do
+                    batch:get("nothing")
+                end
+                batch:run()
+            end)
+            assert.equal(0, code, out)
+            local outcome = document(out).outcome
+            assert.same({ 0, 0 }, { outcome.hit_ratio_before, outcome.hit_ratio_after })
+            assert.truthy(outcome.words:find("hits 0.0%, as before", 1, true), outcome.words)
+            assert.near(0, outcome.predicted_change, 0.001) -- of keys that are not there no page makes hits
+            assert.truthy(ctl.succeed("audit --accuracy"):find("^1 prediction; half were off by 0.0 points"))
+            assert.truthy(ctl.succeed("audit"):find("hits 0.0%, as before", 1, true))
+            ctl.succeed("undo") -- what came of it is no change
+            for _, time in ipairs({ "1s", "2m", "soon" }) do
+                assert.equal(64, (ctl.run("set slab_automove=1 --verdict " .. time)))
+            end
+        end)
+
+        once("runs the example of the library's README", function()
+            server.write_file(ctl.folder .. "/example.lua", command.read_file("lua/README.md"):match("```lua\n(.-)```"))
+            local code, out, err = ctl.shell(("SLATE_SERVER=%s LUA_PATH=%s lua5.4 example.lua"):format(ctl.one.address,
+                server.quoted(ctl.root .. "/lua/?.lua")))
+            assert.equal(0, code, err)
+            assert.truthy(out:find("12\t%d"), out)
+        end)
+
         it("puts the moves of a policy on record, page by page", function()
             local five = fill.pages_of(ctl.client, 5)
-            ctl.succeed(("policy run %s floors=5:%d --apply --once --interval 50ms"):format(FLOOR, five + 1))
+            ctl.succeed(("policy run %s floors=5:%d --apply --once --interval 500ms"):format(FLOOR, five + 1))
             assert.equal(five + 1, fill.pages_of(ctl.client, 5))
             local entry = assert(dkjson.decode((ctl.succeed("audit --json")))).changes[1]
             assert.equal("move", entry.what)
@@ -153,16 +233,6 @@ for _, kind in ipairs(server.all()) do
             assert.equal(5, entry.dst)
             ctl.succeed("undo")
             assert.equal(five, fill.pages_of(ctl.client, 5))
-        end)
-
-        it("leaves alone what somebody changed since, unless it is forced", function()
-            ctl.succeed("set lru_crawler_sleep=300")
-            assert.equal("OK", ctl.client:command("lru_crawler sleep 400"))
-            local code, _, err = ctl.run("undo")
-            assert.equal(1, code)
-            assert.truthy(err:find("another client changed it since", 1, true), err)
-            ctl.succeed("undo --force")
-            assert.equal("100", settings().lru_crawler_sleep)
         end)
 
         it("plans moves and settings, applies them, and takes the moves back too", function()
@@ -277,14 +347,6 @@ describe("slatectl changes what only slated has", function()
         assert.equal(before, settings().sample_rate)
     end)
 
-    it("counting by prefix is set, which only stats detail does", function()
-        ctl.succeed("set detail_enabled=yes")
-        assert.equal("yes", settings().detail_enabled)
-        ctl.succeed("undo")
-        assert.equal("no", settings().detail_enabled)
-        refuses("set lru_segmented=no", "lru_segmented cannot change by itself: it tells whether", 77)
-    end)
-
     it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
         local function count()
             return require("slate.facts.geometry").read(ctl.client).classes
@@ -298,6 +360,32 @@ describe("slatectl changes what only slated has", function()
         assert.equal(4, count())
         refuses("undo 1", "since change 1", 1) -- the server goes back by one, and that was it
         assert.truthy(before > 4)
+    end)
+
+    it("the chunk sizes are shown, predicted, changed and taken back", function()
+        local function count() return #document((ctl.succeed("geometry --json"))).classes end
+        ctl.succeed("geometry factor 1.25 --force --wait")
+        local before = count()
+        local dry = ctl.succeed("geometry factor 1.5 --dry-run")
+        for _, part in ipairs({ "would send: slabs geometry factor 1.5\nnothing was changed\n", "predicted: ",
+            "\nsizes: 96, " }) do
+            assert.truthy(dry:find(part, 1, true), dry)
+        end
+        assert.truthy(dry:gsub("%s+", " "):find("sizes that no item has yet would waste", 1, true), dry)
+        for line in dry:gmatch("[^\n]+") do
+            assert.is_true(#line <= 80, line)
+        end
+        local predicted = document((ctl.succeed("geometry auto --dry-run --json")))
+        assert.equal(524288, predicted.sizes[#predicted.sizes])
+        refuses("geometry sizes 100,600000 --dry-run", "sizes must ascend", 64)
+        ctl.succeed("geometry factor 1.5 --force --wait")
+        assert.is_true(count() < before, "a larger factor makes fewer classes")
+        assert.truthy(ctl.succeed("geometry"):find(" % before, ", 1, true), "the waste is shown")
+        refuses("geometry factor 1.5", "these are the chunk sizes already", 1)
+        assert.truthy(ctl.succeed("audit"):find("slabs geometry factor 1.5", 1, true))
+        assert.truthy(ctl.succeed("undo"):find("slabs geometry revert", 1, true))
+        repeat until document((ctl.succeed("geometry --json"))).change.state == "steady"
+        assert.equal(before, count())
     end)
 
     it("a limit of memory out of bounds is refused with the bounds, and is a wrong value", function()
@@ -412,20 +500,6 @@ describe("the changes on record", function()
 end)
 
 describe("a guard", function()
-    it("of evictions or losses that nobody named is not crossed while hits are up by a point", function()
-        local before = { evictions_per_s = 1000, item_loss_per_s = 1000, hit_ratio = 0.66 }
-        local function crossed(hit_ratio, guards)
-            return bounds.first_guard_crossed(guards or bounds.default_guards(), before,
-                { evictions_per_s = 1800, item_loss_per_s = 1800, hit_ratio = hit_ratio })
-        end
-        assert.is_nil(crossed(0.69))
-        assert.is_nil(crossed(0.69, bounds.guards_of_terms(20, 1)))
-        assert.equal("ev went from 1000 to 1800, beyond ev+20%", crossed(0.665, bounds.guards_of_terms(20, 1)))
-        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.665))
-        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(nil))
-        assert.equal("ev went from 1000 to 1800, beyond ev+50%", crossed(0.69, { bounds.parse_guard("ev+50%") }))
-    end)
-
     it("of losses is crossed by automove 2, which drops thousands of items a second, where nobody named one", function()
         local function overview(dropped_per_s)
             return view.overview({ general = {}, settings = {} }, { general = { evictions = 40, get_hits = 700,
@@ -436,18 +510,19 @@ describe("a guard", function()
         assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), overview(0), overview(10)))
     end)
 
-    it("that waited while hits rose is told when the time is over, and one that was named does not wait", function()
-        local before = { hit_ratio = 0.5, evictions_per_s = 100, item_loss_per_s = 100 }
-        local after = { hit_ratio = 0.52, evictions_per_s = 100, item_loss_per_s = 34501 }
-        local words = "loss went from 100 to 34501, beyond loss+50%"
-        assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), before, after))
-        assert.equal(words, bounds.first_guard_crossed(bounds.default_guards(), before, after, true))
-        local named = { assert(bounds.parse_guard("loss+50%")) }
-        assert.equal(words, bounds.first_guard_crossed(named, before, after))
-        assert.is_nil(bounds.first_guard_crossed(named, before, after, true))
-        after.hit_ratio = 0.505
-        assert.equal(words, bounds.first_guard_crossed(bounds.default_guards(), before, after))
-        assert.is_nil(bounds.first_guard_crossed(bounds.default_guards(), before, after, true))
+    it("of evictions or losses that nobody named waits while hits are up by a point, until the time is over", function()
+        local before = { evictions_per_s = 1000, item_loss_per_s = 1000, hit_ratio = 0.66 }
+        local by_default, by_terms = bounds.default_guards(), bounds.guards_of_terms(20, 1)
+        local named = { assert(bounds.parse_guard("ev+50%")) }
+        for _, case in ipairs({ { by_default, 0.69 }, { by_terms, 0.69 }, { by_terms, 0.665, false, "ev+20%" },
+            { by_default, 0.665, false, "ev+50%" }, { by_default, nil, false, "ev+50%" },
+            { named, 0.69, false, "ev+50%" }, { by_default, 0.69, true, "ev+50%" }, { named, 0.69, true },
+            { by_default, 0.665, true } }) do
+            local guards, hit_ratio, is_over, words = table.unpack(case, 1, 4)
+            local sentence = bounds.first_guard_crossed(guards, before, { evictions_per_s = 1800,
+                item_loss_per_s = 1800, hit_ratio = hit_ratio }, is_over)
+            assert.equal(words and "ev went from 1000 to 1800, beyond " .. words or nil, sentence)
+        end
     end)
 
     it("is crossed by a change for the worse alone", function()

@@ -17,27 +17,22 @@ local function statistic(connection, name)
 end
 
 local function await_no_watcher(connection)
-    patience.wait_for("the last capture to be gone", function()
+    repeat
         wire.ask(connection, "mg poke") -- a memcached finds out when it has something to tell
-        return statistic(connection, "log_watchers") == 0
-    end)
+    until statistic(connection, "log_watchers") == 0
 end
 
--- Starts a capture in the background, sends `requests` once it watches, and waits for its end. Returns its messages.
+-- Runs a capture, and `requests` beside it once it watches. Returns its exit code, messages and output.
 local function capture(ctl, one, arguments, requests)
     local connection = wire.connect(one.address)
     await_no_watcher(connection)
-    assert.equal(0, (ctl.shell(("(slatectl capture %s; echo $? >code) >told 2>said & echo $! >pid"):format(arguments))))
-    patience.wait_for("the capture to watch", function()
-        return statistic(connection, "log_watchers") > 0 or server.read_file(ctl.folder .. "/code")
+    local code, told, said = ctl.beside("capture " .. arguments, function(rest)
+        while statistic(connection, "log_watchers") == 0 and rest() do
+        end
+        requests(connection)
     end)
-    requests(connection)
-    patience.wait_for("the capture to end", function() return server.read_file(ctl.folder .. "/code") == "0\n"
-        or nil end)
     connection:close()
-    local said = server.read_file(ctl.folder .. "/said")
-    os.remove(ctl.folder .. "/code")
-    return said, server.read_file(ctl.folder .. "/told")
+    return code, said, told
 end
 
 -- What was said, but for the warning that a memcached with a fault of watching brings, and no other server.
@@ -91,9 +86,10 @@ local function await_code(ctl)
     patience.wait_for("it to end", function() return (server.read_file(ctl.folder .. "/code") or "") ~= "" end)
 end
 
-for _, kind in ipairs(server.all()) do
+for _, kind in ipairs(server.both()) do
     describe("slatectl capture from " .. kind.name, function()
         local one, ctl, has_deletions
+        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
 
         setup(function()
             -- the logger's buffers hold all of it, however busy the machine is
@@ -110,7 +106,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("writes every request once, with its size, time to live and class", function()
-            local said = capture(ctl, one, "-o whole --sample 1/1 --max-bytes 110k --for 5m", load)
+            local _, said = capture(ctl, one, "-o whole --sample 1/1 --max-bytes 110k --for 5m", load)
             assert.truthy(said:find("of one key in 1 in", 1, true) and said:find("none lost", 1, true), said)
             local list, at = lines_of(ctl.folder .. "/whole"), 1
             assert.truthy(list[1]:find("^# slate trace 1 sample=1/1 from=%l+$"))
@@ -126,7 +122,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("keeps all requests of one key in eight, and packs them", function()
-            local said = capture(ctl, one, "-o part.gz --sample 1/8 --max-bytes 10k --for 5m", load)
+            local _, said = capture(ctl, one, "-o part.gz --sample 1/8 --max-bytes 10k --for 5m", load)
             assert.truthy(said:find("written to part.gz", 1, true), said)
             assert.equal(0, (ctl.shell("gzip -dc part.gz >part")))
             local counts, keys = {}, 0
@@ -151,8 +147,8 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("hides keys, and what it writes plays in the simulator", function()
-            local said, told = capture(ctl, one, "-o hidden --sample 1/4 --anonymize --json --max-bytes 25k --for 5m",
-                load)
+            local _, said, told = capture(ctl, one,
+                "-o hidden --sample 1/4 --anonymize --json --max-bytes 25k --for 5m", load)
             assert.equal("", without_caution(said, kind))
             local document = assert(dkjson.decode(told))
             assert.same({ "slate/capture/1", one.address, "hidden", 0.25, true }, { document.schema, document.server,
@@ -169,26 +165,14 @@ for _, kind in ipairs(server.all()) do
             assert.is_true(row.hits > 0.4 * row.requests and row.hits < 0.65 * row.requests)
         end)
 
-        it("ends after its time, and when it is interrupted, with a whole file", function()
-            local said = without_caution(capture(ctl, one, "-o short --sample 1/1 --for 300ms", function() end), kind)
+        it("ends after its time with a whole file", function()
+            local _, _, said = ctl.run("capture -o short --sample 1/1 --for 300ms")
+            said = without_caution(said, kind)
             assert.truthy(said:find("^slatectl: 0 requests of one key in 1 in"), said)
             assert.truthy(server.read_file(ctl.folder .. "/short"):find("\n# end requests=0 seconds=%S+ lost=0\n$"))
-            local connection = wire.connect(one.address)
-            assert.equal(0, (ctl.shell("(slatectl capture -o cut --sample 1/1 --for 5m & echo $! >pid; wait $!; "
-                .. "echo $? >code) >told 2>said &")))
-            patience.wait_for("it to write", function()
-                return select(2, ctl.shell("cat cut.*.part")):find("# slate trace", 1, true)
-            end)
-            load(connection)
-            os.execute("kill -INT " .. server.read_file(ctl.folder .. "/pid"))
-            await_code(ctl)
-            assert.equal("130\n", server.read_file(ctl.folder .. "/code"))
-            os.remove(ctl.folder .. "/code")
-            connection:close()
-            assert.equal(0, (ctl.shell("tail -1 cut | grep '^# end requests='")))
         end)
 
-        it("leaves what it could write where the disk is full, and keeps the trace of before", function()
+        once("leaves what it could write where the disk is full, and keeps the trace of before", function()
             for _, name in ipairs({ "full", "full.gz" }) do
                 server.write_file(ctl.folder .. "/" .. name, "the one of before")
                 local connection = wire.connect(one.address)
@@ -213,12 +197,12 @@ for _, kind in ipairs(server.all()) do
             end
         end)
 
-        it("leaves a trace that plays when a signal ends it", function()
+        once("leaves a trace that plays when a signal ends it", function()
             local connection = wire.connect(one.address)
-            for _, name in ipairs({ "ended", "ended.gz" }) do
+            for name, signal in pairs({ ended = "INT", ["ended.gz"] = "TERM" }) do
                 -- timeout(1) sends the signal to the whole group, the packer and the shells too
-                assert.equal(0, (ctl.shell(("rm -f code; (timeout 1m slatectl capture -o %s --sample 1/1 --for 5m & "
-                    .. "echo $! >pid; wait $!; echo $? >code) >told 2>said &"):format(name))))
+                assert.equal(0, (ctl.shell(("rm -f code; (env --default-signal=INT timeout 1m slatectl capture -o %s "
+                    .. "--sample 1/1 --for 5m & echo $! >pid; wait $!; echo $? >code) >told 2>said &"):format(name))))
                 patience.wait_for("the capture to watch", function()
                     return statistic(connection, "log_watchers") > 0
                 end)
@@ -226,7 +210,7 @@ for _, kind in ipairs(server.all()) do
                     load(connection)
                     return #select(2, ctl.shell("cat " .. name .. ".*.part")) > 1000
                 end)
-                os.execute("kill -TERM " .. server.read_file(ctl.folder .. "/pid"))
+                os.execute(("kill -%s %s"):format(signal, server.read_file(ctl.folder .. "/pid")))
                 patience.wait_for("its file", function() return server.read_file(ctl.folder .. "/" .. name) end)
                 patience.wait_for("it to play", function()
                     return ctl.run("simulate " .. name .. " --objects 1000 --policy lru") == 0
@@ -240,7 +224,7 @@ for _, kind in ipairs(server.all()) do
             connection:close()
         end)
 
-        it("refuses what it cannot do, and leaves no file", function()
+        once("refuses what it cannot do, and leaves no file", function()
             for _, case in ipairs({ { "", 64, "capture needs a file to write: -o FILE" },
                 { "-o x --sample 64", 64, "write one key in so many, such as 1/64" },
                 { "-o x --max-bytes x", 64, "write 500m or 2g" },
@@ -258,15 +242,11 @@ describe("slatectl capture from a server that ends", function()
     it("keeps what it has, and does not know what was lost", function()
         local one = server.start({ args = { "-m", "64" } })
         local ctl = command.new({ server = one.address })
-        local connection = wire.connect(one.address)
-        assert.equal(0, (ctl.shell("(slatectl capture -o ended --sample 1/1 --for 5m; echo $? >code) >told 2>said &")))
-        patience.wait_for("the capture to watch", function() return statistic(connection, "log_watchers") > 0 end)
-        assert.equal("STORED", wire.ask(connection, "set key1 0 0 1\r\nx"))
-        connection:close()
-        one:stop()
-        await_code(ctl)
-        assert.equal("69\n", server.read_file(ctl.folder .. "/code"))
-        local said = server.read_file(ctl.folder .. "/said")
+        local code, said = capture(ctl, one, "-o ended --sample 1/1 --for 5m", function(connection)
+            assert.equal("STORED", wire.ask(connection, "set key1 0 0 1\r\nx"))
+            one:stop()
+        end)
+        assert.equal(69, code)
         assert.truthy(said:find("how much was lost is not known: the server did not tell it at the end\n", 1, true),
             said)
         assert.truthy(said:find("the capture ended early: ", 1, true), said)

@@ -6,7 +6,7 @@ local canned = require "support.canned"
 local server = require "support.server"
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or 17
-local ROUNDS <const> = tonumber(os.getenv("ROUNDS") or 2) -- damaged answers for each command
+local ROUNDS <const> = tonumber(os.getenv("ROUNDS") or 1) -- damaged answers for each command
 
 local FIXTURES <const> = "tests/unit/console/fixtures/"
 

@@ -39,9 +39,10 @@ local function parse(text)
     return families
 end
 
-for _, kind in ipairs(server.all()) do
+for _, kind in ipairs(server.both()) do
     describe("slatectl on " .. kind.name, function()
         local ctl = command.beside(setup, teardown, { binary = kind.binary, args = { "-m", "32" } })
+        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
 
         setup(function()
             for i, bytes in ipairs({ 10, 1000, 5000 }) do
@@ -65,54 +66,74 @@ for _, kind in ipairs(server.all()) do
             assert.equal(1, parse(few).slate_class_cmd_set_total.samples)
         end)
 
-        -- Runs `asks` with the port of an exporter that listens meanwhile.
+        -- Runs `asks` beside an exporter, with its port; rest() lets the exporter go on.
         local function with_exporter(asks, address, options)
-            local environment = address and "SLATE_SERVER=" .. address .. " " or ""
-            os.execute(("cd %s; : >err; SLATE_SERVER=%s %s env --default-signal=INT %s/scripts/slatectl %s "
-                .. "export prometheus --listen :0 >out 2>err & echo $! >%s/pid"):format(ctl.folder, ctl.one.address,
-                environment, ctl.root, options or "", ctl.folder))
-            local port
-            for _ = 1, 6000 do
-                port = command.read_file(ctl.folder .. "/err"):match("serving http://127.0.0.1:(%d+)/metrics")
-                if port then
-                    break
-                end
-                socket.sleep(0.01)
-            end
-            local pid = command.read_file(ctl.folder .. "/pid"):match("%d+")
-            local ok, problem = pcall(asks, tonumber(port))
-            os.execute("kill " .. pid)
-            for _ = 1, 6000 do
-                if not server.is_running(tonumber(pid)) then
-                    break
-                end
-                socket.sleep(0.01)
-            end
-            assert(not server.is_running(tonumber(pid)), "the exporter must end")
-            assert(ok, problem)
+            ctl.server = address or ctl.one.address
+            ctl.beside((options or "") .. " export prometheus --listen :0", function(rest)
+                local port
+                repeat
+                    port = command.read_file(ctl.folder .. "/.err"):match("serving http://127.0.0.1:(%d+)/metrics")
+                until port or not rest()
+                asks(tonumber(port), rest)
+                return "over"
+            end)
+            ctl.server = ctl.one.address
         end
 
-        local function ask(port, request)
+        local function send(port, request)
             local peer = assert(socket.connect("127.0.0.1", port))
-            peer:settimeout(60)
+            peer:settimeout(0)
             peer:send(request)
-            local text, _, part = peer:receive("*a") -- a part, when what was too much to read ends it with a reset
-            peer:close()
-            return text or part
+            return peer
         end
 
-        it("serves the same to whoever asks, and little to whoever asks wrongly", function()
-            with_exporter(function(port)
-                local text = ask(port, "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
+        local function answer_of(peer, rest)
+            local text = ""
+            repeat
+                local bytes, problem, part = peer:receive(65536)
+                text = text .. (bytes or part)
+            until problem and problem ~= "timeout" or not rest() -- what was too much to read ends it with a reset
+            peer:close()
+            return text
+        end
+
+        local function ask(port, request, rest)
+            return answer_of(send(port, request), rest)
+        end
+
+        -- Connections that the exporter opens to servers that never answer, and the servers' addresses.
+        local function mute_servers(count)
+            local mutes, names = {}, {}
+            for i = 1, count do
+                mutes[i] = assert(socket.bind("127.0.0.1", 0))
+                mutes[i]:settimeout(0)
+                names[i] = "127.0.0.1:" .. select(2, mutes[i]:getsockname())
+            end
+            return names, function(rest)
+                local asked = {}
+                for i, mute in ipairs(mutes) do
+                    repeat
+                        asked[i] = mute:accept()
+                    until asked[i] or not rest()
+                    mute:close()
+                end
+                return asked
+            end
+        end
+
+        once("serves the same to whoever asks, and little to whoever asks wrongly", function()
+            with_exporter(function(port, rest)
+                local text = ask(port, "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n", rest)
                 assert.truthy(text:find("^HTTP/1.1 200 OK\r\n"), text)
                 local body = text:match("\r\n\r\n(.*)$")
                 assert.equal(#body, tonumber(text:match("Content%-Length: (%d+)")))
                 assert.equal(1, parse(body).slate_up.samples)
-                assert.truthy(ask(port, "GET / HTTP/1.1\r\n\r\n"):find(" 404 ", 1, true))
-                assert.truthy(ask(port, "POST /metrics HTTP/1.1\r\n\r\n"):find(" 405 ", 1, true))
-                assert.truthy(ask(port, "nonsense\r\n\r\n"):find(" 400 ", 1, true))
-                assert.truthy(ask(port, "GET /metrics HTTP/1.1\r\nX: " .. ("x"):rep(20000)):find(" 431 ", 1, true))
-                assert.truthy(ask(port, "GET /metrics HTTP/1.1\n\n"):find(" 200 ", 1, true))
+                for request, status in pairs({ ["GET / HTTP/1.1\r\n\r\n"] = 404,
+                    ["POST /metrics HTTP/1.1\r\n\r\n"] = 405, ["nonsense\r\n\r\n"] = 400,
+                    ["GET /metrics HTTP/1.1\r\nX: " .. ("x"):rep(20000)] = 431,
+                    ["GET /metrics HTTP/1.1\n\n"] = 200 }) do
+                    assert.equal(status, tonumber(ask(port, request, rest):match("^HTTP/1.1 (%d+)")), request:sub(1, 9))
+                end
             end)
         end)
 
@@ -134,7 +155,7 @@ for _, kind in ipairs(server.all()) do
             assert.truthy(text:find('\nmemcached_slab_current_items{slab="%d+"} 1\n'))
         end)
 
-        it("exports what promtool has no remark on", function()
+        once("exports what promtool has no remark on", function()
             if not os.execute("command -v promtool >/dev/null") then
                 pending("there is no promtool")
                 return
@@ -172,100 +193,74 @@ for _, kind in ipairs(server.all()) do
             assert.equal(1, code)
             assert.truthy(out:find('\nmemcached_up{server="./nobody"} 0\n', 1, true), out)
             assert.truthy(err:find("nobody", 1, true), err)
-            with_exporter(function(port)
+            with_exporter(function(port, rest)
                 local text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(
-                    other.address:gsub(":", "%%3A")))
+                    other.address:gsub(":", "%%3A")), rest)
                 assert.truthy(text:find("\nmemcached_up 1\n", 1, true), text)
                 assert.truthy(text:find("\nmemcached_current_items 0\n", 1, true), text)
-                text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address))
+                text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address), rest)
                 assert.truthy(text:find("\nmemcached_current_items 3\n", 1, true), text)
                 for target, status in pairs({ [""] = 400, ["/etc/passwd"] = 400, ["a%20b"] = 400,
                     ["a:99999999999999999999"] = 400 }) do
-                    text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(target))
+                    text = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(target), rest)
                     assert.equal(status, tonumber(text:match("^HTTP/1.1 (%d+)")), target)
                 end
-                text = ask(port, "GET /scrape?target=127.0.0.1:1 HTTP/1.1\r\n\r\n")
+                text = ask(port, "GET /scrape?target=127.0.0.1:1 HTTP/1.1\r\n\r\n", rest)
                 assert.truthy(text:find("\nmemcached_up 0\n", 1, true), text)
-                text = ask(port, "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n")
+                text = ask(port, "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n",
+                    rest)
                 assert.truthy(text:find("Content-Type: application/openmetrics-text; version=1.0.0", 1, true), text)
                 assert.truthy(text:find("\n# EOF\n$"), text)
             end)
         end)
 
-        it("lets a target that never answers and a slow client hold up no other scrape", function()
-            local mute = assert(socket.bind("127.0.0.1", 0))
-            local _, mute_port = mute:getsockname()
-            with_exporter(function(port)
-                local waiting = assert(socket.connect("127.0.0.1", port))
-                waiting:send(("GET /scrape?target=127.0.0.1:%d HTTP/1.1\r\n\r\n"):format(mute_port))
-                local asked = assert(mute:accept()) -- the exporter waits for its answer now
-                local slow = assert(socket.connect("127.0.0.1", port))
-                slow:send("GET /metrics HTTP/1.1\r\n")
-                local text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n")
+        once("lets a target that never answers and a slow client hold up no other scrape", function()
+            local names, accept = mute_servers(1)
+            with_exporter(function(port, rest)
+                local waiting = send(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(names[1]))
+                local asked = accept(rest) -- the exporter waits for its answer now
+                local slow = send(port, "GET /metrics HTTP/1.1\r\n")
+                local text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n", rest)
                 assert.truthy(text:find("\nslate_up 1\n", 1, true), text)
-                assert.equal(0, #socket.select({ waiting }, nil, 0), "the first must wait still")
-                asked:close()
-                waiting:settimeout(60)
-                text = waiting:receive("*a")
+                assert.equal("timeout", select(2, waiting:receive(1)), "the first must wait still")
+                asked[1]:close()
+                text = answer_of(waiting, rest)
                 assert.truthy(text:find("\nslate_up 0\n", 1, true), text)
-                waiting:close()
                 slow:close()
             end, nil, "--timeout 60s")
-            mute:close()
         end)
 
-        it("asks all of its servers at once, so that mute ones cost one time-out together", function()
-            local mutes, names = {}, { ctl.one.address }
-            for i = 1, 3 do
-                mutes[i] = assert(socket.bind("127.0.0.1", 0))
-                mutes[i]:settimeout(30)
-                names[i + 1] = "127.0.0.1:" .. select(2, mutes[i]:getsockname())
-            end
-            with_exporter(function(port)
-                local waiting = assert(socket.connect("127.0.0.1", port))
-                waiting:settimeout(60)
-                waiting:send("GET /metrics HTTP/1.1\r\n\r\n")
-                local asked = {}
-                for i, mute in ipairs(mutes) do
-                    asked[i] = assert(mute:accept(), "the exporter waits for another mute server")
-                end
-                local other = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address))
+        once("asks all of its servers at once, so that mute ones cost one time-out together", function()
+            local names, accept = mute_servers(3)
+            table.insert(names, 1, ctl.one.address)
+            with_exporter(function(port, rest)
+                local waiting = send(port, "GET /metrics HTTP/1.1\r\n\r\n")
+                local asked = accept(rest)
+                local other = ask(port, ("GET /scrape?target=%s HTTP/1.1\r\n\r\n"):format(ctl.one.address), rest)
                 assert.truthy(other:find("\nslate_up 1\n", 1, true), other)
                 for i = 1, 3 do
                     asked[i]:close()
                 end
-                local text = waiting:receive("*a")
-                waiting:close()
-                local at = 0
+                local text, at = answer_of(waiting, rest), 0
                 for i, name in ipairs(names) do -- in the order of the command line
                     local line = ('\nslate_up{server="%s"} %d\n'):format(name, i == 1 and 1 or 0)
                     at = assert(text:find(line, at, true), text)
                 end
             end, table.concat(names, ","), "--timeout 60s")
-            for i = 1, 3 do
-                mutes[i]:close()
-            end
         end)
 
         it("tells from scrape to scrape which classes starve, and of slated what would be", function()
-            with_exporter(function(port)
+            with_exporter(function(port, rest)
                 local text
                 for _ = 1, 3 do
-                    text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n")
-                    socket.sleep(0.01)
+                    text = ask(port, "GET /metrics HTTP/1.1\r\n\r\n", rest)
                 end
                 assert.truthy(text:find('\nslate_class_starving{class="%d+"} 0\n'), text)
                 for _, metric in ipairs({ "slate_moves_pages_moved_total", "slate_policy",
                     "slate_memory_resident_bytes" }) do
-                    assert.equal(kind.name == "slated", text:find("\n" .. metric .. "[ {]") ~= nil, metric)
+                    assert.equal(kind.is_slated, text:find("\n" .. metric .. "[ {]") ~= nil, metric)
                 end
             end)
-        end)
-
-        it("says slate_up 0 for a server that does not answer", function()
-            with_exporter(function(port)
-                assert.truthy(ask(port, "GET /metrics HTTP/1.1\r\n\r\n"):find("\nslate_up 0\n", 1, true))
-            end, "./nobody")
         end)
     end)
 end

@@ -54,21 +54,18 @@ describe("slatectl fleet apply", function()
         return ("%s %s %s"):format(servers[1].address, servers[2].address, servers[3].address)
     end
 
-    -- Runs f while a client's reads of a server hit, until hot_lru_pct is 25 there: from then on they miss.
-    local function with_mood(one, f)
-        local pid = tonumber(server.capture(("exec lua5.4 %s/tests/spec/support/mood.lua %s hot_lru_pct 25 </dev/null "
-            .. ">/dev/null 2>&1 & echo $!"):format(server.quoted(ctl.root), server.quoted(one.address))))
+    -- Runs a command while a client's reads of a server hit until hot_lru_pct is 25 there: from then on they miss.
+    local function run_with_mood(one, arguments)
         local client = one:connect()
-        for _ = 1, 6000 do
-            if table.concat(assert(client:stats("")), "\n"):find("get_hits [1-9]%d%d") then
-                break
+        assert(client:set("here", "x"))
+        local code, out, err = ctl.run(arguments, function()
+            local key = assert(runtime.read(client)).hot_lru_pct == "25" and "gone" or "here"
+            for _ = 1, 200 do
+                client:get(key)
             end
-            require("slate.base.clock").sleep(0.01)
-        end
+        end)
         client:close()
-        local ok, problem = pcall(f)
-        os.execute("kill " .. pid)
-        assert(ok, problem)
+        return code, out, err
     end
 
     it("changes one after the other, tells the number of the change, and fleet undo takes all of it back", function()
@@ -179,14 +176,13 @@ describe("slatectl fleet apply", function()
     it("stops at the first guard that is crossed, puts that server back, and leaves those behind it", function()
         plan(SET)
         local before = values("hot_lru_pct")
-        with_mood(servers[2], function()
-            local code, out, err = ctl.run("fleet apply plan.json --for 3s --interval 100ms --guard hit-5 " .. names())
-            assert.equal(1, code)
-            assert.truthy(err:find(("2 of 3, %s: put back: hit went from "):format(servers[2].address), 1, true), err)
-            assert.truthy(out:find(("\nstopped at %s; 1 of 3 servers changed; slatectl fleet undo 1 takes all of "
-                .. "it back\n"):format(servers[2].address), 1, true), out)
-            assert.truthy(out:find(servers[3].address .. " +not begun"), out)
-        end)
+        local code, out, err = run_with_mood(servers[2],
+            "fleet apply plan.json --for 3s --interval 100ms --guard hit-5 " .. names())
+        assert.equal(1, code)
+        assert.truthy(err:find(("2 of 3, %s: put back: hit went from "):format(servers[2].address), 1, true), err)
+        assert.truthy(out:find(("\nstopped at %s; 1 of 3 servers changed; slatectl fleet undo 1 takes all of "
+            .. "it back\n"):format(servers[2].address), 1, true), out)
+        assert.truthy(out:find(servers[3].address .. " +not begun"), out)
         assert.equal("25", value(servers[1], "hot_lru_pct"))
         ctl.succeed("fleet undo")
         assert.equal(before, values("hot_lru_pct"))
@@ -195,12 +191,10 @@ describe("slatectl fleet apply", function()
     it("takes back what it did to all with --all-or-nothing", function()
         plan(SET)
         local before = values("hot_lru_pct")
-        with_mood(servers[2], function()
-            local code, out = ctl.run("fleet apply plan.json --for 3s --interval 100ms --guard hit-5 --all-or-nothing "
-                .. names())
-            assert.equal(1, code)
-            assert.truthy(out:find("; 0 of 3 servers changed\n$"), out)
-        end)
+        local code, out = run_with_mood(servers[2],
+            "fleet apply plan.json --for 3s --interval 100ms --guard hit-5 --all-or-nothing " .. names())
+        assert.equal(1, code)
+        assert.truthy(out:find("; 0 of 3 servers changed\n$"), out)
         assert.equal(before, values("hot_lru_pct"))
         assert.equal(1, (ctl.run("fleet undo")))
     end)
@@ -208,9 +202,11 @@ describe("slatectl fleet apply", function()
     it("puts the server whose turn it is back when it is interrupted", function()
         plan(SET)
         local before = values("hot_lru_pct")
-        local code, _, err = ctl.shell(("env --default-signal=INT slatectl fleet apply plan.json --for 5s --interval "
-            .. "50ms %s >told 2>said & pid=$!; until grep -q 'hot_lru_pct: .* -> 25' said; do kill -0 $pid || break; "
-            .. "sleep 0.05; done; kill -INT $pid; wait $pid; code=$?; cat said >&2; exit $code"):format(names()))
+        local code, _, err = ctl.run("fleet apply plan.json --for 5s --interval 50ms " .. names(), function()
+            if value(servers[1], "hot_lru_pct") == "25" then
+                error("interrupted!")
+            end
+        end)
         assert.equal(130, code, err)
         assert.truthy(err:find("\nslatectl: interrupted: 0 of 3 servers changed\n$"), err)
         assert.equal(before, values("hot_lru_pct"))
@@ -261,7 +257,7 @@ describe("slatectl fleet warm", function()
         return count, strange
     end
 
-    before_each(function()
+    setup(function()
         ctl = command.new()
         for i, binary in ipairs({ server.slated(), server.memcached() or server.slated() }) do
             peers[i] = server.start({ binary = binary, args = { "-m", "16" } })
@@ -269,7 +265,12 @@ describe("slatectl fleet warm", function()
         end
         new = server.start({ args = { "-m", "16" } })
     end)
-    after_each(function()
+    before_each(function()
+        local client = new:connect()
+        assert(client:flush_all())
+        client:close()
+    end)
+    teardown(function()
         new:stop()
         for _, peer in ipairs(peers) do
             peer:stop()
@@ -324,14 +325,14 @@ describe("slatectl fleet flush", function()
     local steady_s, time_s, sleep = clock.steady_s, clock.time_s, clock.sleep
     local servers, clients, now_s = {}, {}, 1e9
 
-    before_each(function()
+    setup(function()
         for i = 1, 3 do
             servers[i] = server.start({ args = { "-m", "16" } })
             clients[i] = servers[i]:connect()
         end
         clock.steady_s, clock.time_s = function() return now_s end, function() return now_s end
     end)
-    after_each(function()
+    teardown(function()
         clock.steady_s, clock.time_s, clock.sleep = steady_s, time_s, sleep
         for i = 1, 3 do
             clients[i]:close()

@@ -41,7 +41,7 @@ local function holds_samples(client)
     is("plain", "value", 7, -1, -1)
     is("empty", "", 0, -1, -1)
     is("short", "soon gone", 0, 900, 1001)
-    is("far", "beyond thirty days", 0, FAR_S - os.time() - 100, FAR_S - os.time() + 2)
+    is("far", "beyond thirty days", 0, FAR_S - os.time() - 100, FAR_S - os.time() + 100)
     is("percent%25", "a name as it is", 0, -1, -1)
     is("lines", VALUE_OF_LINES, 4294967295, -1, -1)
     is("large", ("0123456789"):rep(90000), 0, -1, -1)
@@ -57,6 +57,11 @@ local function file_of(folder, name, text)
 end
 
 describe("slatectl save", function()
+    local clock = require "slate.base.clock"
+    local sleep = clock.sleep
+    setup(function() clock.sleep = function() end end)
+    teardown(function() clock.sleep = sleep end)
+
     it("waits for a server that walks for another", function()
         local asked = 0
         local busy = {
@@ -111,7 +116,7 @@ describe("slatectl save", function()
             each_line = function(_, _, _, on_line)
                 repeat
                     lines = lines + 1
-                until on_line("mg key") == false
+                until on_line("no key") == false
                 return "mg key"
             end,
             stats = function() return { "STAT curr_items 10" } end,
@@ -142,32 +147,29 @@ describe("the pace of save and load", function()
     end)
 end)
 
-for _, kind in ipairs(server.all()) do
+for _, kind in ipairs(server.both()) do
     describe("slatectl save and load on " .. kind.name, function()
         local from, to, client, target, ctl
+        local once = kind.is_slated and it or function() end -- of claims that hold whatever the server is
 
         setup(function()
             from = server.start({ binary = kind.binary, args = { "-m", "32" } })
-            client = from:connect()
+            to = server.start({ binary = kind.binary, args = { "-m", "32" } })
+            client, target = from:connect(), to:connect()
             store_samples(client)
-            ctl = command.new({ server = from.address, waits = true })
+            ctl = command.new({ server = from.address, waits = not kind.is_slated }) -- for items that move meanwhile
         end)
         teardown(function()
             client:close()
+            target:close()
             ctl.remove()
             from:stop()
-        end)
-        before_each(function()
-            to = server.start({ binary = kind.binary, args = { "-m", "32" } })
-            target = to:connect()
-        end)
-        after_each(function()
-            target:close()
             to:stop()
         end)
+        before_each(function() assert(target:flush_all()) end)
 
-        for _, name in ipairs({ "day.items", "day.items.gz", "day.items.zst" }) do
-            it("carries every item with its flags and time to live, through " .. name, function()
+        for i, name in ipairs({ "day.items", "day.items.gz", "day.items.zst" }) do
+            (i == 1 and it or once)("carries every item with its flags and time to live, through " .. name, function()
                 local program = name:match("%.gz$") and "gzip" or name:match("%.zst$") and "zstd"
                 if program and not os.execute("command -v " .. program .. " >/dev/null") then
                     pending(program .. " is not on this machine")
@@ -184,14 +186,14 @@ for _, kind in ipairs(server.all()) do
             end)
         end
 
-        it("goes from server to server through a pipe", function()
+        once("goes from server to server through a pipe", function()
             local code, _, err = ctl.shell("slatectl save - | slatectl --server " .. to.address .. " load -")
             assert.equal(0, code, err)
             assert.truthy(err:find("stored 2008 items", 1, true), err)
             holds_samples(target)
         end)
 
-        it("says of packed items in a pipe that they need to be unpacked", function()
+        once("says of packed items in a pipe that they need to be unpacked", function()
             ctl.succeed("save packed.items.gz --prefix many-19")
             local code, _, err = ctl.shell("slatectl load - --server " .. to.address .. " <packed.items.gz")
             assert.equal(74, code)
@@ -234,7 +236,7 @@ for _, kind in ipairs(server.all()) do
             assert(client:delete("outdated"))
         end)
 
-        it("leaves out what has expired since it was saved", function()
+        once("leaves out what has expired since it was saved", function()
             file_of(ctl.folder, "old.items", HEAD .. "ms old 1 F0 T1000\r\na\r\nms new 1 F0\r\nb\r\n"
                 .. "# end 2 items 2 bytes\r\n")
             local loaded = document((ctl.succeed("load old.items --json --server " .. to.address)))
@@ -243,7 +245,7 @@ for _, kind in ipairs(server.all()) do
             assert.is_false(target:get("old"))
         end)
 
-        it("stores the rest when the server refuses a value, and tells of it", function()
+        once("stores the rest when the server refuses a value, and tells of it", function()
             file_of(ctl.folder, "huge.items", HEAD .. "ms huge 3000000 F0\r\n" .. ("x"):rep(3000000)
                 .. "\r\nms small 1 F0\r\na\r\n# end 2 items 3000001 bytes\r\n")
             local code, out, err = ctl.run("load huge.items --json --server " .. to.address)
@@ -253,7 +255,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal("a", target:get("small").value)
         end)
 
-        it("refuses what is not a whole file of items, with the place", function()
+        once("refuses what is not a whole file of items, with the place", function()
             local whole = HEAD .. "ms a 1 F0\r\nb\r\n# end 1 items 1 bytes\r\n"
             local summed = ("%s xxh64 %016x\r\n"):format(whole:sub(1, -3),
                 require("slate.wire.xxh").xxh64((whole:gsub("# end.*", ""))))
@@ -288,7 +290,7 @@ for _, kind in ipairs(server.all()) do
             end
         end)
 
-        it("takes a file without a checksum, and one whose checksum is right", function()
+        once("takes a file without a checksum, and one whose checksum is right", function()
             local text = HEAD .. "ms a 1 F0\r\nb\r\n"
             local sum = ("%016x"):format(require("slate.wire.xxh").xxh64(text))
             for _, sum_words in ipairs({ "", " xxh64 " .. sum }) do
@@ -298,7 +300,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal("b", target:get("a").value)
         end)
 
-        it("leaves no part behind when a signal ends it, and the file of before", function()
+        once("leaves no part behind when a signal ends it, and the file of before", function()
             file_of(ctl.folder, "kept.items", "of before")
             for _, signal in ipairs({ "TERM", "INT", "KILL" }) do
                 -- At a pace of 1 % it takes long; a part is there before it is ended, and its warden removes it.
@@ -311,7 +313,7 @@ for _, kind in ipairs(server.all()) do
             end
         end)
 
-        it("saves and loads a value of 32 MiB within 64 MiB of memory", function()
+        once("saves and loads a value of 32 MiB within 64 MiB of memory", function()
             local large = server.start({ binary = kind.binary, args = { "-m", "160", "-I", "33m" } })
             local into = server.start({ binary = kind.binary, args = { "-m", "160", "-I", "33m" } })
             finally(function()
@@ -333,7 +335,7 @@ for _, kind in ipairs(server.all()) do
             second:close()
         end)
 
-        it("leaves no file behind when it cannot save, and never replaces a device", function()
+        once("leaves no file behind when it cannot save, and never replaces a device", function()
             local code, _, err = ctl.run("save none.items --server 127.0.0.1:1")
             assert.equal(69, code, err)
             code, _, err = ctl.run("save no/such/folder.items")
@@ -358,7 +360,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal(74, code, err)
         end)
 
-        it("tells that it cannot keep the keys, be they ever so few", function()
+        once("tells that it cannot keep the keys, be they ever so few", function()
             local code, _, err = ctl.shell("{ trap '' XFSZ; ulimit -f 0; slatectl save - --prefix many-19; "
                 .. "echo $? >&2; } 2>&1 >/dev/null | cat >&2")
             assert.equal(0, code)
@@ -372,23 +374,6 @@ for _, kind in ipairs(server.all()) do
             assert.equal(0, code, err) -- load holds a file against its checksum
             if kind.is_slated then -- a memcached's walk may miss items that move from queue to queue
                 holds_samples(target)
-            end
-        end)
-
-        it("saves keys of any bytes", function()
-            for _, key in ipairs({ "\1\2", "\27[31mred", "\127", "caf\xc3\xa9" }) do
-                assert(client:send("set " .. key .. " 0 0 1\r\nx\r\n"))
-                assert.equal("STORED", client:line())
-            end
-            ctl.succeed("save odd.items")
-            ctl.succeed("load odd.items --server " .. to.address)
-            for _, key in ipairs({ "\1\2", "\27[31mred", "\127", "caf\xc3\xa9" }) do
-                assert(target:send("get " .. key .. "\r\n"))
-                assert.equal("VALUE " .. key .. " 0 1", target:line())
-                assert.equal("x", target:line())
-                assert.equal("END", target:line())
-                assert(client:send("delete " .. key .. "\r\n"))
-                assert.equal("DELETED", client:line())
             end
         end)
 
@@ -419,7 +404,7 @@ for _, kind in ipairs(server.all()) do
             holds_samples(target)
         end)
 
-        it("refuses to store for a client that only reads, and a pace that is none", function()
+        once("refuses to store for a client that only reads, and a pace that is none", function()
             file_of(ctl.folder, "one.items", HEAD .. "ms a 1 F0\r\nb\r\n# end 1 items 1 bytes\r\n")
             assert.equal(77, (ctl.run("load one.items --read-only --server " .. to.address)))
             assert.is_false(target:get("a"))

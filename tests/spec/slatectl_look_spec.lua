@@ -8,46 +8,24 @@ local rows = require "slate.cli.rows"
 local server = require "support.server"
 
 local SCHEMAS <const> = command.read_file("man/slate-json.7")
-local COMMANDS <const> = { "pages", "items", "sizes --from metadump", "conns", "keys",
-    "fit 100 600000 2000000",
-    "keys --list --limit 5", "fleet --interval 20ms", "waste", "explain age", "explain",
-    "classes --interval 0", "stats", "settings", "top --interval 20ms", "automove", "help" }
+local COMMANDS <const> = { "pages", "items", "sizes --from metadump", "conns", "keys", "fit 100 600000 2000000",
+    "keys --list --limit 5", "fleet --interval 20ms", "waste", "explain age", "explain", "classes --interval 0",
+    "stats", "stats sizes", "stats conns", "settings", "top --interval 20ms", "automove", "help", "version",
+    "move 12 5 --dry-run --interval 20ms" }
 
-for _, kind in ipairs(server.all()) do
+for _, kind in ipairs(server.both()) do
     describe("slatectl looks at " .. kind.name, function()
-        local one, client, ctl, parsed
+        -- A slated would fit its chunk sizes to the items meanwhile.
+        local ctl = command.beside(setup, teardown, { binary = kind.binary, pages = 2, args = { "-m", "9", "-o",
+            "slab_automove=0,track_sizes" .. (kind.is_slated and ",no_slab_geometry_auto" or "") } })
+        local client, parsed
 
-        setup(function()
-            -- A slated would fit its chunk sizes to the items meanwhile.
-            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes"
-                .. (kind.is_slated and ",no_slab_geometry_auto" or "") } })
-            client = one:connect()
-            ctl = command.new({ server = one.address })
-            parsed = documents.new()
-            assert.equal(2, fill.fill(client, 5, 2))
-            assert.is_true(fill.fill(client, 12) >= 6)
-        end)
-        teardown(function()
-            client:close()
-            ctl.remove()
-            parsed.remove()
-            one:stop()
-        end)
+        setup(function() client, parsed = ctl.client, documents.new() end)
+        teardown(function() parsed.remove() end)
 
         local function document(arguments)
             return (assert(dkjson.decode((ctl.succeed(arguments .. " --json")))))
         end
-
-        it("gives no age to the last eviction of a class that had none", function()
-            local seen = 0
-            for _, class in ipairs(document("items").classes) do
-                if class.evicted == 0 then
-                    seen = seen + 1
-                    assert.is_nil(class.evicted_age_s)
-                end
-            end
-            assert.truthy(seen > 0)
-        end)
 
         it("writes JSON, lines of JSON and CSV that other parsers read, under schemas of the manual", function()
             for _, arguments in ipairs(COMMANDS) do
@@ -72,6 +50,85 @@ for _, kind in ipairs(server.all()) do
             assert.equal("", parsed.check())
         end)
 
+        it("takes shared options before and after the command", function()
+            assert.equal(ctl.succeed("--json settings maxbytes"), ctl.succeed("settings maxbytes --json"))
+            local named = ctl.succeed("-s " .. ctl.one.address .. " settings maxbytes")
+            assert.equal(ctl.succeed("settings maxbytes"), named)
+        end)
+
+        it("shows the overview and the classes that matter, for the rounds asked for, one JSON line each", function()
+            local out, rounds = ctl.succeed("top -w 50ms --count 3 --json"), 0
+            for line in out:gmatch("[^\n]+\n") do
+                rounds = rounds + 1
+                assert.is_true(dkjson.decode(line).interval_s > 0)
+            end
+            assert.equal(3, rounds)
+            out = ctl.succeed("top -w 50ms --count 2")
+            assert.equal(2, select(2, out:gsub("hits ", "")))
+            for _, part in ipairs({ ctl.one.address, "gets/s", "memory", "CLASS", "automove 0" }) do
+                assert.truthy(out:find(part, 1, true), out)
+            end
+            assert.is_nil(out:find("\27", 1, true))
+        end)
+
+        it("lists the classes with the server's own numbers", function()
+            local by_id = {}
+            for _, row in ipairs(document("classes --interval 0").classes) do
+                by_id[row.id] = row
+            end
+            assert.equal(fill.pages_of(client, 12), by_id[12].pages)
+            assert.equal(fill.pages_of(client, 5), by_id[5].pages)
+            assert.is_nil(by_id[12].set_per_s)
+            assert.is_true(by_id[12].used_ratio > 0 and by_id[12].used_ratio <= 1)
+            local few = document("classes --interval 0 --sort pages --top 1")
+            assert.same({ 12, 1 }, { few.classes[1].id, #few.classes })
+            assert.is_true(few.truncated >= 1)
+            assert.equal(5, document("classes 5 --interval 0").classes[1].id)
+            local code, _, err = ctl.run("classes 63 --interval 0")
+            assert.equal(1, code)
+            assert.truthy(err:find("class 63 holds nothing", 1, true))
+        end)
+
+        it("shows rates of what happens meanwhile", function()
+            assert(client:set("k", "v"))
+            local _, out = ctl.run("classes --interval 1s --json", function()
+                assert(client:set("k", "v"))
+            end)
+            local busy = false
+            for _, row in ipairs(dkjson.decode(out).classes) do
+                busy = busy or (row.set_per_s or 0) > 0
+            end
+            assert.is_true(busy, out)
+        end)
+
+        it("prints statistics with the server's names in its order, and says what it does not know", function()
+            local names, shown = {}, {}
+            for _, line in ipairs(client:stats("settings")) do
+                names[#names + 1] = line:match("^STAT (%S+)")
+            end
+            for line in ctl.succeed("stats settings"):gmatch("[^\n]+") do
+                shown[#shown + 1] = line:match("^%S+")
+            end
+            assert.same(names, shown)
+            local code, _, err = ctl.run("stats nonsense")
+            assert.equal(3, code)
+            assert.truthy(err:find("does not know 'stats nonsense'", 1, true))
+            for _, line in ipairs(kind.is_slated and {} or { "stats policies", "moves", "geometry auto" }) do
+                code, _, err = ctl.run(line)
+                assert.equal(3, code)
+                assert.truthy(err:find("needs slated", 1, true))
+            end
+        end)
+
+        it("finds settings by a part of their name", function()
+            assert.truthy(ctl.succeed("settings automove"):find("^slab_automove"))
+            assert.equal(1, (ctl.run("settings nothing-like-it")))
+            if kind.is_slated then -- those that only stats config has, too
+                assert.truthy(ctl.succeed("settings s3fifo"):find("^s3fifo_small_percent +10\n"))
+                assert.truthy(ctl.succeed("settings"):find("\nslab_geometry_auto +%l+\n"))
+            end
+        end)
+
         it("lists pages as the server does, or says that it estimates", function()
             local found = document("pages")
             local of_class = {}
@@ -93,6 +150,7 @@ for _, kind in ipairs(server.all()) do
             local classes = {}
             for _, class in ipairs(document("items").classes) do
                 classes[class.id] = class.items
+                assert.is_true(class.evicted > 0 or class.evicted_age_s == nil) -- the last eviction of none has no age
             end
             for _, source in ipairs({ kind.is_slated and "sizehist" or "metadump", "metadump" }) do
                 local found, counted = document("sizes --from " .. source), {}
@@ -106,19 +164,17 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("tells the class of a value, which is the one that the server puts it into", function()
-            local sizes = { { 1, 1 }, { 20, 0 }, { 100, 2048 }, { 100, 2049 }, { 250, 60000 }, { 7, 300000 } }
-            for _, size in ipairs(sizes) do
-                local key_bytes, value_bytes = size[1], size[2]
+            for _, size in ipairs({ { 1, 1, 0 }, { 20, 0, 7 }, { 100, 2048, 0 }, { 100, 2049, 7 }, { 250, 60000, 0 },
+                { 7, 300000, 7 } }) do
+                local key_bytes, value_bytes, flags = table.unpack(size)
                 local key = ("k"):rep(key_bytes)
-                for _, flags in ipairs({ 0, 7 }) do
-                    assert(client:set(key, ("x"):rep(value_bytes), { flags = flags }))
-                    local stored = document("me " .. key)
-                    local told = document(("fit --key %d %s %d --interval 0"):format(key_bytes,
-                        flags > 0 and "--flags" or "", value_bytes)).values[1]
-                    assert.equal(stored.size_bytes, told.item_bytes, ("%d and %d bytes"):format(key_bytes, value_bytes))
-                    assert.equal(stored.class, told.class)
-                    assert.is_true(told.chunk_bytes - told.item_bytes == told.waste_bytes and told.pages >= 1)
-                end
+                assert(client:set(key, ("x"):rep(value_bytes), { flags = flags }))
+                local stored = document("me " .. key)
+                local told = document(("fit --key %d %s %d --interval 0"):format(key_bytes,
+                    flags > 0 and "--flags" or "", value_bytes)).values[1]
+                assert.equal(stored.size_bytes, told.item_bytes, ("%d and %d bytes"):format(key_bytes, value_bytes))
+                assert.equal(stored.class, told.class)
+                assert.is_true(told.chunk_bytes - told.item_bytes == told.waste_bytes and told.pages >= 1)
                 client:delete(key)
             end
             local found = document("fit 600000 2000000")
@@ -128,8 +184,7 @@ for _, kind in ipairs(server.all()) do
             for line in text:gmatch("[^\n]+") do
                 assert.is_true(#line <= 80, line)
             end
-            assert.equal(64, (ctl.run("fit")))
-            assert.equal(64, (ctl.run("fit 12k")))
+            assert.same({ 64, 64 }, { (ctl.run("fit")), (ctl.run("fit 12k")) })
         end)
 
         it("reads a bounded dump of keys and chooses among them", function()
@@ -151,17 +206,16 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("watches events and tells how many were lost", function()
-            local code, out, err = ctl.shell(("(until [ -e stop ]; do printf 'get nothing\\r\\n'; sleep 0.05; done) "
-                .. "| lua5.4 -e 'package.path=\"%s/lua/?.lua;\"..package.path local c = require(\"slate.wire.client\")"
-                .. ".connect(\"%s\") for line in io.lines() do c:get(\"nothing\") end' & "
-                .. "slatectl watch fetchers --count 3 --where key=nothing --jsonl; code=$?; touch stop; wait; rm stop; "
-                .. "exit $code"):format(ctl.root, one.address))
+            local code, out, err = ctl.beside("watch fetchers --count 3 --where key=nothing --jsonl", function(rest)
+                repeat
+                    client:get("nothing")
+                until not rest()
+            end)
             assert.equal(0, code, err)
             local seen = 0
             for line in out:gmatch("[^\n]+") do
                 local event = assert(dkjson.decode(line))
-                assert.equal("item_get", event.type)
-                assert.equal("nothing", event.key)
+                assert.same({ "item_get", "nothing" }, { event.type, event.key })
                 assert.equal("integer", math.type(event.connection))
                 seen = seen + 1
             end
@@ -190,8 +244,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("keeps to the 80 columns of a terminal", function()
-            for _, arguments in ipairs({ "top --interval 20ms", "pages", "items", "automove",
-                "policy list", "help", "help chart" }) do
+            for _, arguments in ipairs({ "top --interval 20ms", "pages", "items", "policy list", "help chart" }) do
                 local _, out = ctl.run(arguments)
                 for line in out:gsub("%S*/socket", "127.0.0.1:11211"):gmatch("[^\n]+") do
                     assert.is_true(utf8.len(line) <= 80, arguments .. ": " .. line)
@@ -200,13 +253,13 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("lists a fleet with the worst first, and a server that is down as a row", function()
-            local code, out = ctl.run("-s ./nobody fleet --interval 20ms --json -s " .. one.address)
+            local code, out = ctl.run("-s ./nobody fleet --interval 20ms --json -s " .. ctl.one.address)
             assert.equal(1, code)
             local found = assert(dkjson.decode(out))
             assert.equal(1, found.down)
             assert.equal("./nobody", found.servers[1].server)
             assert.truthy(found.servers[1].why)
-            assert.equal(one.address, found.servers[2].server)
+            assert.equal(ctl.one.address, found.servers[2].server)
         end)
 
         it("sends nothing that writes under --read-only", function()

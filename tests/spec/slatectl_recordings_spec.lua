@@ -10,7 +10,7 @@ local server = require "support.server"
 local snapshot = require "slate.facts.snapshot"
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
-local ROUNDS <const> = tonumber(os.getenv("ROUNDS") or 240)
+local ROUNDS <const> = tonumber(os.getenv("ROUNDS") or 112)
 local EVERY <const> = 18 -- one in so many snapshots of a recording of 90
 
 local OTHERS <const> = { true, false, "x", "", "5", 1e300, -1e300, math.maxinteger, math.mininteger, 1 << 53, 0.5, -1,

@@ -52,33 +52,84 @@ local function fill(connection, first, count)
     end
 end
 
+-- What is watched, what is sent and answered, and the events that come of it.
+local TOLD <const> = {
+    ["lookups unless asked for something else"] = { nil, {
+        { "set a 0 0 3\r\nabc", "STORED" }, { "get a b", "VALUE a 0 3", "abc", "END" }, { "mg a", "HD" },
+        { "touch c 5", "NOT_FOUND" }, { "incr c 5", "NOT_FOUND" }, { "me c", "EN" } }, {
+        "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
+        "type=item_get key=a status=found clsid=C cfd=N size=3",
+        "type=item_get key=b status=not_found clsid=0 cfd=N size=0",
+        "type=item_get key=a status=found clsid=C cfd=N size=3",
+        "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
+        "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
+        "type=item_get key=c status=not_found clsid=0 cfd=N size=0" } },
+    -- In one packet, so that nothing tidies up between.
+    ["an expired item from a missing one"] = { nil, { { "set a 0 -1 1 noreply\r\nx\r\nget a", "END" } }, {
+        "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
+        "type=item_get key=a status=expired clsid=0 cfd=N size=0" } },
+    ["stores, what came of them and by which command"] = { "mutations", {
+        { "set a 0 100 1\r\nx", "STORED" }, { "add a 0 0 2\r\nxy", "NOT_STORED" },
+        { "replace a 5 0 2\r\nxy", "STORED" },
+        { "append a 0 0 2\r\nzz", "STORED" }, { "prepend a 0 0 2\r\nzz", "STORED" },
+        { "cas a 0 0 1 99999999\r\nx", "EXISTS" }, { "cas b 0 0 1 1\r\nx", "NOT_FOUND" }, { "ms b 1 T60\r\nx", "HD" },
+        { "ms b 1 ME\r\nx", "NS" }, { "ms b 1 C99999999\r\nx", "EX" },
+        { "set large 0 0 600000\r\n" .. ("x"):rep(600000), "STORED" }, { "ms YSBi 1 b\r\nx", "HD" } }, {
+        "type=item_store key=a status=stored cmd=set ttl=100 clsid=C cfd=N size=1",
+        "type=item_store key=a status=not_stored cmd=add ttl=0 clsid=C cfd=N size=2",
+        "type=item_store key=a status=stored cmd=replace ttl=0 clsid=C cfd=N size=2",
+        "type=item_store key=a status=stored cmd=append ttl=0 clsid=C cfd=N size=4",
+        "type=item_store key=a status=stored cmd=prepend ttl=0 clsid=C cfd=N size=6",
+        "type=item_store key=a status=exists cmd=cas ttl=0 clsid=C cfd=N size=1",
+        "type=item_store key=b status=not_found cmd=cas ttl=0 clsid=C cfd=N size=1",
+        "type=item_store key=b status=stored cmd=set ttl=60 clsid=C cfd=N size=1",
+        "type=item_store key=b status=not_stored cmd=add ttl=0 clsid=C cfd=N size=1",
+        "type=item_store key=b status=exists cmd=cas ttl=0 clsid=C cfd=N size=1",
+        "type=item_store key=large status=stored cmd=set ttl=0 clsid=C cfd=N size=600000",
+        "type=item_store key=a%20b status=stored cmd=set ttl=0 clsid=C cfd=N size=1" } },
+    ["deletes that deleted, beside classes of the proxy, which have no events"] = {
+        "proxyreqs proxyevents proxyuser rawcmds deletions", { { "set a 0 0 3\r\nabc", "STORED" },
+        { "delete a", "DELETED" }, { "delete a", "NOT_FOUND" },
+        { "ms b 2\r\nab", "HD" }, { "md b I", "HD" }, { "md b", "HD" } }, {
+        "type=deleted key=a cmd=delete clsid=C size=3", "type=deleted key=b cmd=md clsid=C size=2" } },
+}
+local TOLD_BY_SLATED <const> = {
+    ["a flushed item from a missing one"] = { nil, { { "set a 0 0 1\r\nx", "STORED" }, { "flush_all", "OK" },
+        { "get a", "END" } }, { "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
+        "type=item_get key=a status=flushed clsid=0 cfd=N size=0" } },
+    ["what was refused for its size"] = { "mutations", { { "set a 0 9 2000000\r\n" .. ("x"):rep(2000000),
+        "SERVER_ERROR object too large for cache" } },
+        { "type=item_store key=a status=too_large cmd=set ttl=9 clsid=0 cfd=N size=2000000" } },
+    ["what a counter and an emptied item are made by"] = { "mutations deletions", { { "ma n N60 J5", "HD" },
+        { "md n x T0", "HD" } }, { "type=item_store key=n status=stored cmd=add ttl=60 clsid=C cfd=N size=1",
+        "type=item_store key=n status=stored cmd=set ttl=0 clsid=C cfd=N size=0",
+        "type=deleted key=n cmd=md clsid=C size=0" } },
+}
+
+local function tells(binary, rows)
+    for what, row in pairs(rows) do
+        it("tells " .. what, function()
+            rig.binary = binary
+            rig.start("-o", "no_lru_maintainer,no_lru_crawler") -- which would free an item before it is asked for
+            local watcher, client = watch(row[1]), connect()
+            for _, lines in ipairs(row[2]) do
+                assert(client:send(lines[1] .. "\r\n"))
+                for i = 2, #lines do
+                    assert.equal(lines[i], (client:receive("*l")), lines[1]:sub(1, 40))
+                end
+            end
+            assert_events(watcher, row[3])
+        end)
+    end
+end
+
 local function claims(binary)
     local function start(args, transport)
         rig.binary = binary
         rig.start_on(transport, table.unpack(args or {}))
     end
 
-    it("tells lookups unless asked for something else", function()
-        start()
-        local watcher, client = watch(), connect()
-        assert.equal("STORED", wire.ask(client, "set a 0 0 3\r\nabc"))
-        assert.equal("VALUE a 0 3", wire.ask(client, "get a b"))
-        assert.equal("abc", client:receive("*l"))
-        assert.equal("END", client:receive("*l"))
-        assert.equal("HD", wire.ask(client, "mg a"))
-        assert.equal("NOT_FOUND", wire.ask(client, "touch c 5"))
-        assert.equal("NOT_FOUND", wire.ask(client, "incr c 5"))
-        assert.equal("EN", wire.ask(client, "me c"))
-        assert_events(watcher, {
-            "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
-            "type=item_get key=a status=found clsid=C cfd=N size=3",
-            "type=item_get key=b status=not_found clsid=0 cfd=N size=0",
-            "type=item_get key=a status=found clsid=C cfd=N size=3",
-            "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
-            "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
-            "type=item_get key=c status=not_found clsid=0 cfd=N size=0",
-        })
-    end)
+    tells(binary, TOLD)
 
     it("takes beginnings of its classes", function()
         start()
@@ -90,73 +141,6 @@ local function claims(binary)
         assert_events(both, {
             "type=item_store key=a status=stored cmd=set ttl=0 clsid=C cfd=N size=1",
             "type=deleted key=a cmd=delete clsid=C size=1",
-        })
-    end)
-
-    it("tells an expired item from a missing one", function()
-        start()
-        local watcher, client = watch(), connect()
-        -- In one packet, so that nothing tidies up between.
-        assert.equal("END", wire.ask(client, "set a 0 -1 1 noreply\r\nx\r\nget a"))
-        assert_events(watcher, {
-            "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
-            "type=item_get key=a status=expired clsid=0 cfd=N size=0",
-        })
-    end)
-
-    it("tells stores, what came of them and by which command", function()
-        start()
-        local watcher, client = watch("mutations"), connect()
-        local large = ("x"):rep(600000)
-        assert.equal("STORED", wire.ask(client, "set a 0 100 1\r\nx"))
-        assert.equal("NOT_STORED", wire.ask(client, "add a 0 0 2\r\nxy"))
-        assert.equal("STORED", wire.ask(client, "replace a 5 0 2\r\nxy"))
-        assert.equal("STORED", wire.ask(client, "append a 0 0 2\r\nzz"))
-        assert.equal("STORED", wire.ask(client, "prepend a 0 0 2\r\nzz"))
-        assert.equal("EXISTS", wire.ask(client, "cas a 0 0 1 99999999\r\nx"))
-        assert.equal("NOT_FOUND", wire.ask(client, "cas b 0 0 1 1\r\nx"))
-        assert.equal("HD", wire.ask(client, "ms b 1 T60\r\nx"))
-        assert.equal("NS", wire.ask(client, "ms b 1 ME\r\nx"))
-        assert.equal("EX", wire.ask(client, "ms b 1 C99999999\r\nx"))
-        assert.equal("STORED", wire.ask(client, "set large 0 0 600000\r\n" .. large))
-        assert_events(watcher, {
-            "type=item_store key=a status=stored cmd=set ttl=100 clsid=C cfd=N size=1",
-            "type=item_store key=a status=not_stored cmd=add ttl=0 clsid=C cfd=N size=2",
-            "type=item_store key=a status=stored cmd=replace ttl=0 clsid=C cfd=N size=2",
-            "type=item_store key=a status=stored cmd=append ttl=0 clsid=C cfd=N size=4",
-            "type=item_store key=a status=stored cmd=prepend ttl=0 clsid=C cfd=N size=6",
-            "type=item_store key=a status=exists cmd=cas ttl=0 clsid=C cfd=N size=1",
-            "type=item_store key=b status=not_found cmd=cas ttl=0 clsid=C cfd=N size=1",
-            "type=item_store key=b status=stored cmd=set ttl=60 clsid=C cfd=N size=1",
-            "type=item_store key=b status=not_stored cmd=add ttl=0 clsid=C cfd=N size=1",
-            "type=item_store key=b status=exists cmd=cas ttl=0 clsid=C cfd=N size=1",
-            "type=item_store key=large status=stored cmd=set ttl=0 clsid=C cfd=N size=600000",
-        })
-    end)
-
-    it("tells deletes that deleted", function()
-        start()
-        local watcher, client = watch("deletions"), connect()
-        assert.equal("STORED", wire.ask(client, "set a 0 0 3\r\nabc"))
-        assert.equal("DELETED", wire.ask(client, "delete a"))
-        assert.equal("NOT_FOUND", wire.ask(client, "delete a"))
-        assert.equal("HD", wire.ask(client, "ms b 2\r\nab"))
-        assert.equal("HD", wire.ask(client, "md b I"))
-        assert.equal("HD", wire.ask(client, "md b"))
-        assert_events(watcher, {
-            "type=deleted key=a cmd=delete clsid=C size=3",
-            "type=deleted key=b cmd=md clsid=C size=2",
-        })
-    end)
-
-    it("escapes keys as in a URI", function()
-        start()
-        local watcher, client = watch("mutations"), connect()
-        assert.equal("STORED", wire.ask(client, 'set k%&=+~\1\255"/:.-_A9 0 0 1\r\nx'))
-        assert.equal("HD", wire.ask(client, "ms YSBi 1 b\r\nx"))
-        assert_events(watcher, {
-            "type=item_store key=k%25%26%3D%2B~%01%FF%22%2F%3A.-_A9 status=stored cmd=set ttl=0 clsid=C cfd=N size=1",
-            "type=item_store key=a%20b status=stored cmd=set ttl=0 clsid=C cfd=N size=1",
         })
     end)
 
@@ -199,29 +183,6 @@ local function claims(binary)
         local watcher, client = watch_connections(), connect()
         local _, port = client:getsockname()
         assert_events(watcher, { ("type=conn_new rip=127.0.0.1 rport=%d transport=tcp cfd=N"):format(port) })
-    end)
-
-    it("numbers events and tells their time", function()
-        start()
-        local watcher, client = watch("fetchers mutations"), connect()
-        local last = 0
-        for i = 1, 50 do
-            assert.equal("STORED", wire.ask(client, ("set k%d 0 0 1\r\nx"):format(i)))
-            for _ = 1, 2 do
-                local _, gid, time_s = next_event(watcher)
-                assert.truthy(gid > last)
-                assert.truthy(math.abs(time_s - statistic(client, "time")) < patience.DEADLINE_S)
-                last = gid
-            end
-        end
-    end)
-
-    it("takes the classes of the proxy, which have no events", function()
-        start()
-        local watcher, client = watch("proxyreqs proxyevents proxyuser rawcmds deletions"), connect()
-        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\nx"))
-        assert.equal("DELETED", wire.ask(client, "delete a"))
-        assert_events(watcher, { "type=deleted key=a cmd=delete clsid=C size=1" })
     end)
 
     it("refuses what it does not know, what comes behind other commands but mn, and with -W everything", function()
@@ -276,40 +237,6 @@ local function claims(binary)
         assert_events(watcher, { "type=item_store key=a status=stored cmd=set ttl=0 clsid=C cfd=N size=1" })
     end)
 
-    it("lets who does not read lose lines, and tells him how many", function()
-        start({ "-o", "watcher_logbuf_size=4" })
-        local watcher, client = watch(), connect()
-        local keys = {}
-        for i = 1, 90 do
-            keys[i] = ("unread-%d"):format(i)
-        end
-        local gets = "get " .. table.concat(keys, " ")
-        patience.wait_for("lost lines", function()
-            assert.equal("END", wire.ask(client, gets))
-            return statistic(client, "log_watcher_skipped") > 0
-        end)
-        watcher:settimeout(0.2)
-        local lines, skipped, told, begun = 0, 0, nil, nil
-        patience.wait_for("the rest", function()
-            local line, _, part = watcher:receive("*l", begun)
-            while line do
-                local lost = line:match("^skipped=(%d+)$")
-                lines = lines + (lost and 0 or 1)
-                skipped = skipped + (lost or 0)
-                line, _, part = watcher:receive("*l")
-            end
-            begun = part -- of a line whose end has yet to come
-            told = statistic(client, "log_worker_written")
-            if lines + skipped < told then
-                assert.equal("END", wire.ask(client, "get last"))
-            end
-            return lines + skipped == told
-        end)
-        assert.truthy(skipped > 0)
-        assert.equal(skipped, statistic(client, "log_watcher_skipped"))
-        assert.equal(lines, statistic(client, "log_watcher_sent"))
-    end)
-
     it("serves on when watchers die", function()
         start()
         local client = connect()
@@ -355,42 +282,11 @@ end
 
 describe("slated's watch", function()
     claims(nil)
+    tells(nil, TOLD_BY_SLATED)
 
     local function start(args)
         rig.start(table.unpack(args or {}))
     end
-
-    it("tells a flushed item from a missing one", function()
-        start({ "-o", "no_lru_maintainer,no_lru_crawler" }) -- which would free it before it is asked for
-        local watcher, client = watch(), connect()
-        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\nx"))
-        assert.equal("OK", wire.ask(client, "flush_all"))
-        assert.equal("END", wire.ask(client, "get a"))
-        assert_events(watcher, {
-            "type=item_get key=a status=not_found clsid=0 cfd=N size=0",
-            "type=item_get key=a status=flushed clsid=0 cfd=N size=0",
-        })
-    end)
-
-    it("tells what was refused for its size", function()
-        start()
-        local watcher, client = watch("mutations"), connect()
-        local reply = wire.ask(client, "set a 0 9 2000000\r\n" .. ("x"):rep(2000000))
-        assert.equal("SERVER_ERROR object too large for cache", reply)
-        assert_events(watcher, { "type=item_store key=a status=too_large cmd=set ttl=9 clsid=0 cfd=N size=2000000" })
-    end)
-
-    it("tells what a counter and an emptied item are made by", function()
-        start()
-        local watcher, client = watch("mutations deletions"), connect()
-        assert.equal("HD", wire.ask(client, "ma n N60 J5"))
-        assert.equal("HD", wire.ask(client, "md n x T0"))
-        assert_events(watcher, {
-            "type=item_store key=n status=stored cmd=add ttl=60 clsid=C cfd=N size=1",
-            "type=item_store key=n status=stored cmd=set ttl=0 clsid=C cfd=N size=0",
-            "type=deleted key=n cmd=md clsid=C size=0",
-        })
-    end)
 
     it("tells pages that move and what the crawler found", function()
         start({ "-o", "no_slab_automove" })
@@ -422,27 +318,6 @@ describe("slated's watch", function()
             want = "type=change " .. want .. " by=unix%3A"
             assert.equal(want, event:sub(1, #want), event)
         end
-    end)
-
-    it("shows its sizes and takes them in kilobytes", function()
-        start({ "-o", "watcher_logbuf_size=32,worker_logbuf_size=16" })
-        local _, settings = wire.stats(connect(), "settings")
-        assert.equal("32768", settings.watcher_logbuf_size)
-        assert.equal("16384", settings.worker_logbuf_size)
-    end)
-
-    it("drops what a thread cannot keep, and counts it", function()
-        start({ "-o", "worker_logbuf_size=1", "-t", "1" })
-        watch()
-        local client = connect()
-        local keys = {}
-        for i = 1, 90 do
-            keys[i] = ("dropped-%d"):format(i)
-        end
-        patience.wait_for("a dropped event", function()
-            assert.equal("END", wire.ask(client, "get " .. table.concat(keys, " ")))
-            return statistic(client, "log_worker_dropped") > 0
-        end)
     end)
 
     for _, how in ipairs({ "SIGTERM", "shutdown graceful" }) do

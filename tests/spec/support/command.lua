@@ -48,8 +48,9 @@ local function runner(options)
         return code, read_file(self.folder .. "/.out"), read_file(self.folder .. "/.err")
     end
 
-    --- The same; but a line that runs slatectl and nothing else runs in this process. meanwhile: of support.slatectl.
-    function self.shell(line, meanwhile)
+    --- The same; but a line that runs slatectl and nothing else runs in this process. meanwhile, beside: of
+    -- support.slatectl.
+    function self.shell(line, meanwhile, beside)
         local words, environment = slatectl.words_of(line)
         if not words then
             return self.process(line)
@@ -58,12 +59,17 @@ local function runner(options)
             environment[name] = environment[name] or value
         end
         return slatectl.run({ words = words, environment = environment, folder = self.folder,
-            clock = self.clock, meanwhile = meanwhile })
+            clock = self.clock, meanwhile = meanwhile, beside = beside })
     end
 
     --- Runs slatectl with these arguments (one string, for the shell).
     function self.run(arguments, meanwhile)
         return self.shell("slatectl " .. arguments, meanwhile)
+    end
+
+    --- The same, beside what `f` does meanwhile.
+    function self.beside(arguments, f)
+        return self.shell("slatectl " .. arguments, nil, f)
     end
 
     --- The same, where it is to exit with 0. Returns its output and messages.

@@ -25,8 +25,13 @@ M.CASES = {
     { name = "twoclass" }, { name = "usr-stock" },
 }
 
+--- The file of a recording.
+function M.path(name)
+    return FOLDER .. name .. ".jsonl.gz"
+end
+
 local function open(name)
-    return assert(io.popen("gzip -dc " .. FOLDER .. name .. ".jsonl.gz"))
+    return assert(io.popen("gzip -dc " .. M.path(name)))
 end
 
 --- The snapshots of a recording.

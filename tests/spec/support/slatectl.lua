@@ -106,9 +106,35 @@ local function text_of(path)
     return file:read("a")
 end
 
+local TURN_S <const> = 0.001
+
+-- Runs the command as a task of its own slate.wire.together, and process.beside as another; the code that ends it.
+local function run_beside(globals, process, main, ending)
+    local is_running, result = true, nil
+    local ok, raised = pcall(globals.require("slate.wire.together").run, {
+        function()
+            result = table.pack(pcall(main, table.unpack(process.words)))
+            is_running = false
+        end,
+        function()
+            if process.beside(function()
+                coroutine.yield(nil, nil, TURN_S)
+                return is_running
+            end) == "over" then
+                error(ending, 0)
+            end
+        end,
+    })
+    if not ok and raised ~= ending or result and not result[1] and result[2] ~= ending then
+        error(result and result[2] or raised, 0)
+    end
+    return result and result[1] and result[2] or ending.code
+end
+
 --- Runs a command line. process: words (a list), folder (where it runs), environment (variables beside those that are
 -- there), clock (a table: time leaps over sleeps), meanwhile(seconds), which then is called behind each sleep: it may
--- do what others do, or interrupt the command by error("interrupted!").
+-- do what others do, or interrupt the command by error("interrupted!"); or beside(rest), which runs beside the command:
+-- rest() lets the command go on, and tells whether it runs still; where beside returns "over" that ends here.
 -- Returns the exit code, the output and the messages.
 function M.run(process)
     local folder = process.folder
@@ -125,13 +151,20 @@ function M.run(process)
     process.streams[2]:setvbuf("no")
     local back = lfs.currentdir()
     assert(lfs.chdir(folder))
-    -- os.exit leaves the coroutine for good, from however deep.
-    local globals = globals_of(process, coroutine.yield)
+    -- os.exit leaves the coroutine for good, from however deep; a task by an error.
+    local ending = {}
+    local globals = globals_of(process, process.beside and function(code)
+        ending.code = code
+        error(ending, 0)
+    end or coroutine.yield)
     local thread = coroutine.create(function()
-        if process.clock then
+        local main = chunk_of(globals.arg[0], globals)
+        if process.beside then
+            return run_beside(globals, process, main, ending)
+        elseif process.clock then
             leap(globals.require, process.clock, process.meanwhile)
         end
-        return chunk_of(globals.arg[0], globals)(table.unpack(process.words))
+        return main(table.unpack(process.words))
     end)
     local ok, code = coroutine.resume(thread)
     coroutine.close(thread)

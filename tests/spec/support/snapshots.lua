@@ -4,7 +4,8 @@ local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 
-local SLATETOP <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slatetop"
+--- The program.
+M.SLATETOP = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slatetop"
 
 --- A snapshot at time_s. classes: map from id to fields; general: fields beside pid and uptime.
 function M.make(time_s, classes, general, settings)
@@ -69,7 +70,7 @@ function M.in_slatetop(list, environment)
         file:write(snapshot.encode(one), "\n")
     end
     file:close()
-    local pipe = assert(io.popen(("%s %s -b --replay %s 2>&1"):format(environment or "", SLATETOP, path)))
+    local pipe = assert(io.popen(("%s %s -b --replay %s 2>&1"):format(environment or "", M.SLATETOP, path)))
     local text = pipe:read("a")
     pipe:close()
     os.remove(path)
