@@ -17,14 +17,10 @@ struct rig {
 };
 
 static inline void rig_open_with(struct rig *r, const struct cache_config *cfg) {
-    r->cache = cache_create(cfg);
+    *r = (struct rig){.cache = cache_create(cfg), .now_us = 1, .value = malloc(VALUE_MAX), .read = malloc(VALUE_MAX + 16)};
     r->slab = cache_slab(r->cache);
     r->client = cache_thread_create(r->cache);
     r->ct = cache_thread_create(r->cache);
-    r->value = malloc(VALUE_MAX);
-    r->read = malloc(VALUE_MAX + 16);
-    r->pace = (struct pace){0};
-    r->now_us = 1;
     mover_init(&r->mover, r->cache, r->ct, &r->pace);
     r->mover.may_help = true;
 }
@@ -97,6 +93,28 @@ static inline unsigned class_of(struct rig *r, size_t bytes) {
     cache_turn_end(r->client);
     drop(r, 999999);
     return v.class_id;
+}
+
+/* Values that are being sent to slow clients: of the keys 0, step, 2 step, … below count, until they are returned. */
+static inline void hold(struct rig *r, struct item **held, unsigned count, unsigned step) {
+    cache_turn_begin(r->client);
+    for (unsigned i = 0; i < count; i += step) {
+        struct key key = FIXTURE_KEY(i);
+        struct cache_view v = {0};
+        fixture_fetch(r->client, &key, r->read, &v);
+        held[i] = v.borrowed;
+    }
+    cache_turn_end(r->client);
+}
+
+static inline void return_held(struct rig *r, struct item **held, unsigned count) {
+    cache_turn_begin(r->client);
+    for (unsigned i = 0; i < count; i++) {
+        if (held[i] != NULL) {
+            cache_return(r->client, held[i]);
+        }
+    }
+    cache_turn_end(r->client);
 }
 
 static struct move_result last; /* of the last move */

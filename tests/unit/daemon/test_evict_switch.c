@@ -8,7 +8,7 @@
 
 /* A round of sieve's hand takes until as many were missed as there are nodes, and some rounds may follow each other slowly: one
  * seed of some hundreds still missed 15 % more from 20 to 45 turnovers, 2 % from 60. */
-enum { NODES = 500, BEFORE = NODES * 5, AFTER = NODES * 125, SETTLED = NODES * 100 };
+enum { NODES = 250, BEFORE = NODES * 5, AFTER = NODES * 125, SETTLED = NODES * 100 };
 enum { POLICIES = 13 };
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
@@ -38,7 +38,7 @@ static void test_popular_keys_are_found_again(const struct evict_policy *to, uin
     double fresh = misses(to, to, popular, seed), worst = 0;
     const char *worst_from = "none";
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
-        bool is_played = evict_policies[i]->victim != NULL && (TAP_SLOWER == 1 || i % 3 == 0);
+        bool is_played = evict_policies[i]->victim != NULL && evict_policies[i] != to && (TAP_SLOWER == 1 || i % 3 == 0);
         double more = is_played ? misses(evict_policies[i], to, popular, seed) / fresh - 1 : 0;
         if (more > worst) {
             worst = more;
@@ -92,7 +92,7 @@ static void test_a_short_queue_has_a_victim(const struct evict_policy *to) {
 
 /* --- items that are read stay --- */
 
-enum { FILLED = 20000, HOT = 1000, NEW = FILLED / 2, EVICTED = 2000, REFS = FILLED + NEW + EVICTED };
+enum { FILLED = 5000, HOT = 250, NEW = FILLED / 2, EVICTED = 500, REFS = FILLED + NEW + EVICTED };
 enum { AT_THE_FRONT, AT_THE_BACK, EVENLY, IN_ONE_RUN, PLACES };
 static struct node nodes[REFS + 1]; /* reference 0 is none */
 static bool gone[REFS + 1];
@@ -134,7 +134,7 @@ struct course {
     const struct evict_policy *amid; /* the queue is switched to this one first, and evicts a few */
 };
 
-/* How many of a thousand items that were read three times, among many that never were, outlive a switch and two thousand evictions.
+/* How many of the items that were read three times, among many that never were, outlive a switch and evictions.
  * In thousandths of those that were there before the switch. */
 static unsigned kept_hot(const struct evict_policy *from, const struct evict_policy *to, struct course c) {
     struct evict_queue q;
@@ -144,10 +144,10 @@ static unsigned kept_hot(const struct evict_policy *from, const struct evict_pol
     memset(gone, 0, sizeof gone);
     evict_init(&q, from, &tuning, &space);
     for (; next <= FILLED; next++) {
-        put(&q, next, now_s += c.busy && next % 500 == 0);
+        put(&q, next, now_s += c.busy && next % 125 == 0);
     }
     for (unsigned i = 0; i < 3 * HOT; i++) {
-        read_node(&q, hot(c.place, i % HOT), now_s += c.busy && i % 500 == 0);
+        read_node(&q, hot(c.place, i % HOT), now_s += c.busy && i % 125 == 0);
     }
     for (unsigned i = 0; c.full && i < NEW; i++) {
         evict(&q, now_s);
@@ -161,7 +161,7 @@ static unsigned kept_hot(const struct evict_policy *from, const struct evict_pol
         if (c.amid != NULL && i == EVICTED / 4) {
             evict_switch(&q, to);
         }
-        evict(&q, now_s += c.busy && i % 100 == 0);
+        evict(&q, now_s += c.busy && i % 25 == 0);
         if (c.busy) {
             put(&q, next++, now_s);
         }
@@ -192,13 +192,13 @@ static void test_items_that_are_read_outlive_a_switch(const struct evict_policy 
 }
 
 int main(void) {
-    uint64_t seed = tap_seed() | 1;
+    uint64_t seed = tap_seed() | 1, sample = tap_sample_seed() | 1;
     for (unsigned i = 0; i < POLICIES; i++) {
         test_items_that_are_read_outlive_a_switch(evict_policies[i], seed);
     }
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         if (evict_policies[i]->victim != NULL) {
-            test_popular_keys_are_found_again(evict_policies[i], seed);
+            test_popular_keys_are_found_again(evict_policies[i], sample);
             test_a_short_queue_has_a_victim(evict_policies[i]);
         }
     }

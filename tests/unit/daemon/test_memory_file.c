@@ -6,13 +6,12 @@
 #include "tune/geometry/geometry.h"
 
 static void test_items_come_back(void) {
-    afresh();
+    unlink(path);
     struct life l = begin();
     fill(l.ct);
     end(&l);
     comes_back("after a stop");
-    afresh();
-    crash(fill);
+    crash_afresh(fill);
     comes_back("after a crash");
     crash(fill);
     comes_back("after another");
@@ -34,8 +33,7 @@ static void delete_and_overwrite(struct cache_thread *ct) {
 }
 
 static void test_deletes_and_overwrites_stay(void) {
-    afresh();
-    crash(fill);
+    crash_afresh(fill);
     crash(delete_and_overwrite);
     struct life l = begin();
     unsigned bad = 0;
@@ -58,8 +56,7 @@ static void fill_and_flush(struct cache_thread *ct) {
 static void flush_later(struct cache_thread *ct) { cache_flush(ct->cache, clock_now_s() + 1000); }
 
 static void test_flushes_stay(void) {
-    afresh();
-    crash(fill_and_flush);
+    crash_afresh(fill_and_flush);
     struct life l = begin();
     struct cache_facts f;
     cache_facts(l.c, &f);
@@ -107,9 +104,8 @@ static void check_cas(struct life *l, const char *after) {
 }
 
 static void test_cas_never_repeats(void) {
-    afresh();
     *shared = 0;
-    crash(note_highest_cas);
+    crash_afresh(note_highest_cas);
     struct life l = begin();
     check_cas(&l, "after a crash");
     note_highest_cas(l.ct);
@@ -132,30 +128,27 @@ static void store_for_100_s(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-static long bytes_now(struct life *l, uint64_t n) {
-    cache_turn_begin(l->ct);
-    long bytes = fixture_get(l->ct, n, got);
-    cache_turn_end(l->ct);
-    return bytes;
-}
-
 static void test_times_go_on_by_the_wall(void) {
+    static const struct {
+        uint32_t    later_s;
+        bool        lives;
+        const char *claim;
+    } starts[] = {{0, true, "an item that has 100 s to live is there at once"},
+                  {50, true, "… and when 50 s have gone by without a process"},
+                  {51, false, "… and after 101 s it is gone"}};
     size_t at = offsetof(struct memory_head, unix_at_0);
-    afresh();
-    crash(store_for_100_s);
-    struct life l = begin();
-    is(bytes_now(&l, 5), 4, "an item that has 100 s to live is there at once");
-    end(&l);
-    set_word(at, word_at(at) - 50);
-    l = begin();
-    is(bytes_now(&l, 5), 4, "… and when 50 s have gone by without a process");
-    end(&l);
-    set_word(at, word_at(at) - 51);
-    l = begin();
-    is(cache_adopted(l.c)->expired, 1, "… and after 101 s it is not adopted");
-    ok(bytes_now(&l, 5) < 0 && wrong_now(&l, 6, 1) == 0, "… while one that lives for ever is");
-    uint32_t now_s = clock_now_s();
-    end(&l);
+    struct life l;
+    uint32_t now_s = 0;
+    crash_afresh(store_for_100_s);
+    for (unsigned i = 0; i < 3; i++) {
+        set_word(at, word_at(at) - starts[i].later_s);
+        l = begin();
+        ok((item_of(l.ct, 5) != NULL) == starts[i].lives, "%s", starts[i].claim);
+        is(cache_adopted(l.c)->expired, !starts[i].lives, "… which is told");
+        now_s = clock_now_s();
+        is(wrong_now(&l, 6, 1), 0, "… one that lives for ever is there");
+        end(&l);
+    }
     set_word(at, word_at(at) + 1000);
     l = begin();
     ok(clock_now_s() >= now_s, "a system's clock that was set back does not set back cache time");
@@ -166,7 +159,7 @@ static void test_times_go_on_by_the_wall(void) {
 
 static void change_sizes(struct cache_thread *ct) {
     fill(ct);
-    static const uint32_t bytes[] = {160, 512, 2048, 65536};
+    static const uint32_t bytes[] = {160, 512, 2048, 32768};
     struct size_list sizes;
     struct size_rules rules;
     slab_rules(ct->cache->slab, &rules);
@@ -181,13 +174,10 @@ static void change_sizes(struct cache_thread *ct) {
 }
 
 static void test_classes_that_go_come_back(void) {
-    unsigned counts[3];
-    afresh();
-    crash(change_sizes);
+    crash_afresh(change_sizes);
     struct life l = begin();
     is(slab_geometry(l.c->slab)->sizes.count, 5, "the chunk sizes are those that the process had when it crashed");
-    count_wrong(l.ct, counts);
-    is(counts[0], ITEMS, "all items are there, of classes old and new");
+    all_are_there(&l, "of classes old and new");
     accounts(&l, "amid a change of sizes");
     struct pace pace = {.started = false};
     struct geometry_facts f;
@@ -206,45 +196,38 @@ static void test_classes_that_go_come_back(void) {
 
 /* --- order --- */
 
+enum { READ = ITEMS / 10 };
+
 static void read_some(struct cache_thread *ct) {
     fill(ct);
     clock_shift(10);
     cache_turn_begin(ct);
-    for (uint64_t n = 0; n < 300; n++) {
+    for (uint64_t n = 0; n < READ; n++) {
         fixture_get(ct, n, got);
     }
     cache_turn_end(ct);
 }
 
 static void test_other_classes_are_wanted(void) {
-    unsigned counts[3];
-    afresh();
-    crash(fill);
+    crash_afresh(fill);
     struct cache_config config = file_config();
     config.slab.growth_factor = 1.5;
     struct size_list sizes;
-    for (unsigned start = 0; start < 2; start++) { /* the second time too, as nobody has set them */
+    for (unsigned start = 0; start < 3; start++) { /* the second time too, as nobody has set them */
         struct life l = begin_of(config);
-        ok(cache_sizes_wanted(l.c, &sizes) && !size_list_same(&sizes, &slab_geometry(l.c->slab)->sizes), "a start with another factor wants its chunk sizes");
-        count_wrong(l.ct, counts);
-        is(counts[0], ITEMS, "… and has all items, in the classes of before");
+        is(cache_sizes_wanted(l.c, &sizes), start < 2, "a start with another factor wants its chunk sizes until they are set");
+        all_are_there(&l, "in classes of before or new ones");
         if (start == 1) {
-            ok(cache_set_sizes(l.c, &sizes), "they are set");
+            ok(!size_list_same(&sizes, &slab_geometry(l.c->slab)->sizes) && cache_set_sizes(l.c, &sizes), "others are set");
             cache_sizes_settled(l.c);
         }
+        accounts(&l, "with other sizes");
         end(&l);
     }
-    struct life l = begin_of(config);
-    ok(!cache_sizes_wanted(l.c, &sizes), "… and wanted no more");
-    count_wrong(l.ct, counts);
-    is(counts[0], ITEMS, "… with all items");
-    accounts(&l, "with other sizes");
-    end(&l);
 }
 
 static void test_the_order_of_eviction_comes_back(void) {
-    afresh();
-    crash(read_some);
+    crash_afresh(read_some);
     struct life l = begin();
     unsigned lost_read = 0, lost = 0;
     cache_turn_begin(l.ct);
@@ -252,16 +235,16 @@ static void test_the_order_of_eviction_comes_back(void) {
         store(l.ct, n, 1);
         if (n % 500 == 0) {
             lost = 0;
-            for (uint64_t k = 300; k < ITEMS; k++) {
+            for (uint64_t k = READ; k < ITEMS; k++) {
                 lost += item_of(l.ct, k) == NULL;
             }
         }
     }
-    for (uint64_t k = 0; k < 300; k++) {
+    for (uint64_t k = 0; k < READ; k++) {
         lost_read += item_of(l.ct, k) == NULL;
     }
     cache_turn_end(l.ct);
-    ok(lost_read * 10 < lost, "what was read lately is evicted late (%u of 300, and %u of %u others)", lost_read, lost, ITEMS - 300);
+    ok(lost_read * 10 < lost, "what was read lately is evicted late (%u of %u, and %u of %u others)", lost_read, READ, lost, ITEMS - READ);
     end(&l);
 }
 
@@ -276,11 +259,9 @@ static void give_policies(struct cache_thread *ct) {
 }
 
 static void test_policies_come_back(void) {
-    afresh();
-    crash(give_policies);
+    crash_afresh(give_policies);
     struct life l = begin();
     unsigned five = class_of_key(l.ct, 5), other = class_of_key(l.ct, 300);
-    ok(five != other, "two keys of two classes");
     is_str(cache_class_policy(l.c, five)->name, "clock", "a class that was given a policy of its own has it again");
     is_str(cache_class_policy(l.c, other)->name, policy->name, "… others have what the start says");
     end(&l);
@@ -297,6 +278,7 @@ static void test_policies_come_back(void) {
 
 /* --- notes --- */
 
+static const char third[] = "a third, which is longer\n";
 static char note[MEMORY_NOTE_BYTES + 1];
 
 static const char *note_now(void) {
@@ -318,51 +300,40 @@ static void keep_note(struct cache_thread *ct, const char *text) {
 static void keep_one(struct cache_thread *ct) { keep_note(ct, "first\n"); }
 static void keep_two(struct cache_thread *ct) {
     keep_note(ct, "second\n");
-    keep_note(ct, "a third, which is longer\n");
+    keep_note(ct, third);
 }
 /* Dies while the fourth is written: half of it is there. */
 static void half_keep(struct cache_thread *ct) {
     char *place = (char *)ct->cache->arena->file->head + MEMORY_NOTES_AT;
     size_t half = (MEMORY_FRONT_AT - MEMORY_NOTES_AT) / 2;
-    static char third[64], all[2][64];
-    memcpy(third, "a third", 7);
-    for (int i = 0; i < 2; i++) {
-        memcpy(all[i], place + i * half, sizeof all[i]);
-    }
-    place += memmem(all[0], sizeof all[0], third, 7) != NULL ? half : 0;
+    place += memmem(place, 64, third, 7) != NULL ? half : 0;
     memcpy(place + 24, "fourth\n", 7);
 }
 
 static void test_notes_come_back(void) {
-    afresh();
+    unlink(path);
     is_str(note_now(), "", "a new file has no note");
     crash(keep_one);
     is_str(note_now(), "first\n", "a note comes back after a crash");
     crash(keep_two);
-    is_str(note_now(), "a third, which is longer\n", "… and of several the last");
+    is_str(note_now(), third, "… and of several the last");
     crash(half_keep);
-    is_str(note_now(), "a third, which is longer\n", "one that was half written leaves the one before");
+    is_str(note_now(), third, "one that was half written leaves the one before");
     struct life l = begin();
-    char *longest = malloc(MEMORY_NOTE_BYTES + 1);
-    memset(longest, 'n', MEMORY_NOTE_BYTES + 1);
-    ok(!cache_keep_note(l.c, longest, MEMORY_NOTE_BYTES + 1), "one that is too long is not kept");
+    static char longest[MEMORY_NOTE_BYTES + 1];
+    memset(longest, 'n', sizeof longest);
+    ok(!cache_keep_note(l.c, longest, sizeof longest), "one that is too long is not kept");
     ok(cache_keep_note(l.c, longest, MEMORY_NOTE_BYTES), "the longest is");
     end(&l);
-    is(strlen(note_now()), MEMORY_NOTE_BYTES, "… and comes back");
-    free(longest);
-    int fd = open(path, O_RDWR);
+    longest[MEMORY_NOTE_BYTES] = '\0';
+    is(strcmp(note_now(), longest), 0, "… and comes back");
     unsigned misread = 0;
     for (size_t at = MEMORY_NOTES_AT; at < MEMORY_FRONT_AT; at += 1 + at / 7 % 31) {
-        unsigned char was, now;
-        bool read = pread(fd, &was, 1, (off_t)at) == 1;
-        now = (unsigned char)(was ^ 1u << at % 8);
-        read = read && pwrite(fd, &now, 1, (off_t)at) == 1;
+        flip(at, at % 8);
         const char *text = note_now();
-        bool longest_one = strlen(text) == MEMORY_NOTE_BYTES && strspn(text, "n") == MEMORY_NOTE_BYTES;
-        misread += !read || !(longest_one || strcmp(text, "a third, which is longer\n") == 0);
-        misread += pwrite(fd, &was, 1, (off_t)at) != 1;
+        misread += strcmp(text, longest) != 0 && strcmp(text, third) != 0;
+        flip(at, at % 8);
     }
-    close(fd);
     is(misread, 0, "with any byte of the notes changed the last or the one before is read, and nothing else");
 }
 

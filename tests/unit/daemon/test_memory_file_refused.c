@@ -5,83 +5,69 @@
 
 #include "memory_file_fixture.h"
 
+static void says(const char *refused, const char *words, const char *claim) { ok(strstr(refused, words) != NULL, "%s: %s", claim, refused); }
+
 static void test_files_of_others_are_refused(void) {
-    afresh();
-    crash(fill);
+    crash_afresh(fill);
     if (geteuid() != 0) {
-        ok(true, "# SKIP only root can give a file to another user");
+        tap_skip("only root can give a file to another user");
         return;
     }
-    is(chown(path, 12345, 12345), 0, "the file is given to another user");
-    ok(strstr(refusal(), "it belongs to another user (12345") != NULL, "… and refused: %s", why);
+    bool given = chown(path, 12345, 12345) == 0;
+    says(given ? refusal() : "", "it belongs to another user (12345", "a file of another user");
     is(chown(path, 0, 0), 0, "it is given back");
-    comes_back("with its owner as it was");
 }
 
 static void test_other_ways_are_refused(void) {
-    afresh();
-    crash(fill);
-    struct cache_config config = file_config();
-    config.limit_bytes *= 20;
-    ok(strstr(refusal_of(&config), "it has room for") != NULL, "more memory than it has room for: %s", why);
-    config = file_config();
-    config.slab.growth_factor = 1.5;
-    is_str(refusal_of(&config), "", "with other classes it is taken");
-    config = file_config();
-    config.slab.chunk_bytes_max = 256 << 10;
-    ok(strstr(refusal_of(&config), "its largest chunk is 524288 bytes") != NULL, "another largest chunk: %s", why);
-    config = file_config();
-    config.store = CACHE_STORE_BLOCKS;
-    ok(strstr(refusal_of(&config), "only items of --store=slab") != NULL, "another store: %s", why);
-    is(memory_file_open("/nowhere/at/all", why) == NULL, 1, "no such folder");
+    struct cache_config config = file_config(), more = config, chunks = config, blocks = config, factor = config, no_cas = config, less = config;
+    more.limit_bytes *= 100;
+    says(refusal_of(more), "it has room for", "more memory than it has room for");
+    chunks.slab.chunk_bytes_max *= 2;
+    says(refusal_of(chunks), "its largest chunk is 65536 bytes", "another largest chunk");
+    blocks.store = CACHE_STORE_BLOCKS;
+    says(refusal_of(blocks), "only items of --store=slab", "another store");
+    factor.slab.growth_factor = 1.5;
+    is_str(refusal_of(factor), "", "with other classes it is taken");
+    no_cas.cas = false;
+    is_str(refusal_of(no_cas), "", "without CAS");
+    less.limit_bytes /= 2;
+    is_str(refusal_of(less), "", "and with less memory");
+    ok(memory_file_open("/nowhere/at/all", why) == NULL, "no such folder");
     is_str(why, "/nowhere/at/all: cannot open it: No such file or directory", "… is said");
     int fd = open(path, O_RDWR);
     flock(fd, LOCK_EX);
-    ok(strstr(refusal(), "another process has it") != NULL, "one that is in use: %s", why);
+    says(refusal(), "another process has it", "one that is in use");
     close(fd);
-    config = file_config();
-    config.cas = false;
-    is_str(refusal_of(&config), "", "without CAS it is taken");
-    config = file_config();
-    config.limit_bytes /= 2;
-    is_str(refusal_of(&config), "", "and with less memory");
     is(truncate(path, (off_t)1 << 20), 0, "the file is cut off");
-    ok(strstr(refusal(), "bytes and should have") != NULL, "… and refused: %s", why);
+    says(refusal(), "bytes and should have", "… and refused");
     fd = open(path, O_RDWR | O_TRUNC);
     ok(write(fd, "something else\n", 15) == 15, "a file of something else");
     close(fd);
-    ok(strstr(refusal(), "it is no memory file of slated; remove it") != NULL, "… is refused: %s", why);
-    afresh();
-    crash(fill);
-    comes_back("after all that");
+    says(refusal(), "it is no memory file of slated; remove it", "… is refused");
 }
 
 /* As a process that takes over looks at it: the other one goes on. */
 static void test_a_file_in_use_is_looked_at_and_goes_over(void) {
-    afresh();
-    struct cache *c = open_cache();
-    struct cache_thread *ct = cache_thread_create(c);
-    fill(ct);
+    unlink(path);
+    struct life l = begin();
+    fill(l.ct);
     struct cache_config config = file_config();
     ok(memory_file_open(path, why) == NULL, "a file in use is opened by no other");
-    int fd = fcntl(cache_file(c), F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(cache_file(l.c), F_DUPFD_CLOEXEC, 0);
     config.memory_file = memory_file_of(fd, path, why);
     ok(config.memory_file != NULL && memory_file_is_at(fd, path) && cache_fits_file(&config), "but one who is given its descriptor may look");
-    config.slab.chunk_bytes_max = 256 << 10;
+    config.slab.chunk_bytes_max *= 2;
     ok(!cache_fits_file(&config) && strstr(why, "its largest chunk is") != NULL, "and learns what does not fit: %s", why);
     ok(strstr(why, "; start this one with the options of the server that runs, or end that one") != NULL && strstr(why, "remove it") == NULL,
        "and what to do about the server that holds it");
-    unsigned counts[3];
-    count_wrong(ct, counts);
-    is(counts[0], ITEMS, "which changes nothing");
-    fixture_end(&c, &ct);
+    all_are_there(&l, "with that");
+    end(&l);
     ok(memory_file_open(path, why) == NULL, "when the first has closed it, it is still locked: %s", why);
-    config.slab.chunk_bytes_max = file_config().slab.chunk_bytes_max;
-    c = cache_create(&config);
-    ct = cache_thread_create(c);
-    count_wrong(ct, counts);
-    is(counts[0], ITEMS, "and the other has all that is in it");
-    fixture_end(&c, &ct);
+    config.slab.chunk_bytes_max = CHUNK_MOST;
+    l.c = cache_create(&config);
+    l.ct = cache_thread_create(l.c);
+    all_are_there(&l, "for the other");
+    end(&l);
 }
 
 /* A field of the shape that says otherwise, with a checksum that agrees. */
@@ -100,80 +86,60 @@ static void test_shapes_of_others_are_refused(void) {
         FIELD(front_bytes, "damaged (places)"),          FIELD(table_at, "damaged (places)"),
         FIELD(head_bytes, "damaged (places)"),           FIELD(file_bytes, "damaged (places)"),
     };
-    afresh();
-    crash(fill);
     int fd = open(path, O_RDWR);
     struct memory_head head, other;
-    ok(pread(fd, &head, sizeof head, 0) == sizeof head, "the head is read");
+    bool written = pread(fd, &head, sizeof head, 0) == sizeof head;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         other = head;
         ((char *)&other.shape)[fields[i].at] ^= 2;
         memory_head_seal(&other);
-        bool written = pwrite(fd, &other, sizeof other, 0) == sizeof other;
-        ok(written && strstr(refusal(), fields[i].says) != NULL, "another %s: %s", fields[i].what, why);
+        written = written && pwrite(fd, &other, sizeof other, 0) == sizeof other;
+        says(refusal(), fields[i].says, fields[i].what);
     }
-    ok(pwrite(fd, &head, sizeof head, 0) == sizeof head, "the head is as it was");
+    ok(written && pwrite(fd, &head, sizeof head, 0) == sizeof head, "the head is as it was");
     close(fd);
-    comes_back("after all that");
 }
 
 /* Each byte of the head, one after the other. */
 static void test_every_byte_of_the_head_is_checked(void) {
-    afresh();
-    crash(fill);
+    struct memory_head head;
     int fd = open(path, O_RDWR);
-    static unsigned char head[sizeof(struct memory_head)];
-    ok(pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head, "the head is read");
+    ok(pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head, "the head is read");
+    close(fd);
     unsigned taken = 0, silent = 0;
     /* the slot of the number that does not count is nobody's */
-    size_t number = offsetof(struct memory_head, cas_most);
-    const struct kept_number *cas = (const void *)(head + number);
-    size_t unused = number + ((uint32_t)cas->which & 1 ? 0 : 8);
+    size_t unused = offsetof(struct memory_head, cas_most) + ((uint32_t)head.cas_most.which & 1 ? 0 : 8);
     for (size_t at = 0; at < sizeof head; at++) {
-        unsigned char was = head[at], now = (unsigned char)(was ^ (1u << at % 8));
-        bool skip = at >= unused && at < unused + 8;
-        if (skip || pwrite(fd, &now, 1, (off_t)at) != 1) {
+        if (at >= unused && at < unused + 8) {
             continue;
         }
+        flip(at, at % 8);
         const char *says = refusal();
         taken += says[0] == '\0';
         silent += says[0] != '\0' && strstr(says, path) != says;
-        if (says[0] == '\0') {
-            printf("# byte %zu is not looked at\n", at);
-        }
-        if (pwrite(fd, &was, 1, (off_t)at) != 1) {
-            ok(false, "the byte is put back");
-        }
+        flip(at, at % 8);
     }
-    close(fd);
     is(taken, 0, "with any byte of its %zu changed the file is refused", sizeof head);
     is(silent, 0, "… with a sentence that names it");
-    comes_back("with the head as it was");
 }
 
 static void test_counts_of_cas_are_checked(void) {
-    afresh();
-    crash(fill);
     size_t at = word_at(offsetof(struct memory_head, cas_at));
-    int fd = open(path, O_RDWR);
-    uint64_t cas, other;
-    ok(pread(fd, &cas, sizeof cas, (off_t)at) == sizeof cas, "a partition's count is read");
-    other = cas + 1;
-    ok(pwrite(fd, &other, sizeof other, (off_t)at) == sizeof other && strstr(refusal(), "damaged (counts)") != NULL,
-       "a count of CAS values that is not its partition's: %s", why);
-    ok(pwrite(fd, &cas, sizeof cas, (off_t)at) == sizeof cas, "it is put back");
-    close(fd);
-    comes_back("with the count as it was");
+    uint64_t cas = word_of_file(at, NULL), other = cas + 1;
+    word_of_file(at, &other);
+    says(refusal(), "damaged (counts)", "a count of CAS values that is not its partition's");
+    word_of_file(at, &cas);
 }
 
 int main(void) {
     memory_file_fixture_begin("refused");
     test_files_of_others_are_refused();
-    test_other_ways_are_refused();
-    test_a_file_in_use_is_looked_at_and_goes_over();
     test_shapes_of_others_are_refused();
     test_every_byte_of_the_head_is_checked();
     test_counts_of_cas_are_checked();
+    comes_back("after all that");
+    test_other_ways_are_refused();
+    test_a_file_in_use_is_looked_at_and_goes_over();
     unlink(path);
     return tap_done();
 }

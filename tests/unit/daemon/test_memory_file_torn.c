@@ -23,23 +23,26 @@ static void tear_items(struct cache_thread *ct) {
     item_set_flags(none, item_flags(none) | ITEM_CHAINED);
     item_store32(&none->value_bytes, 0);
     item_store32(item_chain(none), 0);
-    item_store32(&tail_of(ct, 511)->head, ref_of_item(ct->cache, item_of(ct, 4)));
-    item_store32(&tail_of(ct, 1011)->used_bytes, 17);
-    struct tail *round = tail_of(ct, 1511);
+    item_store32(&tail_of(ct, 261)->head, ref_of_item(ct->cache, item_of(ct, 4)));
+    item_store32(&tail_of(ct, 511)->used_bytes, 17);
+    struct tail *round = tail_of(ct, 761);
     item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->next, ref_of_item(ct->cache, round));
     item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->used_bytes, 1000);
 }
 
-static void test_torn_items_are_emptied(void) {
+/* Memory that suffices, or none to spare: then it adopts a partition at a time. */
+static void test_torn_items_are_emptied(size_t process_bytes) {
     unsigned counts[3];
-    afresh();
-    crash(tear_items);
-    struct life l = begin();
-    is(cache_adopted(l.c)->torn, TORN_ITEMS, "torn items are counted: a draft, one too long, chains that lead nowhere, that are too short, that go round");
+    const char *when = process_bytes == 1 ? "without memory to spare" : "with torn items";
+    crash_afresh(tear_items);
+    struct cache_config config = file_config();
+    config.process_bytes = process_bytes;
+    struct life l = begin_of(config);
+    is(cache_adopted(l.c)->rounds, process_bytes == 1 ? l.c->partition_count : 1, "%s it goes over the items so often", when);
+    is(cache_adopted(l.c)->torn, TORN_ITEMS, "a draft, one too long, chains that lead nowhere, are too short, or go round: %s each is counted", when);
     count_wrong(l.ct, counts);
-    is(counts[1], TORN_ITEMS, "… and not there");
-    is(counts[2], 0, "… and no other value is served");
-    accounts(&l, "with torn items");
+    ok(counts[1] == TORN_ITEMS && counts[2] == 0, "%s none is there, and no other value is served", when);
+    accounts(&l, when);
     end(&l);
 }
 
@@ -67,18 +70,16 @@ static void make_twins(struct cache_thread *ct) {
 }
 
 static void test_of_twins_the_later_stays(void) {
-    afresh();
-    crash(make_twins);
-    struct life l = begin();
+    struct cache_facts f;
     unsigned bad = 0;
+    crash_afresh(make_twins);
+    struct life l = begin();
     cache_turn_begin(l.ct);
     for (uint64_t n = 0; n < ITEMS; n++) {
-        bool large = bytes_of(n) > ITEM_COPY_MAX;
-        bad += wrong(l.ct, n, !large && n % 3 == 0 && n % 2 ? 2 : 1) != 0;
+        bad += wrong(l.ct, n, bytes_of(n) <= ITEM_COPY_MAX && n % 3 == 0 && n % 2 ? 2 : 1) != 0;
     }
     cache_turn_end(l.ct);
     is(bad, 0, "of two items of one key the one with the higher CAS stays");
-    struct cache_facts f;
     cache_facts(l.c, &f);
     is(f.items, ITEMS, "… and one only");
     accounts(&l, "with twins");
@@ -104,13 +105,11 @@ static void tear_pages(struct cache_thread *ct) {
 
 static void test_torn_pages_are_emptied(void) {
     unsigned counts[3];
-    afresh();
-    crash(tear_pages);
+    crash_afresh(tear_pages);
     struct life l = begin();
     is(cache_adopted(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
     count_wrong(l.ct, counts);
-    is(counts[2], 0, "no value is another's");
-    ok(counts[0] > 0 && counts[0] < ITEMS && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
+    ok(counts[0] > 0 && counts[0] < ITEMS && counts[2] == 0 && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
     accounts(&l, "with torn pages");
     fill(l.ct);
     accounts(&l, "when all were stored again");
@@ -124,17 +123,6 @@ enum { SMALL = 30, CHAINED = 511 };
 
 static size_t place_of(const struct life *l, const void *p) { return (size_t)((const char *)p - l->c->arena->space.base); }
 
-static void flip(size_t at, unsigned bit) {
-    unsigned char byte;
-    int fd = open(path, O_RDWR);
-    bool done = pread(fd, &byte, 1, (off_t)at) == 1;
-    byte = (unsigned char)(byte ^ 1u << bit);
-    if (!done || pwrite(fd, &byte, 1, (off_t)at) != 1) {
-        ok(false, "a byte of the file is changed");
-    }
-    close(fd);
-}
-
 struct outcome {
     unsigned wrong_values, others_gone, gone, untold;
     bool     disagree;
@@ -142,6 +130,7 @@ struct outcome {
 
 /* Looks at everything but `target`, which may be gone, or have lost what only its header told; then all is as it was. */
 static void look(struct life *l, struct outcome *o, uint64_t target) {
+    const struct cache_adopted *a = cache_adopted(l->c);
     o->disagree = o->disagree || !sums_agree(l);
     cache_turn_begin(l->ct);
     for (uint64_t n = 0; n < ITEMS; n++) {
@@ -151,8 +140,7 @@ static void look(struct life *l, struct outcome *o, uint64_t target) {
         o->gone += n == target && is_wrong == 1;
     }
     cache_turn_end(l->ct);
-    const struct cache_adopted *a = cache_adopted(l->c);
-    o->untold += o->gone > 0 && a->torn + a->torn_pages + a->expired + a->left_out == 0;
+    o->untold += o->gone + o->others_gone > 0 && a->torn + a->torn_pages + a->expired + a->left_out == 0;
     fill(l->ct);
     o->disagree = o->disagree || !sums_agree(l);
 }
@@ -182,16 +170,14 @@ static void change_headers(const char *what, uint64_t n, bool of_piece, size_t b
         told_gone += at >= told_from && o.gone > 0 && o.untold == 0;
     }
     end(&l);
-    is(all.wrong_values, 0, "with any byte of %s changed no other item has another value", what);
-    is(all.others_gone, 0, "… none is gone");
+    ok(all.wrong_values == 0 && all.others_gone == 0, "with any byte of %s changed no other item is gone or has another value", what);
     ok(!all.disagree, "… and all sums agree");
     is(told_gone, told, "… and where that can be told, the item is emptied and counted");
 }
 
 static void test_any_byte_of_an_item_may_change(void) {
-    afresh();
-    crash(fill);
     size_t header = sizeof(struct item) + sizeof(uint64_t), none = SIZE_MAX;
+    crash_afresh(fill);
     change_headers("an item's header", SMALL, false, header, none);
     change_headers("a chained item's header", CHAINED, false, header + 8, none);
     change_headers("a piece's link", CHAINED, true, sizeof(uint32_t), 0);
@@ -200,67 +186,44 @@ static void test_any_byte_of_an_item_may_change(void) {
 }
 
 static void test_any_byte_of_a_page_entry_may_change(void) {
-    afresh();
-    crash(fill);
-    unsigned wrong_values = 0, disagree = 0, lost_untold = 0, counts[3];
+    crash_afresh(fill);
+    struct outcome o = {0};
+    unsigned untold = 0;
     struct life l = begin();
     for (size_t at = 0; at < sizeof(struct page); at++) {
-        uint64_t n = at % 3 == 0 ? SMALL : at % 3 == 1 ? CHAINED : 7;
-        uint32_t page = arena_page_of(l.c->arena, item_of(l.ct, n));
+        uint32_t page = arena_page_of(l.c->arena, item_of(l.ct, at % 3 == 0 ? SMALL : at % 3 == 1 ? CHAINED : 7));
         size_t place = place_of(&l, &l.c->arena->table[page]) + at;
         end(&l);
         flip(place, (unsigned)(at * 3) % 8);
         l = begin();
-        disagree += !sums_agree(&l);
-        count_wrong(l.ct, counts);
-        wrong_values += counts[2];
-        const struct cache_adopted *a = cache_adopted(l.c);
+        o.untold = o.others_gone = 0;
+        look(&l, &o, ITEMS);
         /* a page without a state is one on its way from class to class: nothing was in it */
-        lost_untold += counts[1] > 0 && a->torn_pages + a->torn == 0 && at != offsetof(struct page, state);
-        fill(l.ct);
-        disagree += !sums_agree(&l);
+        untold += at != offsetof(struct page, state) ? o.untold : 0;
     }
     end(&l);
-    is(wrong_values, 0, "with any byte of a page's entry changed no value is another");
-    is(lost_untold, 0, "… what is gone was counted");
-    is(disagree, 0, "… and all sums agree");
+    is(o.wrong_values, 0, "with any byte of a page's entry changed no value is another");
+    is(untold, 0, "… what is gone was counted");
+    ok(!o.disagree, "… and all sums agree");
     comes_back("with all entries as they were");
 }
 
 /* --- memory to adopt with --- */
 
-static void test_adoption_takes_rounds_for_want_of_memory(void) {
-    unsigned counts[3];
-    afresh();
-    crash(tear_items);
-    struct cache_config config = file_config();
-    config.process_bytes = 1;
-    struct life l = begin_of(config);
-    is(cache_adopted(l.c)->rounds, l.c->partition_count, "without any memory to spare it adopts a partition at a time");
-    is(cache_adopted(l.c)->torn, TORN_ITEMS, "… counts what is torn once");
-    count_wrong(l.ct, counts);
-    is(counts[0], ITEMS - TORN_ITEMS, "… and brings all the others back");
-    is(counts[2], 0, "… none with another's value");
-    accounts(&l, "after many rounds");
-    end(&l);
-}
-
 /* As 16 threads fill bins, in all orders of partitions, and gather at once. */
 static void test_bins_take_no_more_than_they_say(void) {
     enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
     struct bins bins;
-    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0;
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0, told = bins_bytes(THREADS, PARTITIONS, MANY);
+    struct found *memory[THREADS] = {NULL};
+    uint32_t count, gathered = 0, unsorted = 0;
     bool all = bins_init(&bins, THREADS, PARTITIONS);
     for (uint64_t i = 0; all && i < MANY; i++) {
         uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
         struct found f = {.hash = hash, .ref = (uint32_t)i, .age = (uint32_t)(hash >> 20 & 0xffff)};
         all = bins_put(&bins, (unsigned)(hash >> 40) % THREADS, (unsigned)(hash >> 50) % PARTITIONS, &f);
     }
-    ok(all, "all are put");
-    struct found *memory[THREADS] = {NULL};
-    uint32_t gathered = 0, unsorted = 0;
     for (unsigned p = 0; p < PARTITIONS; p++) {
-        uint32_t count;
         free(memory[p % THREADS]);
         const struct found *f = bins_gather(&bins, p, &count, &memory[p % THREADS]);
         gathered += count;
@@ -274,20 +237,19 @@ static void test_bins_take_no_more_than_they_say(void) {
         free(memory[t]);
     }
     bins_fini(&bins);
-    is(gathered, MANY, "all are gathered");
+    is(gathered, MANY, "all that are put are gathered");
     is(unsorted, 0, "… the oldest first");
-    size_t told = bins_bytes(THREADS, PARTITIONS, MANY);
     ok(most <= before + told + told / 20, "of 16 threads they take %zu KiB of the %zu they say, and the allocator's own", (most - before) / 1024, told / 1024);
 }
 
 int main(void) {
     memory_file_fixture_begin("torn");
-    test_torn_items_are_emptied();
+    test_torn_items_are_emptied(0);
+    test_torn_items_are_emptied(1);
     test_of_twins_the_later_stays();
     test_torn_pages_are_emptied();
     test_any_byte_of_an_item_may_change();
     test_any_byte_of_a_page_entry_may_change();
-    test_adoption_takes_rounds_for_want_of_memory();
     test_bins_take_no_more_than_they_say();
     unlink(path);
     return tap_done();

@@ -16,26 +16,23 @@ static struct snapshot full(uint64_t second) {
     return s;
 }
 
-/* The first move of a decision; it stays as it was when nothing moves. */
+/* Whether a decision moves something. *m is its first move, as it was when nothing moves. Each says why. */
 static bool first_of(bool any, const struct decision *d, struct page_move *m) {
-    if (any) {
-        *m = d->moves[0];
+    *m = any ? d->moves[0] : *m;
+    if (any != (d->count > 0) || *(any ? m->reason : d->why) == '\0') {
+        ok(false, "a decision says the same twice, and why");
     }
-    is(any, d->count > 0, "a decision says the same twice");
-    ok(*(any ? m->reason : d->why) != '\0', "and says why: %s", any ? m->reason : d->why);
     return any;
 }
-static bool ratio_moves(struct automove_ratio *a, const struct snapshot *before, const struct snapshot *after, struct page_move *m) {
+typedef bool need_mode(void *, const struct snapshot *, struct decision *);
+static bool moves_at_need(need_mode *mode, void *state, const struct snapshot *s, struct page_move *m) {
     struct decision d = {0};
-    return first_of(automove_ratio_decide(a, before, after, &d), &d, m);
+    return first_of(mode(state, s, &d), &d, m);
 }
-static bool eviction_moves(struct automove_eviction *a, const struct snapshot *s, struct page_move *m) {
+static bool moves_of_window(bool (*mode)(void *, const struct snapshot *, const struct snapshot *, struct decision *), void *state,
+                            const struct snapshot *before, const struct snapshot *after, struct page_move *m) {
     struct decision d = {0};
-    return first_of(automove_eviction_decide(a, s, &d), &d, m);
-}
-static bool surplus_moves(const struct snapshot *before, const struct snapshot *after, struct page_move *m) {
-    struct decision d = {0};
-    return first_of(automove_surplus_decide(NULL, before, after, &d), &d, m);
+    return first_of(mode(state, before, after, &d), &d, m);
 }
 
 /* Seconds of the same load: class 2 evicts and its tail is `young_s` old, class 5's is `old_s`. */
@@ -62,7 +59,7 @@ static unsigned first_move(const struct load *l, double ratio, unsigned window, 
     struct snapshot before = loaded(l, 100);
     for (unsigned i = 1; i <= seconds && moved_at == 0; i++) {
         struct snapshot after = loaded(l, 100 + i);
-        if (ratio_moves(&a, &before, &after, move)) {
+        if (moves_of_window(automove_ratio_decide, &a, &before, &after, move)) {
             moved_at = i;
         }
         before = after;
@@ -72,49 +69,44 @@ static unsigned first_move(const struct load *l, double ratio, unsigned window, 
 }
 
 static void test_ratio(void) {
-    struct page_move m = {0};
-    struct load shift = {.young_s = 10, .old_s = 300, .evict_every = 1};
-    is(first_move(&shift, 0.8, 10, 30, &m), 10, "ratio: the first page moves when the window has filled");
-    ok(m.from == 5 && m.to == 2 && m.pages == 1, "ratio: one page, from the oldest tail to the youngest that evicts");
-    is(first_move(&shift, 0.8, 4, 30, &m), 4, "ratio: a shorter window decides sooner");
-
-    struct load close = {.young_s = 90, .old_s = 100, .evict_every = 1};
-    is(first_move(&close, 0.8, 5, 30, &m), 0, "ratio: ages closer than the ratio move nothing");
-    is(first_move(&close, 0.95, 5, 30, &m), 5, "ratio: unless the ratio is closer still");
-
-    struct load calm = {.young_s = 10, .old_s = 300, .evict_every = 0};
-    is(first_move(&calm, 0.8, 5, 30, &m), 0, "ratio: a young class that does not evict gets nothing");
-
-    struct load rare = {.young_s = 10, .old_s = 300, .evict_every = 7};
-    unsigned at = first_move(&rare, 0.8, 5, 30, &m);
-    ok(at >= 5 && (100 + at) % 7 == 0, "ratio: a page moves only in a second in which the receiver evicts (at %u)", at);
+    static const struct {
+        struct load load;
+        double      ratio;
+        unsigned    window, moves_at;
+        const char *claim;
+    } rows[] = {
+        {{10, 300, 1}, 0.8, 10, 10, "the first page moves when the window has filled"},
+        {{10, 300, 1}, 0.8, 4, 4, "a shorter window decides sooner"},
+        {{90, 110, 1}, 0.8, 5, 0, "ages closer than the ratio move nothing"},
+        {{90, 110, 1}, 0.95, 5, 5, "unless the ratio is closer still"},
+        {{10, 300, 0}, 0.8, 5, 0, "a young class that does not evict gets nothing"},
+        {{10, 300, 7}, 0.8, 5, 5, "a page moves only in a second in which the receiver evicts, be it each seventh"},
+        {{10, 300, 7}, 0.8, 6, 12, "and not before"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct page_move m = {0};
+        is(first_move(&rows[i].load, rows[i].ratio, rows[i].window, 30, &m), rows[i].moves_at, "ratio: %s", rows[i].claim);
+        ok(rows[i].moves_at == 0 || (m.from == 5 && m.to == 2 && m.pages == 1), "ratio: one page, from the oldest tail to the youngest that evicts");
+    }
 }
 
 static void test_ratio_keeps_pages(void) {
     struct automove_ratio a;
     struct page_move m;
-    unsigned moves = 0;
+    unsigned of_two = 0, beside_pool = 0;
     automove_ratio_init(&a, 0.8, 3);
     struct snapshot before = full(100);
-    for (unsigned i = 1; i <= 10; i++) {
-        struct snapshot after = full(100 + i);
-        for (unsigned c = 1; c <= CLASSES; c++) {
+    for (unsigned i = 1; i <= 20; i++) {
+        struct snapshot after = loaded(&(struct load){i <= 10 ? 1 : 10, i <= 10 ? 100 : 300, 1}, 100 + i);
+        for (unsigned c = 1; i <= 10 && c <= CLASSES; c++) {
             after.classes[c].pages = 2;
         }
-        after.classes[2].age_s = 1;
-        after.classes[2].evicted = 10 * i;
-        moves += ratio_moves(&a, &before, &after, &m);
+        after.pages_free = i > 10;
+        *(i <= 10 ? &of_two : &beside_pool) += moves_of_window(automove_ratio_decide, &a, &before, &after, &m);
         before = after;
     }
-    is(moves, 0, "ratio: a class of two pages gives none");
-    moves = 0;
-    for (unsigned i = 11; i <= 20; i++) {
-        struct snapshot after = loaded(&(struct load){10, 300, 1}, 100 + i);
-        after.pages_free = 1;
-        moves += ratio_moves(&a, &before, &after, &m);
-        before = after;
-    }
-    is(moves, 0, "ratio: nothing moves while the pool has pages");
+    is(of_two, 0, "ratio: a class of two pages gives none");
+    is(beside_pool, 0, "ratio: nothing moves while the pool has pages");
     automove_ratio_fini(&a);
 }
 
@@ -159,33 +151,29 @@ static unsigned first_surplus(struct automove_ratio *a, const struct spare_load 
 }
 
 static void test_ratio_surplus(void) {
-    struct automove_ratio a;
-    struct decision d;
-    automove_ratio_init(&a, 0.8, 3);
-    struct spare_load l = {.free = {[2] = 2, [4] = 10}, .class_pages = 20};
-    is(first_surplus(&a, &l, &d), 3, "ratio: free chunks of more than 2.5 pages go to the pool when the window has passed");
-    is(to_pool(&d, 4), 8, "ratio: all at once, until no more than 2.5 pages' worth is left");
-    is(to_pool(&d, 2), 0, "ratio: a class with 2 pages' worth keeps it");
-    ok(strstr(d.moves[0].reason, "class 4 has") == d.moves[0].reason, "ratio: with a reason: %s", d.moves[0].reason);
-    l.pool = 8;
-    l.free[2] = 5;
-    is(first_surplus(&a, &l, &d), 1, "ratio: also while the pool has pages");
-    ok(to_pool(&d, 2) == 3 && to_pool(&d, 4) == 8, "ratio: of all classes that have some");
-    ok(d.again_us > 0 && d.again_us < 1000000, "ratio: and looks again soon");
-    automove_ratio_fini(&a);
-
-    automove_ratio_init(&a, 0.8, 3);
-    is(first_surplus(&a, &l, &d), 0, "ratio: before all pages were in use nothing goes to the pool");
-    automove_ratio_fini(&a);
-
-    automove_ratio_init(&a, 0.8, 3);
-    is(first_surplus(&a, &(struct spare_load){.free = {[4] = 10}, .class_pages = 20, .evicts_until = 6}, &d), 8,
-       "ratio: a class that evicts has a use for what is free, until the window has all but passed");
-    automove_ratio_fini(&a);
-    automove_ratio_init(&a, 0.8, 3);
-    is(first_surplus(&a, &(struct spare_load){.free = {[4] = 10}, .class_pages = 20, .grows_until = 6}, &d), 8,
-       "ratio: so has a class that gets pages");
-    automove_ratio_fini(&a);
+    static const struct {
+        struct spare_load load;
+        unsigned    first, of_2, of_4; /* the second of the decision, and what it takes */
+        bool        never_full;
+        const char *claim;
+    } rows[] = {
+        {{.free = {[2] = 2, [4] = 10}, .class_pages = 20}, 3, 0, 8, false, "free chunks of more than 2.5 pages go to the pool when the window has passed, until no more is left"},
+        {{.free = {[2] = 5, [4] = 10}, .class_pages = 20, .pool = 8}, 3, 3, 8, false, "also while the pool has pages, of all classes that have some"},
+        {{.free = {[2] = 5, [4] = 10}, .class_pages = 20, .pool = 8}, 0, 0, 0, true, "but not before all pages were in use"},
+        {{.free = {[4] = 10}, .class_pages = 20, .evicts_until = 6}, 8, 0, 8, false, "a class that evicts has a use for what is free, until the window has all but passed"},
+        {{.free = {[4] = 10}, .class_pages = 20, .grows_until = 6}, 8, 0, 8, false, "so has a class that gets pages"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct automove_ratio a;
+        struct decision d;
+        automove_ratio_init(&a, 0.8, 3);
+        a.full = !rows[i].never_full;
+        is(first_surplus(&a, &rows[i].load, &d), rows[i].first, "ratio: %s", rows[i].claim);
+        ok(to_pool(&d, 2) == rows[i].of_2 && to_pool(&d, 4) == rows[i].of_4, "ratio: as many pages as that is");
+        ok(rows[i].first == 0 || (strstr(d.moves[d.count - 1].reason, "class 4 has") != NULL && d.again_us > 0 && d.again_us < 1000000),
+           "ratio: with a reason, and it looks again soon");
+        automove_ratio_fini(&a);
+    }
 }
 
 static void test_ratio_gives_more_than_one_decision_holds(void) {
@@ -234,49 +222,52 @@ static void test_ratio_survives_reset(void) {
     struct load l = {10, 300, 1};
     struct snapshot before = loaded(&l, 1000000);
     unsigned moves = 0;
-    for (unsigned i = 1; i <= 5; i++) { /* counters start again, as after `stats reset` */
+    for (unsigned i = 1; i <= 5; i++) {
         struct snapshot after = loaded(&l, i);
-        moves += ratio_moves(&a, &before, &after, &m);
+        moves += moves_of_window(automove_ratio_decide, &a, &before, &after, &m);
         before = after;
     }
-    ok(moves > 0 && m.to == 2, "ratio: a counter that starts again is no endless eviction");
+    ok(moves > 0 && m.to == 2, "ratio: a counter that starts again, as after `stats reset`, is no endless eviction");
     ok(automove_ratio_resize(&a, 7) && a.seen == 0, "ratio: a new window starts empty");
     automove_ratio_fini(&a);
 }
 
 static void test_eviction(void) {
+    static const struct {
+        unsigned after_us, pages;
+        const char *claim;
+    } streak[] = {{0, 1, "a hungry class gets a page"}, {1000, 2, "still hungry, two more"},   {1000, 4, "then four"},
+                  {1000, 8, "then eight"},              {1000, 8, "and not more at once"}, {SECOND_US, 1, "after a pause it begins with one again"}};
     struct automove_eviction a = {0};
     struct page_move m = {0};
     struct snapshot s = full(100);
-    ok(!eviction_moves(&a, &s, &m), "eviction: nobody hungry, nothing moves");
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: nobody hungry, nothing moves");
     s.classes[3].hungry = true;
     s.classes[3].age_s = 1;
     s.classes[6].age_s = 500;
-    ok(eviction_moves(&a, &s, &m) && m.from == 6 && m.to == 3 && m.pages == 1,
-       "eviction: a hungry class gets a page from the oldest tail");
-    s.time_us += 1000;
-    eviction_moves(&a, &s, &m);
-    is(m.pages, 2, "eviction: still hungry, two more");
-    for (int i = 0; i < 5; i++) {
-        s.time_us += 1000;
-        eviction_moves(&a, &s, &m);
+    for (size_t i = 0; i < sizeof streak / sizeof *streak; i++) {
+        s.time_us += streak[i].after_us;
+        moves_at_need(automove_eviction_decide, &a, &s, &m);
+        ok(m.from == 6 && m.to == 3 && m.pages == streak[i].pages, "eviction: %s, from the oldest tail", streak[i].claim);
     }
-    is(m.pages, 8, "eviction: then four, then eight at once and not more");
-    s.time_us += SECOND_US;
-    eviction_moves(&a, &s, &m);
-    is(m.pages, 1, "eviction: after a pause it begins with one again");
     s.classes[6].pages = 1;
     s.time_us += SECOND_US;
-    ok(eviction_moves(&a, &s, &m) && m.from != 6, "eviction: no class gives its last page");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from != 6, "eviction: no class gives its last page");
     s.classes[1].pages = 3;
     s.classes[1].age_s = 900;
     for (int i = 0; i < 5; i++) {
         s.time_us += 1000;
-        eviction_moves(&a, &s, &m);
+        moves_at_need(automove_eviction_decide, &a, &s, &m);
     }
     ok(m.from == 1 && m.pages == 2, "eviction: however hungry the other is");
     s.pages_free = 1;
-    ok(!eviction_moves(&a, &s, &m), "eviction: while the pool has pages nothing moves");
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: while the pool has pages nothing moves");
+}
+
+static void ages(struct snapshot *s, uint32_t age_s) {
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s->classes[i].age_s = age_s;
+    }
 }
 
 static void test_eviction_settles(void) {
@@ -286,18 +277,18 @@ static void test_eviction_settles(void) {
     for (unsigned i = 1; i <= CLASSES; i++) {
         s.classes[i].hungry = true;
     }
-    ok(!eviction_moves(&a, &s, &m), "eviction: classes under the same pressure pass no pages round");
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: classes under the same pressure pass no pages round");
     s.classes[2].age_s = 40;
-    ok(eviction_moves(&a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
     s = full(200);
     s.classes[3].hungry = true;
-    ok(!eviction_moves(&a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
     s.classes[3].age_s = 60;
-    ok(eviction_moves(&a, &s, &m), "eviction: one whose tail is older does");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: one whose tail is older does");
     s = full(300);
     s.classes[3].hungry = true;
     s.classes[4].free_chunks = CHUNKS;
-    ok(eviction_moves(&a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
 }
 
 static void test_eviction_leaves_what_is_being_filled(void) {
@@ -305,53 +296,49 @@ static void test_eviction_leaves_what_is_being_filled(void) {
     struct automove_eviction a = {0};
     struct page_move m = {0};
     struct snapshot s = full(100);
+    unsigned gave = 0;
+    ages(&s, 4);
     s.classes[3].hungry = true;
     s.classes[4].free_chunks = 2 * CHUNKS; /* it has just been given these */
-    for (unsigned i = 1; i <= CLASSES; i++) {
-        s.classes[i].age_s = 4;
-    }
-    eviction_moves(&a, &s, &m);
+    moves_at_need(automove_eviction_decide, &a, &s, &m);
     for (unsigned i = 0; i < 4; i++) {
         s.time_us += LOOK_US;
         s.classes[4].free_chunks--;
-        ok(!eviction_moves(&a, &s, &m), "eviction: a class that fills what it was given gives nothing of it");
+        gave += moves_at_need(automove_eviction_decide, &a, &s, &m);
     }
+    is(gave, 0, "eviction: a class that fills what it was given gives nothing of it");
     for (unsigned i = 0; i < 10; i++) {
         s.time_us += SECOND_US / 8;
-        eviction_moves(&a, &s, &m);
+        moves_at_need(automove_eviction_decide, &a, &s, &m);
     }
-    ok(m.from == 4, "eviction: when it takes no more it does");
+    is(m.from, 4, "eviction: when it takes no more it does");
     s.classes[4].pages--;
     s.classes[4].free_chunks -= CHUNKS / 2;
     s.time_us += LOOK_US;
-    ok(eviction_moves(&a, &s, &m) && m.from == 4, "eviction: and goes on, for the chunks that went with its page were not stored to");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 4, "eviction: and goes on, for the chunks that went with its page were not stored to");
     s = full(200);
     memset(&a, 0, sizeof a);
-    for (unsigned i = 1; i <= CLASSES; i++) {
-        s.classes[i].age_s = 4;
-    }
+    ages(&s, 4);
     s.classes[3].hungry = true;
-    ok(!eviction_moves(&a, &s, &m), "eviction: of tails that are 4 s old each none is older");
+    ok(!moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: of tails that are 4 s old each none is older");
     s.classes[5].age_s = 6;
-    ok(eviction_moves(&a, &s, &m) && m.from == 5, "eviction: one of 6 s is");
-    for (unsigned i = 1; i <= CLASSES; i++) {
-        s.classes[i].age_s = 0;
-    }
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 5, "eviction: one of 6 s is");
+    ages(&s, 0);
     memset(&a, 0, sizeof a);
-    ok(eviction_moves(&a, &s, &m), "eviction: within a second the ages do not tell, and those that are not stored to give");
+    ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: within a second the ages do not tell, and those that are not stored to give");
 }
 
 static void test_surplus(void) {
     struct snapshot before = full(1), after = full(2);
     struct page_move m = {0};
-    ok(!surplus_moves(&before, &after, &m), "surplus: none, nothing moves");
+    ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: none, nothing moves");
     before.classes[2].free_chunks = after.classes[2].free_chunks = CHUNKS * 3;
-    ok(surplus_moves(&before, &after, &m) && m.from == 2 && m.to == SLAB_CLASS_NONE, "surplus: goes to the pool");
+    ok(moves_of_window(automove_surplus_decide, NULL, &before, &after, &m) && m.from == 2 && m.to == SLAB_CLASS_NONE, "surplus: goes to the pool");
     after.classes[2].evicted = 1;
-    ok(!surplus_moves(&before, &after, &m), "surplus: not from a class that evicted");
+    ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: not from a class that evicted");
     after.classes[2].evicted = 0;
     after.pages_free = 1;
-    ok(!surplus_moves(&before, &after, &m), "surplus: not while the pool has pages");
+    ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: not while the pool has pages");
 }
 
 /* Class 2 is in need; classes have the pages given, and class 4's are the oldest. */
@@ -367,12 +354,6 @@ static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
     s.classes[2].hungry = true;
     s.classes[2].evicted = 1000;
     return s;
-}
-
-static bool need_moves(bool (*mode)(void *, const struct snapshot *, struct decision *), struct automove_need *a,
-                       const struct snapshot *s, struct page_move *m) {
-    struct decision d = {0};
-    return first_of(mode(a, s, &d), &d, m);
 }
 
 static void test_random_draws_pages(void) {
@@ -399,17 +380,17 @@ static void test_need_spares_others_when_its_own_page_is_chosen(void) {
     s.classes[3].pages = 2;
     s.classes[2].oldest_page_birth = 1;
     s.classes[4].oldest_page_birth = 50;
-    ok(!need_moves(automove_lrc_decide, &a, &s, &m), "lrc: the oldest page is its own, nothing moves");
+    ok(!moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: the oldest page is its own, nothing moves");
     s.classes[2].oldest_page_birth = 900;
     s.classes[2].evicted += CHUNKS - 1;
-    ok(!need_moves(automove_lrc_decide, &a, &s, &m), "lrc: and it evicts a page's worth of its own items first");
+    ok(!moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: and it evicts a page's worth of its own items first");
     s.classes[2].evicted += 1;
-    ok(need_moves(automove_lrc_decide, &a, &s, &m) && m.from == 3, "lrc: then it chooses again");
+    ok(moves_at_need(automove_lrc_decide, &a, &s, &m) && m.from == 3, "lrc: then it chooses again");
     s.classes[2].oldest_page_birth = 1;
-    need_moves(automove_lrc_decide, &a, &s, &m);
+    moves_at_need(automove_lrc_decide, &a, &s, &m);
     s.classes[2].oldest_page_birth = 900;
     s.classes[2].evicted = 5;
-    ok(need_moves(automove_lrc_decide, &a, &s, &m), "lrc: a counter that starts again does not make it wait for ever");
+    ok(moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: a counter that starts again does not make it wait for ever");
 }
 
 static void test_lra_and_lrc_choose_by_age(void) {
@@ -417,26 +398,26 @@ static void test_lra_and_lrc_choose_by_age(void) {
     struct automove_need a = {.random = 1};
     struct page_move m;
     struct snapshot s = needy(pages);
-    ok(need_moves(automove_lrc_decide, &a, &s, &m) && m.from == 4 && m.to == 2 && m.pages == 1 && m.pick == PICK_LEAST_CREATED,
+    ok(moves_at_need(automove_lrc_decide, &a, &s, &m) && m.from == 4 && m.to == 2 && m.pages == 1 && m.pick == PICK_LEAST_CREATED,
        "lrc: the page that its class has had for longest");
-    ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 5 && m.pick == PICK_LEAST_ACCESSED,
+    ok(moves_at_need(automove_lra_decide, &a, &s, &m) && m.from == 5 && m.pick == PICK_LEAST_ACCESSED,
        "lra: a page of the class whose items were longest not accessed");
     s.classes[5].pages = 1;
-    ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 6, "lra: but no class's last one");
+    ok(moves_at_need(automove_lra_decide, &a, &s, &m) && m.from == 6, "lra: but no class's last one");
     s.classes[1].free_chunks = CHUNKS;
-    ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 1, "lra: a page's worth of free chunks goes before any item");
+    ok(moves_at_need(automove_lra_decide, &a, &s, &m) && m.from == 1, "lra: a page's worth of free chunks goes before any item");
     s.classes[1].free_chunks = 0;
     s.classes[6].hungry = true;
     struct decision d = {0};
     ok(automove_lrc_decide(&a, &s, &d) && d.count == 2 && d.moves[1].to == 6, "lrc: two classes in need get a page each");
     s.pages_free = 1;
-    ok(!need_moves(automove_lra_decide, &a, &s, &m), "lra: while the pool has pages nothing moves");
+    ok(!moves_at_need(automove_lra_decide, &a, &s, &m), "lra: while the pool has pages nothing moves");
 }
 
 static void test_names(void) {
     const char *argument;
     char text[AUTOMOVE_NAME_BYTES];
-    static const char *const same[][2] = {{"0", "0"}, {"off", "0"}, {"ratio", "1"}, {"1", "1"}, {"eviction", "2"}, {"random", "random"}};
+    static const char *const same[][2] = {{"off", "0"}, {"ratio", "1"}, {"1", "1"}, {"eviction", "2"}, {"random", "random"}};
     for (unsigned i = 0; i < sizeof same / sizeof *same; i++) {
         const struct automove_mode *mode = automove_find(same[i][0], &argument);
         automove_spell(mode ? mode : &automove_off, argument, text);

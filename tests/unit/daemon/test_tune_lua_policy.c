@@ -14,23 +14,23 @@ static char dir[] = "/tmp/slate-policies-XXXXXX";
 
 /* Nothing here measures time: the limit of processor time is out of the way but where it is what is tested. */
 static const struct lua_box_limits patient = {
-    .instructions = 10 * 1000 * 1000, .memory_bytes = (size_t)16 << 20, .cpu_us = 600 * 1000 * 1000};
+    .instructions = 3 * 1000 * 1000, .memory_bytes = (size_t)16 << 20, .cpu_us = 600 * 1000 * 1000};
+
+static const char *path_of(const char *name) {
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s.lua", dir, name);
+    return path;
+}
 
 static void put(const char *name, const char *text, size_t bytes) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s.lua", dir, name);
-    FILE *f = fopen(path, "wb");
+    FILE *f = fopen(path_of(name), "wb");
     if (f == NULL || fwrite(text, 1, bytes, f) != bytes || fclose(f) != 0) {
-        perror(path);
+        perror(path_of(name));
         exit(1);
     }
 }
 
-static void forget(const char *name) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s.lua", dir, name);
-    unlink(path);
-}
+static void forget(const char *name) { unlink(path_of(name)); }
 
 enum { CLASSES = 4 };
 
@@ -43,11 +43,12 @@ static struct snapshot made_up(uint64_t second) {
     return s;
 }
 
+static struct snapshot before, after; /* a second apart */
+
 /* Loads a source and decides once. Returns whether it may go on; `why` says what failed, or what was decided. */
 static bool try_source(const char *source, size_t bytes, const char *settings, const struct lua_box_limits *limits,
                        struct decision *d, char *why) {
     struct lua_policy p;
-    struct snapshot before = made_up(100), after = made_up(101);
     char argument[AUTOMOVE_NAME_BYTES];
     snprintf(argument, sizeof argument, "it%s", settings);
     put("it", source, bytes);
@@ -58,7 +59,9 @@ static bool try_source(const char *source, size_t bytes, const char *settings, c
         snprintf(why, REASON_BYTES, "%s", d->why);
         fine = !d->failed;
         lua_policy_close(&p);
-        is(p.box.used_bytes, 0, "a box that is closed has given all its memory back");
+        if (p.box.used_bytes != 0) {
+            ok(false, "a box that is closed has given all its memory back");
+        }
     }
     forget("it");
     return fine;
@@ -68,9 +71,7 @@ static void refused(const char *source, const char *said, const char *claim) {
     struct decision d;
     char why[REASON_BYTES] = "";
     bool fine = try_source(source, strlen(source), "", &patient, &d, why);
-    if (!ok(!fine && strstr(why, said) != NULL, "%s", claim)) {
-        printf("# %s: '%s'\n", fine ? "it went on" : "it said", why);
-    }
+    ok(!fine && strstr(why, said) != NULL, "%s: %s", claim, why);
 }
 
 /* The body of a decide function. */
@@ -101,8 +102,7 @@ static void test_files(void) {
     ok(automove_lua.check(&cfg, "there a=3 b=4", why), "a policy passes the check, with settings: %s", why);
     ok(!automove_lua.check(&cfg, "there c=5", why) && strstr(why, "c"), "not with those that it does not have: %s", why);
     forget("there");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/folder.lua", dir);
+    const char *path = path_of("folder");
     ok(mkdir(path, 0700) == 0 && !lua_policy_open(&p, dir, "folder", &patient, why) && strstr(why, "is not a file"), "a folder");
     rmdir(path);
     ok(mkfifo(path, 0600) == 0 && !lua_policy_open(&p, dir, "folder", &patient, why) && strstr(why, "is not a file"),
@@ -177,11 +177,10 @@ static void test_answers(void) {
 }
 
 static void test_limits(void) {
-    const char *const slow = "took more than 10000000 instructions", *const fat = "needs more than 16 MiB of memory",
+    const char *const slow = "took more than 3000000 instructions", *const fat = "needs more than 16 MiB of memory",
                *const long_text = "makes a text of more than 64 KiB";
     refused("while true do end", slow, "a file that never ends");
     refused("return { decide = print, init = function() while true do end end }", slow, "an init that never ends");
-    refused_body("while true do end", slow, "a decision that never ends");
     refused_body("while true do pcall(function() while true do end end) end", slow, "one that catches the limit");
     refused_body("local function f() return pcall(f) end while true do f() end", slow, "one that catches it deeply");
     refused_body("while true do xpcall(error, function() while true do end end) end", slow, "one that handles it");
@@ -197,31 +196,25 @@ static void test_limits(void) {
     refused_body("table.concat(setmetatable({}, { __index = table.concat }), '', 1, 1 << 60)", "without a metatable",
                  "a list of nothing, endlessly joined");
     refused_body("string.rep('x', 1 << 30)", slow, "a text that is too long by count");
-    refused_body("string.rep('xxxxxxxxxx', 5000000)", long_text, "a text that is too long by bytes");
-    refused_body("local s = 'x' while true do s = s .. s end", long_text, "a text that doubles");
-    refused_body("local s = ('x'):rep(60000) s = s:gsub('x', s)", long_text, "a text that replaces each letter of itself");
-    refused_body("local s = ('x'):rep(60000) s = s:gsub('x', function() return s end)", long_text, "or that a function gives");
+    refused_body("string.rep('xxxxxxxxxx', 1000000)", long_text, "a text that is too long by bytes");
+    refused_body("local s = ('x'):rep(60000) s = s:gsub('x', function() return s end)", long_text, "a text that replaces each letter by what a function gives");
     refused_body("local s = ('x'):rep(60000) s = s:gsub('x', { x = s })", long_text, "or a table");
-    refused_body("local t, s = {}, ('x'):rep(60000) for i = 1, 1e5 do t[i] = s end table.concat(t)", long_text, "a list of one text");
     refused_body("local s = ('x'):rep(60000) s = s .. s", long_text, "two texts");
-    refused_body("('%s%s'):format(('x'):rep(60000), ('x'):rep(60000))", long_text, "two that are formatted");
     refused_body("string.pack('s4s4', ('x'):rep(60000), ('x'):rep(60000))", long_text, "two that are packed");
     refused_body("local s = ('x'):rep(60000) s = ('%s%s'):format(setmetatable({}, { __tostring = function() return s end }), s)", long_text,
                  "two of which a table is one");
     refused_body("local t = {} for i = 1, 9000 do t[i] = 1e308 end local f = ('%.99f'):rep(9000)"
                  " while true do pcall(string.format, f, table.unpack(t)) end", slow, "numbers of many digits");
-    refused_body("local t = {} for i = 1, 1e7 do t[i] = {} end", fat, "a list that grows");
     refused_body("local t = {} table.sort({ 2, 1 }, function() for i = 1, 1e7 do t[i] = {} end end)", fat, "an order that keeps a list");
     refused_body("local function f() return 1 + f() end f()", fat, "a recursion that never ends");
-    refused_body("local s = string.rep('(', 300) return s:find(s)", "", "a pattern of only brackets");
 
     struct decision d;
     char why[REASON_BYTES];
     struct lua_box_limits hasty = patient;
-    hasty.cpu_us = 50 * 1000;
+    hasty.cpu_us = 20 * 1000;
     hasty.instructions = INT64_MAX;
     static const char busy[] = "return { decide = function() while true do end end }";
-    ok(!try_source(busy, sizeof busy - 1, "", &hasty, &d, why) && strstr(why, "took more than 0.05 s of processor time"),
+    ok(!try_source(busy, sizeof busy - 1, "", &hasty, &d, why) && strstr(why, "took more than 0.02 s of processor time"),
        "processor time is limited too");
     struct lua_box_limits tiny = patient;
     tiny.memory_bytes = 4096;
@@ -234,15 +227,15 @@ static void test_hostile_policies_reach_a_limit_within_a_call(void) {
         {"sort-long", "processor time"}, {"compare-long", "processor time"}, {"weak", "weak tables"},
         {"weak-later", "16 MiB of memory"}, {"gsub-big", "a text of"}, {"concat-list", "a text of"}, {"concat-one", "a text of"},
         {"doubles", "a text of"}, {"format-many", "a text of"}, {"list-grows", "16 MiB of memory"}, {"keeps", "16 MiB of memory"}};
-    struct lua_box_limits quick = patient;
-    quick.cpu_us = 200 * 1000;
+    struct lua_box_limits quick = patient, keeps = patient;
+    quick.cpu_us = 50 * 1000;
+    keeps.instructions = 10 * 1000 * 1000;
     for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
         struct lua_policy p;
-        struct snapshot before = made_up(100), after = made_up(101);
         struct decision d = {.count = 0};
         char why[REASON_BYTES] = "";
         bool by_time = strstr(hostile[i].said, "time") != NULL,
-             opened = lua_policy_open(&p, "tests/fixtures/policies", hostile[i].name, by_time ? &quick : &patient, why);
+             opened = lua_policy_open(&p, "tests/fixtures/policies", hostile[i].name, by_time ? &quick : &keeps, why);
         for (int n = 0; opened && !d.failed && n < 100; n++) {
             lua_policy_decide(&p, &before, &after, &d);
         }
@@ -302,55 +295,36 @@ static void test_settings(void) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         bool fine = try_source(source, sizeof source - 1, wrong[i].given, &patient, &d, why);
-        if (!ok(!fine && strstr(why, wrong[i].said) != NULL, "refused:%s", wrong[i].given)) {
-            printf("# '%s'\n", why);
-        }
+        ok(!fine && strstr(why, wrong[i].said) != NULL, "refused:%s: %s", wrong[i].given, why);
     }
 }
 
-static void test_window(void) {
-    static const char source[] = "return { settings = { window_s = { default = 3, min = 0 } },"
-                                 " decide = function(b, a) return nil, ('%g'):format(a.time_s - b.time_s) end }";
-    struct lua_policy p;
-    struct decision d = {.count = 0};
-    char why[REASON_BYTES];
-    struct snapshot before = made_up(100), after = made_up(102);
-    put("window", source, sizeof source - 1);
-    ok(lua_policy_open(&p, dir, "window", &patient, why), "a policy with a window");
-    ok(!lua_policy_decide(&p, &before, &after, &d) && d.extend && !d.failed, "asks for more time");
-    after.time_us = before.time_us + 2950000;
-    d = (struct decision){.count = 0};
-    ok(!lua_policy_decide(&p, &before, &after, &d) && !d.extend, "and decides when it has passed, be it a little early");
-    is_str(d.why, "2.95", "over the whole window");
-    lua_policy_close(&p);
-    forget("window");
-}
-
-/* Classes 1 and 2 have 100 hits a second; the curve of class 1 is flat below its pages. */
-static void test_curves(void) {
+/* A window of two seconds, of which classes 1 and 2 have 100 hits each; the curve of class 1 is flat below its pages. */
+static void test_windows_and_curves(void) {
     static const char source[] =
-        "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(_, a)"
-        " return nil, ('%d points, none of 2: %s, %.2f and %.2f'):format(#a.by_id[1].curve, a.by_id[2].curve,"
+        "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(b, a)"
+        " return nil, ('%g s, %d points, none of 2: %s, %.2f and %.2f'):format(a.time_s - b.time_s, #a.by_id[1].curve, a.by_id[2].curve,"
         " page_gain(a.by_id[1], -1), page_gain(a.by_id[2], -1)) end }";
     static struct class_curve curves[SLAB_CLASSES_MAX];
     curves[1] = (struct class_curve){.count = 2, .points = {{10 << 20, 0.5}, {11 << 20, 0.6}}};
     struct lua_policy p;
     struct decision d = {.count = 0};
     char why[REASON_BYTES];
-    struct snapshot before = made_up(100), early = made_up(101), after = made_up(102);
-    put("curves", source, sizeof source - 1);
-    ok(lua_policy_open(&p, dir, "curves", &patient, why), "a policy that wants curves: %s", why);
-    ok(p.wants_curves && !lua_policy_is_due(&p, &before, &early), "gets none in a window that goes on");
-    ok(lua_policy_is_due(&p, &before, &after), "but when it decides");
-    after.curves = curves;
-    lua_policy_decide(&p, &before, &after, &d);
-    is_str(d.why, "2 points, none of 2: nil, -0.74 and -1.10", "and page_gain goes by them");
+    struct snapshot end = made_up(102);
+    put("window", source, sizeof source - 1);
+    ok(lua_policy_open(&p, dir, "window", &patient, why), "a policy with a window, that wants curves: %s", why);
+    ok(!lua_policy_decide(&p, &before, &after, &d) && d.extend && !d.failed, "asks for more time");
+    ok(p.wants_curves && !lua_policy_is_due(&p, &before, &after) && lua_policy_is_due(&p, &before, &end), "and gets curves when it decides");
+    end.time_us -= 50000;
+    end.curves = curves;
+    d = (struct decision){.count = 0};
+    ok(!lua_policy_decide(&p, &before, &end, &d) && !d.extend, "which it does when the window has passed, be it a little early");
+    is_str(d.why, "1.95 s, 2 points, none of 2: nil, -0.76 and -1.12", "over the whole window, and page_gain goes by the curves");
     lua_policy_close(&p);
-    put("curves", "return { decide = function() end }", 34);
-    ok(lua_policy_open(&p, dir, "curves", &patient, why) && !p.wants_curves,
-       "one that does not ask has none");
+    put("window", "return { decide = function() end }", 34);
+    ok(lua_policy_open(&p, dir, "window", &patient, why) && !p.wants_curves, "one that does not ask has none");
     lua_policy_close(&p);
-    forget("curves");
+    forget("window");
 }
 
 static uint64_t next_random(uint64_t *state) {
@@ -387,7 +361,7 @@ static void test_ratio_is_mode_1(uint64_t seed) {
         return;
     }
     automove_ratio_init(&mode, 0.8, 5);
-    struct snapshot before = made_up(100), after = before;
+    after = before;
     for (int i = 0; i < 2000; i++) {
         wander(&after, &seed);
         struct decision theirs = {.count = 0}, ours = {.count = 0};
@@ -398,8 +372,7 @@ static void test_ratio_is_mode_1(uint64_t seed) {
         differences += !same;
         before = after;
     }
-    is(differences, 0, "ratio decides as mode 1 does in 2000 seconds of wandering load");
-    ok(moves > 20, "with %u moves", moves);
+    ok(differences == 0 && moves > 20, "ratio decides as mode 1 does in 2000 seconds of wandering load, with %u moves", moves);
     automove_ratio_fini(&mode);
     lua_policy_close(&p);
 }
@@ -421,12 +394,12 @@ static void print_json(lua_State *L, int at) {
         }
         putchar(']');
     } else {
-        char before = '{';
-        for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1), before = ',') {
-            printf("%c\"%s\":", before, lua_tostring(L, -2));
+        char mark = '{';
+        for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1), mark = ',') {
+            printf("%c\"%s\":", mark, lua_tostring(L, -2));
             print_json(L, -1);
         }
-        fputs(before == '{' ? "{}" : "}", stdout);
+        fputs(mark == '{' ? "{}" : "}", stdout);
     }
 }
 
@@ -448,7 +421,7 @@ static int export(int count, char **policies) {
             return 1;
         }
         printf("policy %s\n", policies[k]);
-        struct snapshot before = made_up(100), after = before;
+        before = after = made_up(100);
         for (int i = 0; i < 200; i++) {
             struct decision d = {.count = 0};
             wander(&after, &seed);
@@ -476,6 +449,8 @@ int main(int argc, char **argv) {
         return export(argc - 2, argv + 2);
     }
     uint64_t seed = tap_seed();
+    before = made_up(100);
+    after = made_up(101);
     if (mkdtemp(dir) == NULL) {
         perror(dir);
         return 1;
@@ -487,8 +462,7 @@ int main(int argc, char **argv) {
     test_hostile_policies_reach_a_limit_within_a_call();
     test_sandbox();
     test_settings();
-    test_window();
-    test_curves();
+    test_windows_and_curves();
     test_ratio_is_mode_1(seed);
     rmdir(dir);
     return tap_done();

@@ -7,8 +7,18 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "control_fixture.h"
 #include "tune_fixture.h"
 #include "tune/policies/eviction.h"
+
+static struct tune_config config(const char *mode) {
+    struct tune_config tc = rig_tuning();
+    tc.automove = mode;
+    tc.by_hand = false;
+    tc.crawler = true;
+    tc.crawler_sleep_us = 100;
+    return tc;
+}
 
 /* --- waiting for the thread: whatever it changes, it rests afterwards --- */
 
@@ -67,35 +77,36 @@ static bool leaves(struct cache *c, uint64_t items) {
     return f.items == items;
 }
 
+/* Every other item expires at a time. */
+static void store_mortals(struct cache_thread *ct, uint32_t exptime_s) {
+    static const char value[100];
+    cache_turn_begin(ct);
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct key key = FIXTURE_KEY(i);
+        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = sizeof value, .exptime_s = i % 2 ? exptime_s : 0};
+        cache_store(ct, &key, &s, NULL);
+    }
+    cache_turn_end(ct);
+}
+
 static void test_sweeps(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
     struct tune_config tc = config("off");
+    struct cache_class_values counted;
+    struct tune_facts tf;
     tc.crawler = false;
     tc.sweeps = true;
     struct tuner *t = tuner_create(c, &tc);
     for (int round = 0; round < 2; round++) { /* the second when it has been idle */
-        cache_turn_begin(ct);
-        for (uint64_t i = 0; i < 20000; i++) {
-            char name[64], value[100] = {0};
-            struct key key = fixture_key(name, i);
-            struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 100,
-                                    .exptime_s = i % 2 ? cache_now_s(ct) + 1 : 0};
-            cache_store(ct, &key, &s, NULL);
-        }
-        cache_turn_end(ct);
+        store_mortals(ct, clock_now_s() + 1);
         ok(leaves(c, 10000), "without a crawler the tuner frees what expires, and nothing else");
     }
-    cache_turn_begin(ct);
     cache_flush_now(c);
-    cache_turn_end(ct);
     ok(leaves(c, 0), "and what was flushed");
-    struct cache_class_values counted;
-    struct tune_facts tf;
     cache_classes_counters(c, &counted);
     tuner_facts(t, &tf);
-    is(counted.reclaimed, 30000, "all of it counts as reclaimed");
-    is(tf.crawler_starts, 0, "and the crawler was not needed");
+    ok(counted.reclaimed == 30000 && tf.crawler_starts == 0, "all of it counts as reclaimed, and the crawler was not needed");
     tuner_destroy(&t);
     fixture_end(&c, &ct);
 }
@@ -122,22 +133,13 @@ static void end_crawler(struct tuner *t, void *arg) {
 static void test_crawl(void) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
-    struct tuner *t = tuner_of(c, "off");
-    char name[64], value[100] = {0};
-    cache_turn_begin(ct);
-    for (uint64_t i = 0; i < 20000; i++) {
-        struct key key = fixture_key(name, i);
-        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 100, .exptime_s = i % 2 ? CLOCK_EXPIRED : 0};
-        cache_store(ct, &key, &s, NULL);
-    }
-    cache_turn_end(ct);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
     struct class_set none = {{0}}, all = class_set_all();
+    store_mortals(ct, CLOCK_EXPIRED);
     is(crawl(t, &none), CRAWL_BAD_CLASS, "no class to crawl");
     is(crawl(t, &all), CRAWL_OK, "all classes");
-    ok(rests_when(t, crawled_so_often, 1), "the crawler runs and ends");
-    struct cache_facts f;
-    cache_facts(c, &f);
-    is(f.items, 10000, "it frees every expired item and no other");
+    ok(rests_when(t, crawled_so_often, 1) && leaves(c, 10000), "the crawler runs, ends, and frees every expired item and no other");
     uint64_t walks = 1, seen = 0;
     for (unsigned i = 0; i < 50; i++) { /* most while it walks */
         walks += crawl(t, &all) == CRAWL_OK;
@@ -188,7 +190,8 @@ static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
 static void test_trials(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tuner *t = tuner_of(c, "off");
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
     char why[REASON_BYTES], mode[AUTOMOVE_NAME_BYTES];
     ok(tried(t, "utility", why) && tried(t, "1", why), "a mode of the table would start");
     ok(!tried(t, "lua:any", why), "a policy without a folder would not");
@@ -225,7 +228,7 @@ static void busy_begin(struct busy *b) {
     b->cache = cache_create(&cfg);
     b->ct = cache_thread_create(b->cache);
     b->tuner = tuner_create(b->cache, &tc);
-    fill(b->ct, 0, 12000, 1000);
+    store_some(b->ct, 0, 12000, 1000);
 }
 
 static void busy_end(struct busy *b) {
@@ -235,10 +238,6 @@ static void busy_end(struct busy *b) {
     rmdir(b->dir);
 }
 
-static bool has_moved(const struct tune_facts *f, uint64_t pages) { return f->moved.pages >= pages && !f->moving; }
-
-static bool no_page_is_over(const struct tune_facts *f, uint64_t pages) { return f->pages_over == pages; }
-
 /* Whether the policy broke, by the limit of processor time. */
 static bool is_broken(struct tuner *t) {
     struct tune_words w;
@@ -246,45 +245,38 @@ static bool is_broken(struct tuner *t) {
     return strstr(w.failed, "processor time") != NULL;
 }
 
-static void wait_until_broken(struct tuner *t) {
-    for (uint64_t seen = 0; !is_broken(t) && rests_after(&seen);) {
-    }
+static bool has_done_all(struct busy *b, uint64_t pages) {
+    struct tune_facts f;
+    struct cache_facts c;
+    tuner_facts(b->tuner, &f);
+    cache_facts(b->cache, &c);
+    return f.moved.pages >= pages && !f.moving && f.pages_over == 0 && c.items == 0;
 }
 
 /* On a busy machine the policy may be through before the tuner has its turn: then once more. */
 static void test_nothing_waits_for_a_policy(void) {
     struct busy b;
-    struct cache_facts f = {.items = 0};
+    uint64_t seen = 0;
+    bool all = false;
     busy_begin(&b);
     unsigned donor = slab_class_of(cache_slab(b.cache), 1100);
-    bool moved = false, kept = false, swept = false;
-    for (uint64_t i = 1; i < 60 && !moved; i++) {
+    for (unsigned megabytes = 12; megabytes > 3 && !all; megabytes--) {
+        struct tune_facts f;
+        store_some(b.ct, 0, 12000, 1000);
+        tuner_facts(b.tuner, &f);
         set_automove(b.tuner, "lua:busy");
-        for (uint64_t seen = 0; reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY && rests_after(&seen);) {
+        while (reassign(b.tuner, (int)donor, SLAB_CLASS_NONE, 1) == TUNE_BUSY && rests_after(&seen)) {
         }
-        moved = rests_when(b.tuner, has_moved, i) && !is_broken(b.tuner);
-        wait_until_broken(b.tuner);
-    }
-    ok(moved, "while a policy is loaded, pages are reassigned");
-    for (unsigned megabytes = 9; megabytes > 2 && !kept; megabytes--) {
-        set_automove(b.tuner, "lua:busy");
         cache_set_limit(b.cache, (size_t)megabytes << 20);
         tuner_wake(b.tuner);
-        kept = rests_when(b.tuner, no_page_is_over, 0) && !is_broken(b.tuner);
-        wait_until_broken(b.tuner);
-    }
-    ok(kept, "a lowered limit is kept");
-    for (int i = 0; i < 60 && !swept; i++) {
-        fill(b.ct, 0, 100, 1000);
         cache_flush_now(b.cache);
-        set_automove(b.tuner, "lua:busy");
-        for (uint64_t seen = 0; !is_broken(b.tuner) && !swept && rests_after(&seen);) {
-            cache_facts(b.cache, &f);
-            swept = f.items == 0 && !is_broken(b.tuner);
+        while (!has_done_all(&b, f.moved.pages + 1) && !is_broken(b.tuner) && rests_after(&seen)) {
         }
-        leaves(b.cache, 0);
+        all = has_done_all(&b, f.moved.pages + 1) && !is_broken(b.tuner);
+        while (!all && !is_broken(b.tuner) && rests_after(&seen)) {
+        }
     }
-    ok(swept, "and what is dead is freed");
+    ok(all, "while a policy is loaded, pages are reassigned, a lowered limit is kept, and what is dead is freed");
     busy_end(&b);
 }
 
@@ -310,8 +302,8 @@ static void test_a_second_that_passes_makes_no_donor_look_young(void) {
     struct class_set nobody = {{0}}, hungry = class_set_one(receiver);
     struct snapshot s;
     clock_pause();
-    fill(ct, 0, 16000, 1000);
-    fill(ct, 16000, 1000, 10000);
+    store_some(ct, 0, 16000, 1000);
+    store_some(ct, 16000, 1000, 10000);
     snapshot_take(c, &nobody, &s);
     is(s.classes[donor].age_s, 0, "a class that was filled just now");
     clock_shift(1);
@@ -335,6 +327,7 @@ static void test_words_are_never_the_mode_s_before(void) {
     struct tune_config tc = config("ratio");
     struct tune_words w;
     tc.by_hand = true;
+    tc.crawler = false;
     tc.policy_dir = "lua/slate/policies";
     struct tuner *t = tuner_create(c, &tc);
     tuner_tend_at(t, 1000000);

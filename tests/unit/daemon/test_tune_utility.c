@@ -78,42 +78,43 @@ static void test_a_page_goes_where_it_gains_most(void) {
     ok(window(w, &d), "a gain of 100 hits against a loss of 5 moves");
     ok(d.count == 1 && d.moves[0].from == 3 && d.moves[0].to == 2 && d.moves[0].pages == 1, "one page, from the class that loses least to the one that gains");
     is_str(d.moves[0].reason, "class 2 would gain 20.75 hits a page and 1000 requests, class 3 lose 1.22", "with the figures, the gain less its doubt");
+    w = fresh();
+    w->a_window[2].ghosts[4] = 1600; /* nothing before 16 pages more, then all */
+    ok(window(w, &d) && d.moves[0].to == 2, "1600 hits that 16 pages would make are 100 a page");
 }
 
 static void test_what_does_not_move(void) {
-    struct decision d;
-    struct world *w = fresh();
-    for (unsigned i = 0; i < 20 && !window(w, &d); i++) {
+    static const struct {
+        uint64_t    gains; /* hits that a page more would bring class 2 */
+        uint32_t    pages, pool;
+        bool        small; /* class 3 is hit as seldom */
+        unsigned    windows;
+        const char *why, *claim;
+    } rows[] = {
+        {0, PAGES, 0, false, 20, "no class would surely gain by a page", "without ghosts nothing moves"},
+        {21, PAGES, 0, false, 20, "but no class would lose less", "a gain of 21 against losses of 20 is within the margin"},
+        {2, PAGES, 0, true, 1, "", "two sampled hits are no evidence"},
+        {100, 1, 0, false, 1, "", "no class gives its last page"},
+        {100, PAGES, 5, false, 1, "the pool has 5 pages", "nothing moves while the pool has pages"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world *w = fresh();
+        struct decision d;
+        unsigned moves = 0;
+        w->a_window[2].ghosts[0] = rows[i].gains;
+        w->now.pages_free = rows[i].pool;
+        for (unsigned c = 1; c <= CLASSES; c++) {
+            w->now.classes[c].pages = rows[i].pages;
+        }
+        if (rows[i].small) {
+            w->a_window[3].tail = 0;
+            w->a_window[3].hits = 10;
+        }
+        for (unsigned n = 0; n < rows[i].windows; n++) {
+            moves += window(w, &d);
+        }
+        ok(moves == 0 && (rows[i].pool == 0 || d.again_us == 0) && strstr(d.why, rows[i].why) != NULL, "%s: %s", rows[i].claim, d.why);
     }
-    is(d.count, 0, "without ghosts nothing moves");
-    is_str(d.why, "no class would surely gain by a page", "and it says so");
-
-    w = fresh();
-    w->a_window[2].ghosts[0] = 21;
-    for (unsigned i = 0; i < 20 && !window(w, &d); i++) {
-    }
-    is(d.count, 0, "a gain of 21 against losses of 20 is within the margin");
-    ok(strstr(d.why, "but no class would lose less") != NULL, "and it says so: %s", d.why);
-
-    w = fresh();
-    w->a_window[2].ghosts[0] = 2;
-    w->a_window[3].tail = 0;
-    w->a_window[3].hits = 10;
-    ok(!window(w, &d), "two sampled hits are no evidence");
-
-    w = fresh();
-    w->a_window[2].ghosts[0] = 100;
-    for (unsigned i = 1; i <= CLASSES; i++) {
-        w->now.classes[i].pages = 1;
-    }
-    ok(!window(w, &d), "no class gives its last page");
-
-    w = fresh();
-    w->a_window[2].ghosts[0] = 100;
-    w->now.pages_free = 5;
-    ok(!window(w, &d), "nothing moves while the pool has pages");
-    is_str(d.why, "the pool has 5 pages", "and it says so");
-    is(d.again_us, 0, "nor does the mode look more often than its row says");
 }
 
 static void test_windows(void) {
@@ -141,13 +142,6 @@ static void test_a_class_gets_a_page_a_window(void) {
     is(wrong, 0, "each class that gains gets a page a window, the one that gains most first, from different classes");
 }
 
-static void test_a_cliff_is_seen(void) {
-    struct world *w = fresh();
-    struct decision d;
-    w->a_window[2].ghosts[4] = 1600; /* nothing before 16 pages more, then all */
-    ok(window(w, &d) && d.moves[0].to == 2, "1600 hits that 16 pages would make are 100 a page");
-}
-
 /* What a sample says of two classes that are near each other changes with the sample. */
 static void test_a_page_moves_for_twice_what_it_costs(void) {
     struct world *w = fresh();
@@ -168,12 +162,16 @@ static void test_a_page_moves_for_twice_what_it_costs(void) {
     ok(window(w, &d) && d.moves[0].from == 3 && d.moves[0].to == 2, "one that is more does");
 }
 
+static void never_read(struct world *w, unsigned class_id) {
+    w->now.classes[class_id].signal.hits = 0;
+    w->mode.classes[class_id] = (struct utility_class){.evicted_seen = 1};
+    w->a_window[class_id].hits = w->a_window[class_id].tail = 0;
+}
+
 static void test_what_nobody_reads_goes_at_once(void) {
     struct world *w = fresh();
     struct decision d;
-    w->now.classes[1].signal.hits = 0;
-    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
-    w->a_window[1].hits = w->a_window[1].tail = 0;
+    never_read(w, 1);
     w->a_window[2].evicted = 5 * CHUNKS + 1;
     ok(after(w, 10, 50 * 1000, &d) && d.extend, "pages that were never read need no window");
     ok(d.moves[0].from == 1 && d.moves[0].to == 2, "they go to the class that evicts");
@@ -190,11 +188,8 @@ static void test_what_nobody_reads_goes_at_once(void) {
     ok(d.count == 1 && strcmp(d.moves[0].reason, "class 2 evicts, class 1 is not read any more") == 0, "after that it gives: %s", d.moves[0].reason);
 
     w = fresh();
-    w->a_window[1].evicted = CHUNKS;
-    w->a_window[1].hits = w->a_window[1].tail = 0;
-    w->now.classes[1].signal.hits = 0;
-    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
-    w->a_window[2].evicted = CHUNKS;
+    never_read(w, 1);
+    w->a_window[1].evicted = w->a_window[2].evicted = CHUNKS;
     after(w, 10, 50 * 1000, &d);
     is(d.count, 0, "one in which as much is stored gives nothing");
 
@@ -214,10 +209,9 @@ struct writes {
 
 static struct writes fresh_writes(uint64_t seed) {
     struct writes s = {.w = fresh(), .x = seed};
-    memset(s.w->a_window, 0, sizeof s.w->a_window);
     for (unsigned i = 1; i <= CLASSES; i++) {
-        s.w->now.classes[i].signal.hits = 0;
-        s.w->mode.classes[i] = (struct utility_class){.evicted_seen = 1};
+        never_read(s.w, i);
+        s.w->a_window[i].evicted = 0;
     }
     return s;
 }
@@ -281,9 +275,8 @@ static void test_what_is_only_written_keeps_its_pages(uint64_t seed) {
 static void test_pieces_of_large_values_are_not_idle(void) {
     struct world *w = fresh();
     struct decision d;
-    memset(&w->a_window[3], 0, sizeof w->a_window[3]);
-    w->now.classes[3].signal.hits = 0;
-    w->mode.classes[3] = (struct utility_class){.evicted_seen = 1};
+    never_read(w, 3);
+    w->a_window[3].evicted = 0;
     w->a_window[2].evicted = CHUNKS;
     w->a_window[2].ghosts[0] = 300;
     w->pieces = 3;
@@ -302,9 +295,7 @@ static void test_pieces_of_large_values_are_not_idle(void) {
 static void test_an_id_that_changes_hands_gets_nothing_for_it(void) {
     struct world *w = fresh();
     struct decision d;
-    w->now.classes[1].signal.hits = 0;
-    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
-    w->a_window[1].hits = w->a_window[1].tail = 0;
+    never_read(w, 1);
     w->a_window[2].ghosts[0] = 300;
     w->now.classes[2].evicted = w->mode.classes[2].evicted_seen = 5000;
     after(w, 10, 50 * 1000, &d);
@@ -325,10 +316,8 @@ static void test_a_flood_is_followed(void) {
     enum { LOOKS = 24, PAGES_COME = 5 };
     struct world *w = fresh();
     struct decision d = {0};
-    w->now.classes[1].signal.hits = 0;
+    never_read(w, 1);
     w->now.classes[1].pages = 500;
-    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
-    w->a_window[1].hits = w->a_window[1].tail = 0;
     unsigned room = 0, evicted = 0;
     for (unsigned i = 0; i < LOOKS; i++) {
         unsigned filled = room < PAGES_COME ? room : PAGES_COME;
@@ -395,7 +384,6 @@ int main(void) {
     test_what_does_not_move();
     test_windows();
     test_a_class_gets_a_page_a_window();
-    test_a_cliff_is_seen();
     test_a_page_moves_for_twice_what_it_costs();
     test_what_nobody_reads_goes_at_once();
     test_what_is_only_written_keeps_its_pages(seed);

@@ -1,37 +1,140 @@
-/* A tuner's configuration, a cache that is filled, and a tuner without a thread, which the test steps at a time of its own. */
+/* A cache, a thread that uses it, and a tuner without a thread, which the test steps at a time of its own: for what is claimed of
+ * pages that move and of changes of the chunk sizes. */
 #ifndef TUNE_FIXTURE_H
 #define TUNE_FIXTURE_H
+#include <sched.h>
+
 #include "cache_fixture.h"
-#include "control_fixture.h"
+#include "tune/state.h"
 #include "tune/tune.h"
 
-enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
-static uint64_t hand_us = 1000000; /* the time of tuners without a thread */
+enum { PATIENCE_MS = 60000, VALUE_MAX = 900 * 1000 };
 
-static inline struct tune_config config(const char *mode) {
-    return (struct tune_config){
-        .automove = mode, .ratio = 0.8, .window_s = 10, .reassign = true, .crawler = true, .crawler_sleep_us = 100};
+struct rig {
+    struct cache        *c;
+    struct cache_thread *ct;
+    struct tuner        *t;
+    uint64_t             now_us;
+    bool                 beside_threads; /* then the time is the system's */
+};
+
+static inline void rig_make(struct rig *r, const struct cache_config *cfg, const struct tune_config *tc) {
+    *r = (struct rig){.c = cache_create(cfg), .now_us = 1000000};
+    r->ct = cache_thread_create(r->c);
+    r->t = tuner_create(r->c, tc);
 }
 
-static inline struct tuner *tuner_of(struct cache *c, const char *mode) {
-    struct tune_config tc = config(mode);
-    return tuner_create(c, &tc);
+static inline struct tune_config rig_tuning(void) {
+    return (struct tune_config){.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100, .by_hand = true};
 }
 
-static inline struct tuner *tuner_by_hand(struct cache *c, const char *mode) {
-    struct tune_config tc = config(mode);
-    tc.by_hand = true;
-    return tuner_create(c, &tc);
+static inline void rig_open(struct rig *r, size_t megabytes, const struct evict_policy *policy, bool evict) {
+    struct cache_config cfg = fixture_config(megabytes << 20);
+    struct tune_config tc = rig_tuning();
+    cfg.policy = policy;
+    cfg.evict = evict;
+    rig_make(r, &cfg, &tc);
+}
+
+static inline void rig_close(struct rig *r) {
+    tuner_destroy(&r->t);
+    fixture_end(&r->c, &r->ct);
 }
 
 /* Does what is due, and goes on to the time when something is due again. */
-static inline void step(struct tuner *t) {
-    uint64_t due_us = tuner_tend_at(t, hand_us), soon_us = hand_us + 10 * 1000;
-    hand_us = due_us < soon_us ? due_us : soon_us;
+static inline void step(struct rig *r) {
+    uint64_t due_us = tuner_tend_at(r->t, r->now_us), soon_us = r->now_us + 10 * 1000;
+    r->now_us = due_us < soon_us ? due_us : soon_us;
+    if (r->beside_threads) {
+        sched_yield();
+        r->now_us = clock_mono_us();
+    }
+}
+
+/* From now on others use the cache, and the pace has its thread. */
+static inline void run_beside_threads(struct rig *r) {
+    r->beside_threads = pace_start(&r->t->pace);
+    r->now_us = clock_mono_us();
+    ok(r->beside_threads, "the pace has a thread");
+}
+
+static inline void step_for(struct rig *r, uint64_t us) {
+    for (uint64_t end_us = r->now_us + us; r->now_us < end_us;) {
+        step(r);
+    }
+}
+
+/* An order, and whether it was answered. */
+struct geometry_call {
+    struct geometry_order order; /* first */
+    bool answered;
+};
+
+static inline void geometry_call_done(struct geometry_order *o) { ((struct geometry_call *)o)->answered = true; }
+
+/* The answer to an order. */
+static inline const char *order(struct rig *r, const struct geometry_order *o) {
+    static struct geometry_call call;
+    call = (struct geometry_call){.order = *o};
+    call.order.done = geometry_call_done;
+    if (!tuner_order_geometry(r->t, &call.order)) {
+        return "nobody answers";
+    }
+    for (uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000); r->now_us < end_us && !call.answered;) {
+        step(r);
+    }
+    return call.answered ? call.order.answer : "nobody answers";
+}
+
+static inline bool says(const char *answer, const char *first) { return strncmp(answer, first, strlen(first)) == 0; }
+
+static inline const char *ask(struct rig *r, enum geometry_verb verb, bool force) {
+    return order(r, &(struct geometry_order){.verb = verb, .force = force});
+}
+
+static inline const char *ask_sizes(struct rig *r, const uint32_t *sizes, unsigned count, bool force) {
+    struct geometry_order o = {.verb = GEOMETRY_SIZES, .size_count = count, .force = force};
+    memcpy(o.sizes, sizes, count * sizeof *sizes);
+    return order(r, &o);
+}
+
+static inline const char *ask_factor(struct rig *r, double factor) {
+    return order(r, &(struct geometry_order){.verb = GEOMETRY_FACTOR, .factor = factor, .first_bytes = 96, .force = true});
+}
+
+static inline struct geometry_facts facts_of(const struct rig *r) {
+    struct geometry_facts f;
+    tuner_geometry(r->t, &f);
+    return f;
+}
+
+static inline bool settles(struct rig *r) {
+    uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000);
+    while (facts_of(r).state != GEOMETRY_STEADY && r->now_us < end_us) {
+        step(r);
+    }
+    return r->now_us < end_us;
+}
+
+/* A value that is on its way to a slow client, until it is given back. */
+static inline struct item *borrow(struct rig *r, uint64_t n) {
+    static char value[VALUE_MAX + 16];
+    struct cache_view v = {0};
+    struct key key = FIXTURE_KEY(n);
+    cache_turn_begin(r->ct);
+    fixture_fetch(r->ct, &key, value, &v);
+    cache_turn_end(r->ct);
+    return v.borrowed;
+}
+
+static inline void give_back(struct rig *r, struct item *borrowed) {
+    cache_turn_begin(r->ct);
+    cache_return(r->ct, borrowed);
+    cache_turn_end(r->ct);
 }
 
 /* In turns of its own. Returns how many are refused. */
-static inline unsigned fill(struct cache_thread *ct, uint64_t first, uint64_t count, size_t bytes) {
+static inline unsigned store_some(struct cache_thread *ct, uint64_t first, uint64_t count, size_t bytes) {
     char *value = calloc(1, bytes);
     unsigned refused = 0;
     cache_turn_begin(ct);
@@ -46,15 +149,89 @@ static inline unsigned fill(struct cache_thread *ct, uint64_t first, uint64_t co
     return refused;
 }
 
-/* Steps until facts say so; false after PATIENCE_MS of the test's time. */
-static inline bool step_until(struct tuner *t, bool (*done)(const struct tune_facts *, uint64_t), uint64_t arg) {
+static inline uint32_t pages_of(const struct rig *r, unsigned class_id) {
+    struct slab_class_facts f;
+    slab_facts(cache_slab(r->c), class_id, &f);
+    return f.pages;
+}
+
+/* Steps until no page moves, nor has to. */
+static inline struct tune_facts at_rest(struct rig *r) {
     struct tune_facts f;
-    for (uint64_t end_us = hand_us + PATIENCE_MS * UINT64_C(1000); hand_us < end_us; step(t)) {
-        tuner_facts(t, &f);
-        if (done(&f, arg)) {
-            return true;
+    uint64_t end_us = r->now_us + PATIENCE_MS * UINT64_C(1000);
+    do {
+        step(r);
+        tuner_facts(r->t, &f);
+    } while ((f.moving || f.pages_over > 0) && r->now_us < end_us);
+    return f;
+}
+
+static inline void fill(struct rig *r, uint64_t count, size_t least, size_t most) {
+    char *value = malloc(most + 8);
+    for (uint64_t i = 0; i < count; i++) {
+        size_t bytes = least + (size_t)(i * 2654435761u % (most - least + 1));
+        if (i % 16 == 0) {
+            cache_turn_begin(r->ct);
+        }
+        fixture_value(value, bytes, i, bytes);
+        fixture_set(r->ct, i, value, bytes);
+        if (i % 16 == 15 || i + 1 == count) {
+            cache_turn_end(r->ct);
         }
     }
-    return false;
+    free(value);
+}
+
+/* How many of the keys are there; *wrong counts values that are not theirs. */
+static inline uint64_t check_values(struct rig *r, uint64_t count, unsigned *wrong) {
+    char *value = malloc(VALUE_MAX + 16), *expected = malloc(VALUE_MAX + 16);
+    uint64_t there = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        cache_turn_begin(r->ct);
+        long bytes = fixture_get(r->ct, i, value);
+        cache_turn_end(r->ct);
+        if (bytes >= 0) {
+            fixture_value(expected, (size_t)bytes, i, (uint64_t)bytes);
+            *wrong += memcmp(value, expected, (size_t)bytes) != 0;
+            there++;
+        }
+    }
+    free(value);
+    free(expected);
+    return there;
+}
+
+/* Of a cache that is flushed and walked: all chunks are free, sums and queues empty, and each page a class's. */
+static inline void nothing_is_left(struct rig *r, const char *after) {
+    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    static struct cache_walked seen[64];
+    struct cache_walk walk = {0};
+    struct class_set all = class_set_all();
+    struct cache_facts cf;
+    uint64_t lost_chunks = 0, left = 0, pages = 0;
+    cache_flush_now(r->c);
+    cache_turn_begin(r->ct);
+    while (cache_walk_next(r->ct, &walk, seen, 64) >= 0) {
+    }
+    cache_turn_end(r->ct);
+    cache_classes_facts(r->c, &all, facts);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        const struct cache_class_facts *f = &facts[i];
+        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
+        left += f->requested_bytes + f->items;
+        pages += f->slab.pages;
+    }
+    cache_facts(r->c, &cf);
+    is(lost_chunks, 0, "%s: every chunk is free once every item is gone", after);
+    is(left + cf.bytes + cf.items, 0, "%s: queues and sums are empty", after);
+    is(pages, cf.pages_out, "%s: every page belongs to a class", after);
+}
+
+static inline unsigned retired_classes(const struct rig *r) {
+    unsigned n = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        n += slab_class_state(cache_slab(r->c), i) == SLAB_CLASS_RETIRED;
+    }
+    return n;
 }
 #endif
