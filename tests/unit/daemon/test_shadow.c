@@ -6,7 +6,7 @@
 #include "base/key.h"
 #include "sample/shadow.h"
 
-enum { KEYS = 60000, REQUESTS = 600000, CACHE_KEYS = 12000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 13 };
+enum { KEYS = 30000, REQUESTS = 300000, CACHE_KEYS = 6000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 13 };
 static const struct evict_tuning tuning = {20, 40, 20, 200, 10, 90, 2, 0};
 
 /* Which keys are in the sample: another salt, another sample of the same requests. */
@@ -25,7 +25,7 @@ static uint64_t next_key(uint64_t *x, uint64_t i) {
     case 1:
     case 2:
     case 3:
-    case 4: return tap_random(x) % 20000;
+    case 4: return tap_random(x) % 10000;
     default: return (uint64_t)1 << 50 | (uint64_t)(KEYS * u * u * u);
     }
 }
@@ -55,6 +55,13 @@ static void tell_misses(struct shadow *s, uint64_t reads, uint64_t keys) {
     for (uint64_t n = 0; n < reads; n++) {
         tell(s, hash_of(n % keys), false);
     }
+}
+
+/* A shadow at the rate 1 of a cache with room for so many items. */
+static struct shadow *watching(const struct evict_policy *running, double items, double idle_items) {
+    struct shadow *s = shadow_create(running, &tuning, 1 << 20);
+    set(s, (uint64_t)(items * ITEM_BYTES), (uint64_t)(idle_items * ITEM_BYTES), running, UINT32_MAX);
+    return s;
 }
 
 static unsigned place_of(const struct evict_policy *policy) {
@@ -102,7 +109,7 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
 
 /* One sample says what its keys happen to be; the claim is of the estimate, so it is told of the mean of a few samples. */
 static void test_near_full_simulations(uint64_t seed) {
-    enum { SAMPLES = 5 };
+    enum { SAMPLES = 4 };
     const struct evict_policy *running = &evict_s3fifo;
     double real = miss_ratio(running, 1, seed), error = 0, policy_missed[POLICIES] = {0}, size_missed[SHADOW_SIZES] = {0};
     for (salt = 0; salt < SAMPLES; salt++) {
@@ -165,9 +172,8 @@ static void test_misses_that_are_no_policys_do_not_multiply_a_difference(void) {
 
 /* One key comes again and again among keys that never do: the LRU keeps it, first in, first out drops it with the others. */
 static void test_doubt_counts_keys_not_reads(void) {
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct shadow *s = watching(&evict_lru, 50, 0);
     unsigned fifo = place_of(&evict_fifo);
-    set(s, 50 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
     for (uint64_t n = 0; n < 5000; n++) {
         tell(s, hash_of(n % 5 == 0 ? 1 << 20 : n), n % 5 == 0 && n > 0);
     }
@@ -181,9 +187,8 @@ static void test_doubt_counts_keys_not_reads(void) {
 /* `none` keeps the first keys for ever: it misses what is new twice, where the LRU misses once, and has what comes back late. */
 static void test_what_was_worse_before_does_not_count_against_what_rises(void) {
     enum { HELD = 50, NEW = 500, ROUNDS = 4 };
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct shadow *s = watching(&evict_lru, HELD, 0);
     unsigned none = place_of(&evict_none);
-    set(s, HELD * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
     tell_misses(s, HELD, UINT64_MAX);
     for (uint64_t n = 0; n < 2 * NEW; n++) {
         tell(s, hash_of(1000 + n / 2), n % 2 == 1);
@@ -221,40 +226,32 @@ static void test_memory_and_rate(void) {
 
 /* Else a rate that had become so low would stay for ever. */
 static void test_few_that_fit_leave_room(void) {
-    struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
-    set(s, ITEM_BYTES * 7 / 2, 0, &evict_s3fifo, UINT32_MAX);
-    tell_misses(s, 100, UINT64_MAX);
-    is(shadow_fill(s).nodes, 3, "three items fit a sample that has room for three and a half");
-    ok(shadow_fill(s).roomy, "which could hold more keys at a higher rate");
-    shadow_destroy(&s);
-    s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
-    set(s, ITEM_BYTES / 2, 0, &evict_s3fifo, UINT32_MAX);
-    tell_misses(s, 100, UINT64_MAX);
-    is(shadow_fill(s).nodes, 0, "none fits a sample that has room for half of one");
-    ok(shadow_fill(s).roomy, "which could hold some at a higher rate");
-    shadow_destroy(&s);
+    for (unsigned fit = 0; fit <= 3; fit += 3) {
+        struct shadow *s = watching(&evict_s3fifo, fit + 0.5, 0);
+        tell_misses(s, 100, UINT64_MAX);
+        ok(shadow_fill(s).nodes == fit && shadow_fill(s).roomy, "%u items fit a sample that has room for half an item more, and more would at a higher rate", fit);
+        shadow_destroy(&s);
+    }
 }
 
 static void test_first_keys_small_then_large(void) {
-    struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
-    set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
+    struct shadow *s = watching(&evict_s3fifo, 100, 0);
     uint32_t nodes_max = shadow_fill(s).nodes_max;
     set(s, (uint64_t)nodes_max * ITEM_BYTES * 9 / 10, 0, &evict_s3fifo, UINT32_MAX);
     tell_misses(s, 4 * nodes_max, UINT64_MAX);
     ok(!shadow_fill(s).roomy, "with as many keys as there is room for there is none for more");
     for (uint64_t n = 0; n < 4 * nodes_max; n++) {
-        struct sample_record get = RECORD(SAMPLE_MISS, hash_of(1 << 20 | n)), set = RECORD(SAMPLE_STORE, hash_of(1 << 20 | n));
-        set.bytes = 20 * ITEM_BYTES;
+        struct sample_record get = RECORD(SAMPLE_MISS, hash_of(1 << 20 | n)), store = RECORD(SAMPLE_STORE, hash_of(1 << 20 | n));
+        store.bytes = 20 * ITEM_BYTES;
         shadow_record(s, &get, 0);
-        shadow_record(s, &set, 0);
+        shadow_record(s, &store, 0);
     }
     ok(shadow_fill(s).roomy, "there is when those that came later are larger, though a policy that evicts nothing keeps the first");
     shadow_destroy(&s);
 }
 
 static void test_idle_memory_holds_nothing(void) {
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    set(s, 100 * ITEM_BYTES, 30 * ITEM_BYTES, &evict_lru, UINT32_MAX);
+    struct shadow *s = watching(&evict_lru, 100, 30);
     tell_misses(s, 1000, UINT64_MAX);
     is(shadow_fill(s).nodes, 70, "of memory for a hundred keys, 30 idle, it has 70");
     set(s, 100 * ITEM_BYTES, 90 * ITEM_BYTES, &evict_lru, UINT32_MAX);
@@ -264,24 +261,21 @@ static void test_idle_memory_holds_nothing(void) {
 }
 
 static void test_a_deleted_key_misses_everywhere(void) {
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct shadow *s = watching(&evict_lru, 2000, 0);
     struct sample_record gone = RECORD(SAMPLE_GONE, hash_of(1));
-    set(s, 1 << 20, 0, &evict_lru, UINT32_MAX);
     tell(s, hash_of(1), false);
     tell(s, hash_of(1), true);
     shadow_record(s, &gone, 0);
     is(shadow_fill(s).nodes, 0, "it is not held");
     tell(s, hash_of(1), false);
     shadow_window_end(s, 3);
-    is(shadow_policy(s, 0).own_misses, 2, "and the next read of it missed, as the first did");
-    is(shadow_fill(s).nodes, 1, "and brought it in again");
+    ok(shadow_policy(s, 0).own_misses > 1.5 && shadow_fill(s).nodes == 1, "and the next read of it missed, as the first did, and brought it in again");
     shadow_destroy(&s);
 }
 
 /* At a lower rate a window has fewer reads, but tells as much. */
 static void test_windows_count_alike_at_any_rate(void) {
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    set(s, 100 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);
     shadow_window_end(s, 8000);
     struct shadow_tally before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0), in_class = shadow_class_policy(s, CLASS, 0);
@@ -335,20 +329,19 @@ static void test_another_tuning_is_counted_anew(void) {
 
 /* A miss, and the set after it, of a key that lives so long; or a hit. */
 static void tell_mortal(struct shadow *s, uint64_t hash, bool hit, uint32_t expires_s, uint32_t now_s) {
-    struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), set = RECORD(SAMPLE_STORE, hash);
+    struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), store = RECORD(SAMPLE_STORE, hash);
     get.expires_s = hit ? expires_s : 0;
-    set.expires_s = expires_s;
+    store.expires_s = expires_s;
     shadow_record(s, &get, now_s);
     if (!hit) {
-        shadow_record(s, &set, now_s);
+        shadow_record(s, &store, now_s);
     }
 }
 
 /* Half as many keys again as the cache holds come in a round, each every 150 s: the LRU misses all of them, twice the memory none. */
 static struct shadow_tally twice_the_memory_in_rounds(uint32_t ttl_s, bool touched) {
     enum { HELD = 100, ROUND = 150, ROUNDS = 6 };
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    set(s, HELD * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    struct shadow *s = watching(&evict_lru, HELD, 0);
     for (uint32_t n = 0; n < ROUNDS * ROUND; n++) {
         uint32_t now_s = 1000 + n;
         uint64_t hash = hash_of(n % ROUND);
@@ -365,22 +358,25 @@ static struct shadow_tally twice_the_memory_in_rounds(uint32_t ttl_s, bool touch
 }
 
 static void test_more_memory_keeps_nothing_that_expires(void) {
-    struct shadow_tally t = twice_the_memory_in_rounds(0, false);
-    ok(t.better > 0.8 * t.reads, "twice the memory has what does not expire: %.0f of %.0f reads", t.better, t.reads);
-    t = twice_the_memory_in_rounds(2000, false);
-    ok(t.better > 0.8 * t.reads, "and what expires late: %.0f", t.better);
-    t = twice_the_memory_in_rounds(200, false);
-    ok(t.better > 0.45 * t.reads && t.better < 0.55 * t.reads, "every other time what expires in the second round: %.0f", t.better);
-    t = twice_the_memory_in_rounds(100, false);
-    ok(t.better <= 0 && t.reads > 0, "but nothing of what expires before: %.0f", t.better);
-    t = twice_the_memory_in_rounds(100, true);
-    ok(t.better > 0.8 * t.reads, "unless a touch has it live longer: %.0f", t.better);
+    static const struct {
+        uint32_t    ttl_s;
+        bool        touched;
+        double      least, most; /* of the reads */
+        const char *claim;
+    } rows[] = {{0, false, 0.8, 1, "twice the memory has what does not expire"},
+                {2000, false, 0.8, 1, "and what expires late"},
+                {200, false, 0.45, 0.55, "every other time what expires in the second round"},
+                {100, false, 0, 0, "but nothing of what expires before"},
+                {100, true, 0.8, 1, "unless a touch has it live longer"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct shadow_tally t = twice_the_memory_in_rounds(rows[i].ttl_s, rows[i].touched);
+        ok(t.reads > 0 && t.better >= rows[i].least * t.reads && t.better <= rows[i].most * t.reads, "%s: %.0f of %.0f reads", rows[i].claim, t.better, t.reads);
+    }
 }
 
 /* A read tells what is left of a time to live, so that what a miniature stores after it lives no shorter. */
 static void test_a_read_does_not_shorten_a_life(void) {
-    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    set(s, 1 << 20, 0, &evict_lru, UINT32_MAX);
+    struct shadow *s = watching(&evict_lru, 2000, 0);
     tell_mortal(s, hash_of(1), false, 1100, 1000);
     tell_mortal(s, hash_of(1), true, 1100, 1090);
     struct sample_record gone = {.hash = hash_of(1), .verb = SAMPLE_GONE, .expires_s = 1100}, miss = RECORD(SAMPLE_MISS, hash_of(1));

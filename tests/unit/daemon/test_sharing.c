@@ -228,7 +228,6 @@ int main(void) {
     }
     fixture_index = NULL;
     test_policy(&evict_slru);
-    test_policy(&evict_clock);
     test_policy(&evict_lru);
     return tap_done();
 }

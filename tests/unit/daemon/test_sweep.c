@@ -7,7 +7,7 @@
 #include "cache/sweep.h"
 #include "cache_fixture.h"
 
-enum { ITEMS = 3000, LARGE_BYTES = 700 * 1000, ROUNDS = 30000 / TAP_SLOWER, THREADS = 2, LASTING = 500 };
+enum { ITEMS = 3000, LARGE_BYTES = 600 * 1000, ROUNDS = 8000 / TAP_SLOWER, THREADS = 2, LASTING = 500 };
 
 static struct cache *cache;
 static char value[LARGE_BYTES];
@@ -31,23 +31,12 @@ static bool lives(struct cache_thread *ct, uint64_t n) {
     return cache_peek(ct, &key, &v) == CACHE_OK;
 }
 
-static void read_one(struct cache_thread *ct, uint64_t n) {
-    char name[64], to[ITEM_COPY_MAX + 8];
-    struct key key = fixture_key(name, n);
-    struct cache_view v = {0};
-    fixture_fetch(ct, &key, to, &v);
-}
+static char got[LARGE_BYTES + 8];
 
 static uint64_t items(void) {
     struct cache_facts f;
     cache_facts(cache, &f);
     return f.items;
-}
-
-static struct cache_class_values counted(void) {
-    struct cache_class_values v;
-    cache_classes_counters(cache, &v);
-    return v;
 }
 
 static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
@@ -56,21 +45,17 @@ static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
         set(ct, i, 10 + i % 1000, i % 3 == 0 ? 0 : i % 3 == 1 ? now_s + 10 : now_s + 1000);
     }
     for (uint64_t i = 1; i < ITEMS; i += 6) {
-        read_one(ct, i);
+        fixture_get(ct, i, got);
     }
     struct cache_sweep pass = sweep(ct);
-    is(pass.looked, ITEMS, "a pass sees every item");
-    is(pass.freed, 0, "frees none while all live");
-    is(pass.earliest_s, now_s + 10, "and tells when the first expires");
+    ok(pass.looked == ITEMS && pass.freed == 0 && pass.earliest_s == now_s + 10, "a pass sees every item, frees none while all live, and tells when the first expires");
     fixture_next_turn(ct, 20);
     pass = sweep(ct);
-    is(pass.freed, ITEMS / 3, "once a third has expired it frees that");
-    is(items(), ITEMS - ITEMS / 3, "and no other is gone");
-    is(pass.earliest_s, now_s + 1000, "and tells of the next");
-    struct cache_class_values v = counted();
-    is(v.reclaimed, ITEMS / 3, "they count as reclaimed");
-    is(v.expired_unfetched, ITEMS / 6, "those that nobody read as such, too");
-    is(v.crawler_reclaimed + v.evicted, 0, "and as nothing else");
+    ok(pass.freed == ITEMS / 3 && items() == ITEMS - ITEMS / 3 && pass.earliest_s == now_s + 1000, "once a third has expired it frees that and no other, and tells of the next");
+    struct cache_class_values v;
+    cache_classes_counters(cache, &v);
+    ok(v.reclaimed == ITEMS / 3 && v.expired_unfetched == ITEMS / 6 && v.crawler_reclaimed + v.evicted == 0,
+       "they count as reclaimed, those that nobody read as such, too, and as nothing else");
     cache_flush_now(cache);
     set(ct, ITEMS, 10, 0);
     is(sweep(ct).freed, ITEMS - ITEMS / 3, "what was flushed is freed, too");
@@ -79,46 +64,37 @@ static void test_frees_what_expired_and_nothing_else(struct cache_thread *ct) {
 
 static void test_frees_large_values_but_not_from_under_readers(struct cache_thread *ct) {
     uint32_t now_s = cache_now_s(ct);
-    char name[64], to[ITEM_COPY_MAX + 8];
-    struct key key = fixture_key(name, 7);
+    struct key key = FIXTURE_KEY(7);
     fixture_value(value, LARGE_BYTES, 7, 1);
     set(ct, 7, LARGE_BYTES, now_s + 10);
     set(ct, 8, LARGE_BYTES, now_s + 10);
     struct cache_view v = {0};
-    is(fixture_fetch(ct, &key, to, &v), CACHE_OK, "a reader holds a large value");
+    is(fixture_fetch(ct, &key, got, &v), CACHE_OK, "a reader holds a large value");
     uint64_t before = items();
     fixture_next_turn(ct, 20);
     is(sweep(ct).freed, 2, "it expires, and a pass frees it and its like");
     is(items(), before - 2, "nobody finds them");
-    char *whole = malloc(LARGE_BYTES);
-    fixture_read_borrowed(ct, v.borrowed, whole);
-    ok(memcmp(whole, value, LARGE_BYTES) == 0, "and the reader still has all of it");
-    free(whole);
+    fixture_read_borrowed(ct, v.borrowed, got);
+    ok(memcmp(got, value, LARGE_BYTES) == 0, "and the reader still has all of it");
     cache_return(ct, v.borrowed);
 }
 
 static void test_changes_are_told(struct cache_thread *ct) {
     struct key key = FIXTURE_KEY(1);
-    set(ct, 1, 10, 0);
-    uint64_t before = cache_changes(cache);
-    read_one(ct, 1);
-    read_one(ct, ITEMS + 5);
-    is(cache_changes(cache), before, "a read changes nothing that a pass could miss");
-    set(ct, 1, 10, 0);
-    ok(cache_changes(cache) != before, "a store does");
-    before = cache_changes(cache);
-    cache_touch(ct, &key, cache_now_s(ct) + 5);
-    ok(cache_changes(cache) != before, "so does a touch");
-    before = cache_changes(cache);
-    char to[ITEM_COPY_MAX + 8];
-    struct cache_fetch f = {.touch = true, .exptime_s = cache_now_s(ct) + 5};
     struct cache_view v = {0};
-    cache_fetch(ct, &key, &f, to, &v);
-    ok(cache_changes(cache) != before, "a get that touches");
-    before = cache_changes(cache);
-    struct cache_delete d = {.mark_stale = true, .touch = true, .exptime_s = cache_now_s(ct) + 5};
-    cache_delete(ct, &key, &d);
-    ok(cache_changes(cache) != before, "and a delete that leaves a stale item for some seconds");
+    uint32_t soon_s = cache_now_s(ct) + 5;
+    set(ct, 1, 10, 0);
+    for (unsigned change = 0; change < 5; change++) {
+        uint64_t before = cache_changes(cache);
+        switch (change) {
+        case 0: fixture_get(ct, 1, got), fixture_get(ct, ITEMS + 5, got); break;
+        case 1: set(ct, 1, 10, 0); break;
+        case 2: cache_touch(ct, &key, soon_s); break;
+        case 3: cache_fetch(ct, &key, &(struct cache_fetch){.touch = true, .exptime_s = soon_s}, got, &v); break;
+        case 4: cache_delete(ct, &key, &(struct cache_delete){.mark_stale = true, .touch = true, .exptime_s = soon_s}); break;
+        }
+        is(cache_changes(cache) != before, change > 0, "a pass could miss what a store, a touch, a get that touches and a delete that leaves a stale item do, not what a read does");
+    }
 }
 
 static _Atomic unsigned storing;

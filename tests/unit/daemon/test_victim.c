@@ -2,10 +2,6 @@
  * partitions, whatever was noted of them. */
 #include "tap.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cache/partition.h"
 #include "cache_fixture.h"
 
@@ -46,10 +42,10 @@ static uint64_t gone_before(uint64_t end) {
     return gone;
 }
 
-static void begin(const struct evict_policy *policy) {
+static void begin(void) {
     struct cache_config config = fixture_config(LIMIT_BYTES);
     config.partitions = PARTITIONS;
-    config.policy = policy;
+    config.policy = &evict_fifo;
     cache = cache_create(&config);
     ct = cache_thread_create(cache);
     cache_turn_begin(ct);
@@ -61,7 +57,7 @@ static void end(void) {
 }
 
 static void test_the_oldest_of_all_partitions_goes(void) {
-    begin(&evict_fifo);
+    begin();
     uint64_t room = fill(), wrong = 0;
     ok(room > 4 * PARTITIONS && room < ITEMS, "the cache has room for %" PRIu64 " items", room);
     for (uint64_t n = room + 1; n < ITEMS; n++) {
@@ -73,7 +69,7 @@ static void test_the_oldest_of_all_partitions_goes(void) {
 }
 
 static void test_what_was_noted_of_an_item_that_was_read_is_not_believed(void) {
-    begin(&evict_fifo);
+    begin();
     uint64_t room = fill(), kept = 0, wrong = 0;
     for (uint64_t n = room + 1; n < room + 1 + PARTITIONS / 2; n++) {
         uint64_t oldest = n - room + kept;
@@ -90,16 +86,13 @@ static void test_what_was_noted_of_an_item_that_was_read_is_not_believed(void) {
 }
 
 static void test_an_item_that_left_is_not_looked_for(void) {
-    static const struct cache_delete plainly;
-    begin(&evict_fifo);
+    begin();
     uint64_t room = fill(), refused = 0;
     for (uint64_t n = 1; n <= room; n++) {
-        struct key key = FIXTURE_KEY(n);
-        cache_delete(ct, &key, &plainly);
+        fixture_delete(ct, n);
     }
     for (uint64_t n = 0; n < 2 * room; n++) {
-        struct key key = FIXTURE_KEY(ITEMS + n);
-        refused += fixture_store_key(ct, &key, value, VALUE_BYTES, NULL) != CACHE_OK;
+        refused += fixture_set(ct, ITEMS + n, value, VALUE_BYTES) != CACHE_OK;
     }
     is(refused, 0, "emptied behind the notes, the class takes twice what it has room for");
     end();
