@@ -6,27 +6,29 @@ local server = require "support.server"
 
 local run = server.said
 
+-- A folder for each claim.
+local root
+before_each(function() root = server.folder() end)
+after_each(function() server.remove_folder(root) end)
+
+-- What make says; the outer make's flags are no concern of this one.
+local function make(words)
+  return run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make " .. words)
+end
+
 describe("make install", function()
-  local root
-
-  before_each(function()
-    root = server.folder()
-  end)
-
-  after_each(function()
-    run("rm -rf " .. root)
-  end)
-
-  -- The outer make's flags are no concern of this one.
-  local function make(words)
-    local ok, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s " .. words)
-    assert.is_true(ok, text)
-  end
-
   -- What make runs once all is built.
   local function script(action, environment)
     local ok, text = run(("env %s scripts/install %s build"):format(environment, action))
     assert.is_true(ok, text)
+  end
+
+  -- The programs run in that folder.
+  local function assert_run(bin)
+    for _, command in ipairs({ "slated' -V", "slatetop' --version", "slatectl' --help", "slate-load' --version" }) do
+      local ok, text = run(("cd / && '%s/%s"):format(bin, command))
+      assert.is_true(ok, command .. ": " .. text)
+    end
   end
 
   local function files()
@@ -34,19 +36,21 @@ describe("make install", function()
     return text
   end
 
-  it("installs programs that run from there", function()
-    make("install PREFIX=" .. root)
-    for _, command in ipairs({ "slated -V", "slatetop --version", "slatectl --help", "slate-load --version" }) do
-      local ok, text = run(("cd / && %s/bin/%s"):format(root, command))
-      assert.is_true(ok, command .. ": " .. text)
-    end
+  it("installs programs that run from there, and is undone by make uninstall, which touches nothing else", function()
+    local slate = root .. "/share/lua/5.4/slate"
+    run(("mkdir -p %s/bin %s && echo mine | tee %s/bin/other %s/mine.lua"):format(root, slate, root, slate))
+    local before = files()
+    assert(make("-s install PREFIX=" .. root))
+    assert_run(root .. "/bin")
     local terms = ('package.path = "%s/share/lua/5.4/?.lua" print(#require("slate.facts.explain").list() > 80)')
         :format(root)
     assert.same({ true, "true\n" }, { run(("cd / && lua5.4 -e '%s'"):format(terms)) })
+    assert(make("-s uninstall PREFIX=" .. root))
+    assert.equal(before, files())
   end)
 
   it("puts everything under DESTDIR, whose name may hold blanks, and names PREFIX alone inside", function()
-    make(("install DESTDIR='%s/a b' PREFIX=/opt/slate"):format(root))
+    script("install", ("DESTDIR='%s/a b' PREFIX=/opt/slate"):format(root))
     assert.truthy(files():find("./a b/opt/slate/bin/slated", 1, true))
     assert.same({ false, "" }, { run(("grep -rlI %s '%s/a b'"):format(root, root)) })
     local _, version = run("sed -n 's/^VERSION := //p' Makefile")
@@ -85,10 +89,7 @@ describe("make install", function()
   it("lives below a PREFIX whose name holds blanks", function()
     local prefix = root .. "/a b"
     script("install", ("PREFIX='%s'"):format(prefix))
-    for _, command in ipairs({ "slated' -V", "slatetop' --version", "slatectl' --help", "slate-load' --version" }) do
-      local ok, text = run(("cd / && '%s/bin/%s"):format(prefix, command))
-      assert.is_true(ok, command .. ": " .. text)
-    end
+    assert_run(prefix .. "/bin")
     local function starts(unit)
       local _, text = run(("grep ^ExecStart= '%s/%s'"):format(prefix, unit))
       return text
@@ -113,32 +114,14 @@ describe("make install", function()
 
   it("fails when a file cannot be put there", function()
     run(("mkdir -p %s/share && echo >%s/share/lua"):format(root, root)) -- a file where a folder is to be
-    local ok, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s install PREFIX=" .. root)
+    local ok, text = run(("env PREFIX=%s scripts/install install build"):format(root))
     assert.is_false(ok, text)
     assert.truthy(text:find(root .. "/share/lua", 1, true), text)
   end)
 
-  it("is undone by make uninstall, which touches nothing else", function()
-    local slate = root .. "/share/lua/5.4/slate"
-    run(("mkdir -p %s/bin %s && echo mine | tee %s/bin/other %s/mine.lua"):format(root, slate, root, slate))
-    local before = files()
-    script("install", "PREFIX=" .. root)
-    assert.are_not.equal(before, files())
-    make("uninstall PREFIX=" .. root)
-    assert.equal(before, files())
-  end)
 end)
 
 describe("a clone that was built", function()
-  local root
-
-  before_each(function()
-    root = server.folder()
-  end)
-  after_each(function()
-    run("rm -rf " .. root)
-  end)
-
   it("runs where it was moved to, with its own library", function()
     run(("mkdir -p '%s/a b/build' && cp -r build/bin '%s/a b/build/' && cp -r lua man scripts Makefile '%s/a b/'")
       :format(root, root, root))
@@ -165,7 +148,7 @@ describe("a clone that was built", function()
       pending("this folder is no git's")
       return
     end
-    run(("rm -rf %s/whole && git clone -q . %s/whole"):format(root, root))
+    run(("rm -rf %s/whole && git clone -q -n . %s/whole"):format(root, root))
     assert.is_true(run(("cp -r Makefile scripts %s/whole/ && cd %s/whole && scripts/dist 1"):format(root, root)))
     local first = names(root .. "/whole/build/slate-1.tar.gz")
     assert.truthy(first:find("slate-1/daemon/main.c", 1, true))
@@ -178,36 +161,25 @@ describe("a clone that was built", function()
 end)
 
 describe("make", function()
-  local function dry(words)
-    local _, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -n -W console/main.c build/bin/slatetop "
-      .. words)
-    return text
-  end
-
-  it("passes on CPPFLAGS, CFLAGS and LDFLAGS", function()
-    local text = dry("CPPFLAGS=-DMINE=1 CFLAGS=-O1 LDFLAGS=-Wl,-z,now")
+  it("passes on CPPFLAGS, CFLAGS and LDFLAGS, and asks pkg-config", function()
+    local _, text = make("-n -W console/main.c build/bin/slatetop CPPFLAGS=-DMINE=1 CFLAGS=-O1 LDFLAGS=-Wl,-z,now "
+      .. "PKG_CONFIG='echo -lmine'")
     assert.truthy(text:find("%-DMINE=1 .*%-O1 .*%-c %-o build/console/main.o"), text)
     assert.truthy(text:find("%-O1 %-Wl,%-z,now %-pthread +%-o build/bin/slatetop"), text)
     assert.is_nil(text:find("-O2", 1, true))
+    assert.truthy(text:find("-lmine --libs ncursesw tinfo", 1, true), text)
   end)
 
-  it("asks pkg-config, and does without it", function()
-    assert.truthy(dry("PKG_CONFIG=none"):find("-I/usr/include/lua5.4 -Iconsole", 1, true))
-    assert.truthy(dry("PKG_CONFIG='echo -lmine'"):find("-lmine --libs ncursesw tinfo", 1, true))
-  end)
-
-  it("links the shared jemalloc where there is no static one", function()
-    local _, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -n -W daemon/main.c build/bin/slated JEMALLOC=")
+  it("does without pkg-config, and links the shared jemalloc where there is no static one", function()
+    local _, text = make("-n -W console/main.c -W daemon/main.c build/bin/slatetop build/bin/slated PKG_CONFIG=none "
+      .. "JEMALLOC=")
+    assert.truthy(text:find("-I/usr/include/lua5.4 -Iconsole", 1, true), text)
     assert.truthy(text:find("-ljemalloc", 1, true), text)
     assert.is_nil(text:find("jemalloc.o", 1, true), text)
   end)
-end)
 
-describe("make without what Slate is built with", function()
   it("says what is missing and how to get it before a compiler fails", function()
-    local folder = server.folder()
-    finally(function() run("rm -rf " .. folder) end)
-    local ok, text = run(("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make B=%s/build CC=%s/none"):format(folder, folder))
+    local ok, text = make(("B=%s/build CC=%s/none"):format(root, root))
     assert.is_false(ok)
     assert.is_nil(text:find("none:", 1, true), text)
     assert.truthy(text:find("scripts/bootstrap run installs them", 1, true), text)

@@ -199,8 +199,8 @@ describe("each option of memcached", function()
                 support.quoted(SLATED), behind, folder))
             return code, support.read_file(folder .. "/out")
         end
-        for _, row in ipairs(ROWS) do
-            if row.verdict ~= "ends" then
+        for i, row in ipairs(ROWS) do
+            if row.verdict ~= "ends" and i % 4 == 1 then -- test_config_file has each form
                 local words = run_words(row)
                 local code, said = check("", words)
                 assert.equal(row.verdict == "refused" and EX_USAGE or 0, code, words .. ": " .. said)
