@@ -14,7 +14,7 @@ static uint32_t free_chunks(const struct cache *c, unsigned class_id) {
     return f.free_chunks;
 }
 
-static void test_any_number_may_be_given_back_at_once(void) {
+TEST(test_any_number_may_be_given_back_at_once) {
     enum { CHUNKS = 5 * GIVE_MAX + 3 };
     struct cache_thread *ct;
     struct cache *c = fixture_cache(16u << 20, &ct);
@@ -77,7 +77,7 @@ static void change_geometry(void *arg) {
     cache_turn_begin(ch->storing);
 }
 
-static void test_a_chunk_that_was_waited_for_is_large_enough(void) {
+TEST(test_a_chunk_that_was_waited_for_is_large_enough) {
     struct cache_config cfg = fixture_config(4u << 20);
     cfg.slab = (struct slab_config){.chunk_bytes_min = 96, .growth_factor = 2, .sizes = sizes_before, .size_count = 4,
                                     .chunk_bytes_max = 4096};
@@ -111,7 +111,5 @@ static void test_a_chunk_that_was_waited_for_is_large_enough(void) {
 
 int main(void) {
     clock_start();
-    test_any_number_may_be_given_back_at_once();
-    test_a_chunk_that_was_waited_for_is_large_enough();
-    return tap_done();
+    return tap_main();
 }

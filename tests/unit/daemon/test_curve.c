@@ -90,7 +90,7 @@ static void test_near_the_exact_distances(uint64_t seed) {
     }
 }
 
-static void test_a_loop_hits_only_when_it_fits(void) {
+TEST(test_a_loop_hits_only_when_it_fits) {
     struct curve *c = curve_create(1000, 255);
     for (unsigned round = 0; round < 20; round++) {
         for (uint64_t n = 0; n < 1000; n++) {
@@ -103,7 +103,7 @@ static void test_a_loop_hits_only_when_it_fits(void) {
     curve_destroy(&c);
 }
 
-static void test_classes_do_not_mix(void) {
+TEST(test_classes_do_not_mix) {
     struct curve *c = curve_create(4000, 255);
     double bytes[CURVE_CLASSES] = {[CLASS] = 200 << 10, [OTHER] = 2000 << 10};
     for (unsigned round = 0; round < 20; round++) {
@@ -116,7 +116,7 @@ static void test_classes_do_not_mix(void) {
     curve_destroy(&c);
 }
 
-static void test_what_is_gone_and_what_is_old(void) {
+TEST(test_what_is_gone_and_what_is_old) {
     struct curve *c = curve_create(100, 255);
     curve_store(c, hash_of(1), CLASS, 100);
     is(curve_reads(c, CLASS), 0, "a store is no read");
@@ -155,7 +155,7 @@ static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
 }
 
 /* Many classes with room for three: the first three have it, until another has more than twice the reads. */
-static void test_the_busiest_classes_have_curves(void) {
+TEST(test_the_busiest_classes_have_curves) {
     enum { ROOM = 3, CLASSES = 255 };
     struct curve *c = curve_create(5000, ROOM);
     unsigned shown = 0;
@@ -181,19 +181,9 @@ static void test_the_busiest_classes_have_curves(void) {
     curve_destroy(&c);
 }
 
-static void test_what_cannot_be(void) {
-    ok(curve_create(0, 1) == NULL, "a curve of no key cannot be");
-    ok(curve_create(1, 0) == NULL && curve_create(1, 256) == NULL, "nor one of no class, nor of more than there are");
-}
-
 int main(void) {
     uint64_t seed = tap_sample_seed();
     test_near_the_exact_distances(seed);
     test_a_rate_that_was_lowered_is_raised_again(seed);
-    test_a_loop_hits_only_when_it_fits();
-    test_classes_do_not_mix();
-    test_what_is_gone_and_what_is_old();
-    test_the_busiest_classes_have_curves();
-    test_what_cannot_be();
-    return tap_done();
+    return tap_main();
 }

@@ -2,7 +2,6 @@
 #include "tap.h"
 
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include "evict/evict.h"
 #include "evict/memory.h"
@@ -60,18 +59,12 @@ static void renew(unsigned n, bool temporary, uint32_t now_s) {
     evict_renew(&q, &nodes[n], temporary, now_s);
 }
 
-static unsigned take_victim(uint32_t now_s) {
+/* As the cache evicts: the policy is told. 0: there is no victim. */
+static unsigned evict_one(uint32_t now_s) {
     struct node *v = evict_victim(&q, now_s);
     if (v == NULL) {
         return 0;
     }
-    evict_remove(&q, v);
-    return (unsigned)(v - nodes);
-}
-
-/* As the cache evicts: the policy is told. */
-static unsigned evict_one(uint32_t now_s) {
-    struct node *v = evict_victim(&q, now_s);
     evict_note_evicted(&q, v);
     evict_remove(&q, v);
     return (unsigned)(v - nodes);
@@ -81,7 +74,7 @@ static unsigned evict_one(uint32_t now_s) {
 static unsigned wrong_victims(const unsigned *want, unsigned count, uint32_t now_s) {
     unsigned wrong = 0;
     for (unsigned i = 0; i < count; i++) {
-        wrong += take_victim(now_s) != want[i];
+        wrong += evict_one(now_s) != want[i];
     }
     return wrong;
 }
@@ -96,7 +89,7 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
         renew(1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
     }
     is(evict_count(&q), NODES, "%s: counts what was inserted", p->name);
-    while ((victim = take_victim(200)) != 0) {
+    while ((victim = evict_one(200)) != 0) {
         gone[victim]++;
     }
     for (unsigned n = 1; n <= NODES; n++) {
@@ -123,7 +116,7 @@ static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from,
     evict_switch(&q, to);
     unsigned last = 0, inversions = 0, there = evict_count(&q);
     for (unsigned i = 0; i < 50; i++) {
-        unsigned v = take_victim(102);
+        unsigned v = evict_one(102);
         inversions += v < last;
         last = v;
     }
@@ -136,7 +129,7 @@ static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
     for (unsigned n = 1; n <= 3; n++) {
         hit(n, 1);
     }
-    is(take_victim(1), 4, "sieve spares three that were hit");
+    is(evict_one(1), 4, "sieve spares three that were hit");
     evict_switch(&q, to);
     evict_switch(&q, &evict_sieve);
     evict_switch(&q, to);
@@ -144,7 +137,7 @@ static void test_what_a_hand_spared_goes_last(const struct evict_policy *to) {
     end();
 }
 
-static void test_lru_takes_the_least_recently_used(void) {
+TEST(test_lru_takes_the_least_recently_used) {
     filled(&evict_lru, 5, SECOND_BY_SECOND);
     hit(1, 10);
     hit(3, 11);
@@ -152,20 +145,20 @@ static void test_lru_takes_the_least_recently_used(void) {
     end();
 }
 
-static void test_slru_moves_as_memcached_does(void) {
+TEST(test_slru_moves_as_memcached_does) {
     filled(&evict_slru, 100, 5);
     ok(q.list[0].count <= 21 && q.list[0].count >= 19 && q.list[0].count + q.list[2].count == 100,
        "slru: hot keeps its share (%u of 100), and what was never hit goes from hot to cold", q.list[0].count);
     hit(1, 6);
-    is(take_victim(7), 1, "slru: one hit does not save a cold item");
+    is(evict_one(7), 1, "slru: one hit does not save a cold item");
     hit(2, 6), hit(2, 6);
-    ok(take_victim(7) == 3 && node_where(&nodes[2]) == 1, "slru: two hits do, it went to warm");
+    ok(evict_one(7) == 3 && node_where(&nodes[2]) == 1, "slru: two hits do, it went to warm");
     evict_insert(&q, &nodes[200], true, 7);
     is(q.list[3].count, 1, "slru: a short-lived item goes to temp");
     for (unsigned i = 0; i < 98; i++) {
-        take_victim(8);
+        evict_one(8);
     }
-    is(take_victim(9), 200, "slru: temp is evicted last");
+    is(evict_one(9), 200, "slru: temp is evicted last");
     end();
 }
 
@@ -176,7 +169,7 @@ static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
     }
     unsigned early = 0;
     for (unsigned i = 0; i < 50; i++) {
-        early += take_victim(102) <= 10;
+        early += evict_one(102) <= 10;
     }
     is(early, 0, "%s: a new value of an old item makes it new", p->name);
     renew(1, true, 103);
@@ -208,7 +201,7 @@ static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct ev
     end();
 }
 
-static void test_marks_tell_age_within_a_third(void) {
+TEST(test_marks_tell_age_within_a_third) {
     unsigned wrong = 0;
     for (uint32_t age_s = 0; age_s < 40000; age_s++) {
         uint32_t told = node_age_s(node_age_code(age_s));
@@ -254,7 +247,7 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
             break;
         case 2: renew(old, false, round / 10); break;
         case 3:
-        case 4: insert(take_victim(round / 10), round / 10); break;
+        case 4: insert(evict_one(round / 10), round / 10); break;
         default: hit(old, round / 10); break;
         }
         wrong += wrong_tail(WANT);
@@ -271,12 +264,12 @@ static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, 
     end();
 }
 
-static void test_none_names_no_victim(void) {
+TEST(test_none_names_no_victim) {
     fresh(&evict_none);
     insert(1, 1);
     ok(evict_victim(&q, 2) == NULL, "none: nothing has to go");
     evict_switch(&q, &evict_slru);
-    is(take_victim(2), 1, "none: until another policy comes");
+    is(evict_one(2), 1, "none: until another policy comes");
     end();
 }
 
@@ -303,7 +296,7 @@ static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsig
 }
 
 /* A hot set of 20 keys among a stream of others: fifo loses it again and again, others keep it. */
-static void test_a_scan_does_not_flush_what_is_asked_for_often(void) {
+TEST(test_a_scan_does_not_flush_what_is_asked_for_often) {
     enum { ASKED = 20000, ROOM = 100 };
     static unsigned keys[ASKED];
     for (unsigned i = 0; i < ASKED; i++) {
@@ -318,7 +311,7 @@ static void test_a_scan_does_not_flush_what_is_asked_for_often(void) {
 }
 
 /* Keys that come back soon after they left unread: S3-FIFO keeps them the second time. */
-static void test_a_ghost_that_returns_goes_to_the_main_queue(void) {
+TEST(test_a_ghost_that_returns_goes_to_the_main_queue) {
     filled(&evict_s3fifo, 100, 1);
     is(evict_list_of(insert(evict_one(2), 3)), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
     is(evict_list_of(insert(500, 3)), EVICT_NEW, "s3fifo: one never seen is");
@@ -339,7 +332,7 @@ static void fill_main(unsigned from, unsigned to) {
     }
 }
 
-static void test_the_small_queue_has_its_share(void) {
+TEST(test_the_small_queue_has_its_share) {
     static const unsigned shares[] = {1, 10, 25, 40};
     for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         unsigned first = NODES / 2 + 1;
@@ -361,7 +354,7 @@ static void test_the_small_queue_has_its_share(void) {
 }
 
 /* Of a hundred nodes that came at 100 s some were hit; which two go first at 200 s. */
-static void test_which_hits_keep_an_item(void) {
+TEST(test_which_hits_keep_an_item) {
     static const struct {
         const struct evict_policy *policy;
         unsigned promote_hits, skip_pct;
@@ -406,15 +399,16 @@ static unsigned known_again(unsigned ghost_pct) {
     return known;
 }
 
-static void test_ghosts_have_their_share(void) {
+TEST(test_ghosts_have_their_share) {
     unsigned few = known_again(10), more = known_again(30), all = known_again(90);
     ok(few >= 40 && few <= 130 && more > few + 80 && all >= 280, "s3fifo: ghosts of 10 %% of 600 to 900 items know %u of 300 again, of 30 %% %u, of 90 %% %u", few, more, all);
 }
 
 /* --- a queue that grows, and memory that is out --- */
 
-static void test_what_is_remembered_outlives_growth(void) {
+TEST(test_what_is_remembered_outlives_growth) {
     enum { GONE = 50, FEW = 100, MANY = 900 };
+    unsigned known = 0;
     filled(&evict_s3fifo, FEW + GONE, 1);
     for (unsigned n = 1; n <= GONE; n++) {
         evict_one(1);
@@ -423,28 +417,14 @@ static void test_what_is_remembered_outlives_growth(void) {
         insert(n, 1);
     }
     evict_one(1), evict_one(1), evict_one(1), evict_one(1); /* each may double what it has */
-    unsigned known = 0;
     for (unsigned n = 1; n <= GONE; n++) {
         known += evict_list_of(insert(n, 2)) == EVICT_MAIN;
     }
     ok(known >= GONE * 9 / 10, "s3fifo: of %d ghosts %u are known after the queue has grown to eight times as many nodes", GONE, known);
     end();
-    fresh(&evict_tinylfu);
-    for (unsigned n = 1; n <= FEW; n++) {
-        evict_sketch_add(&q, insert(n, 1), n % 4);
-    }
-    unsigned too_low = 0;
-    for (unsigned n = FEW + 1; n <= MANY; n++) {
-        insert(n, 1);
-    }
-    for (unsigned n = 1; n <= FEW; n++) {
-        too_low += evict_sketch_count(&q, &nodes[n]) < 1 + n % 4;
-    }
-    is(too_low, 0, "tinylfu: no key was asked for less often than before its queue grew");
-    end();
 }
 
-static void test_ghosts_take_few_bytes_a_node(void) {
+TEST(test_ghosts_take_few_bytes_a_node) {
     size_t most_bytes = 0;
     fresh(&evict_s3fifo);
     for (unsigned n = 1; n <= 900; n++) {
@@ -457,60 +437,7 @@ static void test_ghosts_take_few_bytes_a_node(void) {
     end();
 }
 
-static void test_refused_memory_is_not_asked_for_at_each_eviction(void) {
-    enum { CALLS = 10000, NODES_TOLD = 100 << 20 }; /* whose ghosts take more than the allocator has at hand */
-    struct rlimit was, none = {0, RLIM_INFINITY};
-    if (TAP_SLOWER > 1 || getrlimit(RLIMIT_AS, &was) != 0) {
-        tap_skip("a sanitizer's allocator ends the process when memory is out");
-        return;
-    }
-    fresh(&evict_s3fifo);
-    insert(1, 1);
-    q.list[EVICT_OLD].count = NODES_TOLD;
-    none.rlim_max = was.rlim_max;
-    setrlimit(RLIMIT_AS, &none);
-    evict_ghosts_add(&q, &nodes[1], 90);
-    setrlimit(RLIMIT_AS, &was);
-    bool refused = q.memory == NULL;
-    q.list[EVICT_OLD].count = 0;
-    evict_ghosts_add(&q, &nodes[1], 90);
-    ok(refused && q.memory == NULL, "memory that was refused is not asked for by the next eviction");
-    for (unsigned i = 0; i < CALLS; i++) {
-        evict_ghosts_add(&q, &nodes[1], 90);
-    }
-    ok(q.memory != NULL, "but by a later one");
-    end();
-}
-
 /* --- records of one structure --- */
-
-/* Whether a key that left before the queue changed to another policy and back is still known. */
-static bool known_after(const struct evict_policy *other) {
-    filled(&evict_s3fifo, 100, 1);
-    unsigned gone = evict_one(1);
-    evict_switch(&q, other);
-    evict_switch(&q, &evict_s3fifo);
-    bool known = evict_list_of(insert(gone, 2)) == EVICT_MAIN;
-    end();
-    return known;
-}
-
-static void test_records_of_one_structure_share_what_they_know(void) {
-    ok(evict_alike(&evict_s3fifo, &evict_s3skip) && evict_alike(&evict_clock, &evict_clock3), "records of one structure are alike");
-    ok(!evict_alike(&evict_s3fifo, &evict_clock) && !evict_alike(&evict_fifo, &evict_clock), "others are not");
-    ok(known_after(&evict_s3skip), "a change to one that is alike forgets no ghost");
-    ok(!known_after(&evict_sieve), "a change to another does");
-    struct evict_queue to;
-    fresh(&evict_s3fifo);
-    evict_init(&to, &evict_s3wide, &tuning, &space);
-    insert(1, 1);
-    evict_list_move(&q, &nodes[1], EVICT_MAIN);
-    evict_remove(&q, &nodes[1]);
-    evict_adopt(&to, &nodes[1], q.policy, 2);
-    is(evict_list_of(&nodes[1]), EVICT_MAIN, "a node keeps its list in a queue whose policy is alike");
-    end();
-    evict_fini(&to);
-}
 
 static void test_other_knobs_lose_no_node(uint64_t x) {
     bool held[NODES + 1] = {false};
@@ -545,16 +472,7 @@ static void test_other_knobs_lose_no_node(uint64_t x) {
 
 int main(void) {
     uint64_t seed = tap_seed() | 1;
-    test_none_names_no_victim();
-    test_a_scan_does_not_flush_what_is_asked_for_often();
-    test_a_ghost_that_returns_goes_to_the_main_queue();
-    test_the_small_queue_has_its_share();
-    test_which_hits_keep_an_item();
-    test_ghosts_have_their_share();
-    test_what_is_remembered_outlives_growth();
-    test_ghosts_take_few_bytes_a_node();
-    test_refused_memory_is_not_asked_for_at_each_eviction();
-    test_records_of_one_structure_share_what_they_know();
+    tap_run_tests();
     test_other_knobs_lose_no_node(seed);
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         if (evict_policies[i]->victim == NULL) {
@@ -575,8 +493,5 @@ int main(void) {
     test_what_a_hand_spared_goes_last(&evict_lru);
     test_what_a_hand_spared_goes_last(&evict_clock);
     test_what_a_hand_spared_goes_last(&evict_s3fifo);
-    test_lru_takes_the_least_recently_used();
-    test_slru_moves_as_memcached_does();
-    test_marks_tell_age_within_a_third();
     return tap_done();
 }

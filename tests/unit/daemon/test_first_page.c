@@ -102,7 +102,7 @@ static void test_no_set_is_refused(enum cache_store_kind store_kind, const char 
        stores[store_kind], mode, reassign ? "on" : "off");
 }
 
-static void test_the_matrix(void) {
+TEST(test_the_matrix) {
     for (int reassign = 0; reassign < 2; reassign++) {
         for (const struct automove_mode *const *mode = automove_modes; *mode != NULL; mode++) {
             test_no_set_is_refused(CACHE_STORE_SLAB, strchr((*mode)->name, ':') != NULL ? "lua:ratio" : (*mode)->name, reassign);
@@ -121,7 +121,7 @@ static bool is_there(struct world *w, uint64_t n, unsigned *class_id) {
 }
 
 /* Pages of a class may hold nothing but ends of values that are in the queue of another class. */
-static void test_pieces_give_way(void) {
+TEST(test_pieces_give_way) {
     enum { LARGEST = 4096, END_BYTES = 1600, VALUES = 2000 };
     struct cache_config cfg = fixture_config(5 * MIB);
     struct world w;
@@ -144,7 +144,7 @@ static void test_pieces_give_way(void) {
 }
 
 /* Chunks that partitions have at hand serve other partitions when the class has nothing else. */
-static void test_stocks_give_way(void) {
+TEST(test_stocks_give_way) {
     struct cache_config cfg = fixture_config(2 * MIB);
     struct world w;
     cfg.steal_pages = false;
@@ -159,7 +159,7 @@ static void test_stocks_give_way(void) {
     world_close(&w);
 }
 
-static void test_what_is_over_goes_back(void) {
+TEST(test_what_is_over_goes_back) {
     struct cache_config cfg = fixture_config(24 * MIB);
     struct world w;
     cfg.steal_pages = false;
@@ -178,7 +178,7 @@ static void test_what_is_over_goes_back(void) {
     world_close(&w);
 }
 
-static void test_without_evictions_a_set_is_refused(void) {
+TEST(test_without_evictions_a_set_is_refused) {
     struct cache_config cfg = fixture_config(4 * MIB);
     struct world w;
     cfg.steal_pages = cfg.evict = false;
@@ -195,10 +195,5 @@ int main(void) {
     clock_start();
     fixture_patience_us = 0; /* nobody else could give memory back meanwhile */
     memset(value, '7', sizeof value);
-    test_the_matrix();
-    test_pieces_give_way();
-    test_stocks_give_way();
-    test_what_is_over_goes_back();
-    test_without_evictions_a_set_is_refused();
-    return tap_done();
+    return tap_main();
 }

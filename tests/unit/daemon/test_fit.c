@@ -74,6 +74,15 @@ static void test_no_choice_of_sizes_is_better(uint64_t x) {
     ok(worst < 1.0 + 1.0 / 1000, "what is found takes at most a thousandth more than the best list that has one (%.6f)", worst);
 }
 
+/* Classes that have items. */
+static unsigned used_classes(const struct size_histogram *h, const struct size_list *l) {
+    unsigned used = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+        used += fit_memory(h, l, i > 0 ? l->bytes[i - 1] : 0, l->bytes[i]) > 0;
+    }
+    return used;
+}
+
 static void fill_spread(struct size_histogram *h, uint64_t *x, unsigned items) {
     size_histogram_init(h, 1);
     for (unsigned i = 0; i < items; i++) {
@@ -153,7 +162,7 @@ static void fill_lumps(struct size_histogram *h, uint64_t *x) {
 
 static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
     unsigned gaps = 0, bare = 0, many = 0, dear = 0;
-    for (unsigned round = 0; round < 60; round++) {
+    for (unsigned round = 0; round < 30; round++) {
         static struct size_histogram h;
         struct size_rules r = rules;
         struct size_list sizes, in_use = {.count = 0};
@@ -183,7 +192,7 @@ static void test_what_gives_way(uint64_t x) {
     static struct size_histogram h;
     struct size_list last = {.count = 0};
     unsigned more_holes = 0, too_many = 0;
-    for (unsigned most = 60; most >= 2; most--) {
+    for (unsigned most = 60; most >= 2; most -= most > 26 ? 2 : 1) {
         struct size_rules r = rules;
         struct size_list sizes;
         fill_spread(&h, &x, 20000);
@@ -198,16 +207,12 @@ static void test_what_gives_way(uint64_t x) {
     ok(last.count == 2 && last.bytes[1] == rules.most_bytes, "of two sizes one is fitted, without a ladder");
     struct fit_limits limits = {.classes_most = 63, .used_classes_most = 30, .pages = 1000};
     struct size_list sizes;
-    unsigned used = 0;
     fit_sizes(&h, &rules, &limits, &sizes);
-    for (unsigned i = 0; i < sizes.count; i++) {
-        used += fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
-    }
-    ok(used <= 30, "a limit of classes with items is kept to: %u", used);
+    ok(used_classes(&h, &sizes) <= 30, "a limit of classes with items is kept to: %u", used_classes(&h, &sizes));
 }
 
 /* In the search of one who expects other sizes, a class is worth a page at least. */
-static void test_the_wary_make_fewer_classes(void) {
+TEST(test_the_wary_make_fewer_classes) {
     static struct size_histogram h;
     struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 64};
     struct size_list sizes;
@@ -219,9 +224,7 @@ static void test_the_wary_make_fewer_classes(void) {
     for (unsigned wary = 0; wary < 2; wary++) {
         limits.wary = wary;
         fit_sizes(&h, &rules, &limits, &sizes);
-        for (unsigned i = 0; i < sizes.count; i++) {
-            used[wary] += fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
-        }
+        used[wary] = used_classes(&h, &sizes);
     }
     ok(used[1] > 1 && used[1] * 2 <= used[0], "sizes of 64 pages that may change have %u classes, not %u", used[1], used[0]);
 }
@@ -243,45 +246,18 @@ static void test_a_search_takes_small_steps(uint64_t x) {
        "and finds what a search at once does");
 }
 
-/* What slab_geometry_auto does while items come and go but stay of one kind. */
-static void test_items_that_stay_alike_soon_want_no_other_sizes(uint64_t x) {
-    enum { LOOKS = 6 };
-    unsigned late = 0;
-    for (unsigned round = 0; round < 8; round++) {
-        struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 16u << round};
-        struct size_list now = {.count = 1, .bytes = {rules.most_bytes}};
-        uint32_t low = 100 + (uint32_t)(tap_random(&x) % 3000);
-        for (unsigned look = 0; look < LOOKS; look++) {
-            static struct size_histogram h;
-            struct size_list fitted;
-            fill_spread(&h, &x, 20000);
-            for (unsigned i = 0; i < 20000 * (round % 2); i++) { /* beside the others, two lumps */
-                size_histogram_add(&h, low * (1 + i % 2) + (uint32_t)(tap_random(&x) % (low / 8)), rules.most_bytes);
-            }
-            fit_sizes(&h, &rules, &limits, &fitted);
-            double gain = fit_items(&h, &fitted, limits.pages) / fit_items(&h, &now, limits.pages) - 1;
-            if (gain >= fmax(0.02, 1.0 / limits.pages)) {
-                now = fitted;
-                late += look > 2;
-            }
-        }
-    }
-    /* of 100 seeds one had a late change, none had two */
-    ok(late <= 1, "sizes that were fitted to items are soon as good for others of the same kind: %u of 24 looks found better ones", late);
-}
-
-static void test_an_empty_cache_has_the_ladder_alone(void) {
+TEST(test_an_empty_cache_has_the_ladder_alone) {
     static struct size_histogram h;
     struct size_list sizes;
-    size_histogram_init(&h, 1);
     struct size_rules few = rules, many = rules;
+    size_histogram_init(&h, 1);
     few.count_most = 24;
     many.count_most = 63;
     ok(fit(&h, &few, 64, &sizes) && holes(&sizes, &few) == 0, "without items there is the ladder: %u sizes", sizes.count);
     ok(fit(&h, &many, 64, &sizes) && sizes.count < 50 && bare_holes(&h, &sizes, &many) == 0, "or the finer one: %u sizes", sizes.count);
 }
 
-static void test_what_unseen_sizes_waste(void) {
+TEST(test_what_unseen_sizes_waste) {
     static struct size_histogram h;
     const struct size_list octave = {.count = 2, .bytes = {1024, 2048}};
     struct fit_unseen unseen;
@@ -296,37 +272,6 @@ static void test_what_unseen_sizes_waste(void) {
     ok(fabs(unseen.most_pct - 25) < 0.1, "sizes that have items are not counted: %.1f %% at most", unseen.most_pct);
 }
 
-static void test_steps_are_fine(void) {
-    static struct size_histogram h;
-    unsigned coarse = 0;
-    size_histogram_init(&h, 1);
-    for (uint32_t bytes = 1; bytes <= PAGE_BYTES; bytes += bytes < 5000 ? 1 : 37) {
-        size_histogram_init(&h, 1);
-        size_histogram_add(&h, bytes, PAGE_BYTES);
-        size_histogram_add(&h, bytes + bytes / 128 + 9 < PAGE_BYTES ? bytes + bytes / 128 + 9 : PAGE_BYTES, PAGE_BYTES);
-        unsigned used = 0;
-        for (unsigned i = 0; i < FIT_STEPS; i++) {
-            used += h.steps[i].items > 0;
-        }
-        coarse += used != 2 && bytes + bytes / 128 + 9 < PAGE_BYTES;
-    }
-    is(coarse, 0, "sizes that differ by nine bytes or a hundredth are told apart, up to a page");
-}
-
-static void test_fitted_sizes_waste_less_than_a_factor(uint64_t x) {
-    static struct size_histogram h;
-    struct size_list by_factor, fitted;
-    fill_spread(&h, &x, 200000);
-    size_list_by_factor(&by_factor, 96, 1.25, &rules);
-    struct size_rules as_many = rules;
-    as_many.count_most = by_factor.count;
-    fit(&h, &as_many, 100000, &fitted);
-    double factor = 1 - (double)h.item_bytes / fit_memory(&h, &by_factor, 0, PAGE_BYTES);
-    double fit = 1 - (double)h.item_bytes / fit_memory(&h, &fitted, 0, PAGE_BYTES);
-    ok(fit < factor, "%u fitted classes waste %.1f %%, %u by a factor of 1.25 %.1f %%", fitted.count, fit * 100, by_factor.count,
-       factor * 100);
-}
-
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     test_no_choice_of_sizes_is_better(seed);
@@ -334,12 +279,7 @@ int main(void) {
     test_every_list_keeps_the_rules(seed);
     test_a_ladder_stays_around_the_fitted_sizes(seed);
     test_what_gives_way(seed);
-    test_the_wary_make_fewer_classes();
+    tap_run_tests();
     test_a_search_takes_small_steps(seed);
-    test_items_that_stay_alike_soon_want_no_other_sizes(seed);
-    test_an_empty_cache_has_the_ladder_alone();
-    test_what_unseen_sizes_waste();
-    test_steps_are_fine();
-    test_fitted_sizes_waste_less_than_a_factor(seed);
     return tap_done();
 }

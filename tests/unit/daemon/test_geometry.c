@@ -10,7 +10,7 @@
 
 enum { WRITERS = 3, KEYS_EACH = 3000, OPERATIONS_A_TURN = 4 };
 
-static void test_a_change_keeps_what_fits(void) {
+TEST(test_a_change_keeps_what_fits) {
     struct rig r;
     unsigned wrong = 0;
     enum { ITEMS = 30000 };
@@ -35,7 +35,7 @@ static void test_a_change_keeps_what_fits(void) {
 }
 
 /* A change of one class is soon over: no look at the sizes of items falls due between its last page and its end. */
-static void test_the_waste_is_what_it_is_at_the_end(void) {
+TEST(test_the_waste_is_what_it_is_at_the_end) {
     struct rig r;
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 20000, 640, 640);
@@ -74,7 +74,7 @@ static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy
     rig_close(&r);
 }
 
-static void test_nothing_is_dropped_without_evictions(void) {
+TEST(test_nothing_is_dropped_without_evictions) {
     struct rig r;
     unsigned wrong = 0;
     rig_open(&r, 16, &evict_slru, false);
@@ -86,7 +86,7 @@ static void test_nothing_is_dropped_without_evictions(void) {
     rig_close(&r);
 }
 
-static void test_orders_are_checked(void) {
+TEST(test_orders_are_checked) {
     static const struct {
         struct geometry_order order;
         const char *says, *also, *claim;
@@ -142,7 +142,7 @@ static void pages_add_up(struct rig *r, const char *claim) {
     is(pages, cf.pages_limit, "%s", claim);
 }
 
-static void test_pages_add_up_during_a_change(void) {
+TEST(test_pages_add_up_during_a_change) {
     struct rig r;
     struct geometry_facts f;
     rig_open(&r, 64, &evict_slru, true);
@@ -159,7 +159,7 @@ static void test_pages_add_up_during_a_change(void) {
     rig_close(&r);
 }
 
-static void test_pages_over_the_limit_count_for_the_rate(void) {
+TEST(test_pages_over_the_limit_count_for_the_rate) {
     enum { PAGES_MOST = 2, DRAINED = 4 };
     struct rig r;
     struct geometry_facts f = {0};
@@ -181,7 +181,7 @@ static void test_pages_over_the_limit_count_for_the_rate(void) {
     rig_close(&r);
 }
 
-static void test_a_higher_rate_holds_at_once(void) {
+TEST(test_a_higher_rate_holds_at_once) {
     struct rig r;
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 100000, 100, 1000);
@@ -196,7 +196,7 @@ static void test_a_higher_rate_holds_at_once(void) {
     rig_close(&r);
 }
 
-static void test_pause_resume_and_revert_midway(void) {
+TEST(test_pause_resume_and_revert_midway) {
     struct rig r;
     struct geometry_facts f, later;
     unsigned wrong = 0;
@@ -247,7 +247,7 @@ struct look {
     const char *claim;
 };
 
-static void test_sizes_are_fitted_while_the_memory_fills(void) {
+TEST(test_sizes_are_fitted_while_the_memory_fills) {
     enum { LOOKS = 4 };
     static const struct look stories[][LOOKS] = {
         {{10, 610, 630, 1, 3, 0, "with a page in use nothing is fitted"},
@@ -288,7 +288,7 @@ static void test_sizes_are_fitted_while_the_memory_fills(void) {
 
 /* --- values that are being sent --- */
 
-static void test_a_slow_client_holds_up_its_page_alone(void) {
+TEST(test_a_slow_client_holds_up_its_page_alone) {
     struct rig r;
     struct geometry_facts f = {0};
     unsigned wrong = 0;
@@ -312,7 +312,7 @@ static void test_a_slow_client_holds_up_its_page_alone(void) {
 }
 
 /* Pages that readers hold cannot be had, so nothing is to go for them: they are left for the end, and then for later. */
-static void test_slow_clients_cost_no_items(void) {
+TEST(test_slow_clients_cost_no_items) {
     enum { BYTES = 90 * 1000, ITEMS = 230, HELD = 72, OF_A_PAGE = 11, LOOKS = 4 };
     struct rig r;
     struct geometry_facts f;
@@ -348,7 +348,7 @@ static void test_slow_clients_cost_no_items(void) {
 }
 
 /* A value that is always somebody's read is in use at every look, and yet its page is emptied. */
-static void test_a_value_that_is_always_read_moves(void) {
+TEST(test_a_value_that_is_always_read_moves) {
     struct rig r;
     rig_open(&r, 24, &evict_slru, true);
     fill(&r, 40, 90 * 1000, 90 * 1000);
@@ -485,20 +485,9 @@ static void test_random_changes_under_load(uint64_t seed) {
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     clock_start();
-    test_a_change_keeps_what_fits();
-    test_the_waste_is_what_it_is_at_the_end();
+    tap_run_tests();
     test_a_full_cache_loses_the_oldest(&evict_slru);
     test_a_full_cache_loses_the_oldest(&evict_s3fifo);
-    test_nothing_is_dropped_without_evictions();
-    test_orders_are_checked();
-    test_pages_add_up_during_a_change();
-    test_a_higher_rate_holds_at_once();
-    test_pages_over_the_limit_count_for_the_rate();
-    test_pause_resume_and_revert_midway();
-    test_sizes_are_fitted_while_the_memory_fills();
-    test_a_slow_client_holds_up_its_page_alone();
-    test_slow_clients_cost_no_items();
-    test_a_value_that_is_always_read_moves();
     test_random_changes_under_load(seed);
     return tap_done();
 }

@@ -51,7 +51,7 @@ static void test_every_step_serves_every_size(uint64_t x) {
     is(astray, 0, "the last list is the one that was wanted");
 }
 
-static void test_what_saves_most_is_first(void) {
+TEST(test_what_saves_most_is_first) {
     static struct size_histogram h;
     struct size_list from = {3, {1000, 2000, MOST}}, to = {3, {600, 1100, MOST}}, now;
     struct geometry_plan plan;
@@ -65,7 +65,7 @@ static void test_what_saves_most_is_first(void) {
        "the range with the most to save is converted first");
 }
 
-static void test_a_union_has_a_bound(void) {
+TEST(test_a_union_has_a_bound) {
     struct size_list odd = {.count = 0}, even = {.count = 0}, both;
     for (unsigned i = 0; i < 200; i++) {
         odd.bytes[odd.count++] = 1000 + i * 16;
@@ -76,7 +76,5 @@ static void test_a_union_has_a_bound(void) {
 
 int main(void) {
     test_every_step_serves_every_size(tap_seed() | 1);
-    test_what_saves_most_is_first();
-    test_a_union_has_a_bound();
-    return tap_done();
+    return tap_main();
 }

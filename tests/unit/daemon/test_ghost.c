@@ -36,7 +36,7 @@ static uint64_t found_at(const struct ghost *g, unsigned class_id, uint64_t from
     return found;
 }
 
-static void test_depths_of_a_small_class(void) {
+TEST(test_depths_of_a_small_class) {
     struct ghost *g = fresh();
     enum { PAGES = 128 };
     evict(g, SMALL, 0, (uint64_t)PAGES * SMALL_CHUNKS);
@@ -52,7 +52,7 @@ static void test_depths_of_a_small_class(void) {
     ghost_destroy(&g);
 }
 
-static void test_a_large_class_is_sampled_whole(void) {
+TEST(test_a_large_class_is_sampled_whole) {
     struct ghost *g = fresh();
     evict(g, LARGE, 0, 10 * LARGE_CHUNKS);
     is(ghost_weight(g, LARGE), 1, "every key of a class of large items is sampled");
@@ -63,7 +63,7 @@ static void test_a_large_class_is_sampled_whole(void) {
     ghost_destroy(&g);
 }
 
-static void test_a_fast_class_leaves_room_for_a_slow_one(void) {
+TEST(test_a_fast_class_leaves_room_for_a_slow_one) {
     struct ghost *g = fresh();
     evict(g, LARGE, 0, 8 * LARGE_CHUNKS);
     evict(g, SMALL, 1000000, 1000000 + 200 * SMALL_CHUNKS);
@@ -76,7 +76,7 @@ static void test_a_fast_class_leaves_room_for_a_slow_one(void) {
     ghost_destroy(&g);
 }
 
-static void test_a_key_has_one_ghost(void) {
+TEST(test_a_key_has_one_ghost) {
     struct ghost *g = fresh();
     unsigned depth = 99;
     ghost_evicted(g, LARGE, hash_of(7), 0, NOW_S);
@@ -93,7 +93,7 @@ static void test_a_key_has_one_ghost(void) {
     ghost_destroy(&g);
 }
 
-static void test_a_ghost_ends_when_its_item_would_have_expired(void) {
+TEST(test_a_ghost_ends_when_its_item_would_have_expired) {
     static const struct {
         uint32_t    expires_s, looked_s;
         bool        known;
@@ -117,7 +117,7 @@ static void test_a_ghost_ends_when_its_item_would_have_expired(void) {
 }
 
 /* A set of the table has eight places: those of the dead go first, though they are the latest. */
-static void test_dead_ghosts_make_room(void) {
+TEST(test_dead_ghosts_make_room) {
     enum { KEYS = 30000 };
     struct ghost *g = fresh();
     unsigned depth, kept = 0;
@@ -136,7 +136,7 @@ static void test_dead_ghosts_make_room(void) {
     ghost_destroy(&g);
 }
 
-static void test_strangers_are_seldom_taken_for_ghosts(void) {
+TEST(test_strangers_are_seldom_taken_for_ghosts) {
     struct ghost *g = fresh();
     unsigned depth, wrong = 0;
     evict(g, SMALL, 0, 100 * SMALL_CHUNKS);
@@ -157,7 +157,7 @@ static void *evict_much(void *arg) {
     return NULL;
 }
 
-static void test_threads_meet(void) {
+TEST(test_threads_meet) {
     struct ghost *g = fresh();
     pthread_t threads[4];
     for (unsigned i = 0; i < 4; i++) {
@@ -176,13 +176,5 @@ static void test_threads_meet(void) {
 }
 
 int main(void) {
-    test_depths_of_a_small_class();
-    test_a_large_class_is_sampled_whole();
-    test_a_fast_class_leaves_room_for_a_slow_one();
-    test_a_key_has_one_ghost();
-    test_a_ghost_ends_when_its_item_would_have_expired();
-    test_dead_ghosts_make_room();
-    test_strangers_are_seldom_taken_for_ghosts();
-    test_threads_meet();
-    return tap_done();
+    return tap_main();
 }

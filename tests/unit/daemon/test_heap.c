@@ -169,7 +169,7 @@ static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
     fixture_end(&c, &ct);
 }
 
-static void test_memory_in_sight_of_a_reader_is_not_used_again(void) {
+TEST(test_memory_in_sight_of_a_reader_is_not_used_again) {
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *reader = cache_thread_create(c), *writer = cache_thread_create(c);
@@ -255,7 +255,7 @@ static void test_what_an_idle_thread_has_retired_serves_others(bool gone) {
     fixture_end(&c, &worker);
 }
 
-static void test_without_evictions_a_full_heap_refuses(void) {
+TEST(test_without_evictions_a_full_heap_refuses) {
     struct cache_config cfg = fixture_config(8u << 20);
     cfg.evict = false;
     struct cache *c = cache_create(&cfg);
@@ -283,7 +283,7 @@ static void test_without_evictions_a_full_heap_refuses(void) {
 }
 
 /* A thread that made one at its first call ended the process when there was no memory for that. */
-static void test_no_thread_needs_memory_of_its_own(void) {
+TEST(test_no_thread_needs_memory_of_its_own) {
     unsigned arenas = 0;
     bool     caches = true;
     size_t   bytes = sizeof arenas;
@@ -298,13 +298,11 @@ int main(void) {
     uint64_t seed = tap_seed();
     clock_start();
     fixture_store = CACHE_STORE_HEAP;
-    test_no_thread_needs_memory_of_its_own();
+    tap_run_tests();
     test_the_limit_holds_in_resident_memory(seed | 1);
     test_stores_meanwhile_cost_no_more_than_the_limit(seed | 1);
     test_a_limit_raised_meanwhile_ends_it(seed | 1);
-    test_memory_in_sight_of_a_reader_is_not_used_again();
     test_what_an_idle_thread_has_retired_serves_others(false);
     test_what_an_idle_thread_has_retired_serves_others(true);
-    test_without_evictions_a_full_heap_refuses();
     return tap_done();
 }

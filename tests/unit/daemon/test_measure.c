@@ -59,7 +59,7 @@ static struct cache_signal signal_of(struct setup *s) {
     return all.classes[s->class_id];
 }
 
-enum { KEYS = 60000, WARM = 150000, MEASURED = 300000, PAGES = 10 };
+enum { KEYS = 36000, WARM = 90000, MEASURED = 200000, PAGES = 6 };
 
 static uint64_t hits_with(unsigned pages, const struct evict_policy *policy, uint64_t seed) {
     struct setup s = fresh(pages, policy);
@@ -91,7 +91,7 @@ static void test_signals_tell_what_pages_are_worth(const struct evict_policy *po
     ok(loss > 0.7 * less && loss < 1.4 * less, "%s: a page less loses %.0f hits, the tail says %.0f", policy->name, less, loss);
 }
 
-static void test_nothing_is_counted_while_off(void) {
+TEST(test_nothing_is_counted_while_off) {
     struct setup s = fresh(4, &evict_slru);
     replay(&s, 1, KEYS, 100000);
     struct cache_signal never = signal_of(&s);
@@ -113,7 +113,7 @@ static void test_nothing_is_counted_while_off(void) {
     end(&s);
 }
 
-static void test_only_evictions_of_live_items_leave_ghosts(void) {
+TEST(test_only_evictions_of_live_items_leave_ghosts) {
     struct setup s = fresh(2, &evict_slru);
     cache_measure(s.cache, true);
     cache_turn_begin(s.ct);
@@ -135,7 +135,7 @@ static void store_two_sizes(struct setup *s, uint64_t items, size_t other_bytes)
     cache_turn_end(s->ct);
 }
 
-static void test_sizes_count_every_item_once_and_a_sample_tells_how_many(void) {
+TEST(test_sizes_count_every_item_once_and_a_sample_tells_how_many) {
     enum { ALL_PAGES = 12, ITEMS = 20000, LOOKED = 4 };
     struct setup s = fresh(ALL_PAGES, &evict_lru);
     static struct size_histogram all, some;
@@ -154,7 +154,7 @@ static void test_sizes_count_every_item_once_and_a_sample_tells_how_many(void) {
     end(&s);
 }
 
-static void test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block(void) {
+TEST(test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block) {
     struct cache_config cfg = fixture_config(4 * MIB);
     cfg.store = CACHE_STORE_BLOCKS;
     cfg.block_bytes = CACHE_BLOCK_DEFAULT;
@@ -174,7 +174,7 @@ static enum cache_moved refit_chunk(void *ct, uint32_t page, uint32_t chunk) {
     return cache_evacuate(ct, page, chunk, EVACUATE_BY_SIZE | EVACUATE_EVICTS, NULL);
 }
 
-static void test_a_change_of_sizes_leaves_no_ghosts(void) {
+TEST(test_a_change_of_sizes_leaves_no_ghosts) {
     struct setup s = fresh(4, &evict_slru);
     struct moving_page m;
     struct page_driver d = {.ct = s.ct, .step_bytes = PAGE_BYTES, .chunk = refit_chunk, .arg = s.ct};
@@ -202,15 +202,11 @@ static void test_a_change_of_sizes_leaves_no_ghosts(void) {
 
 int main(void) {
     clock_start();
-    test_sizes_count_every_item_once_and_a_sample_tells_how_many();
-    test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block();
+    tap_run_tests();
     uint64_t seed = tap_sample_seed() | 1;
     if (TAP_SLOWER == 1) { /* millions of requests of one thread: a slow build sees every line of it with one policy */
         test_signals_tell_what_pages_are_worth(&evict_slru, seed);
     }
     test_signals_tell_what_pages_are_worth(&evict_lru, seed);
-    test_nothing_is_counted_while_off();
-    test_only_evictions_of_live_items_leave_ghosts();
-    test_a_change_of_sizes_leaves_no_ghosts();
     return tap_done();
 }

@@ -1,4 +1,5 @@
 /* One limit for the memory of a process: its arithmetic, and what the system says. */
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,33 +12,28 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static uint64_t items(uint64_t limit, uint64_t asked, uint64_t resident, uint64_t held,
-                      uint64_t known) {
-    return memory_items_limit(&(struct memory_parts){.limit = limit * MIB,
-                                                     .asked = asked * MIB,
-                                                     .resident = resident * MIB,
-                                                     .items = held * MIB,
-                                                     .known = known * MIB}) /
-           MIB;
-}
-
-static void test_arithmetic(void) {
-    ok(items(0, 64, 500, 64, 110) == 64, "without a limit items may take what was asked for");
-    ok(items(1024, 1024, 10, 0, 138) == 1024 - 10 - 128 - 32,
-       "items get what others have not, will not take, and a thirty-second");
-    ok(items(64, 64, 10, 0, 18) == 64 - 10 - 8 - 4, "of a small limit the slack is 4 MiB");
-    ok(items(1024, 512, 10, 0, 138) == 512, "items get no more than was asked for");
-    ok(items(1024, 1024, 600, 500, 60) == 1024 - 100 - 32,
-       "what is resident beyond the items' pages counts, if it is more than others have and may take");
-    ok(items(1024, 1024, 600, 500, 110) == 1024 - 110 - 32,
-       "… and what they have and may take counts otherwise: never both");
-    ok(items(1024, 1024, 900, 800, 410) == 800, "a reserve that grows takes no page from items");
-    ok(items(1024, 1024, 1004, 800, 410) == 1024 - 204 - 32, "the lack of room does");
-    ok(items(1024, 1024, 520, 500, 160) == 1024 - 60 - 100 - 32,
-       "what others say counts, if that is more: items' pages may not all be touched yet");
-    ok(items(1024, 1024, 200, 500, 160) == 1024 - 60 - 100 - 32,
-       "pages that nobody touched yet make no others' memory negative");
-    ok(items(100, 100, 300, 10, 160) == 0, "where others have it all, nothing is left");
+TEST(test_arithmetic) {
+    static const struct {
+        uint64_t    limit, asked, resident, items, known, want; /* MiB */
+        const char *claim;
+    } rows[] = {
+        {0, 64, 500, 64, 110, 64, "without a limit items may take what was asked for"},
+        {1024, 1024, 10, 0, 138, 1024 - 10 - 128 - 32, "items get what others have not, will not take, and a thirty-second"},
+        {64, 64, 10, 0, 18, 64 - 10 - 8 - 4, "of a small limit the slack is 4 MiB"},
+        {1024, 512, 10, 0, 138, 512, "items get no more than was asked for"},
+        {1024, 1024, 600, 500, 60, 1024 - 100 - 32, "what is resident beyond the items' pages counts, if it is more than others have and may take"},
+        {1024, 1024, 600, 500, 110, 1024 - 110 - 32, "… and what they have and may take counts otherwise: never both"},
+        {1024, 1024, 900, 800, 410, 800, "a reserve that grows takes no page from items"},
+        {1024, 1024, 1004, 800, 410, 1024 - 204 - 32, "the lack of room does"},
+        {1024, 1024, 520, 500, 160, 1024 - 60 - 100 - 32, "what others say counts, if that is more: items' pages may not all be touched yet"},
+        {1024, 1024, 200, 500, 160, 1024 - 60 - 100 - 32, "pages that nobody touched yet make no others' memory negative"},
+        {100, 100, 300, 10, 160, 0, "where others have it all, nothing is left"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct memory_parts p = {.limit = rows[i].limit * MIB, .asked = rows[i].asked * MIB, .resident = rows[i].resident * MIB,
+                                 .items = rows[i].items * MIB, .known = rows[i].known * MIB};
+        is(memory_items_limit(&p) / MIB, rows[i].want, "%s", rows[i].claim);
+    }
 }
 
 static uint64_t random_state;
@@ -82,7 +78,7 @@ static bool waves_keep_items(uint64_t limit, uint64_t start, uint64_t clients, u
     return true;
 }
 
-static void test_waves(void) {
+TEST(test_waves) {
     ok(waves_keep_items(600 * MIB, 13 * MIB, 4000, SETTINGS_CONN_TLS_BYTES),
        "clients of TLS who hang up take nothing from items, although the allocator keeps their memory");
     ok(waves_keep_items(96 * MIB, 9 * MIB, 1500, 8 << 10), "… nor do those who left replies unread");
@@ -121,26 +117,19 @@ static void test_below_the_limit(uint64_t seed) {
 
 static char folder[] = "/tmp/slate-memory-XXXXXX";
 
+/* A file, or a folder where there is no text. */
 static void put(const char *name, const char *text) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (file == NULL || fputs(text, file) == EOF || fclose(file) != 0) {
+    FILE *file = text != NULL ? fopen(path, "w") : NULL;
+    if (text == NULL ? mkdir(path, 0700) != 0 : file == NULL || fputs(text, file) == EOF || fclose(file) != 0) {
         printf("Bail out! cannot write %s\n", path);
         exit(1);
     }
 }
+static void make(const char *name) { put(name, NULL); }
 
-static void make(const char *name) {
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (mkdir(path, 0700) != 0) {
-        printf("Bail out! cannot make %s\n", path);
-        exit(1);
-    }
-}
-
-static void test_group(void) {
+TEST(test_group) {
     struct resident r;
     struct resident_now now;
     char groups[256];
@@ -158,10 +147,10 @@ static void test_group(void) {
     put("groups/a/b/memory.pressure",
         "some avg10=1.50 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.25 avg60=0 avg300=0 total=1\n");
     resident_open(&r, folder, groups);
-    ok(r.group_limit_bytes == 5000000, "the least limit of all groups above counts");
+    is(r.group_limit_bytes, 5000000, "the least limit of all groups above counts");
     resident_look(&r, &now);
-    ok(now.bytes == 300 * (uint64_t)sysconf(_SC_PAGESIZE), "the process's resident pages are read");
-    ok(now.group_bytes == 3500000, "files that can be dropped are not the group's memory");
+    is(now.bytes, 300 * (uint64_t)sysconf(_SC_PAGESIZE), "the process's resident pages are read");
+    is(now.group_bytes, 3500000, "files that can be dropped are not the group's memory");
     ok(now.pressure_pct == 1.5, "the pressure is that of somebody, of ten seconds");
     resident_close(&r);
 
@@ -209,19 +198,9 @@ static void test_group(void) {
     resident_close(&r);
 }
 
-static void remove_all(void) {
-    static const char *const names[] = {
-        "groups/a/b/memory.max", "groups/a/b/memory.current", "groups/a/b/memory.stat",
-        "groups/memory/old/memory.limit_in_bytes", "groups/memory/old/memory.usage_in_bytes",
-        "groups/memory/old/memory.stat", "groups/memory/memory.limit_in_bytes",
-        "groups/memory/old", "groups/memory",
-        "groups/a/b/memory.pressure", "groups/a/b/memory.high", "groups/a/memory.high", "groups/a/memory.max", "groups/memory.max", "statm",
-        "cgroup", "groups/a/b", "groups/a", "groups", ""};
-    char path[256];
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        remove(path);
-    }
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at) {
+    (void)st, (void)flag, (void)at;
+    return remove(path);
 }
 
 int main(void) {
@@ -229,10 +208,8 @@ int main(void) {
         printf("Bail out! no temporary folder\n");
         return 1;
     }
-    test_arithmetic();
-    test_waves();
+    tap_run_tests();
     test_below_the_limit(tap_seed());
-    test_group();
-    remove_all();
+    nftw(folder, remove_one, 4, FTW_DEPTH | FTW_PHYS);
     return tap_done();
 }

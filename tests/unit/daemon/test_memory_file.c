@@ -5,7 +5,7 @@
 #include "memory_file_fixture.h"
 #include "tune/geometry/geometry.h"
 
-static void test_items_come_back(void) {
+TEST(test_items_come_back) {
     unlink(path);
     struct life l = begin();
     fill(l.ct);
@@ -32,7 +32,7 @@ static void delete_and_overwrite(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-static void test_deletes_and_overwrites_stay(void) {
+TEST(test_deletes_and_overwrites_stay) {
     crash_afresh(fill);
     crash(delete_and_overwrite);
     struct life l = begin();
@@ -55,7 +55,7 @@ static void fill_and_flush(struct cache_thread *ct) {
 }
 static void flush_later(struct cache_thread *ct) { cache_flush(ct->cache, clock_now_s() + 1000); }
 
-static void test_flushes_stay(void) {
+TEST(test_flushes_stay) {
     crash_afresh(fill_and_flush);
     struct life l = begin();
     struct cache_facts f;
@@ -103,7 +103,7 @@ static void check_cas(struct life *l, const char *after) {
        *shared, least);
 }
 
-static void test_cas_never_repeats(void) {
+TEST(test_cas_never_repeats) {
     *shared = 0;
     crash_afresh(note_highest_cas);
     struct life l = begin();
@@ -128,7 +128,7 @@ static void store_for_100_s(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-static void test_times_go_on_by_the_wall(void) {
+TEST(test_times_go_on_by_the_wall) {
     static const struct {
         uint32_t    later_s;
         bool        lives;
@@ -173,7 +173,7 @@ static void change_sizes(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-static void test_classes_that_go_come_back(void) {
+TEST(test_classes_that_go_come_back) {
     crash_afresh(change_sizes);
     struct life l = begin();
     is(slab_geometry(l.c->slab)->sizes.count, 5, "the chunk sizes are those that the process had when it crashed");
@@ -208,7 +208,7 @@ static void read_some(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-static void test_other_classes_are_wanted(void) {
+TEST(test_other_classes_are_wanted) {
     crash_afresh(fill);
     struct cache_config config = file_config();
     config.slab.growth_factor = 1.5;
@@ -226,7 +226,7 @@ static void test_other_classes_are_wanted(void) {
     }
 }
 
-static void test_the_order_of_eviction_comes_back(void) {
+TEST(test_the_order_of_eviction_comes_back) {
     crash_afresh(read_some);
     struct life l = begin();
     unsigned lost_read = 0, lost = 0;
@@ -258,7 +258,7 @@ static void give_policies(struct cache_thread *ct) {
     cache_set_policy(ct->cache, &evict_clock, class_of_key(ct, 5));
 }
 
-static void test_policies_come_back(void) {
+TEST(test_policies_come_back) {
     crash_afresh(give_policies);
     struct life l = begin();
     unsigned five = class_of_key(l.ct, 5), other = class_of_key(l.ct, 300);
@@ -310,7 +310,7 @@ static void half_keep(struct cache_thread *ct) {
     memcpy(place + 24, "fourth\n", 7);
 }
 
-static void test_notes_come_back(void) {
+TEST(test_notes_come_back) {
     unlink(path);
     is_str(note_now(), "", "a new file has no note");
     crash(keep_one);
@@ -340,16 +340,7 @@ static void test_notes_come_back(void) {
 int main(void) {
     memory_file_fixture_begin("life");
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    test_items_come_back();
-    test_deletes_and_overwrites_stay();
-    test_flushes_stay();
-    test_cas_never_repeats();
-    test_times_go_on_by_the_wall();
-    test_classes_that_go_come_back();
-    test_other_classes_are_wanted();
-    test_the_order_of_eviction_comes_back();
-    test_policies_come_back();
-    test_notes_come_back();
+    tap_run_tests();
     unlink(path);
     return tap_done();
 }

@@ -69,7 +69,7 @@ static void make_twins(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
-static void test_of_twins_the_later_stays(void) {
+TEST(test_of_twins_the_later_stays) {
     struct cache_facts f;
     unsigned bad = 0;
     crash_afresh(make_twins);
@@ -103,7 +103,7 @@ static void tear_pages(struct cache_thread *ct) {
     }
 }
 
-static void test_torn_pages_are_emptied(void) {
+TEST(test_torn_pages_are_emptied) {
     unsigned counts[3];
     crash_afresh(tear_pages);
     struct life l = begin();
@@ -175,7 +175,7 @@ static void change_headers(const char *what, uint64_t n, bool of_piece, size_t b
     is(told_gone, told, "… and where that can be told, the item is emptied and counted");
 }
 
-static void test_any_byte_of_an_item_may_change(void) {
+TEST(test_any_byte_of_an_item_may_change) {
     size_t header = sizeof(struct item) + sizeof(uint64_t), none = SIZE_MAX;
     crash_afresh(fill);
     change_headers("an item's header", SMALL, false, header, none);
@@ -185,7 +185,7 @@ static void test_any_byte_of_an_item_may_change(void) {
     comes_back("with all headers as they were");
 }
 
-static void test_any_byte_of_a_page_entry_may_change(void) {
+TEST(test_any_byte_of_a_page_entry_may_change) {
     crash_afresh(fill);
     struct outcome o = {0};
     unsigned untold = 0;
@@ -211,7 +211,7 @@ static void test_any_byte_of_a_page_entry_may_change(void) {
 /* --- memory to adopt with --- */
 
 /* As 16 threads fill bins, in all orders of partitions, and gather at once. */
-static void test_bins_take_no_more_than_they_say(void) {
+TEST(test_bins_take_no_more_than_they_say) {
     enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
     struct bins bins;
     size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0, told = bins_bytes(THREADS, PARTITIONS, MANY);
@@ -246,11 +246,7 @@ int main(void) {
     memory_file_fixture_begin("torn");
     test_torn_items_are_emptied(0);
     test_torn_items_are_emptied(1);
-    test_of_twins_the_later_stays();
-    test_torn_pages_are_emptied();
-    test_any_byte_of_an_item_may_change();
-    test_any_byte_of_a_page_entry_may_change();
-    test_bins_take_no_more_than_they_say();
+    tap_run_tests();
     unlink(path);
     return tap_done();
 }

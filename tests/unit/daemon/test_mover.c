@@ -13,7 +13,7 @@ static unsigned open_with_items(struct rig *r, size_t megabytes, unsigned items,
     return class_id;
 }
 
-static void test_rescues_when_there_is_room(void) {
+TEST(test_rescues_when_there_is_room) {
     enum { ITEMS = 8000, BYTES = 1000 };
     struct rig r;
     unsigned from = open_with_items(&r, 64, ITEMS, BYTES), to = class_of(&r, 100), wrong = 0;
@@ -33,7 +33,7 @@ static void test_rescues_when_there_is_room(void) {
     rig_close(&r);
 }
 
-static void test_chained_values_move(void) {
+TEST(test_chained_values_move) {
     enum { ITEMS = 20, BYTES = 700000 };
     struct rig r;
     unsigned wrong = 0, moved = 0;
@@ -84,7 +84,7 @@ static enum cache_moved look_along_the_chain(void *arg, uint32_t page, uint32_t 
 }
 
 /* One by one, each would be looked for along the whole chain. */
-static void test_blocks_of_a_value_move_together(void) {
+TEST(test_blocks_of_a_value_move_together) {
     struct rig r;
     open_blocks(&r);
     unsigned class_id = class_of(&r, 100);
@@ -108,7 +108,7 @@ static void test_blocks_of_a_value_move_together(void) {
     rig_close(&r);
 }
 
-static void test_a_move_ends_when_no_more_is_wanted(void) {
+TEST(test_a_move_ends_when_no_more_is_wanted) {
     struct rig r;
     struct slab_class_facts f;
     open_blocks(&r);
@@ -128,7 +128,7 @@ static void test_a_move_ends_when_no_more_is_wanted(void) {
     rig_close(&r);
 }
 
-static void test_what_was_read_outlives_a_move(void) {
+TEST(test_what_was_read_outlives_a_move) {
     enum { ITEMS = 5000, BYTES = 3000, EVERY = 10 };
     struct rig r;
     unsigned from = open_with_items(&r, 32, ITEMS, BYTES), wrong = 0;
@@ -155,7 +155,7 @@ static uint64_t evictions_of(struct rig *r, unsigned class_id, uint64_t *wanted)
 }
 
 /* What a move drops was not in the way of a store: whoever decides where pages go must not take it for need of memory. */
-static void test_what_a_move_drops_is_no_demand(void) {
+TEST(test_what_a_move_drops_is_no_demand) {
     struct rig r;
     uint64_t wanted, wanted_after;
     unsigned from = open_with_items(&r, 8, 9000, 1000), wrong = 0;
@@ -170,7 +170,7 @@ static void test_what_a_move_drops_is_no_demand(void) {
     rig_close(&r);
 }
 
-static void test_a_class_that_is_retired_gets_no_page(void) {
+TEST(test_a_class_that_is_retired_gets_no_page) {
     struct rig r;
     unsigned from = open_with_items(&r, 64, 5000, 1000), to = class_of(&r, 5000);
     struct size_list sizes = slab_geometry(r.slab)->sizes, fewer = {.count = 0};
@@ -227,7 +227,7 @@ static void read_all_but(struct rig *r, uint32_t page) {
 
 static bool gave(const struct rig *r, unsigned class_id, uint32_t page) { return slab_page_class(r->slab, page) != class_id; }
 
-static void test_the_page_of_least_value_goes(void) {
+TEST(test_the_page_of_least_value_goes) {
     struct rig r;
     unsigned class_id = fill_class(&r);
     uint32_t unread = some_page_but(PAGE_NONE);
@@ -238,7 +238,7 @@ static void test_the_page_of_least_value_goes(void) {
     rig_close(&r);
 }
 
-static void test_lrc_and_lra_take_pages_by_age(void) {
+TEST(test_lrc_and_lra_take_pages_by_age) {
     struct rig r;
     unsigned class_id = fill_class(&r);
     uint32_t oldest = PAGE_NONE;
@@ -257,7 +257,7 @@ static void test_lrc_and_lra_take_pages_by_age(void) {
     rig_close(&r);
 }
 
-static void test_the_last_page_goes_only_when_it_must(void) {
+TEST(test_the_last_page_goes_only_when_it_must) {
     struct rig r;
     unsigned from = open_with_items(&r, 64, 2, 1000), wrong = 0;
     is(move(&r, from, SLAB_CLASS_NONE, 1), 0, "the last page stays");
@@ -270,7 +270,7 @@ static void test_the_last_page_goes_only_when_it_must(void) {
     rig_close(&r);
 }
 
-static void test_without_evictions_nothing_is_dropped(void) {
+TEST(test_without_evictions_nothing_is_dropped) {
     struct cache_config cfg = fixture_config(8u << 20);
     struct rig r;
     cfg.evict = false;
@@ -291,7 +291,7 @@ static void test_without_evictions_nothing_is_dropped(void) {
 
 /* --- what is in use, and moves that are cancelled --- */
 
-static void test_a_pinned_page_is_passed_over(void) {
+TEST(test_a_pinned_page_is_passed_over) {
     enum { BYTES = 5000 };
     struct rig r;
     struct item *held[1];
@@ -308,7 +308,7 @@ static void test_a_pinned_page_is_passed_over(void) {
     rig_close(&r);
 }
 
-static void test_a_slow_reader_stops_a_move(void) {
+TEST(test_a_slow_reader_stops_a_move) {
     enum { BYTES = 5000, ITEMS = 500 };
     struct rig r;
     static struct item *held[ITEMS];
@@ -333,7 +333,7 @@ static void test_a_slow_reader_stops_a_move(void) {
 }
 
 /* A page that a reader holds is not to be had, so nothing is dropped for it. */
-static void test_slow_readers_cost_no_items(void) {
+TEST(test_slow_readers_cost_no_items) {
     enum { BYTES = 90 * 1000 };
     struct rig r;
     struct item *held[100] = {NULL};
@@ -352,7 +352,7 @@ static void test_slow_readers_cost_no_items(void) {
     rig_close(&r);
 }
 
-static void test_a_draft_stops_a_move(void) {
+TEST(test_a_draft_stops_a_move) {
     enum { BYTES = 300000, DRAFTS = 8 };
     struct rig r;
     struct key key = FIXTURE_KEY(77);
@@ -380,7 +380,7 @@ static void test_a_draft_stops_a_move(void) {
 }
 
 /* The turn that is under way is the last: most of the page is where it was. */
-static void test_a_move_is_cancelled(void) {
+TEST(test_a_move_is_cancelled) {
     enum { BYTES = 100, ITEMS = 40000 };
     struct rig r;
     struct slab_class_facts f;
@@ -405,7 +405,7 @@ static void test_a_move_is_cancelled(void) {
 }
 
 /* All pages are in use when the first is tried; when it has come free, the move is cancelled. */
-static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
+TEST(test_a_move_that_is_cancelled_between_pages_says_so) {
     enum { BYTES = 5000, ITEMS = 1000 };
     struct rig r;
     static struct item *held[ITEMS];
@@ -431,22 +431,5 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
 
 int main(void) {
     clock_start();
-    test_rescues_when_there_is_room();
-    test_chained_values_move();
-    test_blocks_of_a_value_move_together();
-    test_a_move_ends_when_no_more_is_wanted();
-    test_what_was_read_outlives_a_move();
-    test_what_a_move_drops_is_no_demand();
-    test_a_class_that_is_retired_gets_no_page();
-    test_the_page_of_least_value_goes();
-    test_lrc_and_lra_take_pages_by_age();
-    test_the_last_page_goes_only_when_it_must();
-    test_without_evictions_nothing_is_dropped();
-    test_a_pinned_page_is_passed_over();
-    test_a_slow_reader_stops_a_move();
-    test_slow_readers_cost_no_items();
-    test_a_draft_stops_a_move();
-    test_a_move_is_cancelled();
-    test_a_move_that_is_cancelled_between_pages_says_so();
-    return tap_done();
+    return tap_main();
 }

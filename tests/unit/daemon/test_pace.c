@@ -78,16 +78,7 @@ static struct steps run(struct rig *r, unsigned count) {
     return s;
 }
 
-static void test_alone(void) {
-    struct rig r;
-    rig_open(&r, false);
-    struct steps s = run(&r, STEPS);
-    is(s.done, STEPS, "without a thread of its own every step is done once");
-    is(s.by_owner, STEPS, "by the owner");
-    rig_close(&r);
-}
-
-static void test_thread(void) {
+TEST(test_thread) {
     struct rig r;
     int nice = getpriority(PRIO_PROCESS, 0);
     rig_open(&r, true);
@@ -101,7 +92,7 @@ static void test_thread(void) {
     rig_close(&r);
 }
 
-static void test_the_owner_waits_for_no_job(void) {
+TEST(test_the_owner_waits_for_no_job) {
     struct rig r;
     struct steps s, second = {.at = NULL};
     sem_t at, go;
@@ -121,7 +112,7 @@ static void test_the_owner_waits_for_no_job(void) {
 }
 
 /* Of two jobs neither waits for the other's end. */
-static void test_jobs_take_turns(void) {
+TEST(test_jobs_take_turns) {
     enum { LONG = 1000 * 1000 };
     struct rig r;
     static struct steps first, second;
@@ -164,13 +155,13 @@ static void test_a_wish_for_rest(bool thread) {
     s.job = (struct pace_job){.ct = r.ct, .step = rest_after_step, .arg = &s};
     pace_begin(&r.pace, &s.job, clock_mono_us());
     run_to_end(&r, &s.job);
-    is(s.done, RESTING_STEPS, "a job whose steps wish for rest is done, %s", thread ? "by the thread" : "by the owner");
+    is(s.done, RESTING_STEPS, "a job whose steps wish for rest is done, once each, %s", thread ? "by the thread" : "by the owner");
     is(s.too_soon, 0, "and no step comes before that is over");
     rig_close(&r);
 }
 
 /* While the thread waits in a step it gets no processor. */
-static void test_pressed(void) {
+TEST(test_pressed) {
     struct rig r;
     struct steps s;
     sem_t at, go;
@@ -197,12 +188,8 @@ static void test_pressed(void) {
 
 int main(void) {
     clock_start();
-    test_alone();
-    test_thread();
-    test_the_owner_waits_for_no_job();
-    test_jobs_take_turns();
+    tap_run_tests();
     test_a_wish_for_rest(true);
     test_a_wish_for_rest(false);
-    test_pressed();
     return tap_done();
 }

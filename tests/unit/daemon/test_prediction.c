@@ -36,7 +36,7 @@ static bool last_window_compares(struct prediction_log *l, unsigned count, uint6
     return prediction_log_window(l, hits, misses);
 }
 
-static void test_what_was_told_of_a_size_is_held_against_what_came(void) {
+TEST(test_what_was_told_of_a_size_is_held_against_what_came) {
     char words[PREDICTION_WORDS_BYTES];
     struct prediction_log l = told(0.4, 0.5, 0.7, 0.8, 0.02);
     change(&l, 64, 128, 0);
@@ -56,7 +56,7 @@ static void test_what_was_told_of_a_size_is_held_against_what_came(void) {
     ok(l.came == 2 && l.within == 1, "outside of its band");
 }
 
-static void test_which_changes_are_told(void) {
+TEST(test_which_changes_are_told) {
     static const struct {
         uint64_t    was, is;
         unsigned    policy;
@@ -110,7 +110,7 @@ static void read_keys(struct shadow *s, uint64_t keys) {
     shadow_window_end(s, 5000);
 }
 
-static void test_a_sample_that_saw_little_tells_what_it_lacks(void) {
+TEST(test_a_sample_that_saw_little_tells_what_it_lacks) {
     struct share_classes k;
     struct shadow *s = sample_of(64, 0, &k);
     struct prediction t;
@@ -154,7 +154,7 @@ static double band_told(bool cache_misses_more) {
     return t.enough ? t.band[2] : -1;
 }
 
-static void test_the_band_is_as_wide_as_the_miniature_is_off_today(void) {
+TEST(test_the_band_is_as_wide_as_the_miniature_is_off_today) {
     double as_good = band_told(false), worse = band_told(true);
     ok(as_good > 0 && as_good < 0.01, "where a miniature does as the cache, the band is that of the sample: %.4f", as_good);
     ok(worse > 0.2, "where it does not, the band says so: %.4f", worse);
@@ -180,17 +180,12 @@ static double half_band_told(unsigned others) {
     return t.enough && t.hit_ratio[0] < 0.8 ? t.band[0] : -1;
 }
 
-static void test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages(void) {
+TEST(test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages) {
     double alone = half_band_told(0), beside = half_band_told(7);
     ok(alone > 0 && alone < 0.1, "where one class has all pages, half of them are half the memory: %.4f", alone);
     ok(beside > 2 * alone, "where others keep a page each, how much less is left may be reckoned wrong: %.4f", beside);
 }
 
 int main(void) {
-    test_what_was_told_of_a_size_is_held_against_what_came();
-    test_which_changes_are_told();
-    test_a_sample_that_saw_little_tells_what_it_lacks();
-    test_the_band_is_as_wide_as_the_miniature_is_off_today();
-    test_the_band_of_half_the_memory_is_wider_where_classes_keep_pages();
-    return tap_done();
+    return tap_main();
 }

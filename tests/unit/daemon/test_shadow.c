@@ -144,7 +144,7 @@ static void test_near_full_simulations(uint64_t seed) {
     ok(error <= 0.02, "sizes are off by %.4f in the mean", error);
 }
 
-static void test_own_is_the_measure(void) {
+TEST(test_own_is_the_measure) {
     struct shadow *s = run(&evict_lru, 0.1, 16 << 20, 99);
     unsigned lru = place_of(&evict_lru);
     struct shadow_tally t = shadow_policy(s, lru);
@@ -161,7 +161,7 @@ static void test_own_is_the_measure(void) {
 }
 
 /* Pages in the wrong classes make a cache miss a third, and its miniature, which has no classes, 2 % of the reads. */
-static void test_misses_that_are_no_policys_do_not_multiply_a_difference(void) {
+TEST(test_misses_that_are_no_policys_do_not_multiply_a_difference) {
     const struct shadow_tally t = {.reads = 1000, .own_misses = 20, .worse = 60, .deviation = 8}, half = {.reads = 1000, .own_misses = 200, .worse = 20};
     double told = shadow_hit_ratio(&t, 0.666);
     ok(told > 0.54 && told < 0.55, "a policy that missed 6 points more is told to miss 12 points more, and not all: %.3f", told);
@@ -171,7 +171,7 @@ static void test_misses_that_are_no_policys_do_not_multiply_a_difference(void) {
 }
 
 /* One key comes again and again among keys that never do: the LRU keeps it, first in, first out drops it with the others. */
-static void test_doubt_counts_keys_not_reads(void) {
+TEST(test_doubt_counts_keys_not_reads) {
     struct shadow *s = watching(&evict_lru, 50, 0);
     unsigned fifo = place_of(&evict_fifo);
     for (uint64_t n = 0; n < 5000; n++) {
@@ -185,7 +185,7 @@ static void test_doubt_counts_keys_not_reads(void) {
 }
 
 /* `none` keeps the first keys for ever: it misses what is new twice, where the LRU misses once, and has what comes back late. */
-static void test_what_was_worse_before_does_not_count_against_what_rises(void) {
+TEST(test_what_was_worse_before_does_not_count_against_what_rises) {
     enum { HELD = 50, NEW = 500, ROUNDS = 4 };
     struct shadow *s = watching(&evict_lru, HELD, 0);
     unsigned none = place_of(&evict_none);
@@ -209,7 +209,7 @@ static void test_what_was_worse_before_does_not_count_against_what_rises(void) {
     shadow_destroy(&s);
 }
 
-static void test_memory_and_rate(void) {
+TEST(test_memory_and_rate) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
     set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.5));
     for (uint64_t n = 0; n < 200000; n++) {
@@ -224,43 +224,7 @@ static void test_memory_and_rate(void) {
     shadow_destroy(&s);
 }
 
-/* Else a rate that had become so low would stay for ever. */
-static void test_few_that_fit_leave_room(void) {
-    for (unsigned fit = 0; fit <= 3; fit += 3) {
-        struct shadow *s = watching(&evict_s3fifo, fit + 0.5, 0);
-        tell_misses(s, 100, UINT64_MAX);
-        ok(shadow_fill(s).nodes == fit && shadow_fill(s).roomy, "%u items fit a sample that has room for half an item more, and more would at a higher rate", fit);
-        shadow_destroy(&s);
-    }
-}
-
-static void test_first_keys_small_then_large(void) {
-    struct shadow *s = watching(&evict_s3fifo, 100, 0);
-    uint32_t nodes_max = shadow_fill(s).nodes_max;
-    set(s, (uint64_t)nodes_max * ITEM_BYTES * 9 / 10, 0, &evict_s3fifo, UINT32_MAX);
-    tell_misses(s, 4 * nodes_max, UINT64_MAX);
-    ok(!shadow_fill(s).roomy, "with as many keys as there is room for there is none for more");
-    for (uint64_t n = 0; n < 4 * nodes_max; n++) {
-        struct sample_record get = RECORD(SAMPLE_MISS, hash_of(1 << 20 | n)), store = RECORD(SAMPLE_STORE, hash_of(1 << 20 | n));
-        store.bytes = 20 * ITEM_BYTES;
-        shadow_record(s, &get, 0);
-        shadow_record(s, &store, 0);
-    }
-    ok(shadow_fill(s).roomy, "there is when those that came later are larger, though a policy that evicts nothing keeps the first");
-    shadow_destroy(&s);
-}
-
-static void test_idle_memory_holds_nothing(void) {
-    struct shadow *s = watching(&evict_lru, 100, 30);
-    tell_misses(s, 1000, UINT64_MAX);
-    is(shadow_fill(s).nodes, 70, "of memory for a hundred keys, 30 idle, it has 70");
-    set(s, 100 * ITEM_BYTES, 90 * ITEM_BYTES, &evict_lru, UINT32_MAX);
-    tell(s, hash_of(1000), false);
-    is(shadow_fill(s).nodes, 50, "but never less than half of them");
-    shadow_destroy(&s);
-}
-
-static void test_a_deleted_key_misses_everywhere(void) {
+TEST(test_a_deleted_key_misses_everywhere) {
     struct shadow *s = watching(&evict_lru, 2000, 0);
     struct sample_record gone = RECORD(SAMPLE_GONE, hash_of(1));
     tell(s, hash_of(1), false);
@@ -274,7 +238,7 @@ static void test_a_deleted_key_misses_everywhere(void) {
 }
 
 /* At a lower rate a window has fewer reads, but tells as much. */
-static void test_windows_count_alike_at_any_rate(void) {
+TEST(test_windows_count_alike_at_any_rate) {
     struct shadow *s = watching(&evict_lru, 100, 0);
     tell_misses(s, 8000, 300);
     shadow_window_end(s, 8000);
@@ -289,7 +253,7 @@ static void test_windows_count_alike_at_any_rate(void) {
 }
 
 /* Of a class with ten items a hundredth of the keys says nothing. */
-static void test_a_class_apart_is_as_it_is(void) {
+TEST(test_a_class_apart_is_as_it_is) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     struct share_classes k = {.page_bytes = 1 << 20};
     uint32_t below = sample_below(0.01);
@@ -311,7 +275,7 @@ static void test_a_class_apart_is_as_it_is(void) {
     shadow_destroy(&s);
 }
 
-static void test_another_tuning_is_counted_anew(void) {
+TEST(test_another_tuning_is_counted_anew) {
     struct evict_tuning own = {20, 40, 20, 200, 10, 90, 2, 0};
     struct shadow *s = shadow_create(&evict_s3fifo, &own, 1 << 20);
     set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
@@ -357,7 +321,7 @@ static struct shadow_tally twice_the_memory_in_rounds(uint32_t ttl_s, bool touch
     return t;
 }
 
-static void test_more_memory_keeps_nothing_that_expires(void) {
+TEST(test_more_memory_keeps_nothing_that_expires) {
     static const struct {
         uint32_t    ttl_s;
         bool        touched;
@@ -375,7 +339,7 @@ static void test_more_memory_keeps_nothing_that_expires(void) {
 }
 
 /* A read tells what is left of a time to live, so that what a miniature stores after it lives no shorter. */
-static void test_a_read_does_not_shorten_a_life(void) {
+TEST(test_a_read_does_not_shorten_a_life) {
     struct shadow *s = watching(&evict_lru, 2000, 0);
     tell_mortal(s, hash_of(1), false, 1100, 1000);
     tell_mortal(s, hash_of(1), true, 1100, 1090);
@@ -389,7 +353,7 @@ static void test_a_read_does_not_shorten_a_life(void) {
     shadow_destroy(&s);
 }
 
-static void test_the_dead_keep_no_living_out(void) {
+TEST(test_the_dead_keep_no_living_out) {
     enum { NODES = 200 };
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         struct mini *m = mini_create(evict_policies[i], &tuning, NODES, 0);
@@ -412,20 +376,5 @@ static void test_the_dead_keep_no_living_out(void) {
 int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     test_near_full_simulations(seed);
-    test_own_is_the_measure();
-    test_misses_that_are_no_policys_do_not_multiply_a_difference();
-    test_doubt_counts_keys_not_reads();
-    test_what_was_worse_before_does_not_count_against_what_rises();
-    test_memory_and_rate();
-    test_few_that_fit_leave_room();
-    test_first_keys_small_then_large();
-    test_idle_memory_holds_nothing();
-    test_a_deleted_key_misses_everywhere();
-    test_windows_count_alike_at_any_rate();
-    test_a_class_apart_is_as_it_is();
-    test_another_tuning_is_counted_anew();
-    test_more_memory_keeps_nothing_that_expires();
-    test_a_read_does_not_shorten_a_life();
-    test_the_dead_keep_no_living_out();
-    return tap_done();
+    return tap_main();
 }

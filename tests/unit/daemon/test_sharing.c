@@ -21,7 +21,7 @@ enum {
     LIMIT_BYTES = 8 << 20,
     ITEMS = 20000,     /* before the cache is full */
     VALUE_BYTES = 32,
-    ROUNDS = 100,      /* of each operation */
+    ROUNDS = 60,       /* of each operation */
     LINE_BYTES = 64,
     OS_PAGE_BYTES = 4096,
     TRAP_FLAG = 0x100, /* of the processor's flags: a trap after the next instruction */

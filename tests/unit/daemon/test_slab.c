@@ -8,7 +8,7 @@
 
 static const struct slab_config defaults = {.chunk_bytes_min = 80, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10};
 
-static void test_sizes(void) {
+TEST(test_sizes) {
     struct arena *a = arena_create(64u << 20, 0, false);
     struct slab *s = slab_create(a, &defaults);
     uint32_t last = 0;
@@ -19,26 +19,22 @@ static void test_sizes(void) {
         last = bytes;
     }
     is(bad, 0, "%u classes ascend, are aligned, and each size finds its class", s->class_count);
-    is(s->classes[1].chunk_bytes, 80, "the first is the smallest asked for");
-    is(last, 512 << 10, "the last is the largest chunk");
+    ok(s->classes[1].chunk_bytes == 80 && last == 512 << 10, "the first is the smallest asked for, the last the largest chunk");
     is(slab_class_of(s, (512 << 10) + 1), SLAB_CLASS_NONE, "what is larger has no class");
     slab_destroy(&s);
 
     uint32_t sizes[] = {100, 200, 400};
     struct slab_config own = {.sizes = sizes, .size_count = 3, .chunk_bytes_min = 80, .growth_factor = 2, .chunk_bytes_max = 1 << 20};
     s = slab_create(a, &own);
-    is(s->class_count, 4, "a list of sizes makes those classes and the largest");
-    is(s->classes[1].chunk_bytes, 104, "rounded up to eight bytes");
+    ok(s->class_count == 4 && s->classes[1].chunk_bytes == 104, "a list of sizes makes those classes, rounded up to eight bytes, and the largest");
     slab_destroy(&s);
-    struct slab_config bad_factor = defaults;
-    bad_factor.growth_factor = 1.0;
-    ok(slab_create(a, &bad_factor) == NULL && errno == EINVAL, "a growth factor of 1 is refused");
-    struct slab_config small_factor = defaults;
-    small_factor.growth_factor = 1.01;
-    s = slab_create(a, &small_factor);
+    struct slab_config factor = defaults, tiny = defaults;
+    factor.growth_factor = 1.0;
+    ok(slab_create(a, &factor) == NULL && errno == EINVAL, "a growth factor of 1 is refused");
+    factor.growth_factor = 1.01;
+    s = slab_create(a, &factor);
     ok(s != NULL && s->class_count == 63, "a factor that changes no aligned size still makes classes, %u", s->class_count);
     slab_destroy(&s);
-    struct slab_config tiny = defaults;
     tiny.chunk_bytes_max = SLAB_CHUNK_MAX_LEAST - 8;
     ok(slab_create(a, &tiny) == NULL && errno == EINVAL, "chunks too small for the longest key are refused");
     sizes[2] = 150;
@@ -84,23 +80,34 @@ static void test_random_streaks_keep_every_chunk_apart(uint64_t x) {
     arena_destroy(&a);
 }
 
-static void test_the_limit_is_the_limit(void) {
-    struct arena *a = arena_create(4u << 20, 0, false);
-    struct slab *s = slab_create(a, &defaults);
+static void open_slab(struct arena **a, struct slab **s) {
+    *a = arena_create(4u << 20, 0, false);
+    *s = slab_create(*a, &defaults);
+}
+
+static void close_slab(struct arena **a, struct slab **s) {
+    slab_destroy(s);
+    arena_destroy(a);
+}
+
+TEST(test_the_limit_is_the_limit) {
+    struct arena *a;
+    struct slab *s;
     uint32_t ref;
     unsigned n = 0;
+    open_slab(&a, &s);
     while (slab_take(s, s->class_count, &ref, 1) == 1) {
         n++;
     }
     is(n, 8, "four pages hold eight chunks of 512 KiB and no more");
-    slab_destroy(&s);
-    arena_destroy(&a);
+    close_slab(&a, &s);
 }
 
-static void test_pages_drain_and_change_hands(void) {
-    struct arena *a = arena_create(4u << 20, 0, false);
-    struct slab *s = slab_create(a, &defaults);
+TEST(test_pages_drain_and_change_hands) {
+    struct arena *a;
+    struct slab *s;
     uint32_t refs[3], page;
+    open_slab(&a, &s);
     slab_take(s, 5, refs, 3);
     page = arena_page_of_ref(a, refs[0]);
     ok(!slab_drain_begin(s, page, 6, 0), "a page drains only for the class that owns it");
@@ -121,15 +128,12 @@ static void test_pages_drain_and_change_hands(void) {
     struct slab_class_facts from, to;
     slab_facts(s, 5, &from);
     slab_facts(s, 9, &to);
-    is(from.pages, 1, "the donor has a page less");
-    is(to.pages, 1, "the receiver one more");
-    is(to.free_chunks, to.chunks_per_page, "all of it free");
+    ok(from.pages == 1 && to.pages == 1 && to.free_chunks == to.chunks_per_page, "the donor has a page less, the receiver one more, all of it free");
     slab_give(s, other);
-    slab_destroy(&s);
-    arena_destroy(&a);
+    close_slab(&a, &s);
 }
 
-static void test_a_page_given_back_leaves_memory(void) {
+TEST(test_a_page_given_back_leaves_memory) {
     struct arena *a = arena_create(4u << 20, 0, false);
     uint32_t page = arena_take_page(a, false);
     char *start = arena_page_start(a, page);
@@ -146,7 +150,7 @@ static void test_a_page_given_back_leaves_memory(void) {
     arena_destroy(&a);
 }
 
-static void test_references_stay_fine_while_they_can(void) {
+TEST(test_references_stay_fine_while_they_can) {
     static const struct { size_t limit_gb, reserve_gb; unsigned shift; } cases[] = {
         {1, 4, 3}, {20, 80, 3}, {31, 124, 3}, {32, 128, 4}, {60, 240, 4}, {100, 100, 5},
     };
@@ -173,7 +177,7 @@ static void test_references_stay_fine_while_they_can(void) {
     }
 }
 
-static void test_rounds_over_the_pages_of_a_class(void) {
+TEST(test_rounds_over_the_pages_of_a_class) {
     enum { PAGES = 10 };
     struct arena *a = arena_create(64u << 20, 0, false);
     struct slab *s = slab_create(a, &defaults);
@@ -212,18 +216,12 @@ static void test_rounds_over_the_pages_of_a_class(void) {
     ok(n == PAGES - 1 && has == 0, "and is looked at no more, while all others are");
     slab_drain_end(s, leaving, SLAB_CLASS_NONE);
     is(slab_next_pages(s, class_id, pages, PAGES + 5), PAGES - 1, "also when it has left");
-    slab_destroy(&s);
-    arena_destroy(&a);
+    close_slab(&a, &s);
 }
 
 int main(void) {
     uint64_t seed = tap_seed() | 1;
-    test_sizes();
+    tap_run_tests();
     test_random_streaks_keep_every_chunk_apart(seed);
-    test_the_limit_is_the_limit();
-    test_pages_drain_and_change_hands();
-    test_rounds_over_the_pages_of_a_class();
-    test_a_page_given_back_leaves_memory();
-    test_references_stay_fine_while_they_can();
     return tap_done();
 }

@@ -43,7 +43,7 @@ static const char *next(struct trace *t) {
     return told;
 }
 
-static void slates_own(void) {
+TEST(slates_own) {
     struct trace *t = open_text("# slate trace 1 sample=1/64 from=slated\n0 get k1 - - -\n1500 set k1 100 60 5\n"
                                 "# a remark\n1501 get k1 100 - 5\r\n1502 delete k1 - - 5\n");
     is(trace_format(t), TRACE_SLATE, "its first line names it");
@@ -63,7 +63,7 @@ static void slates_own(void) {
     trace_close(&t);
 }
 
-static void recordings(void) {
+TEST(recordings) {
     static const char why[] = "cannot read given as a trace: line 1: this is a recording of slatectl; a recording is for "
                               "`slatectl policy run NAME --recording FILE`, and `slatectl capture -o day.trace.gz` makes "
                               "a trace";
@@ -81,7 +81,7 @@ static void recordings(void) {
     trace_close(&t);
 }
 
-static void twitters(void) {
+TEST(twitters) {
     struct trace *t = open_text("0,nz:u:eeW511W3dcH3de3d15ec,22,304,4,get,0\n0,q,b,5,0,4,delete,0\n5,k,1,0,4,get,0\n"
                                 "7,k,4,12,4,set,3600\n7.25,k,1,12,4,incr,0\n");
     is(trace_format(t), TRACE_TWITTER, "seven columns with an operation are Twitter's");
@@ -95,7 +95,7 @@ static void twitters(void) {
     trace_close(&t);
 }
 
-static void cachelibs(void) {
+TEST(cachelibs) {
     struct trace *t = open_text("key,op,size,op_count,key_size\n1668,GET,82,3,6\n1669,SET_LEASE,0,1,4\n,GET,1,1,1\n");
     is(trace_format(t), TRACE_CACHELIB, "a first line with key and op is CacheLib's");
     is_str(next(t), "get 1668!. 82 0 0 x3", "one line may be several requests");
@@ -126,7 +126,7 @@ static void make_record(unsigned char *to, uint32_t time_s, uint64_t id, uint32_
     put(to + 16, (uint64_t)next_access, 8);
 }
 
-static void oracles(void) {
+TEST(oracles) {
     unsigned char bytes[4 * TRACE_RECORD_BYTES];
     make_record(bytes, 0, 0xfeedfacecafef00d, 4096, 3);
     make_record(bytes + 24, 2, 1, 0, -1);
@@ -153,7 +153,7 @@ static void oracles(void) {
     trace_close(&t);
 }
 
-static void what_is_wrong_is_said(void) {
+TEST(what_is_wrong_is_said) {
     static const struct {
         enum trace_format format;
         const char *text, *what;
@@ -188,7 +188,7 @@ static void what_is_wrong_is_said(void) {
     trace_close(&t);
 }
 
-static void plain_lines_stay_plain(void) {
+TEST(plain_lines_stay_plain) {
     static const char *const texts[] = {"a,b 10\n", "1,2,3,4,5,6,7\n", "#k 5\n", "key 5\n", "op,key_x 1\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct trace *t = open_text(texts[i]);
@@ -209,7 +209,7 @@ static enum trace_step count_requests(struct trace *t, unsigned *count) {
 }
 
 /* Two frames, as zstd packs them one behind the other, each of more than a window. */
-static void what_zstd_packed_is_read(void) {
+TEST(what_zstd_packed_is_read) {
     enum { LINES = 30000, LINE_BYTES = 16 };
     static char text[LINES * LINE_BYTES + 1], packed[2 * sizeof text];
     unsigned count;
@@ -235,13 +235,5 @@ static void what_zstd_packed_is_read(void) {
 }
 
 int main(void) {
-    slates_own();
-    recordings();
-    twitters();
-    cachelibs();
-    oracles();
-    what_is_wrong_is_said();
-    plain_lines_stay_plain();
-    what_zstd_packed_is_read();
-    return tap_done();
+    return tap_main();
 }

@@ -68,7 +68,7 @@ static unsigned first_move(const struct load *l, double ratio, unsigned window, 
     return moved_at;
 }
 
-static void test_ratio(void) {
+TEST(test_ratio) {
     static const struct {
         struct load load;
         double      ratio;
@@ -90,7 +90,7 @@ static void test_ratio(void) {
     }
 }
 
-static void test_ratio_keeps_pages(void) {
+TEST(test_ratio_keeps_pages) {
     struct automove_ratio a;
     struct page_move m;
     unsigned of_two = 0, beside_pool = 0;
@@ -150,7 +150,7 @@ static unsigned first_surplus(struct automove_ratio *a, const struct spare_load 
     return 0;
 }
 
-static void test_ratio_surplus(void) {
+TEST(test_ratio_surplus) {
     static const struct {
         struct spare_load load;
         unsigned    first, of_2, of_4; /* the second of the decision, and what it takes */
@@ -176,7 +176,7 @@ static void test_ratio_surplus(void) {
     }
 }
 
-static void test_ratio_gives_more_than_one_decision_holds(void) {
+TEST(test_ratio_gives_more_than_one_decision_holds) {
     struct automove_ratio a;
     struct decision d;
     automove_ratio_init(&a, 0.8, 3);
@@ -197,25 +197,7 @@ static void test_ratio_gives_more_than_one_decision_holds(void) {
     automove_ratio_fini(&a);
 }
 
-static void test_ratio_looks_often_at_first(void) {
-    struct automove_ratio a;
-    automove_ratio_init(&a, 0.8, 10);
-    struct snapshot s = full(100);
-    uint64_t us = 0;
-    unsigned looks = 0;
-    for (; looks < 100 && a.seen < 10; looks++) {
-        struct decision d = {0};
-        automove_ratio_decide(&a, &s, &s, &d);
-        us += d.again_us;
-    }
-    ok(looks == 10 && us > 0 && us <= 1000000, "ratio: the first window of 10 samples passes within a second");
-    struct decision d = {0};
-    automove_ratio_decide(&a, &s, &s, &d);
-    is(d.again_us, 0, "ratio: afterwards it is asked each second");
-    automove_ratio_fini(&a);
-}
-
-static void test_ratio_survives_reset(void) {
+TEST(test_ratio_survives_reset) {
     struct page_move m = {0};
     struct automove_ratio a;
     automove_ratio_init(&a, 0.8, 3);
@@ -232,7 +214,7 @@ static void test_ratio_survives_reset(void) {
     automove_ratio_fini(&a);
 }
 
-static void test_eviction(void) {
+TEST(test_eviction) {
     static const struct {
         unsigned after_us, pages;
         const char *claim;
@@ -270,7 +252,7 @@ static void ages(struct snapshot *s, uint32_t age_s) {
     }
 }
 
-static void test_eviction_settles(void) {
+TEST(test_eviction_settles) {
     struct automove_eviction a = {0};
     struct page_move m = {0};
     struct snapshot s = full(100);
@@ -291,7 +273,7 @@ static void test_eviction_settles(void) {
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
 }
 
-static void test_eviction_leaves_what_is_being_filled(void) {
+TEST(test_eviction_leaves_what_is_being_filled) {
     enum { LOOK_US = 2000 };
     struct automove_eviction a = {0};
     struct page_move m = {0};
@@ -328,7 +310,7 @@ static void test_eviction_leaves_what_is_being_filled(void) {
     ok(moves_at_need(automove_eviction_decide, &a, &s, &m), "eviction: within a second the ages do not tell, and those that are not stored to give");
 }
 
-static void test_surplus(void) {
+TEST(test_surplus) {
     struct snapshot before = full(1), after = full(2);
     struct page_move m = {0};
     ok(!moves_of_window(automove_surplus_decide, NULL, &before, &after, &m), "surplus: none, nothing moves");
@@ -356,7 +338,7 @@ static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
     return s;
 }
 
-static void test_random_draws_pages(void) {
+TEST(test_random_draws_pages) {
     static const uint32_t pages[CLASSES + 1] = {0, 30, 0, 10, 1, 20, 0};
     struct automove_need a = {.random = 12345};
     struct snapshot s = needy(pages);
@@ -372,7 +354,7 @@ static void test_random_draws_pages(void) {
        from[1], from[3], from[5]);
 }
 
-static void test_need_spares_others_when_its_own_page_is_chosen(void) {
+TEST(test_need_spares_others_when_its_own_page_is_chosen) {
     static const uint32_t pages[CLASSES + 1] = {0, 1, 60, 1, 1, 1, 1};
     struct automove_need a = {.random = 1};
     struct page_move m;
@@ -393,7 +375,7 @@ static void test_need_spares_others_when_its_own_page_is_chosen(void) {
     ok(moves_at_need(automove_lrc_decide, &a, &s, &m), "lrc: a counter that starts again does not make it wait for ever");
 }
 
-static void test_lra_and_lrc_choose_by_age(void) {
+TEST(test_lra_and_lrc_choose_by_age) {
     static const uint32_t pages[CLASSES + 1] = {0, 10, 10, 10, 10, 10, 10};
     struct automove_need a = {.random = 1};
     struct page_move m;
@@ -414,7 +396,7 @@ static void test_lra_and_lrc_choose_by_age(void) {
     ok(!moves_at_need(automove_lra_decide, &a, &s, &m), "lra: while the pool has pages nothing moves");
 }
 
-static void test_names(void) {
+TEST(test_names) {
     const char *argument;
     char text[AUTOMOVE_NAME_BYTES];
     static const char *const same[][2] = {{"off", "0"}, {"ratio", "1"}, {"1", "1"}, {"eviction", "2"}, {"random", "random"}};
@@ -427,7 +409,7 @@ static void test_names(void) {
        "names: others are unknown");
 }
 
-static void test_a_full_decision_takes_no_more(void) {
+TEST(test_a_full_decision_takes_no_more) {
     struct decision d = {0};
     for (unsigned i = 0; i < DECISION_MOVES_MAX; i++) {
         decision_move(&d, 1, 2, 1, "%0300d", 7);
@@ -439,20 +421,5 @@ static void test_a_full_decision_takes_no_more(void) {
 }
 
 int main(void) {
-    test_names();
-    test_a_full_decision_takes_no_more();
-    test_random_draws_pages();
-    test_need_spares_others_when_its_own_page_is_chosen();
-    test_lra_and_lrc_choose_by_age();
-    test_ratio();
-    test_ratio_keeps_pages();
-    test_ratio_surplus();
-    test_ratio_gives_more_than_one_decision_holds();
-    test_ratio_looks_often_at_first();
-    test_ratio_survives_reset();
-    test_eviction();
-    test_eviction_settles();
-    test_eviction_leaves_what_is_being_filled();
-    test_surplus();
-    return tap_done();
+    return tap_main();
 }

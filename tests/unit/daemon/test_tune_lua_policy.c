@@ -81,7 +81,7 @@ static void refused_body(const char *body, const char *said, const char *claim) 
     refused(source, said, claim);
 }
 
-static void test_files(void) {
+TEST(test_files) {
     char why[REASON_BYTES], missing[AUTOMOVE_NAME_BYTES];
     struct lua_policy p;
     const struct automove_config cfg = {.policy_dir = dir};
@@ -118,7 +118,7 @@ static void test_files(void) {
     free(large);
 }
 
-static void test_broken(void) {
+TEST(test_broken) {
     static const char dumped[] = "\x1bLua\x54\x00\x19\x93";
     struct decision d;
     char why[REASON_BYTES];
@@ -144,7 +144,7 @@ static void test_broken(void) {
     refused_body("error(string.rep('x', 60000), 0)", "xxxxxxxxxx", "an error's text is cut");
 }
 
-static void test_answers(void) {
+TEST(test_answers) {
     struct decision d;
     char why[REASON_BYTES];
     static const char good[] = "return { decide = function(before, after) return {"
@@ -176,7 +176,7 @@ static void test_answers(void) {
                  "too many moves");
 }
 
-static void test_limits(void) {
+TEST(test_limits) {
     const char *const slow = "took more than 3000000 instructions", *const fat = "needs more than 16 MiB of memory",
                *const long_text = "makes a text of more than 64 KiB";
     refused("while true do end", slow, "a file that never ends");
@@ -222,7 +222,7 @@ static void test_limits(void) {
 }
 
 /* Each is broken in its first call, but keeps, and by a limit. */
-static void test_hostile_policies_reach_a_limit_within_a_call(void) {
+TEST(test_hostile_policies_reach_a_limit_within_a_call) {
     static const struct { const char *name, *said; } hostile[] = {
         {"sort-long", "processor time"}, {"compare-long", "processor time"}, {"weak", "weak tables"},
         {"weak-later", "16 MiB of memory"}, {"gsub-big", "a text of"}, {"concat-list", "a text of"}, {"concat-one", "a text of"},
@@ -246,7 +246,7 @@ static void test_hostile_policies_reach_a_limit_within_a_call(void) {
     }
 }
 
-static void test_sandbox(void) {
+TEST(test_sandbox) {
     static const char *const absent[] = {"load",   "loadfile", "dofile",    "loadstring", "require", "collectgarbage", "warn",
                                          "io",     "os",       "debug",     "package",    "coroutine", "string.dump"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
@@ -274,7 +274,7 @@ static void test_sandbox(void) {
     refused_body("_G.error('global', 0)", "global", "_G is the policy's own");
 }
 
-static void test_settings(void) {
+TEST(test_settings) {
     static const char source[] = "return { settings = { share = { default = 0.5, min = 0, max = 1 }, count = { default = 3 },"
                                  " text = { default = 'none' } }, decide = function(_, _, s) return nil,"
                                  " ('%g %d %s'):format(s.share, s.count, s.text) end }";
@@ -300,7 +300,7 @@ static void test_settings(void) {
 }
 
 /* A window of two seconds, of which classes 1 and 2 have 100 hits each; the curve of class 1 is flat below its pages. */
-static void test_windows_and_curves(void) {
+TEST(test_windows_and_curves) {
     static const char source[] =
         "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(b, a)"
         " return nil, ('%g s, %d points, none of 2: %s, %.2f and %.2f'):format(a.time_s - b.time_s, #a.by_id[1].curve, a.by_id[2].curve,"
@@ -455,14 +455,7 @@ int main(int argc, char **argv) {
         perror(dir);
         return 1;
     }
-    test_files();
-    test_broken();
-    test_answers();
-    test_limits();
-    test_hostile_policies_reach_a_limit_within_a_call();
-    test_sandbox();
-    test_settings();
-    test_windows_and_curves();
+    tap_run_tests();
     test_ratio_is_mode_1(seed);
     rmdir(dir);
     return tap_done();

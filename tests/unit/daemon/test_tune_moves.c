@@ -20,7 +20,7 @@ static void delete_keys(struct rig *r, uint64_t first, uint64_t count) {
 
 static unsigned class_of(const struct rig *r, size_t value_bytes) { return slab_class_of(cache_slab(r->c), value_bytes + 50); }
 
-static void test_reassign(void) {
+TEST(test_reassign) {
     struct rig r;
     open_tuner(&r, 64);
     int most = (int)cache_slab(r.c)->class_count;
@@ -61,7 +61,7 @@ static struct move_record newest(struct tuner *t) {
 }
 
 /* A page to the pool costs what finds no free chunk in its class, for a page of the pool in its place would be none moved. */
-static void test_pages_for_the_pool_say_what_they_cost(void) {
+TEST(test_pages_for_the_pool_say_what_they_cost) {
     struct rig r;
     struct slab_class_facts f = {.free_chunks = 1};
     open_tuner(&r, 16);
@@ -89,7 +89,7 @@ static void cancelling_done(void *arg, unsigned moved, unsigned wanted) { *(stru
 
 /* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
  * go on. */
-static void test_cancel(void) {
+TEST(test_cancel) {
     struct rig r;
     struct slab_class_facts f;
     struct cancelling told = {0};
@@ -131,7 +131,7 @@ static void fill_sizes(struct rig *r) {
 
 /* Below a page a class, a limit takes the last page of each class once: those that are stored to get a page over the limit, and
  * keep it. The tuner's first turn comes after the limit fell. */
-static void test_a_limit_below_a_page_a_class(void) {
+TEST(test_a_limit_below_a_page_a_class) {
     struct rig r;
     struct tune_facts facts;
     struct cache_facts cf;
@@ -181,7 +181,7 @@ static void two_classes(struct rig *r) {
     make_room(r, LARGE_FIRST, LARGE, 10);
 }
 
-static void test_the_roomiest_class_gives(void) {
+TEST(test_the_roomiest_class_gives) {
     struct rig r;
     struct cache_facts cf;
     two_classes(&r);
@@ -201,7 +201,7 @@ static void test_the_roomiest_class_gives(void) {
 }
 
 /* A reader holds something in each page of the class that has most room. */
-static void test_pages_that_cannot_be_had(void) {
+TEST(test_pages_that_cannot_be_had) {
     enum { PAGES = 4, HUGE = 200 << 10 };
     struct rig r;
     struct item *held[PAGES];
@@ -235,7 +235,7 @@ static void test_pages_that_cannot_be_had(void) {
 
 /* --- pages that abandoned drafts left free as a whole --- */
 
-static void test_pages_of_drafts_go_to_the_pool(void) {
+TEST(test_pages_of_drafts_go_to_the_pool) {
     enum { DRAFTS = 4, VALUE_BYTES = 1000 * 1000 };
     struct rig r;
     struct cache_draft drafts[DRAFTS];
@@ -322,7 +322,7 @@ static void check_chunks(struct cache *c, const char *mode) {
 }
 
 /* The tuner ends in the middle of what it was asked for: the page on the move is back, and nothing is lost. */
-static void test_the_tuner_ends_during_a_move(void) {
+TEST(test_the_tuner_ends_during_a_move) {
     enum { ITEMS = 100000 };
     struct rig r;
     struct cache_class_values counters;
@@ -380,14 +380,7 @@ static void test_size_shift(const char *mode) {
 
 int main(void) {
     clock_start();
-    test_reassign();
-    test_pages_for_the_pool_say_what_they_cost();
-    test_cancel();
-    test_a_limit_below_a_page_a_class();
-    test_the_roomiest_class_gives();
-    test_pages_that_cannot_be_had();
-    test_pages_of_drafts_go_to_the_pool();
-    test_the_tuner_ends_during_a_move();
+    tap_run_tests();
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     for (const struct automove_mode *const *mode = automove_modes; *mode != NULL; mode++) {
         if (strchr((*mode)->name, ':') == NULL) {

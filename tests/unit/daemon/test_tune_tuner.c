@@ -89,7 +89,7 @@ static void store_mortals(struct cache_thread *ct, uint32_t exptime_s) {
     cache_turn_end(ct);
 }
 
-static void test_sweeps(void) {
+TEST(test_sweeps) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
     struct tune_config tc = config("off");
@@ -130,7 +130,7 @@ static void end_crawler(struct tuner *t, void *arg) {
     tuner_set_crawler(t, false, 100, 0);
 }
 
-static void test_crawl(void) {
+TEST(test_crawl) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(64u << 20, &ct);
     struct tune_config tc = config("off");
@@ -187,7 +187,7 @@ static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
     return r.trial.starts;
 }
 
-static void test_trials(void) {
+TEST(test_trials) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
     struct tune_config tc = config("off");
@@ -254,7 +254,7 @@ static bool has_done_all(struct busy *b, uint64_t pages) {
 }
 
 /* On a busy machine the policy may be through before the tuner has its turn: then once more. */
-static void test_nothing_waits_for_a_policy(void) {
+TEST(test_nothing_waits_for_a_policy) {
     struct busy b;
     uint64_t seen = 0;
     bool all = false;
@@ -280,7 +280,7 @@ static void test_nothing_waits_for_a_policy(void) {
     busy_end(&b);
 }
 
-static void test_a_stop_waits_for_no_policy(void) {
+TEST(test_a_stop_waits_for_no_policy) {
     char why[REASON_BYTES] = "";
     for (int i = 0; i < 60 && strcmp(why, "the server stops") != 0; i++) {
         struct busy b;
@@ -295,7 +295,7 @@ static void test_a_stop_waits_for_no_policy(void) {
 }
 
 /* Ages are whole seconds, and those of classes that nobody asked about are taken up to a tenth of a second earlier. */
-static void test_a_second_that_passes_makes_no_donor_look_young(void) {
+TEST(test_a_second_that_passes_makes_no_donor_look_young) {
     struct cache_thread *ct;
     struct cache *c = fixture_cache(16u << 20, &ct);
     unsigned donor = slab_class_of(cache_slab(c), 1100), receiver = slab_class_of(cache_slab(c), 10100);
@@ -321,7 +321,7 @@ static void test_a_second_that_passes_makes_no_donor_look_young(void) {
 }
 
 /* However long the tuner is busy with something else. */
-static void test_words_are_never_the_mode_s_before(void) {
+TEST(test_words_are_never_the_mode_s_before) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
     struct tune_config tc = config("ratio");
@@ -353,15 +353,15 @@ static void test_words_are_never_the_mode_s_before(void) {
     cache_destroy(&c);
 }
 
-static void test_settings(void) {
+TEST(test_settings) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
     struct tune_config tc = config("ratio");
     tc.by_hand = true;
     struct tuner *t = tuner_create(c, &tc);
     struct tune_facts f;
-    ok(!tuner_set_ratio(t, 0) && !tuner_set_ratio(t, 1.5) && tuner_set_ratio(t, 0.5), "a ratio is from 0.01 to 1");
-    ok(!tuner_set_window(t, 2) && !tuner_set_window(t, 1801) && tuner_set_window(t, 1800), "a window is from 3 to 1800 s");
+    ok(!tuner_set_ratio(t, 0) && !tuner_set_ratio(t, 1.5) && tuner_set_ratio(t, 0.5) && !tuner_set_window(t, 2) && !tuner_set_window(t, 1801) && tuner_set_window(t, 1800),
+       "a ratio is from 0.01 to 1, a window from 3 to 1800 s");
     char mode[AUTOMOVE_NAME_BYTES], why[REASON_BYTES];
     ok(tuner_set_automove(t, "off") && !tuner_set_automove(t, "sideways"), "a mode is one of the table's");
     ok(!automove_check(&(struct automove_config){.cache = c}, "sideways", why), "another does not start");
@@ -377,13 +377,5 @@ static void test_settings(void) {
 
 int main(void) {
     clock_start();
-    test_crawl();
-    test_sweeps();
-    test_a_second_that_passes_makes_no_donor_look_young();
-    test_words_are_never_the_mode_s_before();
-    test_settings();
-    test_trials();
-    test_nothing_waits_for_a_policy();
-    test_a_stop_waits_for_no_policy();
-    return tap_done();
+    return tap_main();
 }

@@ -70,7 +70,7 @@ static unsigned pages_of(const struct decision *d) {
     return pages;
 }
 
-static void test_a_page_goes_where_it_gains_most(void) {
+TEST(test_a_page_goes_where_it_gains_most) {
     struct world *w = fresh();
     struct decision d;
     w->a_window[2].ghosts[0] = 100;
@@ -83,7 +83,7 @@ static void test_a_page_goes_where_it_gains_most(void) {
     ok(window(w, &d) && d.moves[0].to == 2, "1600 hits that 16 pages would make are 100 a page");
 }
 
-static void test_what_does_not_move(void) {
+TEST(test_what_does_not_move) {
     static const struct {
         uint64_t    gains; /* hits that a page more would bring class 2 */
         uint32_t    pages, pool;
@@ -117,7 +117,7 @@ static void test_what_does_not_move(void) {
     }
 }
 
-static void test_windows(void) {
+TEST(test_windows) {
     struct world *w = fresh();
     struct decision d;
     w->a_window[2].ghosts[0] = 400;
@@ -128,7 +128,7 @@ static void test_windows(void) {
     ok(!d.extend, "until they have come");
 }
 
-static void test_a_class_gets_a_page_a_window(void) {
+TEST(test_a_class_gets_a_page_a_window) {
     struct world *w = fresh();
     struct decision d;
     unsigned wrong = 0;
@@ -143,7 +143,7 @@ static void test_a_class_gets_a_page_a_window(void) {
 }
 
 /* What a sample says of two classes that are near each other changes with the sample. */
-static void test_a_page_moves_for_twice_what_it_costs(void) {
+TEST(test_a_page_moves_for_twice_what_it_costs) {
     struct world *w = fresh();
     struct decision d;
     unsigned moves = 0;
@@ -168,7 +168,7 @@ static void never_read(struct world *w, unsigned class_id) {
     w->a_window[class_id].hits = w->a_window[class_id].tail = 0;
 }
 
-static void test_what_nobody_reads_goes_at_once(void) {
+TEST(test_what_nobody_reads_goes_at_once) {
     struct world *w = fresh();
     struct decision d;
     never_read(w, 1);
@@ -272,7 +272,7 @@ static void test_what_is_only_written_keeps_its_pages(uint64_t seed) {
 }
 
 /* Hits, sets and evictions of a chained value count where it begins. */
-static void test_pieces_of_large_values_are_not_idle(void) {
+TEST(test_pieces_of_large_values_are_not_idle) {
     struct world *w = fresh();
     struct decision d;
     never_read(w, 3);
@@ -292,7 +292,7 @@ static void test_pieces_of_large_values_are_not_idle(void) {
 }
 
 /* A class whose size is not wanted any more has no figures, and its id is soon another's, whose counters begin anew. */
-static void test_an_id_that_changes_hands_gets_nothing_for_it(void) {
+TEST(test_an_id_that_changes_hands_gets_nothing_for_it) {
     struct world *w = fresh();
     struct decision d;
     never_read(w, 1);
@@ -312,7 +312,7 @@ static void test_an_id_that_changes_hands_gets_nothing_for_it(void) {
 }
 
 /* What comes fills the pages that were got for what came before, and only the rest of it evicts. */
-static void test_a_flood_is_followed(void) {
+TEST(test_a_flood_is_followed) {
     enum { LOOKS = 24, PAGES_COME = 5 };
     struct world *w = fresh();
     struct decision d = {0};
@@ -332,7 +332,7 @@ static void test_a_flood_is_followed(void) {
     is(d.count, 0, "and none is taken when no more comes");
 }
 
-static void test_a_class_with_nothing_is_served(void) {
+TEST(test_a_class_with_nothing_is_served) {
     struct world *w = fresh();
     struct decision d = {0};
     w->a_window[3].tail = 1;
@@ -380,17 +380,8 @@ static void test_bounds_hold_on_random_loads(uint64_t x) {
 
 int main(void) {
     uint64_t seed = tap_seed() | 1;
-    test_a_page_goes_where_it_gains_most();
-    test_what_does_not_move();
-    test_windows();
-    test_a_class_gets_a_page_a_window();
-    test_a_page_moves_for_twice_what_it_costs();
-    test_what_nobody_reads_goes_at_once();
+    tap_run_tests();
     test_what_is_only_written_keeps_its_pages(seed);
-    test_pieces_of_large_values_are_not_idle();
-    test_an_id_that_changes_hands_gets_nothing_for_it();
-    test_a_flood_is_followed();
-    test_a_class_with_nothing_is_served();
     test_bounds_hold_on_random_loads(seed);
     return tap_done();
 }

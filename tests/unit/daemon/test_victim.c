@@ -56,7 +56,7 @@ static void end(void) {
     fixture_end(&cache, &ct);
 }
 
-static void test_the_oldest_of_all_partitions_goes(void) {
+TEST(test_the_oldest_of_all_partitions_goes) {
     begin();
     uint64_t room = fill(), wrong = 0;
     ok(room > 4 * PARTITIONS && room < ITEMS, "the cache has room for %" PRIu64 " items", room);
@@ -68,7 +68,7 @@ static void test_the_oldest_of_all_partitions_goes(void) {
     end();
 }
 
-static void test_what_was_noted_of_an_item_that_was_read_is_not_believed(void) {
+TEST(test_what_was_noted_of_an_item_that_was_read_is_not_believed) {
     begin();
     uint64_t room = fill(), kept = 0, wrong = 0;
     for (uint64_t n = room + 1; n < room + 1 + PARTITIONS / 2; n++) {
@@ -85,7 +85,7 @@ static void test_what_was_noted_of_an_item_that_was_read_is_not_believed(void) {
     end();
 }
 
-static void test_an_item_that_left_is_not_looked_for(void) {
+TEST(test_an_item_that_left_is_not_looked_for) {
     begin();
     uint64_t room = fill(), refused = 0;
     for (uint64_t n = 1; n <= room; n++) {
@@ -100,8 +100,5 @@ static void test_an_item_that_left_is_not_looked_for(void) {
 
 int main(void) {
     clock_start();
-    test_the_oldest_of_all_partitions_goes();
-    test_what_was_noted_of_an_item_that_was_read_is_not_believed();
-    test_an_item_that_left_is_not_looked_for();
-    return tap_done();
+    return tap_main();
 }
