@@ -39,8 +39,12 @@ $B/unit/load/%: tests/unit/load/%.c $(LOAD_O) $(TRACE_O)
 $B/world/slated.so: $B/daemon/main.o $(DAEMON_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic,--strip-debug -o $@ $^ \
 	    $(filter-out $(JEMALLOC_O),$(DAEMON_LIBS))
-$B/world/lua: $(wildcard tests/world/*.[ch]) $(JEMALLOC_O) | $B/world/slated.so
+WORLD_C := $(filter-out %/load.c,$(wildcard tests/world/*.c))
+$B/world/lua: $(WORLD_C) $(wildcard tests/world/*.h) $(JEMALLOC_O) | $B/world/slated.so $B/world/load.so
 	$(SUITE_CC_ALL) $(LUA_FLAGS) -rdynamic $(filter %.c %.o,$^) $(LUA_LIBS) -lm -ldl
+$B/world/load.so: tests/world/load.c $(LOAD_O) $(TRACE_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) -fPIC -Itests/bench/load $(LDFLAGS) -fno-lto -shared -Wl,-Bsymbolic -o $@ \
+	    $^ $(LOAD_LIBS)
 $B/world/slatetop: tests/console/terminal.c tests/unit/console/cells_row.h $B/console/main.o $(CONSOLE_O)
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(QUICK) -Iconsole $(LDFLAGS) $(QUICK_LINK) -o $@ $< \
 	    $(filter-out %.c %.h %/draw/term.o %/facts/clock.o,$^) $(CONSOLE_LIBS)

@@ -9,7 +9,7 @@ OBJECTS   += $(LOAD_O) $B/tests/bench/load/main.o
 BINS      += $B/bin/slate-load
 
 $B/tests/bench/load/%.o: tests/bench/load/%.c
-	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -Idaemon -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -Itests/bench/load -Idaemon -c -o $@ $<
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O) $(TRACE_O)
 	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(if $(LTO),-fno-lto) -o $@ $^ $(LOAD_LIBS)
 
@@ -19,18 +19,19 @@ BENCH_I := $(DAEMON_I) -Itests/bench -Itests/bench/load -Itests/unit -Itests/uni
 DRAWN_O := $B/tests/bench/load/dist.o $B/tests/bench/load/popularity.o
 in_process = $Qmkdir -p $(@D) && $(CC) $(FLAGS_ALONE) $(CFLAGS) $(BENCH_I) $(LDFLAGS) -o $@ \
              $(filter-out %.h $(JEMALLOC_O),$^) $(SUITE_LIBS)
-BENCHES := foresight flip session_bench index sampled scaling moves-twins policies
+BENCHES := foresight flip session_bench index sampled scaling policies
 $(BENCHES:%=$B/bench/%): tests/bench/side.h $(DRAWN_O) $(DAEMON_O) $(JEMALLOC_O)
 	$(in_process)
 $B/bench/foresight $B/bench/flip $B/bench/session_bench: $B/bench/%: tests/bench/%.c
 $B/bench/index $B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c
-$B/bench/moves-twins: tests/bench/moves/twins.c
 $B/bench/policies: $(wildcard tests/bench/policies/*.[ch])
 # Programs of one file that talk to a server.
 $B/bench/abuse: tests/bench/abuse/abuse.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 $B/bench/%: tests/bench/%.c
 	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+LABORATORY := $B/bin/slated $B/world/lua
 
 ##@ measure, with memcached in the same run
 # $(call measure,WHAT IS BUILT,THE RUN)
@@ -46,12 +47,10 @@ bench-predictions: ## predicted hit ratios and the policy auto against real cach
 bench-policies: ## what each mode of automove is worth under a dozen loads (SEEDS, MODES, LOADS, FIT=1, TRACES)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
 	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)
-bench-moves: ## what predictions of page moves are worth, under three loads (MOVES, WINDOW_S, LOADS)
-	$(call measure,all,tests/bench/moves/run $B/bin)
-bench-moves-reckoned: ## the same beside twins without the move (SEEDS, MOVES, LOADS, ROWS=1, SETTLE_S)
-	$(call measure,$B/bench/moves-twins,tests/bench/moves/reckoned $B/bench)
+bench-moves: ## what predictions of page moves are worth, beside twins without the move (SEEDS, MOVES, LOADS, ROWS=1, SETTLE_S)
+	$(call measure,$(LABORATORY),$B/world/lua tests/bench/moves)
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
-	$(call measure,$B/bench/moves-twins,tests/bench/findings $B/bench)
+	$(call measure,$(LABORATORY),$B/world/lua tests/bench/findings)
 bench-storm: ## a hundred changes of the eviction policy a second under load (PAIRS, SEED, SAN)
 	$(call measure,$B/bin/slated,$(MAKE) -s SAN= build/bin/slate-load)
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
@@ -85,7 +84,7 @@ bench-index: ## what each kind of index costs, in nanoseconds and instructions a
 bench-console: ## what slatetop costs: first paint, key to screen, bytes, processor time, memory
 	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
 
-.PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves bench-moves-reckoned \
+.PHONY: bench bench-large bench-hit bench-predictions bench-policies bench-moves \
         bench-findings bench-storm bench-sampling bench-scaling bench-abuse bench-stalls bench-tls \
         bench-resident bench-udp bench-calcify bench-ratio bench-memory bench-restart bench-index \
         bench-console

@@ -20,7 +20,7 @@ enum {
 static struct {
     struct actor actors[ACTORS_MAX];
     unsigned     count; /* of the slots that were ever used */
-    uint64_t     now_us, random, switches;
+    uint64_t     now_us, random, switches, grain_us;
     unsigned     real; /* so many want its time to go with the real one … */
     uint64_t     ahead_us; /* … which is ahead by so much */
     bool         fds_changed; /* since they were looked at */
@@ -38,6 +38,8 @@ void *world_real(const char *name) {
 }
 
 struct actor *actor_self(void) { return self; }
+
+void world_grain(uint64_t us) { world.grain_us = us; }
 
 void world_fds_changed(void) { world.fds_changed = true; }
 
@@ -63,12 +65,14 @@ bool world_is_empty(void) {
     return true;
 }
 
-uint64_t world_random(void) { /* xorshift64 */
-    world.random ^= world.random << 13;
-    world.random ^= world.random >> 7;
-    world.random ^= world.random << 17;
-    return world.random;
+uint64_t world_random_step(uint64_t *x) { /* xorshift64 */
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
 }
+
+uint64_t world_random(void) { return world_random_step(&world.random); }
 
 uint64_t world_read_us(void) {
     if (self == &world.actors[0] && ++self->reads > READS_MOST) {
@@ -167,7 +171,8 @@ static struct actor *choose(void) {
         } else if (next_us == WORLD_FOREVER) {
             tell_stuck();
         } else {
-            world.now_us = next_us;
+            uint64_t least_us = world.now_us + world.grain_us;
+            world.now_us = next_us > least_us ? next_us : least_us;
         }
     }
 }

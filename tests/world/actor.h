@@ -39,11 +39,14 @@ struct actor {
 void     world_begin(void);
 /* Draws anew from this seed. A thread makes way before one lock of so many that it takes; 0: before none. */
 void     world_seed(uint64_t seed, uint64_t switches);
+/* When all wait, so much time passes at least: what falls due within it comes together, which costs less. */
+void     world_grain(uint64_t us);
 /* The world's time goes with the real one until as many have called this with false as with true. */
 void     world_goes_with_real_time(bool);
 bool     world_is_empty(void);   /* but for the calling thread */
 void     world_fds_changed(void); /* somebody's descriptor may have something now */
 uint64_t world_random(void);
+uint64_t world_random_step(uint64_t *);
 uint64_t world_now_us(void);     /* since the world's beginning */
 uint64_t world_read_us(void);    /* the same, and a microsecond passes */
 uint64_t world_work_us(void);    /* likewise, of the calling thread */

@@ -18,6 +18,7 @@ struct world_server {
     char    **words;
     int       log_fd, status;
     bool      ended, held;
+    uint64_t  random; /* what it draws, which its start decides */
     pthread_t thread;
     void    (*handlers[NSIG])(int);
 };
@@ -63,6 +64,7 @@ struct world_server *world_server_start(char **taken_words, const char *log, con
     struct world_server *s = calloc(1, sizeof *s);
     *why = NULL;
     s->words = taken_words;
+    s->random = world_random();
     s->log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     s->object = load(taken_words[0]);
     if (s->object != NULL) {
@@ -121,5 +123,7 @@ void world_server_free(struct world_server *s) {
 }
 
 void world_server_handle(struct world_server *s, int number, void (*handler)(int)) { s->handlers[number] = handler; }
+
+uint64_t world_server_random(struct world_server *s) { return world_random_step(&s->random); }
 
 int world_server_log(const struct world_server *s) { return s->log_fd; }

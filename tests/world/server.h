@@ -1,8 +1,9 @@
-/* Servers in this process. Each is slated as a shared object, loaded once more for each server, so that none shares a
- * variable with another. Its main runs on a thread of its own. */
+/* Servers in this process, and slate-load. Each is the program as a shared object, loaded once more for each, so that
+ * none shares a variable with another. Its main runs on a thread of its own. */
 #ifndef SLATE_WORLD_SERVER_H
 #define SLATE_WORLD_SERVER_H
 #include <stdbool.h>
+#include <stdint.h>
 
 struct world_server;
 
@@ -20,4 +21,5 @@ void world_server_free(struct world_server *); /* of one that has ended */
 bool world_server_is_held(const struct world_server *);
 void world_server_handle(struct world_server *, int number, void (*handler)(int));
 int  world_server_log(const struct world_server *);
+uint64_t world_server_random(struct world_server *);
 #endif

@@ -17,7 +17,7 @@ local MODES <const> = { "0", "1", "2", "utility", "random", "lra", "lrc", "lua:u
 -- With -f no chunk sizes are fitted unless somebody orders that, which takes as long as all the rest.
 local ARGUMENTS <const> = { "-m", "16", "-t", "3", "-f", "1.25", "-o", "slab_geometry_rate=100",
     "--policy-dir=lua/slate/policies" }
-local GEOMETRY <const> = { "auto force", "pause", "resume", "revert", "sizes 96,500,4000,30000", "factor 1.1 dry" }
+local GEOMETRY <const> = { "auto 6 force", "pause", "resume", "revert", "sizes 96,500,4000,30000", "factor 1.1 dry" }
 local say = arg[4] == "say" and print or function() end
 
 local function draw(list)
@@ -38,7 +38,7 @@ local ORDERS <const> = {
     function() return "slabs reassign cancel" end,
     function() return "config set idle_timeout " .. math.random(1000, 2000) end,
     function() return "config set sample_rate " .. draw({ "0", "0.1", "1" }) end,
-    function() return "config set slab_geometry_auto " .. draw({ "yes", "no" }) end,
+    function() return "config set slab_geometry_auto " .. draw({ "yes", "no", "no", "no" }) end,
     function() return "config undo" end,
     function() return ("slabs geometry factor 1.%d force"):format(math.random(1, 9)) end,
     function() return "slabs geometry " .. draw(GEOMETRY) end,

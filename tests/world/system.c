@@ -1,6 +1,7 @@
 /* The system's calls that wait, tell the time, draw at random or start threads, for the whole process: the program's own
  * symbols come before those of every library that it loads. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -172,6 +173,14 @@ int select(int count, fd_set *restrict read, fd_set *restrict write, fd_set *res
     return (int)syscall(SYS_pselect6, count, read, write, except, &none, NULL);
 }
 
+/* One that may wait does so here. */
+ssize_t recv(int fd, void *to, size_t n, int flags) {
+    if (!(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK)) {
+        poll_until(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WORLD_FOREVER);
+    }
+    return syscall(SYS_recvfrom, fd, to, n, flags, NULL, NULL);
+}
+
 /* --- timers that are descriptors: what reads them reads the same from an eventfd --- */
 
 static struct timer {
@@ -203,13 +212,13 @@ int timerfd_create(clockid_t clock, int flags) {
     return fd;
 }
 
-/* For a time from now on, once: nobody here asks for more. */
+/* Once: nobody here asks for more. */
 int timerfd_settime(int fd, int flags, const struct itimerspec *in, struct itimerspec *was) {
-    (void)flags, (void)was;
+    (void)was;
     for (struct timer *t = timers; t < timers + timer_count; t++) {
         if (t->fd == fd) {
             uint64_t us = us_of(&in->it_value);
-            t->due_us = us > 0 ? after(us) : WORLD_FOREVER;
+            t->due_us = us == 0 ? WORLD_FOREVER : flags & TFD_TIMER_ABSTIME ? us : after(us);
         }
     }
     return 0;
@@ -310,8 +319,10 @@ int sem_wait(sem_t *semaphore) {
 
 ssize_t getrandom(void *to, size_t bytes, unsigned flags) {
     (void)flags;
+    struct world_server *server = actor_self() != NULL ? actor_self()->server : NULL;
     for (size_t i = 0; i < bytes; i++) {
-        ((unsigned char *)to)[i] = (unsigned char)(world_random() >> 32);
+        uint64_t drawn = server != NULL ? world_server_random(server) : world_random();
+        ((unsigned char *)to)[i] = (unsigned char)(drawn >> 32);
     }
     return (ssize_t)bytes;
 }

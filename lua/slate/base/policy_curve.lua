@@ -11,8 +11,8 @@
 -- So slopes from next to none to the hit ratio are weighed: by how far each is from what is expected, halfway between
 -- a tenth and the slope of the whole cache's curve, and by how well the class's sampled curve agrees with it at a half,
 -- a quarter and an eighth of the memory. What is told is the median of what these slopes mean, with the least and the
--- most between which four of five lie. `make bench-moves` holds predictions against what came on a server,
--- `make bench-moves-reckoned` against what moves alone brought; the constants are from there.
+-- most between which four of five lie. `make bench-moves` holds predictions against what moves alone brought; the
+-- constants are from there.
 local ipairs = ipairs
 local abs, exp, huge, log, max, min, sqrt = math.abs, math.exp, math.huge, math.log, math.max, math.min, math.sqrt
 local unpack = table.unpack
