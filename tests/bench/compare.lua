@@ -6,6 +6,9 @@ local bench_server = require("server")
 
 local M = {}
 
+--- The processors of a server under measurement and of its client.
+M.SERVER_CORE, M.CLIENT_CORE = 1, 0
+
 --- Ends the program, and the servers that it started, with one line on stderr; what started it is told by the status.
 function M.fail(message)
   io.stderr:write("bench: ", message, "\n")
@@ -172,6 +175,70 @@ function M.median_range(sorted)
   if from > 0 then
     return sorted[from], sorted[n + 1 - from]
   end
+end
+
+--- Words of several lists, one after the other.
+function M.join(...)
+  local all = {}
+  for _, words in ipairs({ ... }) do
+    table.move(words, 1, #words, #all + 1, all)
+  end
+  return all
+end
+
+--- One run of slate-load: the server's CPU time an operation in us, operations a second, and how much of its core it
+--- used. The time is that of the whole process, the kernel's part included.
+-- @param words slate-load's, how long it runs among them
+-- @param options `what`, the operations that are counted (requests); `address`, where it is not the server's own
+function M.cost(load, server, words, options)
+  options = options or {}
+  local at = { address = options.address or server.address, program = server.program }
+  local before_s = server:cpu_s()
+  local report = assert(M.run_load(load, at, words, M.CLIENT_CORE))
+  local cpu_s = server:cpu_s() - before_s
+  -- Errors and misses are cheaper than what we want to know the price of.
+  assert(report.errors == 0 and report.misses == 0, ("%s answered %d errors and missed %d keys"):format(server.program,
+    report.errors, report.misses))
+  local count = report[options.what or "requests"]
+  return { cpu_us = cpu_s * 1e6 / count, per_s = count / report.seconds, busy_pct = cpu_s / report.seconds * 100 }
+end
+
+--- Measures each server in turn, so often, so that what disturbs the machine disturbs all.
+-- @param measure is called with a server and its number, and returns figures by name
+-- @return for each server the median of each figure, and `runs`, all of them
+function M.in_turn(servers, times, measure)
+  local all = {}
+  for _ = 1, times do
+    for i, server in ipairs(servers) do
+      all[i] = all[i] or { runs = {} }
+      table.insert(all[i].runs, measure(server, i))
+    end
+  end
+  for _, one in ipairs(all) do
+    for field in pairs(one.runs[1]) do
+      local figures = {}
+      for i, run in ipairs(one.runs) do
+        figures[i] = run[field]
+      end
+      one[field] = M.median(figures)
+    end
+  end
+  return all
+end
+
+--- Plays something to both sides, which are started for it, and writes the report that it fills.
+-- @param play is called with the servers, slate-load's path and the report
+function M.versus(name, folder, options, play)
+  local sides, load = M.sides(folder)
+  options.core = M.SERVER_CORE
+  local servers = M.start_all(sides, options)
+  local report = { slated = sides[1].version, memcached = sides[2].version }
+  local ok, message = pcall(play, servers, load, report)
+  M.stop_all(servers)
+  if not ok then
+    M.fail(message)
+  end
+  M.write_report(name, report)
 end
 
 --- Writes a report to build/bench/NAME.json and says so.
