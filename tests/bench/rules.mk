@@ -48,9 +48,9 @@ bench-policies: ## what each mode of automove is worth under a dozen loads (SEED
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
 	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(if $(FIT),--fit yes) $(LOADS)
 bench-moves: ## what predictions of page moves are worth, beside twins without the move (SEEDS, MOVES, LOADS, ROWS=1, SETTLE_S)
-	$(call measure,$(LABORATORY),$B/world/lua tests/bench/moves)
+	$(call measure,$(LABORATORY),$B/world/lua tests/bench/moves.lua)
 bench-findings: ## how soon what is wrong with a recorded server is found, and false alarms where nothing is (SEEDS)
-	$(call measure,$(LABORATORY),$B/world/lua tests/bench/findings)
+	$(call measure,$(LABORATORY),$B/world/lua tests/bench/findings.lua)
 bench-storm: ## a hundred changes of the eviction policy a second under load (PAIRS, SEED, SAN)
 	$(call measure,$B/bin/slated,$(MAKE) -s SAN= build/bin/slate-load)
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \

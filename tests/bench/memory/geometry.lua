@@ -51,7 +51,7 @@ local function waste(server)
 end
 
 local function words(has_trace, more)
-  return load.join(has_trace and TRACE_LOAD or SYNTHETIC_LOAD, more)
+  return compare.join(has_trace and TRACE_LOAD or SYNTHETIC_LOAD, more)
 end
 
 -- Mean and worst of the whole seconds between two moments.

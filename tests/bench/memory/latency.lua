@@ -55,7 +55,7 @@ local SHAPE <const> = { "--keys", KEYS, "--sizes", VALUE_BYTES, "--conns", 4, "-
 local function on_all(programs, server, prefixes, words)
   local runs = {}
   for i, prefix in ipairs(prefixes) do
-    runs[i] = load.start(programs, server, load.join(SHAPE, { "--key-prefix", prefix }, words))
+    runs[i] = load.start(programs, server, compare.join(SHAPE, { "--key-prefix", prefix }, words))
   end
   for _, run in ipairs(runs) do
     assert(run:finish())

@@ -3,6 +3,7 @@
 
 local cjson = require("cjson")
 local bench_server = require("server")
+local compare = require("compare")
 local socket = require("socket")
 
 local INTERVAL_LIMIT_S <const> = 60 -- only a fault takes that long
@@ -20,7 +21,7 @@ local seed = 0 -- every run draws anew, and the next session draws the same
 -- its own command.
 function M.start(programs, server, words)
   seed = seed + 1
-  local command = M.join(programs.client_core and { "taskset", "-c", programs.client_core } or {},
+  local command = compare.join(programs.client_core and { "taskset", "-c", programs.client_core } or {},
     programs.client_first or {}, { programs.load },
     words, { "--server", server.address, "--seed", seed, "--json" })
   for i, word in ipairs(command) do
@@ -107,15 +108,6 @@ end
 --- A load from start to end.
 function M.run(programs, server, words)
   return M.start(programs, server, words):finish()
-end
-
---- Lists of words, one after the other.
-function M.join(...)
-  local all = {}
-  for _, words in ipairs({ ... }) do
-    table.move(words, 1, #words, #all + 1, all)
-  end
-  return all
 end
 
 --- Sets that were refused for lack of memory. A value that is larger than any item may be is none of them.

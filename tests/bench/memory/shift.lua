@@ -41,7 +41,7 @@ local function words_for(size, share, rate)
     "--requests", math.max(1, PHASE_REQUESTS // share), "--interval", "0.1",
   }
   local pace = rate and { "--rate", rate / share, "--conns", 20 } or { "--conns", 8, "--pipeline", 8 }
-  return load.join(shape, pace)
+  return compare.join(shape, pace)
 end
 
 -- One phase; the last one runs the three loads at once.

@@ -48,7 +48,7 @@ local function held_bytes(server)
 end
 
 local function describe(programs, server, resident_before)
-  local all, message = load.run(programs, server, load.join(SHAPE, { "--dist", "sequential", "--requests", KEYS }))
+  local all, message = load.run(programs, server, compare.join(SHAPE, { "--dist", "sequential", "--requests", KEYS }))
   if not all then
     return nil, message
   end
@@ -69,7 +69,7 @@ local function measure(programs, server, tune)
   local resident_before = gauges.resident_bytes(server)
   local before_s = server:cpu_s()
   local report, message = load.run(programs, server,
-    load.join(SHAPE, { "--method", "set", "--reads", 50, "--requests", 2 * ROUNDS }))
+    compare.join(SHAPE, { "--method", "set", "--reads", 50, "--requests", 2 * ROUNDS }))
   if not report then
     return nil, message
   end

@@ -51,7 +51,7 @@ local function measure(programs, server, mode)
   local stalled = stall(server)
   local shape = { "--keys", UPLOADS, "--key-prefix", "large-", "--sizes", VALUE_BYTES, "--conns", CONNS,
     "--dist", "sequential", "--requests", UPLOADS }
-  local report = assert(load.run(programs, server, load.join(shape, { "--method", "set", "--send-bytes", 16384 })))
+  local report = assert(load.run(programs, server, compare.join(shape, { "--method", "set", "--send-bytes", 16384 })))
   local answer = finish(stalled)
   local back = assert(load.run(programs, server, shape))
   local row = {

@@ -1,10 +1,9 @@
-#!build/world/lua
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What predictions of page moves are worth: each is predicted (slate.judge.verdict) before it is made, and held
 --- against what it alone brought: the hits of a server in which pages moved, less those of its twin in which they did
 --- not, of the same requests (laboratory.lua). Then the twin moves them too.
 --
---     build/world/lua tests/bench/moves
+--     build/world/lua tests/bench/moves.lua
 --
 -- SEEDS="1 2 3"; MOVES=12 of each seed and load; LOADS=names; ROWS=1 prints each move. The figures are of 10 s, from
 -- SETTLE_S=4 after the move on; SETTLE_S=20 says what comes of it later.

@@ -1,9 +1,8 @@
-#!build/world/lua
 -- SPDX-License-Identifier: BSD-3-Clause
 -- `make bench-findings`: how soon what is wrong with a recorded server is found, and what is found where nothing is
 -- wrong, for the table in tests/README.md.
 --
---   build/world/lua tests/bench/findings
+--   build/world/lua tests/bench/findings.lua
 --
 -- SEEDS="1" of the steady loads of laboratory.lua, ten minutes each.
 package.path = "lua/?.lua;tests/spec/?.lua;tests/bench/?.lua;" .. package.path
