@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
     snprintf(program, sizeof program, "%.*s/../bin/slated", slash != NULL ? (int)(slash - argv[0]) : 1, slash != NULL ? argv[0] : ".");
     const char *store = setting("STORE", "slab"), *index = setting("INDEX", "bucket");
     const char *server = argc > 1 ? argv[1] : setting("SLATED", program);
-    double seconds = atof(setting("STRESS_SECONDS", "3"));
+    double seconds = atof(setting("STRESS_SECONDS", "1.5"));
     char store_option[40], index_option[40];
     w.seed = tap_seed();
     w.roomy = strcmp(setting("ROOM", "tight"), "roomy") == 0;
